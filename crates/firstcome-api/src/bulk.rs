@@ -1,6 +1,7 @@
 //! Many commands in one request: each a line, answered by a line.
 
 use crate::hold::{LateRequest, PickRequest};
+use crate::waitlist::Wish;
 use serde::{Deserialize, Serialize};
 
 /// The media type of lines of JSON.
@@ -23,6 +24,8 @@ pub enum Do {
     Confirm,
     /// Release units of a hold.
     Release,
+    /// Leave a waitlist.
+    Leave,
 }
 
 /// A command as a line of `POST /v1/commands`: the members of its own route, with those of the path and the query.
@@ -40,10 +43,28 @@ pub struct CommandLine {
     /// The caller's own name for the line, up to 255 bytes; the answer repeats it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#ref: Option<String>,
-    /// For `claim` and `cancel`, the pool; for `confirm` and `release`, that of `units`. May be left out if the campaign has
+    /// For `claim`, `cancel` and `leave`, the pool; for `confirm` and `release`, that of `units`. May be left out if the campaign has
     /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
+    /// For `claim`, whether to join the waitlist of the pool if what is wanted is not free.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wait: bool,
+    /// For `claim` with `wait`, how many units: 1 to 10.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantity: Option<u32>,
+    /// For `claim` with `wait`, only seats of this price category.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grade: Option<String>,
+    /// For `claim` with `wait`, the channel of the seller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// For `claim` with `wait`, places of this area.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub area: Option<String>,
+    /// For `claim` with `wait`, only seats next to each other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adjacent: bool,
     /// For `cancel`, the rank of the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
@@ -82,6 +103,12 @@ impl CommandLine {
             subject: subject.into(),
             r#ref: None,
             pool: None,
+            wait: false,
+            quantity: None,
+            grade: None,
+            channel: None,
+            area: None,
+            adjacent: false,
             rank: None,
             by: None,
             reason: None,
@@ -92,6 +119,13 @@ impl CommandLine {
             ttl_ms: None,
             late: None,
         }
+    }
+
+    /// A claim that joins the waitlist if what is wanted is not free.
+    pub fn join(campaign: impl Into<String>, subject: impl Into<String>, wish: Wish) -> Self {
+        let Wish { quantity, grade, channel, area, adjacent } = wish;
+        let claim = Self::claim(campaign, subject);
+        Self { wait: true, quantity, grade, channel, area, adjacent, ..claim }
     }
 
     /// A claim.

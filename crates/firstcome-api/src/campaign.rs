@@ -1,5 +1,6 @@
 //! Campaigns: the settings that an operator sends, and the documents that show them.
 
+use crate::code::{CodeSource, CodesRequest, PoolCodes};
 use crate::seat::SeatRow;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -43,6 +44,9 @@ pub struct CampaignRequest {
     /// Whether a hold may leave a single free seat between taken ones.
     #[serde(default)]
     pub allow_orphans: bool,
+    /// How long an offer to somebody on a waitlist lasts, 1,000 to 86,400,000; 600,000 (10 minutes) if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer_ms: Option<i64>,
     /// The pools, at least one.
     pub pools: Vec<PoolRequest>,
 }
@@ -66,6 +70,7 @@ impl Default for CampaignRequest {
             holds: HoldsRequest::default(),
             holds_per_hour: None,
             allow_orphans: false,
+            offer_ms: None,
             pools: Vec::new(),
         }
     }
@@ -119,29 +124,51 @@ pub struct PoolRequest {
     /// Its kind.
     #[serde(default)]
     pub kind: PoolKind,
-    /// The number of units: 1 to 4294967294. Not for a seated pool: its capacity is the number of added seats and places.
+    /// The number of units: 1 to 4294967294; of generated codes 1 to 10000000. Not for a seated pool, whose capacity is the number of
+    /// added seats and places; 0 or left out for imported codes, whose capacity is the number of codes that were imported.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = Option<u32>))]
     pub capacity: Option<serde_json::Number>,
     /// How many units of it one subject may have, held and live claims together; no limit if left out.
     #[serde(default)]
     pub limit: Option<u32>,
+    /// How many may wait for its units at most: 0 to 1,000,000, where 0 is no waitlist; 100,000 if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waitlist: Option<u32>,
     /// The first seats and areas of a seated pool: up to 4,000. Import the others.
     #[serde(default)]
     pub seats: Vec<SeatRow>,
+    /// The codes of a coded pool; generated ones that can be redeemed once, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codes: Option<CodesRequest>,
 }
 
 impl PoolRequest {
     /// A pool of units that are alike: 1 to 4,294,967,294.
     pub fn counted(name: impl Into<String>, capacity: u32) -> Self {
         let (name, kind, capacity) = (name.into(), PoolKind::Counted, Some(capacity.into()));
-        Self { name, kind, capacity, limit: None, seats: Vec::new() }
+        Self { name, kind, capacity, limit: None, waitlist: None, seats: Vec::new(), codes: None }
     }
 
     /// A pool of seats and areas, which are added later.
     pub fn seated(name: impl Into<String>) -> Self {
         let (kind, seats) = (PoolKind::Seated, Vec::new());
-        Self { name: name.into(), kind, capacity: None, limit: None, seats }
+        Self {
+            name: name.into(),
+            kind,
+            capacity: None,
+            limit: None,
+            waitlist: None,
+            seats,
+            codes: None,
+        }
+    }
+
+    /// A pool of codes: 1 to 10,000,000 generated ones, or imported ones, which have no capacity of their own.
+    pub fn coded(name: impl Into<String>, capacity: Option<u32>, codes: CodesRequest) -> Self {
+        let (kind, seats) = (PoolKind::Coded, Vec::new());
+        let (capacity, codes) = (capacity.map(Into::into), Some(codes));
+        Self { name: name.into(), kind, capacity, limit: None, waitlist: None, seats, codes }
     }
 }
 
@@ -155,6 +182,8 @@ pub enum PoolKind {
     Counted,
     /// Seats with names, and areas.
     Seated,
+    /// Coupon codes.
+    Coded,
 }
 
 /// Options for archiving.
@@ -209,14 +238,14 @@ pub struct Clamped {
     pub capacity: u32,
 }
 
-/// The current state of a pool. `held`, `blocked`, `last_rank` and `cancelled` are only in answers to keys, not to subject
-/// tokens.
+/// The current state of a pool. `held`, `blocked`, `last_rank`, `cancelled` and `offered` are only in answers to keys, not
+/// to subject tokens.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = PoolView))]
 pub struct CampaignPool {
     /// Its name.
     pub name: String,
-    /// `counted` or `seated`.
+    /// `counted`, `seated` or `coded`.
     pub kind: Cow<'static, str>,
     /// All its units; of a seated pool, those that were added.
     pub capacity: u32,
@@ -239,6 +268,18 @@ pub struct CampaignPool {
     /// Claims that were cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<u32>,
+    /// The codes of a coded pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codes: Option<PoolCodes>,
+    /// How many may wait for its units at most; not in campaigns created before level 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waitlist: Option<u32>,
+    /// How many wait for its units.
+    #[serde(default)]
+    pub waiting: u64,
+    /// How many have an offer of its units.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<u64>,
 }
 
 /// The limits of one subject.
@@ -295,6 +336,9 @@ pub struct Campaign {
     pub holds_per_hour: u32,
     /// Whether a hold may leave a single free seat between taken ones.
     pub allow_orphans: bool,
+    /// How long an offer to somebody on a waitlist lasts; not in campaigns created before level 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer_ms: Option<i64>,
     /// The number of live holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live_holds: Option<u64>,
@@ -334,6 +378,7 @@ impl Campaign {
             holds: if many { HoldsRequest::Many } else { HoldsRequest::One },
             holds_per_hour: Some(self.holds_per_hour),
             allow_orphans: self.allow_orphans,
+            offer_ms: self.offer_ms,
             pools: self.pools.iter().map(CampaignPool::settings).collect(),
         }
     }
@@ -345,9 +390,14 @@ impl CampaignPool {
         let name = self.name.clone();
         let pool = match &*self.kind {
             "seated" => PoolRequest::seated(name),
+            "coded" => {
+                let codes = self.codes.as_ref().map(PoolCodes::settings).unwrap_or_default();
+                let generated = codes.source == CodeSource::Generated;
+                PoolRequest::coded(name, generated.then_some(self.capacity), codes)
+            }
             _ => PoolRequest::counted(name, self.capacity),
         };
-        PoolRequest { limit: self.limit, ..pool }
+        PoolRequest { limit: self.limit, waitlist: self.waitlist, ..pool }
     }
 }
 

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// A claim: the subject, and the pool.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// A claim: the subject, and the pool; and, if it waits, what for.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ClaimRequest<'a> {
@@ -15,6 +15,24 @@ pub struct ClaimRequest<'a> {
     /// The pool; may be left out if the campaign has one.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<Cow<'a, str>>,
+    /// Whether to join the waitlist of the pool if what is wanted is not free.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wait: bool,
+    /// With `wait`, how many units, which come together or not at all: 1 to 10; 1 if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantity: Option<u32>,
+    /// With `wait`, only seats of this price category.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub grade: Option<Cow<'a, str>>,
+    /// With `wait`, the channel of the seller: only with it can its reserved seats be had.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Cow<'a, str>>,
+    /// With `wait`, places of this area, and no seats.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub area: Option<Cow<'a, str>>,
+    /// With `wait`, only seats next to each other in one row.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adjacent: bool,
 }
 
 /// A won unit.
@@ -31,6 +49,9 @@ pub struct Won<'a> {
     pub subject: Cow<'a, str>,
     /// The rank in the pool, from 1, without gaps.
     pub rank: u32,
+    /// The code of a coded pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Cow<'a, str>>,
     /// When it was won.
     pub at: Cow<'a, str>,
     /// The position to which this answer belongs.
@@ -74,6 +95,9 @@ pub struct Claim {
     /// The id of its hold, if it was confirmed from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<String>,
+    /// Its code in a coded pool, while the claim is live: for the subject itself, and for keys with the role `redeem`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// When it was won.
     pub at: String,
     /// Its cancel; null while it is live.

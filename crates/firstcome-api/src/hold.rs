@@ -171,10 +171,13 @@ pub struct HeldUnit {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = HeldView))]
 pub struct Held<'a> {
-    /// `held`, or `already_held` if they were held before.
+    /// `held`, or `already_held` if they were held before; `offered` if the waitlist holds them for a claim that waits.
     pub outcome: Cow<'a, str>,
     /// The id of the hold.
     pub hold: Cow<'a, str>,
+    /// `true` if it is an offer from the waitlist: it is confirmed or released as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offer: bool,
     /// The campaign.
     pub campaign: Cow<'a, str>,
     /// The owner of the hold.
@@ -278,6 +281,9 @@ pub struct HeldBefore {
     pub outcome: String,
     /// The id of the hold.
     pub hold: String,
+    /// `true` if it is an offer from the waitlist.
+    #[schema(required = false)]
+    pub offer: bool,
     /// The campaign.
     pub campaign: String,
     /// The owner of the hold.
@@ -310,6 +316,9 @@ pub struct Hold {
     pub campaign: String,
     /// The id of the hold.
     pub hold: String,
+    /// `true` if it is an offer from the waitlist: it is confirmed or released as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offer: bool,
     /// The owner of the hold.
     pub subject: String,
     /// `live`, `confirmed`, `expired`, `released` or `refund_due`.

@@ -46,6 +46,8 @@ impl fmt::Debug for Secret {
 pub enum Role {
     /// Read.
     Read,
+    /// See, look up, reserve and redeem codes.
+    Redeem,
     /// Claim, hold and confirm, and cancel in the name of the subject.
     Backend,
     /// Create, change and control campaigns, and cancel by its own decision.
@@ -57,7 +59,7 @@ pub enum Role {
 impl Role {
     /// Gives the role of a word.
     pub fn from_text(text: &str) -> Option<Self> {
-        [Self::Admin, Self::Operator, Self::Backend, Self::Read]
+        [Self::Admin, Self::Operator, Self::Backend, Self::Redeem, Self::Read]
             .into_iter()
             .find(|role| role.as_str() == text)
     }
@@ -68,6 +70,7 @@ impl Role {
             Self::Admin => "admin",
             Self::Operator => "operator",
             Self::Backend => "backend",
+            Self::Redeem => "redeem",
             Self::Read => "read",
         }
     }

@@ -42,7 +42,7 @@ pub struct Problem<'a> {
 }
 
 /// The members that only some outcomes have: name, type in JSON Schema (or what a list is of), what it says.
-pub const EXTRA: [(&str, &str, &str); 20] = [
+pub const EXTRA: [(&str, &str, &str); 23] = [
     ("campaign", "string", "The campaign."),
     ("pool", "string", "For seats sent with a campaign, their pool."),
     ("subject", "string", "For `refund_due`, the owner of the hold."),
@@ -52,7 +52,7 @@ pub const EXTRA: [(&str, &str, &str); 20] = [
     ("opens_at", "string", "For `not_open`, the opening time, if there is one."),
     ("version", "integer", "For `version_mismatch`, the version of the campaign."),
     ("field", "string", "For `not_changeable`, the setting that cannot change."),
-    ("errors", "errors", "For `bad_seat`, the errors, by line."),
+    ("errors", "errors", "For `bad_seat` and `bad_code`, the errors, by line."),
     ("level", "integer", "For `level_too_low`, the level of the space."),
     ("needed", "integer", "For `level_too_low`, the required level."),
     (
@@ -63,12 +63,19 @@ pub const EXTRA: [(&str, &str, &str); 20] = [
     ("barred_at", "string", "For `barred`, when the bar was set."),
     ("barred_by", "string", "For `barred`, the name of the key that set the bar."),
     ("free_name", "string", "For a PUT with an archived name, an unused name."),
-    ("limit", "string", "For `too_many_requests` and `too_many_streams`, the limit."),
+    (
+        "limit",
+        "string",
+        "For `too_many_requests`, `too_many_streams` and `too_many_wrong_codes`, the limit.",
+    ),
     (
         "retry_after_ms",
         "integer",
-        "For `too_many_requests`, the milliseconds after which to try again.",
+        "For `too_many_requests` and `too_many_wrong_codes`, the milliseconds after which to try again.",
     ),
+    ("next", "integer", "For `chunk_missing`, how many lines the import has."),
+    ("lines", "integer", "For `import_incomplete`, how many lines the import has."),
+    ("issue", "integer", "For `reissued_since`, the issue number of the present code."),
     ("needed_bytes", "integer", "For `too_big_for_memory`, the required memory."),
     ("limit_bytes", "integer", "For `too_big_for_memory`, the memory that this server may use."),
 ];

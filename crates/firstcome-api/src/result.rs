@@ -9,7 +9,7 @@ use std::borrow::Cow;
 pub struct ResultLine {
     /// 1, 2, 3 over all campaigns of the shard; those of one campaign have gaps.
     pub number: u64,
-    /// `claim`, `cancel`, `refund_due` or `moved`.
+    /// `claim`, `cancel`, `refund_due`, `moved`, `redeemed`, `rolled_back`, `code_marked` or `unserved`.
     pub kind: Cow<'static, str>,
     /// The campaign.
     pub campaign: String,
@@ -24,7 +24,7 @@ pub struct ResultLine {
     /// Who cancelled a claim: `subject` or `operator`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Cow<'static, str>>,
-    /// Why a claim was undone.
+    /// Why a claim was undone, a seat moved or a code marked; for `unserved` `ended`, `not_taken` or `limit_reached`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The unit of a seated pool; the new one for a move.
@@ -36,10 +36,29 @@ pub struct ResultLine {
     /// The old unit of a move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved_from: Option<String>,
+    /// For `redeemed` and `rolled_back`, the reference: an order or a payment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// Who used the code, if that is not its holder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_by: Option<String>,
+    /// For `code_marked`, `revoke`, `suspend`, `restore` or `reissue`; for `rolled_back` `expired` if the use did not come
+    /// back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Cow<'static, str>>,
+    /// For `code_marked` of one code, its issue number from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue: Option<u32>,
+    /// For `code_marked` of a whole import, its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub import: Option<String>,
+    /// For `unserved`, how many units the subject waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantity: Option<u32>,
 }
 
 /// The columns of results as a table, wherever one is written.
-pub const RESULT_COLUMNS: [&str; 12] = [
+pub const RESULT_COLUMNS: [&str; 18] = [
     "number",
     "kind",
     "campaign",
@@ -52,11 +71,17 @@ pub const RESULT_COLUMNS: [&str; 12] = [
     "unit",
     "hold",
     "moved_from",
+    "reference",
+    "used_by",
+    "verdict",
+    "issue",
+    "import",
+    "quantity",
 ];
 
 impl ResultLine {
     /// Gives the cells of its row, by [`RESULT_COLUMNS`].
-    pub fn cells(self) -> [String; 12] {
+    pub fn cells(self) -> [String; RESULT_COLUMNS.len()] {
         [
             self.number.to_string(),
             self.kind.into_owned(),
@@ -70,6 +95,12 @@ impl ResultLine {
             self.unit.unwrap_or_default(),
             self.hold.unwrap_or_default(),
             self.moved_from.unwrap_or_default(),
+            self.reference.unwrap_or_default(),
+            self.used_by.unwrap_or_default(),
+            self.verdict.unwrap_or_default().into_owned(),
+            self.issue.map(|issue| issue.to_string()).unwrap_or_default(),
+            self.import.unwrap_or_default(),
+            self.quantity.map(|quantity| quantity.to_string()).unwrap_or_default(),
         ]
     }
 }

@@ -22,12 +22,26 @@ pub struct WinnerLine {
     /// The id of its hold, if it was confirmed from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<String>,
+    /// Its code in a coded pool, if `with_codes` asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
 }
 
-/// The columns of winners as a table, wherever one is written.
+/// The columns of winners as a table, wherever one is written without codes.
 pub const WINNER_COLUMNS: [&str; 7] = ["campaign", "pool", "rank", "subject", "unit", "at", "hold"];
 
+/// The columns of winners as a table with codes.
+pub const WINNER_COLUMNS_WITH_CODES: [&str; 8] =
+    ["campaign", "pool", "rank", "subject", "unit", "at", "hold", "code"];
+
 impl WinnerLine {
+    /// Gives the cells of its row, by [`WINNER_COLUMNS_WITH_CODES`].
+    pub fn cells_with_code(mut self) -> [String; 8] {
+        let code = self.code.take().unwrap_or_default();
+        let [campaign, pool, rank, subject, unit, at, hold] = self.cells();
+        [campaign, pool, rank, subject, unit, at, hold, code]
+    }
+
     /// Gives the cells of its row, by [`WINNER_COLUMNS`].
     pub fn cells(self) -> [String; 7] {
         [

@@ -11,10 +11,11 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::answer::Answer;
 use super::client::{CLOSED, Client, after};
-use super::documents::Won;
+use super::documents::{LeftWaitlist, Won};
 use super::error::{Error, Failed, Unchanged, Unknown};
 use super::problem::Problem;
 use super::refusal::Refusal;
+use super::waitlists::Joined;
 use super::wire::{Broken, Connection, Sender, head, read};
 use firstcome_api::bulk::{AnswerHead, CommandLine, Do, MEDIA_TYPE};
 use firstcome_api::claim::Cancelled;
@@ -30,6 +31,10 @@ const PATH: &str = "/v1/commands";
 pub enum Done {
     /// A claim is won, now or before.
     Won(Won),
+    /// A claim that waits is won, offered or on the waitlist.
+    Joined(Joined),
+    /// A subject is not on a waitlist any more.
+    Left(LeftWaitlist),
     /// A claim is cancelled.
     Cancelled(Cancelled),
     /// Units are held, or a step on a hold was taken.
@@ -319,7 +324,9 @@ where
         let unknown = |failed| Error::Unknown(Box::new(Unknown::new(failed, ask(&taken.line))));
         if status < 300 {
             let done = match taken.line.verb {
+                Do::Claim if taken.line.wait => serde_json::from_slice(text).map(Done::Joined),
                 Do::Claim => serde_json::from_slice(text).map(Done::Won),
+                Do::Leave => serde_json::from_slice(text).map(Done::Left),
                 Do::Cancel => serde_json::from_slice(text).map(Done::Cancelled),
                 Do::Hold | Do::Extend | Do::Confirm | Do::Release => {
                     serde_json::from_slice(text).map(Done::Hold)

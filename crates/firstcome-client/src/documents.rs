@@ -2,6 +2,10 @@
 
 /// A claim won, now or before.
 pub type Won = firstcome_api::claim::Won<'static>;
+/// A place on a waitlist.
+pub type Waitlisted = firstcome_api::waitlist::Waitlisted<'static>;
+/// The end of a wait.
+pub type LeftWaitlist = firstcome_api::waitlist::LeftWaitlist<'static>;
 /// A subject token.
 pub type Minted = firstcome_api::token::Minted<'static>;
 /// A ticket, which opens streams of events.

@@ -6,6 +6,7 @@
 //! - [`Answer`] is what the rules decided, [`Refusal`] why they said no, [`Problem`] the whole document of a no.
 //! - [`Error`] is everything else, with [`Unknown`] for what may have happened.
 //! - [`TakeHold`], [`HoldStep`] and [`Picks`] say which units; [`Pages`] reads long lists.
+//! - [`UseCode`] says which coupon code is used for what.
 //! - [`Commands`] are many commands in one request, one on each line ([`CommandLine`]).
 //! - [`Ask`], [`Reply`] and [`Failure`] are a layer below: one request, sent once, for routes that have no method here and
 //!   for programs that repeat requests themselves.
@@ -20,6 +21,8 @@ mod call;
 mod campaigns;
 mod claims;
 mod client;
+mod code_imports;
+mod codes;
 mod documents;
 mod error;
 mod failure;
@@ -36,6 +39,7 @@ mod routes;
 mod seats;
 mod tls;
 mod tokens;
+mod waitlists;
 mod wire;
 
 pub use address::{Server, encode_segment};
@@ -44,16 +48,18 @@ pub use builder::{BuildError, Builder};
 pub use bulk::{Commanded, Commands, Done};
 pub use claims::{CancelBy, Which};
 pub use client::{Client, Exchange, Reply};
-pub use documents::{Ended, Extended, Held, Minted, Ticket, Won};
+pub use codes::{CodeVerdict, UseCode};
+pub use documents::{Ended, Extended, Held, LeftWaitlist, Minted, Ticket, Waitlisted, Won};
 pub use error::{Error, Unchanged, Unknown};
 pub use failure::Failure;
 pub use holds::{Late, TakeHold, Taken};
 pub use pages::{Page, Pages};
 pub use picks::{HoldStep, Picks};
 pub use problem::Problem;
-pub use refusal::{Refusal, SeatError};
+pub use refusal::{CodeError, Refusal, SeatError};
 pub use retry::Retry;
 pub use routes::{Ask, CancelAsk, Match, ResultFormat, ResultRange};
+pub use waitlists::Joined;
 
 pub use firstcome_api::bar::{BarLifted, BarLine, BarPage, BarSet};
 pub use firstcome_api::bulk::{CommandLine, Do};
@@ -62,6 +68,11 @@ pub use firstcome_api::campaign::{
     LimitsRequest, OperatorDone, PoolKind, PoolRequest,
 };
 pub use firstcome_api::claim::{Cancel, Cancelled, Claim, SubjectClaims};
+pub use firstcome_api::code::{
+    CodeImport, CodeImportLine, CodeImportList, CodeMark, CodeSource, CodeStep, CodeUse,
+    CodesFound, CodesMarked, CodesRequest, CommitCodesRequest, ImportCodesRequest,
+    ImportLinesRequest, IssuedCode, MarkCodesRequest, PoolCodes, ReissueRequest, Reissued,
+};
 pub use firstcome_api::hold::{HeldUnit, Hold, HoldAnswer, HoldLookup, LateRequest, PickRequest};
 pub use firstcome_api::key::Secret;
 pub use firstcome_api::node::{Leader, Node, Nodes, Ready, Time};
@@ -71,6 +82,7 @@ pub use firstcome_api::seat::{
 };
 pub use firstcome_api::seat_map::{MapArea, MapRow, SeatMap};
 pub use firstcome_api::subject::{Subject, SubjectIn};
+pub use firstcome_api::waitlist::{Place, WaitingLine, WaitlistPage, Wish};
 pub use firstcome_api::winner::{WinnerLine, WinnerPage};
 
 #[cfg(test)]

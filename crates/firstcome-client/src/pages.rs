@@ -1,4 +1,4 @@
-//! Long lists, read page by page: results, winners, bars.
+//! Long lists, read page by page: results, winners, bars, waitlists.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -10,6 +10,7 @@ use super::error::Error;
 use super::routes::{Ask, ResultFormat, ResultRange};
 use firstcome_api::bar::{BarLine, BarPage};
 use firstcome_api::result::{ResultLine, ResultPage};
+use firstcome_api::waitlist::{WaitingLine, WaitlistPage};
 use firstcome_api::winner::{WinnerLine, WinnerPage};
 
 /// How many lines a page has at most, unless another number is set: what the server gives by itself.
@@ -69,6 +70,20 @@ impl Page for BarPage {
     }
 }
 
+impl private::Sealed for WaitlistPage {}
+
+impl Page for WaitlistPage {
+    type Line = WaitingLine;
+
+    fn into_lines(self) -> (Vec<WaitingLine>, Option<u64>) {
+        (self.waiting, self.next)
+    }
+
+    fn number(line: &WaitingLine) -> u64 {
+        line.ticket.into()
+    }
+}
+
 mod private {
     pub trait Sealed {}
 }
@@ -99,8 +114,9 @@ pub struct Pages<P: Page> {
 #[derive(Debug)]
 enum List {
     Results(String),
-    Winners(String, Option<String>),
+    Winners { campaign: String, pool: Option<String>, with_codes: bool },
     Bars(String),
+    Waitlist(String, Option<String>),
 }
 
 impl Client {
@@ -111,12 +127,25 @@ impl Client {
 
     /// Lists who has what now in a pool, by rank; the pool may be left out where there is one.
     pub fn winners(&self, campaign: &str, pool: Option<&str>) -> Pages<WinnerPage> {
-        Pages::new(self, List::Winners(campaign.to_owned(), pool.map(str::to_owned)))
+        let (campaign, pool) = (campaign.to_owned(), pool.map(str::to_owned));
+        Pages::new(self, List::Winners { campaign, pool, with_codes: false })
+    }
+
+    /// As [`Client::winners`], with the code of each: the deliberate export of a coded pool. It needs a key with the role
+    /// `redeem`.
+    pub fn winners_with_codes(&self, campaign: &str, pool: Option<&str>) -> Pages<WinnerPage> {
+        let (campaign, pool) = (campaign.to_owned(), pool.map(str::to_owned));
+        Pages::new(self, List::Winners { campaign, pool, with_codes: true })
     }
 
     /// Lists who is barred from a campaign, in the order of barring.
     pub fn bars(&self, campaign: &str) -> Pages<BarPage> {
         Pages::new(self, List::Bars(campaign.to_owned()))
+    }
+
+    /// Lists who waits for units of a pool, in order; the pool may be left out where there is one. It needs an operator's key.
+    pub fn waitlist(&self, campaign: &str, pool: Option<&str>) -> Pages<WaitlistPage> {
+        Pages::new(self, List::Waitlist(campaign.to_owned(), pool.map(str::to_owned)))
     }
 }
 
@@ -126,7 +155,7 @@ impl<P: Page> Pages<P> {
         Self { client, list, after: 0, limit: LINES, at_end: false, lines, page: PhantomData }
     }
 
-    /// Begins behind this result, rank or bar, by its number: where an earlier reader ended.
+    /// Begins behind this result, rank, bar or ticket, by its number: where an earlier reader ended.
     #[must_use]
     pub fn after(self, after: u64) -> Self {
         Self { after, ..self }
@@ -185,8 +214,14 @@ impl<P: Page> Pages<P> {
         let range = ResultRange { after: self.after, limit: self.limit };
         let ask = match &self.list {
             List::Results(campaign) => Ask::results(campaign, range, ResultFormat::Json),
-            List::Winners(campaign, pool) => Ask::winners(campaign, pool.as_deref(), range),
+            List::Winners { campaign, pool, with_codes: false } => {
+                Ask::winners(campaign, pool.as_deref(), range)
+            }
+            List::Winners { campaign, pool, with_codes: true } => {
+                Ask::winners_with_codes(campaign, pool.as_deref(), range)
+            }
             List::Bars(campaign) => Ask::bars(campaign, range),
+            List::Waitlist(campaign, pool) => Ask::waitlist(campaign, pool.as_deref(), range),
         };
         let page: P = self.client.read(ask).await?;
         let (lines, next) = page.into_lines();

@@ -82,6 +82,8 @@ pub enum Refusal {
     TooManyWishes,
     /// `is_offer`: the hold is an offer, which is taken or left as it is.
     IsOffer,
+    /// `not_on_waitlist`: the subject neither waits nor has an offer.
+    NotOnWaitlist,
     /// `has_results`: the campaign can be archived, not deleted.
     HasResults,
     /// `level_too_low`: the space is at a lower level than this needs.
@@ -152,6 +154,83 @@ pub enum Refusal {
     },
     /// `too_many_bars`: as many subjects are barred from the campaign as may be.
     TooManyBars,
+    /// `not_coded`: the pool has no codes.
+    NotCoded,
+    /// `not_imported`: the pool's codes are generated.
+    NotImported,
+    /// `claim_required`: codes are claimed, not held.
+    ClaimRequired,
+    /// `no_code_key`: the server has no key to make the codes of the pool with.
+    NoCodeKey,
+    /// `malformed`: what was typed cannot be a code: a typing error.
+    Malformed,
+    /// `no_such_code`: there is no such code.
+    NoSuchCode,
+    /// `not_issued`: the code is in stock: nobody was given it.
+    NotIssued,
+    /// `subject_required`: only its holder may use the code, and nobody was named.
+    SubjectRequired,
+    /// `already_redeemed`: this reference has redeemed the code.
+    AlreadyRedeemed,
+    /// `already_rolled_back`: this reference's redemption was rolled back.
+    AlreadyRolledBack,
+    /// `code_revoked`: the code does not count any more.
+    CodeRevoked,
+    /// `code_suspended`: the code does not count until somebody decides.
+    CodeSuspended,
+    /// `code_expired`: the code is not valid any more.
+    CodeExpired,
+    /// `code_used`: every use of the code is redeemed.
+    CodeUsed,
+    /// `code_reserved`: what is left of the code is reserved under other references.
+    CodeReserved,
+    /// `reused_since`: after this reference's redemption was rolled back, others used the code.
+    ReusedSince,
+    /// `not_redeemed`: this reference has not redeemed the code.
+    NotRedeemed,
+    /// `not_reserved`: this reference has not reserved the code.
+    NotReserved,
+    /// `too_many_references`: the code remembers as many references as one may.
+    TooManyReferences,
+    /// `code_in_use`: the claim's code is redeemed or reserved.
+    CodeInUse,
+    /// `codes_valid`: codes of the campaign can still be redeemed.
+    CodesValid,
+    /// `import_open`: another import of the pool is under way.
+    ImportOpen,
+    /// `no_such_import`: there is no such import under way.
+    NoSuchImport,
+    /// `too_many_codes`: the pool cannot have as many codes.
+    TooManyCodes,
+    /// `too_many_imports`: the pool cannot have as many imports.
+    TooManyImports,
+    /// `too_many_reissues`: the claim's code was replaced as often as one can be.
+    TooManyReissues,
+    /// `too_many_wrong_codes`: as many codes were tried that do not exist as may be in a while.
+    TooManyWrongCodes {
+        /// After how long to ask again.
+        retry_after: Option<Duration>,
+    },
+    /// `chunk_missing`: lines of the import before these are missing.
+    ChunkMissing {
+        /// How many lines it has.
+        next: Option<u32>,
+    },
+    /// `import_incomplete`: the import does not have as many lines as its file.
+    ImportIncomplete {
+        /// How many lines it has.
+        lines: Option<u32>,
+    },
+    /// `bad_code`: lines that cannot be codes.
+    BadCode {
+        /// What is wrong, by line.
+        errors: Vec<CodeError>,
+    },
+    /// `reissued_since`: the code has another issue number than the one before the new one's.
+    ReissuedSince {
+        /// The issue number it has.
+        issue: Option<u16>,
+    },
     /// An outcome that this version of the client does not know.
     Other(String),
 }
@@ -168,9 +247,19 @@ pub struct SeatError {
     pub why: String,
 }
 
+/// What is wrong with a line of an import of codes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CodeError {
+    /// Its number in the file, from 1.
+    pub line: u64,
+    /// A sentence.
+    pub why: String,
+}
+
 /// Outcomes that are no refusals of the rules: the request was not of the form or had not the right that is needed, or
 /// something outside of the rules failed.
-const NOT_OF_THE_RULES: [&str; 27] = [
+const NOT_OF_THE_RULES: [&str; 28] = [
     "busy",
     "outbox_full",
     "store_full",
@@ -180,6 +269,7 @@ const NOT_OF_THE_RULES: [&str; 27] = [
     "nothing_lost",
     "level_not_read",
     "beyond_results",
+    "tag_required",
     "invalid_request",
     "invalid_subject",
     "invalid_settings",
@@ -233,6 +323,7 @@ impl Refusal {
             "waitlist_full" => Self::WaitlistFull,
             "too_many_wishes" => Self::TooManyWishes,
             "is_offer" => Self::IsOffer,
+            "not_on_waitlist" => Self::NotOnWaitlist,
             "has_results" => Self::HasResults,
             "level_too_low" => Self::LevelTooLow,
             "hold_required" => Self::HoldRequired,
@@ -253,6 +344,37 @@ impl Refusal {
             "not_seated" => Self::NotSeated,
             "bad_seat" => Self::BadSeat { errors: errors(raw) },
             "too_many_bars" => Self::TooManyBars,
+            "not_coded" => Self::NotCoded,
+            "not_imported" => Self::NotImported,
+            "claim_required" => Self::ClaimRequired,
+            "no_code_key" => Self::NoCodeKey,
+            "malformed" => Self::Malformed,
+            "no_such_code" => Self::NoSuchCode,
+            "not_issued" => Self::NotIssued,
+            "subject_required" => Self::SubjectRequired,
+            "already_redeemed" => Self::AlreadyRedeemed,
+            "already_rolled_back" => Self::AlreadyRolledBack,
+            "code_revoked" => Self::CodeRevoked,
+            "code_suspended" => Self::CodeSuspended,
+            "code_expired" => Self::CodeExpired,
+            "code_used" => Self::CodeUsed,
+            "code_reserved" => Self::CodeReserved,
+            "reused_since" => Self::ReusedSince,
+            "not_redeemed" => Self::NotRedeemed,
+            "not_reserved" => Self::NotReserved,
+            "too_many_references" => Self::TooManyReferences,
+            "code_in_use" => Self::CodeInUse,
+            "codes_valid" => Self::CodesValid,
+            "import_open" => Self::ImportOpen,
+            "no_such_import" => Self::NoSuchImport,
+            "too_many_codes" => Self::TooManyCodes,
+            "too_many_imports" => Self::TooManyImports,
+            "too_many_reissues" => Self::TooManyReissues,
+            "too_many_wrong_codes" => Self::TooManyWrongCodes { retry_after: problem.retry_after },
+            "chunk_missing" => Self::ChunkMissing { next: number(raw, "next") },
+            "import_incomplete" => Self::ImportIncomplete { lines: number(raw, "lines") },
+            "bad_code" => Self::BadCode { errors: bad_codes(raw) },
+            "reissued_since" => Self::ReissuedSince { issue: number(raw, "issue") },
             other if NOT_OF_THE_RULES.contains(&other) || problem.is_passing() => return None,
             other => Self::Other(other.to_owned()),
         })
@@ -275,6 +397,18 @@ fn errors(raw: &Value) -> Vec<SeatError> {
         })
     };
     errors.filter_map(read).collect()
+}
+
+fn bad_codes(raw: &Value) -> Vec<CodeError> {
+    let errors = raw["errors"].as_array().into_iter().flatten();
+    let read = |error: &Value| {
+        Some(CodeError { line: error["line"].as_u64()?, why: error["why"].as_str()?.to_owned() })
+    };
+    errors.filter_map(read).collect()
+}
+
+fn number<N: TryFrom<u64>>(raw: &Value, name: &str) -> Option<N> {
+    raw[name].as_u64()?.try_into().ok()
 }
 
 #[cfg(test)]

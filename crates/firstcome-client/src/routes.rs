@@ -5,6 +5,7 @@ use firstcome_api::claim::ClaimRequest;
 use firstcome_api::hold::{HoldRequest, PickRequest};
 use firstcome_api::seat::SeatChangeRequest;
 use firstcome_api::token::TokenRequest;
+use firstcome_api::waitlist::Wish;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -22,6 +23,8 @@ pub struct Ask {
     /// Headers beyond those every request has.
     pub headers: Vec<(&'static str, String)>,
     repeatable: bool,
+    /// Whether it changes nothing though it is no GET.
+    looks: bool,
 }
 
 impl Ask {
@@ -33,7 +36,7 @@ impl Ask {
     /// A request that may change something, and more if it is sent twice.
     pub fn change(method: &'static str, path: impl Into<String>) -> Self {
         let (body, headers) = (None, Vec::new());
-        Self { method, path: path.into(), body, headers, repeatable: false }
+        Self { method, path: path.into(), body, headers, repeatable: false, looks: false }
     }
 
     /// Says that this request changes nothing more when it is sent again: its content says what it is, as with a claim, or
@@ -55,7 +58,7 @@ impl Ask {
     }
 
     pub(crate) fn only_reads(&self) -> bool {
-        self.method == "GET"
+        self.method == "GET" || self.looks
     }
 }
 
@@ -118,6 +121,15 @@ fn hold_path(campaign: &str, hold: &str) -> String {
 
 fn pool_path(campaign: &str, pool: &str) -> String {
     format!("{}/pools/{}", campaign_path(campaign), encode_segment(pool))
+}
+
+fn place_path(campaign: &str, subject: &str, pool: Option<&str>) -> String {
+    let path = format!("{}/waitlist/{}", campaign_path(campaign), encode_segment(subject));
+    path + &pool_query('?', pool)
+}
+
+fn pool_query(sign: char, pool: Option<&str>) -> String {
+    pool.map(|pool| format!("{sign}pool={}", encode_segment(pool))).unwrap_or_default()
 }
 
 /// Writes the body of a request.
@@ -198,9 +210,43 @@ impl Ask {
     pub fn claim(campaign: &str, subject: &str, pool: Option<&str>) -> Self {
         let mut ask =
             Self::change("POST", format!("{}/claims", campaign_path(campaign))).repeatable();
-        ask.body =
-            written(&ClaimRequest { subject: Some(subject.into()), pool: pool.map(Into::into) });
+        let (subject, pool) = (Some(subject.into()), pool.map(Into::into));
+        ask.body = written(&ClaimRequest { subject, pool, ..ClaimRequest::default() });
         ask
+    }
+
+    /// Claims units for a subject, and joins the waitlist if they are not free.
+    pub fn join(campaign: &str, subject: &str, pool: Option<&str>, wish: &Wish) -> Self {
+        let mut ask =
+            Self::change("POST", format!("{}/claims", campaign_path(campaign))).repeatable();
+        ask.body = written(&ClaimRequest {
+            subject: Some(subject.into()),
+            pool: pool.map(Into::into),
+            wait: true,
+            quantity: wish.quantity,
+            grade: wish.grade.as_deref().map(Into::into),
+            channel: wish.channel.as_deref().map(Into::into),
+            area: wish.area.as_deref().map(Into::into),
+            adjacent: wish.adjacent,
+        });
+        ask
+    }
+
+    /// Reads where a subject stands with the waitlist of a pool.
+    pub fn place(campaign: &str, subject: &str, pool: Option<&str>) -> Self {
+        Self::get(place_path(campaign, subject, pool))
+    }
+
+    /// Takes a subject off the waitlist of a pool.
+    pub fn leave(campaign: &str, subject: &str, pool: Option<&str>) -> Self {
+        Self::change("DELETE", place_path(campaign, subject, pool)).repeatable()
+    }
+
+    /// Reads who waits for units of a pool, beyond a ticket.
+    pub fn waitlist(campaign: &str, pool: Option<&str>, range: ResultRange) -> Self {
+        let path = campaign_path(campaign);
+        let path = format!("{path}/waitlist?after={}&limit={}", range.after, range.limit);
+        Self::get(path + &pool_query('&', pool))
     }
 
     /// Reads what a subject has.
@@ -324,6 +370,65 @@ impl Ask {
             path.push_str(&format!("&pool={}", encode_segment(pool)));
         }
         Self::get(path)
+    }
+
+    /// As [`Ask::winners`], with the code of each: the deliberate export of a coded pool.
+    pub fn winners_with_codes(campaign: &str, pool: Option<&str>, range: ResultRange) -> Self {
+        let mut ask = Self::winners(campaign, pool, range);
+        ask.path.push_str("&with_codes=true");
+        ask
+    }
+
+    /// Takes a step on a code (`reserve`, `redeem`, `roll-back`, `release`) or looks one up (`look-up`): the body has the code.
+    pub fn code_step(campaign: &str, verb: &str, body: impl Serialize) -> Self {
+        let path = format!("{}/codes/{verb}", campaign_path(campaign));
+        let mut ask = Self::change("POST", path).repeatable();
+        ask.body = written(&body);
+        ask.looks = verb == "look-up";
+        ask
+    }
+
+    /// Revokes, suspends, restores or reissues codes.
+    pub fn operate_codes(campaign: &str, verb: &str, body: impl Serialize, id: &str) -> Self {
+        let mut ask = Self::change("POST", format!("{}/codes/{verb}", campaign_path(campaign)));
+        ask.body = written(&body);
+        ask.headers.push(("idempotency-key", id.to_owned()));
+        ask
+    }
+
+    /// Begins an import of codes.
+    pub fn code_import(campaign: &str, body: impl Serialize) -> Self {
+        let path = format!("{}/codes/imports", campaign_path(campaign));
+        let mut ask = Self::change("POST", path).repeatable();
+        ask.body = written(&body);
+        ask.looks = true;
+        ask
+    }
+
+    /// Brings lines of an import (`lines`), or ends it (`commit`).
+    pub fn code_import_step(
+        campaign: &str,
+        import: &str,
+        verb: &str,
+        body: impl Serialize,
+    ) -> Self {
+        let (path, import) = (campaign_path(campaign), encode_segment(import));
+        let path = format!("{path}/codes/imports/{import}/{verb}");
+        let mut ask = Self::change("POST", path).repeatable();
+        ask.body = written(&body);
+        ask
+    }
+
+    /// Gives an import up. Sent again, it finds none.
+    pub fn discard_code_import(campaign: &str, import: &str, pool: Option<&str>) -> Self {
+        let (path, import) = (campaign_path(campaign), encode_segment(import));
+        let path = format!("{path}/codes/imports/{import}{}", pool_query('?', pool));
+        Self::change("DELETE", path).repeatable()
+    }
+
+    /// Reads the imports of a pool.
+    pub fn code_imports(campaign: &str, pool: Option<&str>) -> Self {
+        Self::get(format!("{}/codes/imports{}", campaign_path(campaign), pool_query('?', pool)))
     }
 
     /// Has a subject token minted.

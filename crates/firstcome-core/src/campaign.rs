@@ -31,12 +31,13 @@ pub use codes::{CodeStatus, CodeView};
 pub use look::{ResultRow, Winner};
 
 use crate::bars::Bars;
+use crate::codes::Codes;
 use crate::command::{Pick, Steer};
 use crate::hold::UnitId;
 use crate::holds::Holds;
 use crate::outcome::{Clamped, Fixed, Outcome, Refusal};
 use crate::pool::Pool;
-use crate::settings::{HoldSettings, Opens, PoolSettings, Settings};
+use crate::settings::{HoldSettings, Opens, PoolSettings, Settings, Sizes};
 use crate::time::Timestamp;
 use crate::waitlist::UnservedLog;
 use std::collections::BTreeSet;
@@ -139,8 +140,8 @@ pub struct Campaign {
 pub(crate) struct Counted {
     /// Bytes of memory.
     pub(crate) memory: usize,
-    /// Units of counted pools, as the settings have it.
-    pub(crate) capacity: u64,
+    /// How large it may become, as its settings have it.
+    pub(crate) sizes: Sizes,
 }
 
 /// What a command to hold asks.
@@ -281,9 +282,13 @@ impl Campaign {
         self.claim_again
     }
 
-    /// Gives how many units its counted pools have together, as the settings have it.
-    pub fn capacity(&self) -> u64 {
-        self.pools.iter().map(|pool| u64::from(pool.capacity)).sum()
+    /// Gives how large it may become, as its settings have it; of imported codes, those that are there.
+    pub fn sizes(&self) -> Sizes {
+        let of = |pool: &Pool| {
+            let codes = pool.codes().map(Codes::settings);
+            Sizes::of(pool.capacity, pool.waitlist, codes, self.level)
+        };
+        self.pools.iter().map(of).fold(Sizes::default(), Sizes::plus)
     }
 
     /// Gives about how many bytes of memory the campaign takes: a sum over its pools.
@@ -324,7 +329,9 @@ impl Campaign {
     /// Says whether something of it left the system, or somebody on a waitlist will hear of it: then its name is never
     /// used again.
     pub fn has_results(&self) -> bool {
-        let given = self.pools.iter().any(|pool| pool.last_rank() > 0);
+        // An import may have been revoked before anybody was given one of its codes.
+        let marked = |pool: &Pool| pool.codes().is_some_and(|codes| !codes.marks.is_empty());
+        let given = self.pools.iter().any(|pool| pool.last_rank() > 0 || marked(pool));
         let left = self.unserved.len() > 0 || self.has_lists();
         given || !self.refunds.is_empty() || !self.moves.is_empty() || left
     }

@@ -148,6 +148,11 @@ impl Hold {
         self.offer.is_some()
     }
 
+    /// Gives how many offers its subject had let go before, of an offer.
+    pub fn offers_not_taken(&self) -> Option<u8> {
+        self.offer.map(|offer| offer.missed)
+    }
+
     /// Gives the number seats and results know it by: 1, 2, 3 in the campaign.
     pub fn number(&self) -> u32 {
         self.number

@@ -5,6 +5,7 @@ mod units;
 use crate::codes::{Codes, Word};
 use crate::grants::Grants;
 use crate::hall::Hall;
+use crate::hold::UnitId;
 use crate::index::SubjectIndex;
 use crate::outcome::By;
 use crate::segment::Segment;
@@ -218,14 +219,30 @@ impl Pool {
         self.taken += 1;
         assert!(self.taken <= self.capacity, "pool {} gave more units than it has", self.name);
         let rank = self.rank(subject, at);
-        if let Some(codes) = self.codes.as_deref_mut() {
-            let number = match codes.stock.as_deref_mut() {
-                None => tag.expect("it was looked whether the claim has a tag"),
-                Some(stock) => u64::from(stock.give(rank)),
-            };
-            codes.issued.push(Word::new(number, 1));
-        }
+        self.issue(rank, tag);
         rank
+    }
+
+    /// Gives a subject the code that was set aside for it by an offer. `whose` is the subject and the hold's id.
+    pub(crate) fn take_held_code(
+        &mut self,
+        whose: (&str, &str),
+        at: Timestamp,
+        tag: Option<u64>,
+    ) -> u32 {
+        let rank = self.confirm(UnitId::Counted, whose, at);
+        self.issue(rank, tag);
+        rank
+    }
+
+    /// Issues the code of a rank of a coded pool.
+    fn issue(&mut self, rank: u32, tag: Option<u64>) {
+        let Some(codes) = self.codes.as_deref_mut() else { return };
+        let number = match codes.stock.as_deref_mut() {
+            None => tag.expect("it was looked whether the claim has a tag"),
+            Some(stock) => u64::from(stock.give(rank)),
+        };
+        codes.issued.push(Word::new(number, 1));
     }
 
     /// Gives a subject the next rank.

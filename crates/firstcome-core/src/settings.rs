@@ -3,10 +3,12 @@
 mod codes;
 mod holding;
 mod invalid;
+pub mod sizes;
 
 pub use codes::{CodeSettings, CodeSource};
 pub use holding::{GradeLimit, HoldSettings, HoldsEach};
 pub use invalid::BadSettings;
+pub use sizes::Sizes;
 
 use crate::limits::{CAPACITY, POOLS, TITLE_BYTES, WAITLIST_MOST};
 use crate::names::{BadName, check_name, check_text};
@@ -70,7 +72,7 @@ pub struct PoolSettings {
     /// How many units of it one subject may have, held and live claims together, if that is limited.
     pub limit: Option<u32>,
     /// How many may wait for its units: 0 to [`WAITLIST_MOST`]; [`WAITLIST`](crate::limits::WAITLIST) where nothing is said.
-    /// In campaigns made before level 4 nobody can, and for the codes of a coded pool nobody can either: 0 or nothing.
+    /// In campaigns made before level 4 nobody can.
     pub waitlist: Option<u32>,
     /// What its codes are, of a coded pool and of no other.
     pub codes: Option<Box<CodeSettings>>,
@@ -153,10 +155,6 @@ impl Settings {
             if let Some(codes) = &pool.codes {
                 if pool.kind != PoolKind::Coded {
                     let what = "codes: only a coded pool has them";
-                    return Err(BadSettings::Codes { pool: pool.name.clone(), what });
-                }
-                if pool.waitlist.is_some_and(|most| most > 0) {
-                    let what = "waitlist: a coded pool has none";
                     return Err(BadSettings::Codes { pool: pool.name.clone(), what });
                 }
                 codes.check(&pool.name, pool.capacity)?;

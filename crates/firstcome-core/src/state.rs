@@ -349,7 +349,8 @@ impl State {
             // Whose code it makes shows in later outcomes only.
             self.scratch.extend_from_slice(&tag.to_le_bytes());
         }
-        let campaign = match self.campaign_mut(campaign) {
+        let name = campaign;
+        let campaign = match self.campaign_mut(name) {
             Ok(campaign) => campaign,
             Err(refusal) => return refusal.into(),
         };
@@ -359,6 +360,11 @@ impl State {
         };
         if tag.is_none() && campaign.needs_tag(pool) {
             return CodeRefusal::TagRequired.into();
+        }
+        if let Some(number) = campaign.code_offer(pool, subject) {
+            return self.on_campaign(name, |campaign, context| {
+                campaign.take_offer(context, (pool, number), tag)
+            });
         }
         let rank = campaign.give(pool, subject, at, tag);
         let number = campaign.number;

@@ -119,10 +119,14 @@ impl Waitlist {
         self.kinds.iter().any(Option::is_some)
     }
 
+    /// Gives how many have an offer: a sum over the kinds of wish, of which there are few.
+    pub(crate) fn offers(&self) -> u64 {
+        self.kinds.iter().flatten().map(|kind| u64::from(kind.offers)).sum()
+    }
+
     /// Gives how many wait or have an offer.
     pub(crate) fn on_it(&self) -> u64 {
-        let offers = self.kinds.iter().flatten().map(|kind| u64::from(kind.offers));
-        self.order.len() as u64 + offers.sum::<u64>()
+        self.order.len() as u64 + self.offers()
     }
 
     /// Gives the number of a wish that somebody has already.

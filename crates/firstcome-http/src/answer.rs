@@ -58,6 +58,8 @@ pub enum Code {
     LevelNotRead,
     /// The request does not have the form of this route.
     InvalidRequest,
+    /// The subject neither waits for units of the pool nor has an offer.
+    NotOnWaitlist,
     /// The subject is not acceptable.
     InvalidSubject,
     /// The settings are not acceptable.
@@ -94,6 +96,14 @@ pub enum Code {
     TooManyRequests,
     /// A subject, a key or this server has the maximum of event streams open.
     TooManyStreams,
+    /// What was typed cannot be a code.
+    Malformed,
+    /// Lines of an import cannot be codes.
+    BadCode,
+    /// More codes were tried that do not exist than may be in a while.
+    TooManyWrongCodes,
+    /// The server has no key to make the codes of a pool with.
+    NoCodeKey,
 }
 
 /// Gives every outcome of an answer, once: successes first.
@@ -145,6 +155,7 @@ impl Code {
             Self::LevelTooLow,
             Self::LevelNotRead,
             Self::InvalidRequest,
+            Self::NotOnWaitlist,
             Self::InvalidSubject,
             Self::InvalidSettings,
             Self::TooBigForMemory,
@@ -163,6 +174,10 @@ impl Code {
             Self::TooManyConnections,
             Self::TooManyRequests,
             Self::TooManyStreams,
+            Self::Malformed,
+            Self::BadCode,
+            Self::TooManyWrongCodes,
+            Self::NoCodeKey,
         ])
     }
 
@@ -185,6 +200,7 @@ impl Code {
             Self::LevelTooLow          => ("level_too_low",          S::CONFLICT,               NO,     Nothing,      "The space is at a lower level than this needs"),
             Self::LevelNotRead         => ("level_not_read",         S::CONFLICT,               NO,     Nothing,      "A server or the ledger cannot read the level to raise to"),
             Self::InvalidRequest       => ("invalid_request",        S::BAD_REQUEST,            NO,     Nothing,      "The request is not of the form this route takes"),
+            Self::NotOnWaitlist        => ("not_on_waitlist",        S::NOT_FOUND,              NO,     Nothing,      "The subject is not on the waitlist"),
             Self::InvalidSubject       => ("invalid_subject",        S::UNPROCESSABLE_ENTITY,   NO,     Nothing,      "The subject is not acceptable"),
             Self::InvalidSettings      => ("invalid_settings",       S::UNPROCESSABLE_ENTITY,   NO,     Nothing,      "The settings are not acceptable"),
             Self::TooBigForMemory      => ("too_big_for_memory",     S::UNPROCESSABLE_ENTITY,   NO,     Nothing,      "The campaign would not fit this node's memory"),
@@ -202,6 +218,10 @@ impl Code {
             Self::MethodNotAllowed     => ("method_not_allowed",     S::METHOD_NOT_ALLOWED,     NO,     Nothing,      "The route does not take this method"),
             Self::TooManyConnections   => ("too_many_connections",   S::SERVICE_UNAVAILABLE,    IN_1_S, Nothing,      "As many connections are open as may be"),
             Self::TooManyRequests      => ("too_many_requests",      S::TOO_MANY_REQUESTS,      IN_1_S, Nothing,      "More requests came than may come in a while"),
+            Self::Malformed            => ("malformed",              S::UNPROCESSABLE_ENTITY,   NO,     Nothing,      "What was typed cannot be a code"),
+            Self::BadCode              => ("bad_code",               S::UNPROCESSABLE_ENTITY,   NO,     Nothing,      "Lines of the import cannot be codes"),
+            Self::TooManyWrongCodes    => ("too_many_wrong_codes",   S::TOO_MANY_REQUESTS,      IN_1_MIN, Nothing,    "More codes were tried that do not exist than may be in a while"),
+            Self::NoCodeKey            => ("no_code_key",            S::CONFLICT,               NO,     Nothing,      "The server has no key to make the codes with"),
             Self::TooManyStreams       => ("too_many_streams",       S::TOO_MANY_REQUESTS,      IN_1_S, Nothing,      "As many streams of events are open as may be"),
         };
         Row { outcome, status, retry, retry_after, effect, title }
@@ -247,7 +267,7 @@ fn refusal_row(refusal: Refusal) -> Row {
         Refusal::UnitTaken              => (S::CONFLICT,             LATER,    "Somebody has the unit"),
         Refusal::OrphanLeft             => (S::CONFLICT,             NO,       "A single free seat would be left"),
         Refusal::NoSuchHold             => (S::NOT_FOUND,            NO,       "There is no such hold"),
-        Refusal::NotYours               => (S::FORBIDDEN,            NO,       "The hold is another subject's"),
+        Refusal::NotYours               => (S::FORBIDDEN,            NO,       "The hold or the code is another subject's"),
         Refusal::HoldExpired            => (S::GONE,                 NO,       "The hold's time is over"),
         Refusal::HoldReleased           => (S::GONE,                 NO,       "The hold was given back"),
         Refusal::AlreadyConfirmed       => (S::CONFLICT,             NO,       "The units are the subject's for good already"),

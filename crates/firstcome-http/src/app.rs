@@ -2,6 +2,7 @@
 
 use crate::auth::Keys;
 use crate::bulk_requests::BulkRequests;
+use crate::codes::missing_key::MissingKey;
 use crate::guard::Guards;
 use crate::metrics::Metrics;
 use crate::openapi::Description;
@@ -33,6 +34,8 @@ pub struct App {
     pub guards: Guards,
     /// The requests of many commands that are under way.
     pub bulk: BulkRequests,
+    /// The campaign whose codes this server has no key for, if there is one.
+    pub missing_key: MissingKey,
     /// The seat maps that are watched.
     pub seat_maps: SeatMaps,
     /// The counts.

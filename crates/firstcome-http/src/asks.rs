@@ -14,6 +14,7 @@ use firstcome_node::{Answer, Failure};
 pub(crate) use crate::claims::{CancelAsk, ClaimAsk};
 pub(crate) use crate::holds::HoldAsk;
 pub(crate) use crate::holds::steps::StepAsk;
+pub(crate) use crate::waitlist::{JoinAsk, LeaveAsk};
 
 /// Any command that a line can ask for.
 #[derive(Debug)]
@@ -22,14 +23,16 @@ pub(crate) enum Ask<'a> {
     Cancel(CancelAsk<'a>),
     Hold(HoldAsk<'a>),
     Step(StepAsk<'a>),
+    Join(JoinAsk<'a>),
+    Leave(LeaveAsk<'a>),
 }
 
 impl Ask<'_> {
     /// Says whether what comes behind it may find more than before, and memory does not know that yet.
     pub(crate) fn may_free(&self) -> bool {
         match self {
-            Self::Claim(_) | Self::Hold(_) => false,
-            Self::Cancel(_) | Self::Step(_) => true,
+            Self::Claim(_) | Self::Hold(_) | Self::Join(_) => false,
+            Self::Cancel(_) | Self::Step(_) | Self::Leave(_) => true,
         }
     }
 
@@ -39,6 +42,8 @@ impl Ask<'_> {
             Self::Cancel(ask) => &ask.campaign,
             Self::Hold(ask) => &ask.campaign,
             Self::Step(ask) => &ask.campaign,
+            Self::Join(ask) => &ask.claim.campaign,
+            Self::Leave(ask) => &ask.campaign,
         }
     }
 
@@ -58,16 +63,20 @@ impl Ask<'_> {
             Self::Cancel(ask) => ask.prepare(app, bearer, look).await,
             Self::Hold(ask) => ask.prepare(app, bearer, look).await,
             Self::Step(ask) => ask.prepare(app, bearer, look).await,
+            Self::Join(ask) => ask.prepare(app, bearer, look).await,
+            Self::Leave(ask) => ask.prepare(app, bearer, look).await,
         }
     }
 
     /// Gives what the journal decides.
     pub(crate) fn command(&self, limit: Option<u32>) -> Result<Command<'_>, Problem> {
         match self {
-            Self::Claim(ask) => Ok(ask.command(limit)),
+            Self::Claim(ask) => Ok(ask.command()),
             Self::Cancel(ask) => ask.command(),
             Self::Hold(ask) => ask.command(limit),
             Self::Step(ask) => ask.command(limit),
+            Self::Join(ask) => Ok(ask.command(limit)),
+            Self::Leave(ask) => Ok(ask.command()),
         }
     }
 
@@ -83,6 +92,8 @@ impl Ask<'_> {
             Self::Cancel(ask) => ask.finish(app, answer),
             Self::Hold(ask) => ask.finish(app, bearer, answer),
             Self::Step(ask) => ask.finish(app, bearer, answer),
+            Self::Join(ask) => ask.finish(app, bearer, answer),
+            Self::Leave(ask) => ask.finish(app, answer),
         }
     }
 }

@@ -22,6 +22,16 @@ pub struct Key {
 }
 
 impl Key {
+    /// Accepts a key that may do what this role may.
+    pub(super) fn at_least(&self, least: Role) -> Result<(), Problem> {
+        if self.role >= least {
+            return Ok(());
+        }
+        let (role, least) = (self.role.as_str(), least.as_str());
+        let detail = format!("key {:?} has the role {role}, this needs {least}", self.name);
+        Err(Problem::new(Code::Forbidden, detail))
+    }
+
     /// Accepts campaigns whose names begin so.
     pub(super) fn covers(&self, campaign: &str) -> Result<(), Problem> {
         match &self.campaigns {
@@ -142,16 +152,7 @@ impl Keys {
             }
             return Err(Problem::new(Code::Unauthorized, "this server does not know that key"));
         };
-        let key = &known.key;
-        if key.role < least {
-            let detail = format!(
-                "key {:?} has the role {}, this needs {}",
-                key.name,
-                key.role.as_str(),
-                least.as_str()
-            );
-            return Err(Problem::new(Code::Forbidden, detail));
-        }
+        known.key.at_least(least)?;
         Ok(known)
     }
 }

@@ -144,6 +144,14 @@ impl Bearer<'_> {
         }
     }
 
+    /// Says whether the bearer is shown the codes of a subject that it may ask about.
+    pub(crate) fn sees_codes(&self) -> bool {
+        match self {
+            Self::Key(key) => key.role >= Role::Redeem,
+            Self::Subject(_) => true,
+        }
+    }
+
     /// Says whether the bearer is the operator.
     pub(crate) fn is_operator(&self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! How many units of each campaign are left and won, of a stated number of campaigns at most.
+//! How many units of each campaign are left and won, and how many people wait, of a stated number of campaigns at most.
 
 use firstcome_core::State;
 use firstcome_core::pool::Pool;
@@ -14,6 +14,8 @@ pub(crate) struct Standing {
     name: String,
     left: u64,
     won: u64,
+    waiting: u64,
+    offered: u64,
 }
 
 /// Gives how the campaigns stand that were created last; each pool keeps its own counts.
@@ -25,6 +27,8 @@ pub(crate) fn standings(state: &State) -> Vec<Standing> {
         name: campaign.name().to_owned(),
         left: sum(campaign.pools(), Pool::left),
         won: sum(campaign.pools(), |pool| pool.last_rank() - pool.cancelled()),
+        waiting: campaign.waiters(),
+        offered: campaign.pools().iter().map(Pool::offered).sum(),
     });
     standing.collect()
 }
@@ -32,13 +36,17 @@ pub(crate) fn standings(state: &State) -> Vec<Standing> {
 /// Gives a registry of how campaigns stand.
 pub(crate) fn registry(standings: &[Standing]) -> Registry {
     let mut registry = Registry::with_prefix("firstcome");
-    let (left, won) = (Family::<_, Gauge>::default(), Family::<_, Gauge>::default());
+    let [left, won, waiting, offered] = [(); 4].map(|()| Family::<_, Gauge>::default());
     for standing in standings {
         let labels = vec![("campaign", standing.name.clone())];
         left.get_or_create(&labels).set(standing.left.cast_signed());
         won.get_or_create(&labels).set(standing.won.cast_signed());
+        waiting.get_or_create(&labels).set(standing.waiting.cast_signed());
+        offered.get_or_create(&labels).set(standing.offered.cast_signed());
     }
     registry.register("campaign_left", "Units free and for sale", left);
     registry.register("campaign_won", "Claims that stand, cancelled ones not counted", won);
+    registry.register("campaign_waiting", "Subjects on the waitlists of its pools", waiting);
+    registry.register("campaign_offered", "Subjects with an offer from a waitlist", offered);
     registry
 }

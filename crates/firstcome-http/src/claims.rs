@@ -1,4 +1,4 @@
-//! Claims: won, looked up, cancelled.
+//! Claims: won, looked up, cancelled. Their route is in `claiming`.
 
 use crate::answer::Code;
 use crate::app::App;
@@ -9,70 +9,29 @@ use crate::problem::{Answered, Problem, yes};
 use crate::request::{self, InPath, Query};
 use crate::respond::{Yes, json};
 use crate::text::Text;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
-use axum::http::{HeaderMap, Response, StatusCode};
-use firstcome_api::claim::{Cancel, Cancelled, Claim, ClaimRequest, SubjectClaims, Won};
+use axum::http::{HeaderMap, StatusCode};
+use firstcome_api::claim::{Cancel, Cancelled, Claim, SubjectClaims, Won};
 use firstcome_api::key::Role;
+use firstcome_core::campaign::Campaign;
 use firstcome_core::outcome::{By, Missing};
 use firstcome_core::pool;
 use firstcome_core::{Command, Outcome, Refusal, State, Timestamp, limits};
 use firstcome_node::{Answer, Decided, Failure};
-use http_body_util::Full;
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// Claims a unit.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/claims", tag = "claims",
-    params(("campaign" = String, Path, description = "The name of the campaign"),
-           ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
-    request_body = ClaimRequest,
-    responses((status = 201, description = "won", body = Won), (status = 200, description = "already_won", body = Won)))]
-pub(crate) async fn claim(
-    Extract(app): Extract<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> Answered {
-    let campaign = request::path(campaign)?;
-    let answer = answer(&app, &campaign, query.as_deref(), &headers, body).await?;
-    Ok(answer.map(Body::new))
-}
-
-/// Answers a claim; the accept loop comes here straight away.
-pub(crate) async fn answer<B>(
-    app: &App,
-    campaign: &str,
-    query: Option<&str>,
-    headers: &HeaderMap,
-    body: B,
-) -> Result<Response<Full<Bytes>>, Problem>
-where
-    B: hyper::body::Body<Data = Bytes>,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    let bearer = app.bearer(headers, Role::Backend, campaign)?;
-    let bytes = request::body(&app.options, headers, body).await?;
-    let asked: ClaimRequest<'_> = request::json(&bytes)?;
-    let subject = bearer.subject(asked.subject)?;
-    let min = Query::parse(query, &[])?.min_position()?;
-    let mut ask = ClaimAsk::new(campaign.into(), asked.pool, subject);
-    let answer = match ask.prepare(app, &bearer, Look { min, memory: true }).await? {
-        Early::Answered(answer) => answer,
-        Early::Decide(limit) => app.node.intake.decide(&ask.command(limit)).await,
-    };
-    ask.finish(app, &bearer, answer).map(Yes::response)
-}
 
 /// A claim as it is asked for.
 #[derive(Debug)]
 pub(crate) struct ClaimAsk<'a> {
     pub(crate) campaign: Cow<'a, str>,
-    pool: Option<Cow<'a, str>>,
-    subject: Cow<'a, str>,
+    pub(crate) pool: Option<Cow<'a, str>>,
+    pub(crate) subject: Cow<'a, str>,
     /// The campaign's first pool where none is named: once it is decided the campaign may leave memory.
     only: Option<String>,
+    /// The limit that the team's own service gave.
+    limit: Option<u32>,
 }
 
 impl<'a> ClaimAsk<'a> {
@@ -81,7 +40,7 @@ impl<'a> ClaimAsk<'a> {
         pool: Option<Cow<'a, str>>,
         subject: Cow<'a, str>,
     ) -> Self {
-        Self { campaign, pool, subject, only: None }
+        Self { campaign, pool, subject, only: None, limit: None }
     }
 
     pub(crate) async fn prepare(
@@ -90,7 +49,7 @@ impl<'a> ClaimAsk<'a> {
         bearer: &Bearer<'_>,
         look: Look,
     ) -> Result<Early, Problem> {
-        let Self { campaign, pool, subject, only } = self;
+        let Self { campaign, pool, subject, .. } = &*self;
         let (campaign, pool, subject) = (&**campaign, pool.as_deref(), &**subject);
         app.may_act(bearer, campaign, subject)?;
         if let Some(pool) = pool {
@@ -102,16 +61,31 @@ impl<'a> ClaimAsk<'a> {
                 return Ok(Early::Answered(answer));
             }
         }
-        let limit = app.eligible(campaign, pool, subject).await?;
-        if pool.is_none() {
-            *only = first_pool(app, campaign);
-        }
-        Ok(Early::Decide(limit))
+        self.limit = app.eligible(campaign, pool, subject).await?;
+        self.note_only_pool(app);
+        Ok(Early::Decide(self.limit))
     }
 
-    pub(crate) fn command(&self, limit: Option<u32>) -> Command<'_> {
-        let Self { campaign, pool, subject, only: _ } = self;
-        Command::Claim { campaign, pool: pool.as_deref(), subject, limit, tag: None }
+    /// Takes note of the campaign's first pool where none is named.
+    pub(crate) fn note_only_pool(&mut self, app: &App) {
+        if self.pool.is_none() {
+            self.only = first_pool(app, &self.campaign);
+        }
+    }
+
+    /// Gives the name of the pool of a claim that came to something.
+    pub(crate) fn pool_name(&self, app: &App) -> Cow<'_, str> {
+        match (&self.pool, &self.only) {
+            (Some(pool), _) => (&**pool).into(),
+            (None, Some(only)) => only.as_str().into(),
+            (None, None) => first_pool(app, &self.campaign).unwrap_or_default().into(),
+        }
+    }
+
+    /// Gives what the journal decides, once it is prepared.
+    pub(crate) fn command(&self) -> Command<'_> {
+        let Self { campaign, pool, subject, only: _, limit } = self;
+        Command::Claim { campaign, pool: pool.as_deref(), subject, limit: *limit, tag: None }
     }
 
     pub(crate) fn finish(
@@ -120,7 +94,7 @@ impl<'a> ClaimAsk<'a> {
         bearer: &Bearer<'_>,
         answer: Result<Answer, Failure>,
     ) -> Result<Yes, Problem> {
-        let Self { campaign, pool, subject, only } = self;
+        let Self { campaign, subject, .. } = self;
         let answer = yes(answer, campaign)
             .map_err(|problem| app.says_who_barred(problem, bearer, campaign, subject))?;
         let (status, rank, at) = if let Outcome::Won { rank, at } = answer.outcome {
@@ -130,11 +104,10 @@ impl<'a> ClaimAsk<'a> {
         } else {
             unreachable!("a claim is not answered with {}", answer.outcome.as_str())
         };
-        let pool: Cow<'_, str> = match (pool, only) {
-            (Some(pool), _) => (&**pool).into(),
-            (None, Some(only)) => only.as_str().into(),
-            (None, None) => first_pool(app, campaign).unwrap_or_default().into(),
-        };
+        let pool = self.pool_name(app);
+        // A claim whose code cannot be shown here was not sent.
+        let code = app.node.intake.code_of(campaign, &pool, rank);
+        let code = code.map_err(|missing| Problem::failed(&missing.into()))?;
         app.metrics.decided(&answer.outcome);
         let (at, position) = (clock_text::short(at), Text::<64>::of(&answer.position));
         let won = Won {
@@ -143,6 +116,7 @@ impl<'a> ClaimAsk<'a> {
             pool,
             subject: (&**subject).into(),
             rank,
+            code: code.map(Into::into),
             at: (&*at).into(),
             position: (&*position).into(),
             decided: answer.decided.as_str().into(),
@@ -172,11 +146,7 @@ pub(crate) async fn look_up(
         let position = state.token();
         let problem = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
         let found = state.campaign(&campaign).map_err(problem)?;
-        let claims: Vec<Claim> = found
-            .pools()
-            .iter()
-            .flat_map(|pool| pool.claims_of(&subject).map(|claim| view(pool, &claim)))
-            .collect();
+        let claims = claims_of(&app, state, found, (&subject, bearer.sees_codes()))?;
         if claims.is_empty() {
             return Err(problem(Refusal::NoSuchClaim));
         }
@@ -188,14 +158,41 @@ pub(crate) async fn look_up(
     Ok(json(StatusCode::OK, &answer))
 }
 
-/// Gives a claim of this pool.
-pub(crate) fn view(pool: &pool::Pool, claim: &pool::Claim<'_>) -> Claim {
+/// Gives the claims of a subject in a campaign, those that are live with their codes if the bearer sees them.
+///
+/// Costs about 2 µs for each live claim of a coded pool, of which there is one in each.
+pub(crate) fn claims_of(
+    app: &App,
+    state: &State,
+    campaign: &Campaign,
+    (subject, sees_codes): (&str, bool),
+) -> Result<Vec<Claim>, Problem> {
+    let (mut claims, codes) = (Vec::new(), &app.node.intake.codes);
+    let now = (state.at(), state.service());
+    for (index, pool) in campaign.pools().iter().enumerate() {
+        for claim in pool.claims_of(subject) {
+            let mut shown = view(pool, &claim);
+            let has_code = sees_codes && claim.cancel.is_none();
+            let code = has_code.then(|| campaign.code_at(index, claim.rank, now)).flatten();
+            if let Some(code) = code {
+                let written = codes.write(state.space(), (campaign, index), code.unit);
+                shown.code = Some(written.map_err(|missing| Problem::failed(&missing.into()))?);
+            }
+            claims.push(shown);
+        }
+    }
+    Ok(claims)
+}
+
+/// Gives a claim of this pool, without its code.
+fn view(pool: &pool::Pool, claim: &pool::Claim<'_>) -> Claim {
     let unit = pool.unit_of(claim.rank).and_then(|unit| pool.unit_name(unit));
     Claim {
         pool: pool.name().to_owned(),
         rank: claim.rank,
         unit: unit.map(str::to_owned),
         hold: pool.granted(claim.rank).map(|(_, hold)| hold.to_owned()),
+        code: None,
         at: clock_text::rfc3339(claim.at),
         cancelled: claim.cancel.map(|cancel| Cancel {
             at: clock_text::rfc3339(cancel.at),

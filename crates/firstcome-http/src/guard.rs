@@ -8,12 +8,14 @@ pub mod eligibility;
 pub mod peer;
 pub mod rate;
 pub mod token;
+pub mod wrong_codes;
 
 use cors::Origins;
 use eligibility::Checks;
 use peer::Proxies;
 use rate::Limiter;
 use token::TokenKeys;
+use wrong_codes::WrongCodes;
 
 /// The guards of a server; the default lets everybody through.
 #[derive(Debug, Default)]
@@ -32,4 +34,6 @@ pub struct Guards {
     pub tokens: TokenKeys,
     /// The eligibility checks, by campaign.
     pub checks: Checks,
+    /// Who tried codes that do not exist.
+    pub wrong_codes: WrongCodes,
 }

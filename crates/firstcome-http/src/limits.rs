@@ -4,8 +4,12 @@ pub use crate::bulk::{
     BULK_BYTES, BULK_CHECKS, BULK_LINES, BULK_UNANSWERED, BULK_UNANSWERED_BYTES, REF_BYTES,
 };
 pub use crate::bulk_requests::BULK_REQUESTS;
+pub use crate::codes::look_up::CODE_HISTORY;
 pub use crate::guard::cors::{ORIGIN_BYTES, ORIGINS_IN_LOG};
 pub use crate::guard::rate::{MISSES, SUBJECT_RATE_WITH_TOKENS};
+pub use crate::guard::wrong_codes::{
+    WRONG_CODE_GUESSERS, WRONG_CODES, WRONG_CODES_LONGEST, WRONG_CODES_WHILE,
+};
 pub use crate::results::RESULTS_LOOKED_THROUGH;
 pub use crate::seat_map::streams::{STREAMS_OF_KEY, STREAMS_OF_SERVER, STREAMS_OF_SUBJECT};
 pub use crate::slots::{ADDRESS_PART, KEPT_CONNECTIONS, KEPT_LIFE, OPS_CONNECTIONS, REFUSALS};

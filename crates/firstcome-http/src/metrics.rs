@@ -8,7 +8,7 @@ use crate::guard::eligibility::CountsOfAll;
 use crate::latency::Latency;
 use crate::process;
 use crate::request_id::RequestId;
-use firstcome_core::{LEVEL, Outcome};
+use firstcome_core::{CodeOutcome, LEVEL, Outcome};
 use prometheus_client::encoding::text::{encode, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -18,6 +18,9 @@ use prometheus_client::registry::{Registry, Unit};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
+
+/// The label of wrong codes that were tried with a subject token.
+pub(crate) const OF_TOKENS: &str = "subject_token";
 
 type ByLabel = Family<Vec<(&'static str, &'static str)>, Counter>;
 
@@ -41,6 +44,8 @@ pub struct Metrics {
     pub accept_failures: Counter,
     /// Requests turned away because a subject, a key or an address asked too often.
     pub rate_limited: RateLimited,
+    /// Codes that were tried and do not exist, by the name of the key, of which there are as many as are configured.
+    wrong_codes: Family<Vec<(&'static str, String)>, Counter>,
     /// What came of checks with the teams' own services.
     pub eligibility: CountsOfAll,
     /// Connections open.
@@ -59,6 +64,8 @@ pub struct RateLimited {
     pub address: Counter,
     /// An address that tries keys, tokens or hold ids.
     pub misses: Counter,
+    /// A subject, an address or a customer that tries codes.
+    pub wrong_codes: Counter,
 }
 
 /// Gauges that are set when the counts are read: name, help.
@@ -108,7 +115,7 @@ impl Metrics {
         };
         let of_nodes = ["ticked", "settled"];
         let yeses = Outcome::YES.into_iter().filter(|yes| !of_nodes.contains(yes));
-        let yeses = yeses.chain(["minted"]);
+        let yeses = yeses.chain(CodeOutcome::ALL).chain(["minted"]);
         let refusals = Code::all().map(|code| code.row().outcome);
         let answers = yeses.chain(refusals).map(counted).collect();
         registry.register("answers", "Answers given, by outcome", by_outcome);
@@ -132,8 +139,13 @@ impl Metrics {
             key: limited("key"),
             address: limited("address"),
             misses: limited("misses"),
+            wrong_codes: limited("wrong_codes"),
         };
         registry.register("rate_limited", "Requests turned away as too many", by_limit);
+        let wrong_codes = Family::<Vec<(&'static str, String)>, Counter>::default();
+        drop(wrong_codes.get_or_create(&vec![("key", OF_TOKENS.to_owned())]));
+        let help = "Codes tried that do not exist or were never issued, by the name of the key";
+        registry.register("wrong_codes", help, Family::clone(&wrong_codes));
         let eligibility = CountsOfAll::default();
         eligibility.register(&mut registry);
         let connections = Gauge::default();
@@ -161,6 +173,7 @@ impl Metrics {
             connections_too_slow,
             accept_failures,
             rate_limited,
+            wrong_codes,
             eligibility,
             connections,
             gauges,
@@ -172,6 +185,11 @@ impl Metrics {
         if let Some(counter) = self.answers.get(outcome) {
             counter.inc();
         }
+    }
+
+    /// Counts a code that was tried with a key, or with [`OF_TOKENS`], and does not exist.
+    pub(crate) fn wrong_code(&self, key: &str) {
+        self.wrong_codes.get_or_create(&vec![("key", key.to_owned())]).inc();
     }
 
     /// Counts what the rules said.

@@ -10,7 +10,7 @@ use axum::response::IntoResponse;
 use firstcome_api::problem::{self, Extra, MEDIA_TYPE};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::{Missing, RefusedFor, UnitName};
-use firstcome_core::{Outcome, Refusal, limits};
+use firstcome_core::{CodeRefusal, Outcome, Refusal, limits};
 use firstcome_node::{Answer, Decided, Failure};
 use http_body_util::Full;
 use serde_json::{Value, json};
@@ -82,6 +82,10 @@ impl Problem {
                 let fixed = fixed.as_str();
                 let detail = format!("{fixed} cannot change: campaign {campaign:?} has opened");
                 (detail, Some(("field", json!(fixed))))
+            }
+            Refusal::Code(refusal) => {
+                let title = Code::Refused(Refusal::Code(refusal)).row().title;
+                (format!("{title}: campaign {campaign:?}"), of_codes(refusal))
             }
             plain => {
                 let title = Code::Refused(plain).row().title;
@@ -259,6 +263,20 @@ impl Problem {
         }
         response
     }
+}
+
+/// Gives what a refusal about codes carries.
+fn of_codes(refusal: CodeRefusal) -> Option<(&'static str, Value)> {
+    if let CodeRefusal::ChunkMissing { next } = refusal {
+        return Some(("next", json!(next)));
+    }
+    if let CodeRefusal::ImportIncomplete { lines } = refusal {
+        return Some(("lines", json!(lines)));
+    }
+    if let CodeRefusal::ReissuedSince { issue } = refusal {
+        return Some(("issue", json!(issue)));
+    }
+    None
 }
 
 /// What is to be counted of a problem that a handler gave.

@@ -145,6 +145,7 @@ fn write(
 }
 
 fn line(row: Row) -> ResultLine {
+    let details = row.details.map(|details| *details).unwrap_or_default();
     ResultLine {
         number: row.number,
         kind: row.kind.as_str().into(),
@@ -158,5 +159,11 @@ fn line(row: Row) -> ResultLine {
         unit: row.unit.map(Into::into),
         hold: row.hold.map(Into::into),
         moved_from: row.moved_from.map(Into::into),
+        reference: details.reference.map(Into::into),
+        used_by: details.used_by.map(Into::into),
+        verdict: details.verdict.map(|verdict| String::from(verdict).into()),
+        issue: details.issue.map(u32::from),
+        import: details.import.map(Into::into),
+        quantity: details.quantity,
     }
 }

@@ -3,11 +3,12 @@
 use crate::answer::Code;
 use crate::app::App;
 use crate::campaigns::{put, show, steer};
+use crate::codes::{Origin, imports, look_up, operate, steps};
 use crate::openapi::{Description, complete};
 use crate::problem::{Problem, ToCount};
 use crate::{
-    bars, bulk, claims, holds, nodes, pages, results, seat_map, seats, status, subjects, tokens,
-    winners,
+    bars, bulk, claiming, claims, holds, nodes, pages, results, seat_map, seats, status, subjects,
+    tokens, waitlist, winners,
 };
 use axum::Router;
 use axum::body::Body;
@@ -15,6 +16,7 @@ use axum::extract::MatchedPath;
 use axum::http::{Method, Request, Response, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::routing::get;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use utoipa::OpenApi;
 use utoipa::openapi::PathItem;
@@ -32,7 +34,9 @@ use utoipa_axum::routes;
     tags(
         (name = "campaigns", description = "Campaigns: opening and closing times, pools and limits."),
         (name = "claims", description = "A subject claims a unit of a counted pool: the first request wins."),
+        (name = "waitlists", description = "What comes free goes to who is next: places, offers, and the list."),
         (name = "bars", description = "An operator excludes subjects from a campaign."),
+        (name = "codes", description = "Coupon codes: a claim of a coded pool gives one, and it is reserved, redeemed and rolled back."),
         (name = "holds", description = "Units are reserved until a deadline, and confirmed after the payment."),
         (name = "seats", description = "Seat maps: seats are added, shown, followed, blocked and moved."),
         (name = "bulk", description = "Many commands of a back end in one request, one on each line."),
@@ -51,8 +55,10 @@ fn routes_and_handlers() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(steer::resume))
         .routes(routes!(steer::close))
         .routes(routes!(steer::archive))
-        .routes(routes!(claims::claim))
+        .routes(routes!(claiming::claim))
         .routes(routes!(claims::look_up, claims::cancel))
+        .routes(routes!(waitlist::list::list))
+        .routes(routes!(waitlist::place::show, waitlist::place::leave))
         .routes(routes!(bars::bar, bars::list))
         .routes(routes!(bars::unbar))
         .routes(routes!(holds::hold))
@@ -68,6 +74,19 @@ fn routes_and_handlers() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(seats::operate::block))
         .routes(routes!(seats::operate::unblock))
         .routes(routes!(seats::operate::move_seat))
+        .routes(routes!(steps::reserve))
+        .routes(routes!(steps::redeem))
+        .routes(routes!(steps::roll_back))
+        .routes(routes!(steps::release))
+        .routes(routes!(look_up::look_up))
+        .routes(routes!(operate::revoke))
+        .routes(routes!(operate::suspend))
+        .routes(routes!(operate::restore))
+        .routes(routes!(operate::reissue))
+        .routes(routes!(imports::begin, imports::list))
+        .routes(routes!(imports::discard))
+        .routes(routes!(imports::lines))
+        .routes(routes!(imports::commit))
         .routes(routes!(bulk::commands))
         .routes(routes!(results::results))
         .routes(routes!(winners::winners))
@@ -132,7 +151,11 @@ pub fn router(app: Arc<App>) -> Router {
 }
 
 /// Counts the problem that a handler gave, if it gave one, and notes the route in the response.
-async fn count(app: Extract, request: Request<Body>, next: Next) -> Response<Body> {
+async fn count(app: Extract, mut request: Request<Body>, next: Next) -> Response<Body> {
+    if request.extensions().get::<Origin>().is_none() {
+        // Asked without a connection, as tests do.
+        request.extensions_mut().insert(Origin(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));
+    }
     let route = request.extensions().get::<MatchedPath>().cloned();
     let mut response = next.run(request).await;
     if let Some(route) = route {

@@ -6,7 +6,7 @@ pub(crate) mod rows;
 
 use crate::answer::Code;
 use crate::app::App;
-use crate::memory::{BYTES_PER_SEAT, BYTES_PER_UNIT};
+use crate::memory::BYTES_PER_SEAT;
 use crate::problem::{Answered, Problem, yes};
 use crate::request::{self, InPath, Query};
 use crate::respond::json;
@@ -18,6 +18,7 @@ use firstcome_api::seat::{Imported, SeatRow};
 use firstcome_core::command::Order;
 use firstcome_core::hall::Chunk;
 use firstcome_core::limits::{CHUNK_BYTES, CHUNK_SEATS};
+use firstcome_core::settings::sizes::BYTES_PER_UNIT;
 use firstcome_core::{Command, Outcome, Refusal, State};
 use firstcome_node::Answer;
 use rows::{ERRORS, Row};

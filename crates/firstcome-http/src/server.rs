@@ -3,6 +3,7 @@
 use crate::accepting::Accepting;
 use crate::answer::Code;
 use crate::app::App;
+use crate::codes::Origin;
 use crate::drain::Drain;
 use crate::guard::cors::Allowed;
 use crate::idle::{Answer, IdleTimer, Timed};
@@ -15,7 +16,7 @@ use crate::runtimes::Runtimes;
 use crate::seat_map::events::EndsAt;
 use crate::serves::{ForOperations, OPERATIONS, Serves};
 use crate::slots::{self, Admission, KEPT_LIFE, Slot};
-use crate::{claims, holds};
+use crate::{claiming, holds};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
@@ -287,7 +288,7 @@ async fn decide(
         let (path, query, headers) = (parts.uri.path(), parts.uri.query(), &parts.headers);
         if let Some(campaign) = campaign_in(path, "/claims") {
             *route = Route::Claim;
-            let answer = claims::answer(app, campaign, query, headers, body).await?;
+            let answer = claiming::answer(app, campaign, query, headers, body).await?;
             return Ok(answer.map(Either::Left));
         }
         if let Some(campaign) = campaign_in(path, "/holds") {
@@ -296,6 +297,7 @@ async fn decide(
             return Ok(answer.map(Either::Right));
         }
         request = Request::from_parts(parts, body);
+        request.extensions_mut().insert(Origin(address));
     }
     let slow = slow.as_ref().filter(|_| may_take_long(request.uri().path()));
     let answering = router.clone().call(request.map(Body::new));
@@ -314,7 +316,10 @@ async fn decide(
 /// nor do the probes, which must not wait behind them.
 fn may_take_long(path: &str) -> bool {
     let in_campaign = || path.strip_prefix("/v1/campaigns/")?.split_once('/').map(|(_, rest)| rest);
-    let is_step = |rest: &str| rest.starts_with("claims/") || rest.starts_with("holds/");
+    let of_codes = ["codes/reserve", "codes/redeem", "codes/roll-back", "codes/release"];
+    let steps = ["claims/", "holds/", "waitlist/"];
+    let is_step =
+        |rest: &str| steps.iter().any(|begin| rest.starts_with(begin)) || of_codes.contains(&rest);
     // Many commands are not answered where they are read: their lines are, as their client takes the answers.
     let is_many = path == "/v1/commands";
     !(is_many || OPERATIONS.contains(&path) || in_campaign().is_some_and(is_step))

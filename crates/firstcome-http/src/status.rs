@@ -218,6 +218,10 @@ impl App {
         if let Some(stuck) = self.node.replica.stuck() {
             reasons.push(format!("stuck at entry {}", stuck.broke.position));
         }
+        if let Some((campaign, why)) = self.missing_key.get() {
+            let why = format!("{why} (campaign {campaign:?})");
+            reasons.push(if in_full { why } else { "code_key_missing".to_owned() });
+        }
         reasons.extend(self.node.panics.names().into_iter().map(|name| match in_full {
             true => format!("the task {name:?} panicked: restart this server"),
             false => "task_panicked".to_owned(),

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::claims;
 use crate::holds::view;
-use crate::problem::Answered;
+use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use crate::respond::json;
 use axum::extract::{RawQuery, State as Extract};
@@ -27,24 +27,23 @@ pub(crate) async fn show(
     app.may_ask_about(&bearer, &subject)?;
     app.reach(&Query::parse(query.as_deref(), &[])?).await?;
     app.all_readable()?;
-    let stale = app.is_stale();
+    let (stale, sees_codes) = (app.is_stale(), bearer.sees_codes());
     let (campaigns, position) = app.node.replica.look(|state| {
         let seen = state.campaigns().filter(|campaign| bearer.sees(campaign.name()));
-        let campaigns = seen.map(|campaign| SubjectIn {
-            campaign: campaign.name().to_owned(),
-            holds: campaign
-                .holds_of(&subject)
-                .map(|hold| view::hold(state, campaign, hold))
-                .collect(),
-            claims: campaign
-                .pools()
-                .iter()
-                .flat_map(|pool| pool.claims_of(&subject).map(|claim| claims::view(pool, &claim)))
-                .collect(),
+        let campaigns = seen.map(|campaign| {
+            let holds = campaign.holds_of(&subject);
+            Ok(SubjectIn {
+                campaign: campaign.name().to_owned(),
+                holds: holds.map(|hold| view::hold(state, campaign, hold)).collect(),
+                claims: claims::claims_of(&app, state, campaign, (&subject, sees_codes))?,
+            })
         });
-        let has = |of: &SubjectIn| !of.holds.is_empty() || !of.claims.is_empty();
-        (campaigns.filter(has).collect(), state.token())
-    });
+        let has = |of: &Result<SubjectIn, Problem>| {
+            of.as_ref().map_or(true, |of| !of.holds.is_empty() || !of.claims.is_empty())
+        };
+        let campaigns = campaigns.filter(has).collect::<Result<_, _>>()?;
+        Ok::<_, Problem>((campaigns, state.token()))
+    })?;
     let durable = app.node.intake.endures(position).await;
     let position = position.to_string();
     let answer = Subject { subject, campaigns, position, stale, durable };

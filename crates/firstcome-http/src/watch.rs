@@ -14,6 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 /// How often it looks.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Looks without one at the keys of codes, for which all campaigns are gone through: that is done once a second.
+const LOOKS_BETWEEN_KEYS: u32 = 3;
 /// How long what was bad must be good before that is said: a store that fails every other call is said once.
 const GOOD_FOR: Duration = Duration::from_secs(2);
 
@@ -29,9 +31,22 @@ pub async fn watch(app: Arc<App>, stop: CancellationToken) {
         watch.store(&app);
         watch.ledger(&app);
         watch.settings(&app);
+        watch.code_keys(&app);
         watch.counts(&app, false);
     }
     watch.counts(&app, true);
+}
+
+impl App {
+    /// Looks whether this server lacks the key of a campaign's codes, and says so in the log where that is news: it is not
+    /// ready then. Goes through all campaigns.
+    pub fn look_for_missing_keys(&self) {
+        let keys = &self.node.intake.codes;
+        let news = self.node.replica.look(|state| self.missing_key.look(state, keys));
+        if let Some((campaign, why)) = news {
+            log!(CodeKeyMissing, campaign, "{why}; this server is not ready");
+        }
+    }
 }
 
 /// Who leads, as far as this node sees.
@@ -56,6 +71,8 @@ struct Watch {
     keys: Counted,
     refused: Counted,
     cut: Counted,
+    /// Looks until the campaigns are looked through again for keys that are missing.
+    until_keys: u32,
 }
 
 impl Watch {
@@ -72,6 +89,7 @@ impl Watch {
             keys: counted(),
             refused: counted(),
             cut: counted(),
+            until_keys: 0,
         }
     }
 
@@ -164,6 +182,16 @@ impl Watch {
             log!(SettingsAgree, "all live servers have the same settings again");
         }
         self.differences = found;
+    }
+
+    /// Says which campaign's codes this server has no key for, once: it is not ready then.
+    fn code_keys(&mut self, app: &App) {
+        if self.until_keys > 0 {
+            self.until_keys -= 1;
+            return;
+        }
+        self.until_keys = LOOKS_BETWEEN_KEYS;
+        app.look_for_missing_keys();
     }
 
     fn counts(&mut self, app: &App, at_end: bool) {

@@ -8,7 +8,7 @@ use crate::request::{self, InPath, Query};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::HeaderMap;
 use firstcome_api::key::Role;
-use firstcome_api::winner::{WINNER_COLUMNS, WinnerLine, WinnerPage};
+use firstcome_api::winner::{WINNER_COLUMNS, WINNER_COLUMNS_WITH_CODES, WinnerLine, WinnerPage};
 use firstcome_core::campaign::{Campaign, Winner};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::Missing;
@@ -23,6 +23,8 @@ const ROWS: usize = 1_000;
 const MOST_ROWS: usize = 10_000;
 /// Ranks read under one lock: entries wait meanwhile.
 const LOOK: u32 = 10_000;
+/// The same where codes are shown, each of which takes some microseconds.
+const LOOK_WITH_CODES: u32 = 256;
 /// Ranks that one request looks through: some milliseconds of one core. Where more of them are cancelled than that, the page
 /// ends there, short or empty, and `next` says from where to go on.
 pub const RANKS_LOOKED_THROUGH: u32 = 200_000;
@@ -34,6 +36,7 @@ pub const RANKS_LOOKED_THROUGH: u32 = 200_000;
            ("after" = Option<u32>, Query, description = "Only ranks after this one"),
            ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out"),
            ("format" = Option<String>, Query, description = "json, ndjson or csv; otherwise by Accept"),
+           ("with_codes" = Option<bool>, Query, description = "true: with the code of each, for a key with the role redeem"),
            ("raw" = Option<String>, Query, description = "1: do not add a ' to CSV cells that begin with = + - @ tab or CR"),
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = WinnerPage)))]
@@ -44,9 +47,14 @@ pub(crate) async fn winners(
     headers: HeaderMap,
 ) -> Answered {
     let campaign = request::path(campaign)?;
-    app.keys.allow(&headers, Role::Read, &campaign)?;
+    let key = app.keys.allow(&headers, Role::Read, &campaign)?;
     request::campaign(&campaign)?;
-    let query = Query::parse(query.as_deref(), &["pool", "after", "limit", "format", "raw"])?;
+    let names = ["pool", "after", "limit", "format", "raw", "with_codes"];
+    let query = Query::parse(query.as_deref(), &names)?;
+    let with_codes = query.number("with_codes")?.unwrap_or(false);
+    if with_codes {
+        key.at_least(Role::Redeem)?;
+    }
     let pool = query.get("pool");
     if let Some(pool) = pool {
         request::pool(&campaign, pool)?;
@@ -59,7 +67,8 @@ pub(crate) async fn winners(
     let format = Format::of(&query, &headers)?;
     app.reach(&query).await?;
     app.readable(&campaign)?;
-    let Found { rows, next, last_rank, position } = rows(&app, &campaign, pool, after, limit)?;
+    let Found { rows, next, last_rank, position } =
+        rows(&app, (&campaign, pool), with_codes, after, limit)?;
     let durable = app.node.intake.endures(position).await;
     let next = next.map(u64::from);
     let body = match format {
@@ -69,6 +78,10 @@ pub(crate) async fn winners(
             serde_json::to_vec(&page).expect("what we answer can be written as JSON")
         }
         Format::Ndjson => ndjson(&rows),
+        Format::Csv { raw } if with_codes => {
+            let cells = rows.into_iter().map(WinnerLine::cells_with_code);
+            csv(&WINNER_COLUMNS_WITH_CODES, cells, raw)
+        }
         Format::Csv { raw } => csv(&WINNER_COLUMNS, rows.into_iter().map(WinnerLine::cells), raw),
     };
     Ok(format.response(body, next, durable))
@@ -85,27 +98,34 @@ struct Found {
 
 fn rows(
     app: &App,
-    campaign: &str,
-    pool: Option<&str>,
+    (campaign, pool): (&str, Option<&str>),
+    with_codes: bool,
     after: u32,
     limit: usize,
 ) -> Result<Found, Problem> {
     let (mut rows, mut seen) = (Vec::new(), after);
     let mut looked = 0;
+    let at_once = if with_codes { LOOK_WITH_CODES } else { LOOK };
     loop {
         let (last_rank, position) = app.node.replica.look(|state: &State| {
             let (found, pool) = find(state, campaign, pool)?;
             let last_rank = pool.last_rank();
-            for rank in (seen.saturating_add(1)..=last_rank).take(LOOK as usize) {
+            for rank in (seen.saturating_add(1)..=last_rank).take(at_once as usize) {
                 if rows.len() == limit {
                     break;
                 }
-                rows.extend(found.winner(pool, rank).map(|winner| line(found, pool, winner)));
+                if let Some(winner) = found.winner(pool, rank) {
+                    let mut line = line(found, pool, winner);
+                    if with_codes {
+                        line.code = code(app, state, found, (pool, rank))?;
+                    }
+                    rows.push(line);
+                }
                 seen = rank;
             }
             Ok::<_, Problem>((last_rank, state.token()))
         })?;
-        looked += LOOK;
+        looked += at_once;
         let more = seen < last_rank;
         if !more || rows.len() == limit || looked >= RANKS_LOOKED_THROUGH {
             // A page that is full may be the last one: what follows it may all be cancelled.
@@ -142,6 +162,21 @@ fn find<'a>(
     Ok((found, pool.map_err(refused)?))
 }
 
+/// Writes the code of a rank; none of a pool without codes.
+fn code(
+    app: &App,
+    state: &State,
+    campaign: &Campaign,
+    (pool, rank): (&Pool, u32),
+) -> Result<Option<String>, Problem> {
+    let index = campaign.pools().iter().position(|known| known.name() == pool.name());
+    let now = (state.at(), state.service());
+    let Some(index) = index else { return Ok(None) };
+    let Some(view) = campaign.code_at(index, rank, now) else { return Ok(None) };
+    let written = app.node.intake.codes.write(state.space(), (campaign, index), view.unit);
+    written.map(Some).map_err(|missing| Problem::failed(&missing.into()))
+}
+
 fn line(campaign: &Campaign, pool: &Pool, winner: Winner<'_>) -> WinnerLine {
     WinnerLine {
         campaign: campaign.name().to_owned(),
@@ -151,5 +186,6 @@ fn line(campaign: &Campaign, pool: &Pool, winner: Winner<'_>) -> WinnerLine {
         unit: winner.unit.map(str::to_owned),
         at: clock_text::rfc3339(winner.at),
         hold: winner.hold.map(str::to_owned),
+        code: None,
     }
 }

@@ -170,6 +170,8 @@ pub enum Mistake {
     CancelUsedCode,
     /// In the keys of codes, when a tag is made.
     TagOfNobody,
+    /// In the rules, for a claim of who has an offer of a code.
+    ClaimBesideOffer,
 }
 
 /// Says whether this thread is to make a mistake here.
@@ -214,7 +216,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 81] = {
+    pub const ALL: [Self; 82] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -242,7 +244,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 81] = [
+const TABLE: [(Mistake, &str, &str); 82] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -324,6 +326,7 @@ const TABLE: [(Mistake, &str, &str); 81] = [
     (Mistake::ChunkTakenTwice, "chunk_taken_twice", "lines of an import that come again are taken again"),
     (Mistake::CancelUsedCode, "cancel_used_code", "a claim is cancelled whose code is used"),
     (Mistake::TagOfNobody, "tag_of_nobody", "the tag of a code is the same for every subject"),
+    (Mistake::ClaimBesideOffer, "claim_beside_offer", "who was offered a code gets another one beside it, or is told that none is left"),
 ];
 
 #[cfg(all(test, feature = "inject"))]

@@ -44,6 +44,9 @@ impl Difference {
             "tokens" => {
                 "set `token_secret` and [[token_keys]] alike on every server and restart the wrong one"
             }
+            "code_keys" => {
+                "set [[code_keys]] alike on every server: one without the key of a campaign cannot answer for its codes"
+            }
             "eligibility" => {
                 "give every server the same [[eligibility]] entries: one without them checks nobody"
             }

@@ -7,13 +7,16 @@
 //! |---|---|
 //! | `text` | 75 bits as sixteen letters, and typing errors |
 //! | `cipher` | one pool's codes under one key |
+//! | `pool` | what is needed of a pool to make and read many codes without a look at the state |
 
 mod cipher;
+mod pool;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;
 
 pub use cipher::{CannotOpen, NotACode, PoolCipher};
+pub use pool::CodePool;
 
 use cipher::Derived;
 use firstcome_core::campaign::Campaign;
@@ -105,11 +108,12 @@ impl CodeKeys {
         found.map(|(_, keys)| keys).ok_or_else(|| NoCodeKey::Lacks(id.into()))
     }
 
-    /// Gives each coded pool the key that it has, or a new one the newest: what an operator asks for names none.
+    /// Gives each coded pool for which no key is named the key that it has, or a new one the newest.
     ///
     /// # Errors
     ///
-    /// [`NoCodeKey::None`]: there is a new coded pool and no key.
+    /// [`NoCodeKey::None`]: there is a new coded pool and no key. [`NoCodeKey::Lacks`]: the key that is named is not here, and is
+    /// not the one the pool has.
     pub fn complete(
         &self,
         settings: &mut Settings,
@@ -118,10 +122,17 @@ impl CodeKeys {
         for pool in &mut settings.pools {
             let Some(codes) = pool.codes.as_deref_mut() else { continue };
             let known = present.and_then(|campaign| campaign.pool(&pool.name)?.codes());
-            codes.key = match known {
-                Some(known) => known.settings().key.clone(),
-                None => self.ids().next().ok_or(NoCodeKey::None)?.into(),
-            };
+            match known {
+                Some(known) if codes.key.is_empty() || codes.key == known.settings().key => {
+                    codes.key = known.settings().key.clone();
+                }
+                None if codes.key.is_empty() => {
+                    codes.key = self.ids().next().ok_or(NoCodeKey::None)?.into();
+                }
+                Some(_) | None => {
+                    self.get(&codes.key)?;
+                }
+            }
         }
         Ok(())
     }
@@ -166,7 +177,14 @@ impl CodeKeys {
             Some(name) => pools.iter().position(|pool| pool.name() == name),
             None => (pools.len() == 1).then_some(0),
         };
-        let Some(index) = index.filter(|index| campaign.needs_tag(*index)) else { return Ok(None) };
+        let Some(index) = index else { return Ok(None) };
+        if let Some(codes) = pools[index].codes() {
+            // Also where no tag is needed: whoever cannot show a code must not give one.
+            self.get(&codes.settings().key)?;
+        }
+        if !campaign.needs_tag(index) {
+            return Ok(None);
+        }
         let cipher = self.of(space, campaign, index)?;
         Ok(cipher.map(|cipher| cipher.tag(subject, issue)))
     }

@@ -72,12 +72,14 @@ pub enum Event {
     AcceptFailed,
     EligibilityUnknown,
     EligibilityKnown,
+    WrongCodes,
+    CodeKeyMissing,
     Request,
 }
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 59] = [
+    pub const ALL: [Self; 61] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -136,6 +138,8 @@ impl Event {
         Self::AcceptFailed,
         Self::EligibilityUnknown,
         Self::EligibilityKnown,
+        Self::WrongCodes,
+        Self::CodeKeyMissing,
         Self::Request,
     ];
 
@@ -199,6 +203,8 @@ impl Event {
             Self::AcceptFailed => ("accept_failed", Level::ERROR),
             Self::EligibilityUnknown => ("eligibility_unknown", Level::WARN),
             Self::EligibilityKnown => ("eligibility_known", Level::INFO),
+            Self::WrongCodes => ("wrong_codes", Level::WARN),
+            Self::CodeKeyMissing => ("code_key_missing", Level::ERROR),
             Self::Request => ("request", Level::DEBUG),
         }
     }

@@ -7,7 +7,7 @@ mod codes;
 mod in_line;
 mod many;
 
-pub use codes::{CodeAsk, CodeVerb, Unread};
+pub use codes::{CodeAsk, CodeVerb, Unread, needs_tag};
 pub use many::{NotSubmitted, Ready, UnderWay};
 
 use crate::agreement::Agreement;

@@ -9,6 +9,7 @@
 mod aside;
 pub mod choice;
 mod database_url;
+mod details;
 mod failure;
 mod look;
 pub mod memory;
@@ -20,6 +21,7 @@ mod tests;
 
 pub use aside::set_aside;
 pub use database_url::DatabaseUrl;
+pub use details::Details;
 pub use failure::LedgerFailure;
 pub use look::Look;
 pub use memory::Memory;
@@ -46,8 +48,8 @@ pub const READS: u32 = 4;
 const VERSION: u32 = 1;
 
 /// The `layout` of the tables this build makes, and brings older ones to: 1 as they were first, 2 with `id` and `layout`
-/// in `meta`.
-const LAYOUT: u32 = 2;
+/// in `meta`, 3 with the columns of [`Details`] in `results`.
+const LAYOUT: u32 = 3;
 
 /// One result as a ledger keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,13 +74,14 @@ pub struct Row {
     pub reason: Option<Box<str>>,
     /// The name of the key a claim was undone with or a unit moved, if there was one.
     pub who: Option<Box<str>>,
-    /// Which unit of a seated pool; of a move the new one; of a mark on a code what was decided: `revoke`, `suspend`,
-    /// `restore`, `reissue`.
+    /// Which unit of a seated pool; of a move the new one.
     pub unit: Option<Box<str>>,
-    /// The id of the hold it came from, if it came from one; of a use of a code its reference.
+    /// The id of the hold it came from, if it came from one.
     pub hold: Option<Box<str>>,
-    /// Of a move the old seat; of a mark on a whole import its id.
+    /// Of a move the old seat.
     pub moved_from: Option<Box<str>>,
+    /// What it says of a code or of a waitlist.
+    pub details: Option<Box<Details>>,
 }
 
 impl Row {
@@ -91,6 +94,7 @@ impl Row {
 impl From<ResultRow<'_>> for Row {
     fn from(result: ResultRow<'_>) -> Self {
         let moved_from = result.moved_from();
+        let details = Details::of(&result);
         let ResultRow { number, kind, campaign, pool, claim, unit, hold, moved, .. } = result;
         let ResultRow { used, mark, unserved, .. } = result;
         // A claim's own result says how it was won, whatever became of it later.
@@ -100,8 +104,6 @@ impl From<ResultRow<'_>> for Row {
         let reason = reason.or(mark.map(|mark| &mark.reason));
         let who = cancel.map(|c| &c.who).or(moved.map(|moved| &moved.who));
         let who = who.or(mark.map(|mark| &mark.who));
-        let decided = mark.map(|mark| mark.verdict.map_or("reissue", |verdict| verdict.as_str()));
-        let import = mark.map(|mark| &*mark.import).filter(|import| !import.is_empty());
         // A redemption's own result says when it was, whatever became of it later.
         let redeemed = |used: &Use| used.redeemed_at().filter(|_| kind == Kind::Redeemed);
         let of_use = used.map(|used| redeemed(used).unwrap_or(used.at));
@@ -118,9 +120,10 @@ impl From<ResultRow<'_>> for Row {
             by: cancel.map(|cancel| cancel.by),
             reason: reason.and_then(|reason| some(reason)).or(why),
             who: who.and_then(|who| some(who)),
-            unit: unit.or(decided).map(Into::into),
-            hold: hold.or(used.map(|used| &*used.reference)).map(Into::into),
-            moved_from: moved_from.or(import).map(Into::into),
+            unit: unit.map(Into::into),
+            hold: hold.map(Into::into),
+            moved_from: moved_from.map(Into::into),
+            details,
         }
     }
 }
@@ -138,6 +141,9 @@ impl fmt::Display for Row {
         }
         if let Some(hold) = &self.hold {
             write!(f, " of hold {hold:?}")?;
+        }
+        if let Some(details) = &self.details {
+            write!(f, "{details}")?;
         }
         if let Some(by) = by {
             write!(f, " by {}", by.as_str())?;

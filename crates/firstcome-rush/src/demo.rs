@@ -5,6 +5,7 @@
 
 mod campaign;
 pub mod claims;
+pub mod codes;
 mod proofs;
 pub mod seats;
 mod server;

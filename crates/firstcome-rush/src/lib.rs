@@ -2,16 +2,19 @@
 //!
 //! - [`claims`]: a load test that claims units, and checks ranks, repeats and results.
 //! - [`seats`]: a load test of people who hold seats and pay, leave, or pay too late.
+//! - [`codes`]: a load test of people who claim coupon codes and reserve, redeem and roll them back.
 //! - [`demo`]: starts a server as a child process, runs a load test on it, and prints the proofs.
 //! - [`venue`]: a sample venue with seats, prices and grades.
 //! - [`terminal`]: bars, histograms and seat maps for a terminal.
-//! - [`latency`], [`outage`], [`promise`], [`failure`]: what both load tests measure, report, and fail with.
+//! - [`latency`], [`outage`], [`promise`], [`failure`]: what all load tests measure, report, and fail with.
 
 pub mod claims;
+pub mod codes;
 pub mod demo;
 pub mod failure;
 pub mod latency;
 pub mod outage;
+mod people;
 pub mod promise;
 pub mod seats;
 pub mod terminal;

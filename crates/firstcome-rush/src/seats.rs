@@ -5,7 +5,6 @@
 //! `checker`. It trusts nothing the server says about itself.
 
 mod checker;
-mod connections;
 mod person;
 mod plan;
 mod progress;
@@ -31,7 +30,7 @@ pub(crate) use violation::Promised;
 pub(crate) use violation::Violation;
 
 use crate::failure::LoadError;
-use connections::Connections;
+use crate::people::{Answers, Connections};
 use person::Person;
 use record::Recorder;
 
@@ -51,8 +50,9 @@ pub type Observer<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + Send + 'a;
 /// Dropping the future stops everybody; requests under way may have happened.
 pub async fn run(plan: Plan, observer: &mut Observer<'_>) -> Result<Report, LoadError> {
     let began = Instant::now();
-    let recorder = Arc::new(Recorder::new(began));
-    let connections = Arc::new(Connections::new(&plan, Arc::clone(&recorder)));
+    let answers = Arc::new(Answers::new(began));
+    let recorder = Arc::new(Recorder::new(Arc::clone(&answers)));
+    let connections = Arc::new(Connections::new(plan.access(), Arc::clone(&answers)));
     let plan = Arc::new(plan);
     let mut random = fastrand::Rng::with_seed(plan.seed);
     let mut running = JoinSet::new();
@@ -70,7 +70,7 @@ pub async fn run(plan: Plan, observer: &mut Observer<'_>) -> Result<Report, Load
                 while came < people && f64::from(came) < elapsed * rate {
                     let due = Duration::from_secs_f64(f64::from(came) / rate);
                     let seed = random.u64(..);
-                    let person = Person::new(&plan, &connections, came, seed, due);
+                    let person = Person::new(&plan, (&connections, &recorder), came, seed, due);
                     running.spawn(person.visit(began + due));
                     came += 1;
                 }
@@ -91,7 +91,7 @@ pub async fn run(plan: Plan, observer: &mut Observer<'_>) -> Result<Report, Load
     // Nobody else can come any more, whatever the observer says.
     let (ControlFlow::Continue(()) | ControlFlow::Break(())) =
         observer(&recorder.progress(people, came));
-    let outages = recorder.outages.past();
+    let outages = answers.outages.past();
     // What is read from here on is no part of the load.
     let (mut record, latency) = recorder.end();
     record.incomplete |= failed.is_some();

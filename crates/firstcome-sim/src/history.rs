@@ -1,6 +1,7 @@
 //! The history of a world, as the judge reads it: requests and replies, the entries that any server of the store ever
 //! had, and the faults.
 
+use firstcome_core::codes::CodeKey;
 use firstcome_core::command::{Encoded, Order, Steer};
 use firstcome_core::names::Position;
 use firstcome_core::results::Kind;
@@ -58,6 +59,15 @@ pub enum Asked {
     },
     /// To raise the space to the newest level.
     Raise,
+    /// To do something with a code that was typed.
+    Code {
+        /// What, with the code as the rules know it.
+        command: Encoded,
+        /// The code.
+        typed: String,
+        /// The number that its campaign had when it was shown: under another one it is another code.
+        number: u32,
+    },
     /// Something about a hold, or about seats.
     On {
         /// What.
@@ -222,6 +232,21 @@ pub struct Row {
     pub moved_from: Option<String>,
 }
 
+/// A code that a caller was shown with a claim.
+#[derive(Clone, Debug)]
+pub struct ShownCode {
+    /// The request, an index into [`History::exchanges`].
+    pub exchange: usize,
+    /// In which campaign.
+    pub campaign: String,
+    /// In which pool.
+    pub pool: String,
+    /// Whose claim it was.
+    pub subject: String,
+    /// The code, as the rules know it.
+    pub code: CodeKey,
+}
+
 /// A request that waited in the queue for seats.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueWait {
@@ -292,6 +317,8 @@ pub struct History {
     pub settled_late: Vec<Moment>,
     /// The waits for seats, in the order in which they began.
     pub queue_waits: Vec<QueueWait>,
+    /// The codes that callers were shown.
+    pub codes_shown: Vec<ShownCode>,
     /// The runs of all nodes.
     pub node_runs: Vec<NodeRun>,
     /// How it ended.

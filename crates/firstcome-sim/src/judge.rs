@@ -26,6 +26,11 @@
 //! | `nobody_twice` | no two live claims of a subject in a pool, none over the campaign's limit | `events` |
 //! | `never_more_than_there_is` | live claims never exceed the capacity in force | `events` |
 //! | `only_while_open` | nothing is given before the opening, after the closing, or while paused | `events` |
+//! | `never_used_beyond` | no code has more redemptions that stand than uses | `events` |
+//! | `code_has_one_subject` | a generated code is one subject's in all histories, an imported one in each | `whose_codes` |
+//! | `code_is_theirs` | the code that a caller was shown was issued to the subject of the claim | `whose_codes` |
+//! | `code_of_two_rests` | an imported code that somebody else was shown as theirs is suspended or revoked | `whose_codes` |
+//! | `codes_are_read` | a code that a caller was shown is no typing error | `answers` |
 //! | `no_unit_twice` | no two live claims of the final journal have the same seat | `events` |
 //! | `whole_or_nothing` | a caller that got a hold got all it asked for | `baskets` |
 //! | `line_in_order` | a caller that waits for a seat is not overtaken by a later one | `wait_queue` |
@@ -44,6 +49,7 @@ mod asked;
 mod baskets;
 mod campaign;
 mod confirming;
+mod coupons;
 mod ended;
 mod events;
 mod excuses;
@@ -60,9 +66,11 @@ mod replay;
 mod reseating;
 mod seating;
 mod settled;
+mod stocking;
 mod tree;
 mod wait_queue;
 mod wanted;
+mod whose_codes;
 
 use crate::history::{Asked, Exchange, History, Moment, Reply};
 use firstcome_core::command::Order;
@@ -132,6 +140,7 @@ pub fn judge(history: &History) -> Result<Verdict, Vec<Broken>> {
     let journal = tree.journal.iter().flat_map(|vertex| &replay.events[*vertex]);
     events::check(journal, &mut wrong);
     levels::check(history, &tree, &mut wrong);
+    whose_codes::check(history, &tree, &replay, &mut wrong);
     promises::check(history, &tree, &replay, &reply, &mut verdict, &mut wrong);
     failover::check(history, &tree, &mut wrong);
     wait_queue::check(history, &mut wrong);
@@ -170,6 +179,7 @@ impl fmt::Display for Question<'_> {
             Asked::Steer { campaign, steer, order } => {
                 write!(f, "{} told {campaign} to {steer:?}", Operator(*order))
             }
+            Asked::Code { command, .. } => write!(f, "somebody typed a code for {command:?}"),
             Asked::On { command, wait } if wait.is_zero() => {
                 write!(f, "somebody asked {command:?}")
             }

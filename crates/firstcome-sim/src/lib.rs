@@ -20,4 +20,5 @@ mod record;
 mod store;
 pub mod trace;
 pub mod trial;
+mod wallet;
 pub mod world;

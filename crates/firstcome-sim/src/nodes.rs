@@ -12,6 +12,7 @@ use firstcome_journal::Journal;
 use firstcome_journal::distant::Distant;
 use firstcome_lock::Locks;
 use firstcome_node::Metrics;
+use firstcome_node::codes::CodeKeys;
 use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::{Given, Intake, Limits, Node, Replica};
 use std::collections::BTreeMap;
@@ -58,6 +59,9 @@ struct RunningNode {
     lock: firstcome_lock::MemoryLink,
     metrics: Arc<Metrics>,
 }
+
+/// The id of the key with which codes are made.
+pub(crate) const CODE_KEY: &str = "k1";
 
 /// A handle by which people ask a node. Clones are the same node.
 #[derive(Clone, Debug)]
@@ -167,7 +171,7 @@ impl Slots {
             }),
             core: None,
             settings: BTreeMap::new(),
-            codes: std::sync::Arc::default(),
+            codes: Arc::new(code_keys()),
         };
         let node = match Node::start(given, |_, _| {}).await {
             Ok(node) => node,
@@ -396,4 +400,9 @@ impl RunningNode {
             reseeds: self.metrics.reseeds.get(),
         }
     }
+}
+
+/// Gives the key with which codes are made, the same on every node.
+fn code_keys() -> CodeKeys {
+    CodeKeys::new(&[(CODE_KEY, [7; 32])]).expect("it has an id, and is the only one")
 }

@@ -73,6 +73,7 @@ fn environment(nodes: usize, seed: u64) -> Environment {
         claim_again: false,
         units_return: true,
         venue: None,
+        codes: Vec::new(),
         holding: HoldSettings::default(),
     };
     let day = Duration::from_secs(86_400);

@@ -2,15 +2,16 @@
 //! replies.
 
 use crate::environment::Environment;
-use crate::history::{Asked, Exchange, Reply};
-use crate::nodes::Slots;
-use crate::plan::{Ask, Campaign, INSISTS, Want};
+use crate::history::{Asked, Exchange, Reply, ShownCode};
+use crate::nodes::{CODE_KEY, Slots};
+use crate::plan::{Ask, Campaign, Codes, INSISTS, Want};
 use crate::store::BEGIN;
+use crate::wallet::{Wallet, shown, type_code};
 use fastrand::Rng;
 use firstcome_core::command::{Encoded, Expect, Steer};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::{By, Confirmation, Missing, RankedUnit};
-use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::settings::{CodeSettings, CodeSource, Opens, PoolSettings};
 use firstcome_core::{Command, Outcome, Refusal, Settings, Timestamp};
 use firstcome_node::Failure;
 use firstcome_node::raise::CannotRaise;
@@ -33,11 +34,13 @@ pub(crate) struct People {
     slots: Slots,
     /// The last rank that each subject heard.
     ranks: Arc<Mutex<Ranks>>,
+    /// The codes that they were shown.
+    wallet: Wallet,
 }
 
 impl People {
     pub(crate) fn new(environment: Environment, slots: Slots) -> Self {
-        Self { environment, slots, ranks: Arc::default() }
+        Self { environment, slots, ranks: Arc::default(), wallet: Wallet::default() }
     }
 
     /// Asks for something until it is answered, or given up.
@@ -46,10 +49,25 @@ impl People {
         let mut slot = ask.slot;
         let mut heard: Option<Position> = None;
         let mut pause = 20;
+        // Who asks again about a code asks the same.
+        let mut coupon: Option<Asked> = None;
         for again in 0..=ask.retries {
-            let Some(asked) = self.asked(&ask) else { return };
+            let asked = if let Want::Coupon(want) = &ask.want {
+                let of = &self.environment.plan.campaigns[want.campaign];
+                let server = self.slots.handle(slot);
+                let asked = || self.wallet.asked(server.as_ref()?, of, want);
+                coupon = coupon.take().or_else(asked);
+                coupon.clone()
+            } else {
+                let Some(asked) = self.asked(&ask) else { return };
+                Some(asked)
+            };
             let min = heard.filter(|_| ask.sends_position);
-            let reply = self.ask_once(slot, asked, min, random.u64(..)).await;
+            let seed = random.u64(..);
+            let reply = match asked {
+                Some(asked) => self.ask_once(slot, asked, min, seed).await,
+                None => Reply::Nothing,
+            };
             match reply {
                 Reply::Answer { position, outcome, .. } => {
                     self.learn(&ask.want, &outcome);
@@ -113,6 +131,7 @@ impl People {
             Want::Resume(campaign) => steered(campaign, Steer::Resume),
             Want::Close(campaign) => steered(campaign, Steer::Close),
             Want::Raise => Asked::Raise,
+            Want::Coupon(_) => return None,
             Want::On { command, wait } => Asked::On { command: command.clone(), wait: *wait },
         })
     }
@@ -164,12 +183,20 @@ impl People {
         });
         let travel = Rng::with_seed(seed).u64(50..3_000);
         let (order, words) = (asked.clone(), server.clone());
-        let recorder = WaitRecorder { environment: self.environment.clone(), exchange: number };
+        let recorder = WaitRecorder {
+            environment: self.environment.clone(),
+            exchange: number,
+            asked: asked.clone(),
+            wallet: self.wallet.clone(),
+        };
         // A request that arrived is worked on, whether or not anybody still waits for its answer.
         let answer = tokio::spawn(async move {
             sleep(Duration::from_micros(travel)).await;
             words.gate().pass().await;
             let answer = serve(&words, order, min, &recorder).await;
+            if let Ok(answer) = &answer {
+                recorder.show(&words, &answer.outcome);
+            }
             words.gate().pass().await;
             sleep(Duration::from_micros(travel / 2)).await;
             answer
@@ -241,6 +268,7 @@ async fn serve(
                 Failure::Unavailable(why.to_string())
             }
         }),
+        Asked::Code { command, typed, .. } => type_code(intake, command, typed, min).await,
         Asked::On { command, wait } => {
             let command = command.command();
             if !matches!(command, Command::Hold { .. }) {
@@ -271,13 +299,33 @@ fn is_nowhere(outcome: &Outcome) -> bool {
     outcome.refusal() == Some(Refusal::NotFound(Missing::Campaign))
 }
 
-/// Records the wait of a request in the wait queue.
+/// Records the wait of a request in the wait queue, and the code that its answer shows.
 struct WaitRecorder {
     environment: Environment,
     exchange: usize,
+    asked: Asked,
+    wallet: Wallet,
 }
 
 impl WaitRecorder {
+    /// Shows the code of a claim to who claimed, as a server does with its answer.
+    fn show(&self, server: &crate::nodes::NodeHandle, outcome: &Outcome) {
+        let (
+            Asked::Claim { campaign, pool, subject },
+            Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. },
+        ) = (&self.asked, outcome)
+        else {
+            return;
+        };
+        let target = (campaign.as_str(), pool.as_deref());
+        let Some(known) = shown(server.intake(), target, subject, *rank) else { return };
+        let (campaign, pool, subject) = (campaign.clone(), known.pool.clone(), subject.clone());
+        let (exchange, code) = (self.exchange, known.code);
+        self.wallet.put(&campaign, &subject, known);
+        let shown = ShownCode { exchange, campaign, pool, subject, code };
+        self.environment.store.record.shown(shown);
+    }
+
     async fn waits(
         &self,
         intake: &Intake,
@@ -301,7 +349,11 @@ pub(crate) fn settings(campaign: &Campaign, capacity: Option<u32>) -> Settings {
         Timestamp::from_micros(BEGIN + i64::try_from(after.as_micros()).unwrap_or(0))
     };
     let pools = campaign.pools.iter().enumerate().map(|(index, (name, usual))| {
-        PoolSettings::counted(name, capacity.filter(|_| index == 0).unwrap_or(*usual))
+        let units = capacity.filter(|_| index == 0).unwrap_or(*usual);
+        match campaign.codes.get(index).and_then(Option::as_ref) {
+            None => PoolSettings::counted(name, units),
+            Some(codes) => coded(name, units, codes),
+        }
     });
     let hall = campaign.venue.as_ref().map(|venue| {
         let name = campaign.pool(campaign.pools.len());
@@ -317,4 +369,20 @@ pub(crate) fn settings(campaign: &Campaign, capacity: Option<u32>) -> Settings {
         holding: campaign.holding.clone(),
         pools: pools.chain(hall).collect(),
     }
+}
+
+/// Puts a pool of codes into the words of the rules.
+fn coded(name: &str, units: u32, codes: &Codes) -> PoolSettings {
+    let micros = |after: Duration| i64::try_from(after.as_micros()).unwrap_or(0);
+    let source = if codes.imported { CodeSource::Imported } else { CodeSource::Generated };
+    let settings = CodeSettings {
+        uses: codes.uses,
+        uses_per_subject: codes.each,
+        valid_until: codes.until.map(|after| Timestamp::from_micros(BEGIN + micros(after))),
+        valid_for_us: codes.valid_for.map(micros),
+        only_by_holder: codes.only_by_holder,
+        ..CodeSettings::new(source, CODE_KEY)
+    };
+    let units = if codes.imported { 0 } else { units };
+    PoolSettings { waitlist: codes.waitlist, ..PoolSettings::coded(name, units, settings) }
 }

@@ -4,6 +4,7 @@
 //! stays what it was: that is how a history that fails is made shorter.
 
 mod bars;
+mod coupons;
 mod desks;
 mod draw;
 mod lists;
@@ -11,6 +12,7 @@ mod refusals;
 mod scenarios;
 mod venues;
 
+pub use coupons::{Codes, CouponStep, CouponWant};
 pub use venues::{Seat, Venue};
 
 use crate::history::Durability;
@@ -64,6 +66,8 @@ pub struct Campaign {
     pub name: String,
     /// Its pools: name and capacity.
     pub pools: Vec<(String, u32)>,
+    /// Which of them are pools of codes; shorter where the others are not.
+    pub codes: Vec<Option<Codes>>,
     /// When it opens, after the beginning.
     pub opens: Duration,
     /// When it closes, after the beginning.
@@ -164,6 +168,8 @@ pub enum Want {
     Raise,
     /// A unit of a campaign nobody made.
     Nowhere(u32),
+    /// Something of a code, or of an import.
+    Coupon(CouponWant),
     /// Something about a hold, or about seats.
     On {
         /// What.

@@ -1,7 +1,8 @@
 //! Records the history of a world while it runs, for the judge.
 
 use crate::history::{
-    Cause, Exchange, HeadChange, History, Loss, Moment, NodeRun, QueueWait, Reply, Stored,
+    Cause, Exchange, HeadChange, History, Loss, Moment, NodeRun, QueueWait, Reply, ShownCode,
+    Stored,
 };
 use firstcome_core::state::Stamp;
 use firstcome_core::{NodeId, Timestamp};
@@ -190,6 +191,11 @@ impl Record {
         }
     }
 
+    /// Notes that a caller was shown a code.
+    pub(crate) fn shown(&self, shown: ShownCode) {
+        self.lock().history.codes_shown.push(shown);
+    }
+
     /// Begins a life; gives its number.
     pub(crate) fn born(&self, began: Moment, node: NodeId) -> usize {
         let mut state = self.lock();
@@ -245,6 +251,7 @@ mod tests {
             ledger_restored: Vec::new(),
             settled_late: Vec::new(),
             queue_waits: Vec::new(),
+            codes_shown: Vec::new(),
             node_runs: Vec::new(),
             end: End::default(),
         })

@@ -159,6 +159,7 @@ pub(crate) fn empty(durability: Durability, level: u32) -> History {
         ledger_restored: Vec::new(),
         settled_late: Vec::new(),
         queue_waits: Vec::new(),
+        codes_shown: Vec::new(),
         node_runs: Vec::new(),
         end: End::default(),
     }

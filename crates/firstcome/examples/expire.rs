@@ -13,7 +13,9 @@ use firstcome_core::settings::{HoldSettings, HoldsEach, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, Settings, SpaceId};
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, BulkRequests, Key, Keys, Options, Runtimes, SeatMaps, Serves, server};
+use firstcome_http::{
+    App, BulkRequests, Key, Keys, MissingKey, Options, Runtimes, SeatMaps, Serves, server,
+};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
 use firstcome_journal::{Clock, Journal};
@@ -95,6 +97,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         keys,
         guards: Guards::default(),
         bulk: BulkRequests::default(),
+        missing_key: MissingKey::default(),
         seat_maps: SeatMaps::default(),
         metrics,
         options: Options {

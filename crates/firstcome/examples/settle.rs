@@ -62,6 +62,7 @@ fn row(number: u64) -> Row {
         unit: None,
         hold: None,
         moved_from: None,
+        details: None,
     }
 }
 

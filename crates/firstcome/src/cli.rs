@@ -8,6 +8,7 @@ mod audit;
 mod bars;
 mod campaign;
 mod claims;
+mod codes;
 mod complaint;
 mod connect;
 mod demo;
@@ -30,6 +31,7 @@ mod settle;
 mod source;
 mod table;
 mod token;
+mod waitlist;
 mod winners;
 
 use clap::{Parser, Subcommand};
@@ -83,6 +85,9 @@ enum Verb {
     Claim(claims::ClaimArgs),
     /// Cancel a subject's claim.
     Cancel(claims::CancelArgs),
+    /// Show who waits for units, and leave a waitlist.
+    #[command(subcommand)]
+    Waitlist(waitlist::WaitlistVerb),
     /// Bar a subject from a campaign: it gets no new units.
     Bar(bars::BarArgs),
     /// Remove a bar.
@@ -97,6 +102,9 @@ enum Verb {
     /// Import, draw, block and move the seats of a pool.
     #[command(subcommand)]
     Seats(seats::SeatsVerb),
+    /// Import, reserve, redeem and look up coupon codes.
+    #[command(subcommand)]
+    Codes(Box<codes::CodesVerb>),
     /// Print the current claims, by rank.
     Winners(winners::WinnersArgs),
     /// Print all events of a campaign, in order.
@@ -142,11 +150,13 @@ impl Verb {
     fn only_looks(&self) -> bool {
         match self {
             Self::Claim(_) | Self::Cancel(_) | Self::Bar(_) | Self::Unbar(_) => false,
+            Self::Waitlist(verb) => !matches!(verb, waitlist::WaitlistVerb::Leave(_)),
             Self::Campaign(verb) => {
                 matches!(verb, campaign::CampaignVerb::List(_) | campaign::CampaignVerb::Show(_))
             }
             Self::Hold(verb) => matches!(**verb, hold::HoldVerb::Show(_)),
             Self::Seats(verb) => matches!(verb, seats::SeatsVerb::Show(_)),
+            Self::Codes(verb) => verb.only_looks(),
             Self::Settle(verb) => matches!(verb, settle::SettleVerb::Status(_)),
             Self::Journal(verb) => {
                 !matches!(verb, journal::JournalVerb::Skip(_) | journal::JournalVerb::RaiseLevel(_))
@@ -206,12 +216,14 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
         Verb::Campaign(verb) => on_one_core(campaign::run(verb, json)),
         Verb::Claim(args) => on_one_core(claims::claim(args, json)),
         Verb::Cancel(args) => on_one_core(claims::cancel(args, json)),
+        Verb::Waitlist(verb) => on_one_core(waitlist::run(verb, json)),
         Verb::Bar(args) => on_one_core(bars::bar(args, json)),
         Verb::Unbar(args) => on_one_core(bars::unbar(args, json)),
         Verb::Bars(args) => on_one_core(bars::list(args, json)),
         Verb::Token(args) => on_one_core(token::run(args, json)),
         Verb::Hold(verb) => on_one_core(hold::run(*verb, json)),
         Verb::Seats(verb) => on_one_core(seats::run(verb, json)),
+        Verb::Codes(verb) => on_one_core(codes::run(*verb, json)),
         Verb::Winners(args) => on_one_core(winners::run(args, json)),
         Verb::Results(args) => on_one_core(results::run(args, json)),
         Verb::Audit(args) => audit::run(args, json),

@@ -2,6 +2,7 @@
 //!
 //! [`Overrides`] is what was typed; [`Resolved`] is what applies. Nothing else in the program reads the environment for a setting.
 
+mod code_keys;
 mod eligibility;
 mod file;
 mod guards;
@@ -20,6 +21,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use code_keys::CodeKeySetting;
+pub(crate) use code_keys::secret as secret_of_codes;
 pub use eligibility::EligibilitySetting;
 pub(crate) use file::nearest;
 pub use guards::{GuardSettings, TokenKeySetting};
@@ -61,6 +64,8 @@ pub struct Config {
     pub admin_key: Option<Secret>,
     /// Further keys, from the configuration file only.
     pub keys: Vec<KeySetting>,
+    /// The keys of coupon codes, the first of which makes those of new pools; from the configuration file only.
+    pub code_keys: Vec<CodeKeySetting>,
     /// The most commands that may wait for the journal.
     pub queue: usize,
     /// How long a command may wait for its answer.

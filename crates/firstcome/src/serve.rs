@@ -2,6 +2,7 @@
 
 mod alike;
 mod announce;
+mod code_keys;
 mod files;
 mod listen;
 mod serving;
@@ -20,9 +21,10 @@ use firstcome_http::guard::cors::Origins;
 use firstcome_http::guard::eligibility::{Check, Checks};
 use firstcome_http::guard::peer::Proxies;
 use firstcome_http::guard::rate::{Limiter, Pace, Rate};
+use firstcome_http::guard::wrong_codes::WrongCodes;
 use firstcome_http::limits::{KEPT_CONNECTIONS, MISSES, OPS_CONNECTIONS, REFUSALS};
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, BulkRequests, Key, Keys, Options, Runtimes, SeatMaps};
+use firstcome_http::{App, BulkRequests, Key, Keys, MissingKey, Options, Runtimes, SeatMaps};
 use firstcome_journal::folder::DataFolder;
 use firstcome_node::leader::{self, Leader};
 use firstcome_node::ledger::Ledger;
@@ -85,6 +87,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     let metrics = Arc::new(Metrics::new(registry, firstcome_http::paths_and_methods()));
     let admin_key = admin_key(&config, folder.as_ref())?;
     let keys = keys(&config, &admin_key, &metrics)?;
+    let codes = code_keys::code_keys(&config, folder.as_ref())?;
     let listener = listen("--listen", &config.listen).await?;
     let operations = match &config.ops_listen {
         Some(address) => Some(listen("--ops-listen", address).await?),
@@ -127,7 +130,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         says: firstcome_node::in_log(),
         core: Some(core.handle().clone()),
         settings: alike::settings(&config, &admin_key, head.space),
-        codes: Arc::default(),
+        codes: Arc::new(codes),
     };
     let node = Node::start(given, progress()).await?;
     let election = store.election(&config, node.id).await?;
@@ -135,6 +138,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
 
     let app = Arc::new(App {
         bulk: BulkRequests::default(),
+        missing_key: MissingKey::default(),
         seat_maps: SeatMaps::default(),
         node,
         leader,
@@ -146,6 +150,8 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         openapi: firstcome_http::openapi(),
         draining: CancellationToken::new(),
     });
+    // Before anybody can ask whether it is ready.
+    app.look_for_missing_keys();
     // Before the address is announced: a caller that knows it may stop this server.
     let mut signals = StopSignals::listen()?;
     if let Some(folder) = &folder {
@@ -302,6 +308,7 @@ fn guards(settings: &GuardSettings, metrics: &Metrics) -> anyhow::Result<Guards>
             header: settings.proxy_header,
         },
         checks: Checks::new(checks),
+        wrong_codes: WrongCodes::default(),
     })
 }
 

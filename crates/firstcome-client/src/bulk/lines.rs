@@ -110,7 +110,7 @@ impl<I: Iterator<Item = CommandLine>> Sending<I> {
         let mut line = self.lines.next()?;
         self.taken += 1;
         // What is sent again has to be the same: a hold and its steps are known by an id.
-        if line.id.is_none() && !matches!(line.verb, Do::Claim | Do::Cancel) {
+        if line.id.is_none() && !matches!(line.verb, Do::Claim | Do::Cancel | Do::Leave) {
             line.id = Some(format!("bulk-{:032x}", fastrand::u128(..)));
         }
         Some(Taken { number: self.taken, line, lost: false })

@@ -3,6 +3,7 @@
 use super::super::routes::{Ask, CancelAsk};
 use firstcome_api::bulk::{CommandLine, Do};
 use firstcome_api::hold::{ChangeRequest, ConfirmRequest, ExtendRequest};
+use firstcome_api::waitlist::Wish;
 
 /// Gives the same command as a request of its own.
 pub(super) fn ask(line: &CommandLine) -> Ask {
@@ -15,7 +16,14 @@ pub(super) fn ask(line: &CommandLine) -> Ask {
         Ask::hold_step(&campaign, &hold, verb, body, Some(&id))
     };
     match line.verb {
+        Do::Claim if line.wait => {
+            let (quantity, adjacent) = (line.quantity, line.adjacent);
+            let (grade, channel, area) = (line.grade, line.channel, line.area);
+            let wish = Wish { quantity, grade, channel, area, adjacent };
+            Ask::join(&campaign, &subject, pool.as_deref(), &wish)
+        }
         Do::Claim => Ask::claim(&campaign, &subject, pool.as_deref()),
+        Do::Leave => Ask::leave(&campaign, &subject, pool.as_deref()),
         Do::Cancel => {
             let by_subject = line.by.as_deref() != Some("operator");
             let (rank, reason) = (line.rank.unwrap_or_default(), line.reason);

@@ -3,10 +3,12 @@
 use super::codes::is_in_use;
 use super::select::Selection;
 use super::{Campaign, Phase};
-use crate::hold::UnitId;
+use crate::context::{ApplyContext, NewResult};
+use crate::hold::{Fate, Hold, UnitId};
 use crate::holds::Holder;
 use crate::outcome::{By, CodeRefusal, Outcome, Refusal};
 use crate::pool::{Cancel, Claim, Pool};
+use crate::results::Kind;
 use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
 
@@ -18,6 +20,10 @@ impl Campaign {
     /// `hold_required` (a seated pool), `already_won`, `barred`, `already_cancelled`, `not_admitted`, `paused`, `not_open`,
     /// `closed`, `limit_reached`, `sold_out`. A closed campaign is neither paused nor yet to open. What somebody on the
     /// waitlist may have counts as sold.
+    ///
+    /// Who was offered a code takes the offer with a claim: then only `not_found`, `pool_required`, `already_won`,
+    /// `barred`, `not_admitted` and `sold_out` (the operator withdrew the imported codes) can refuse it. A pause or the
+    /// closing of the campaign takes nothing from a live offer.
     pub fn judge_claim(
         &self,
         at: Timestamp,
@@ -38,6 +44,10 @@ impl Campaign {
             if !self.claim_again {
                 return Err(Refusal::AlreadyCancelled.into());
             }
+        }
+        if self.code_offer(index, subject).is_some() {
+            self.check_kept_out(subject)?;
+            return if pool.has_code_left() { Ok(index) } else { Err(Refusal::SoldOut.into()) };
         }
         self.admit(at, subject)?;
         if !self.holds.is_empty() {
@@ -100,6 +110,32 @@ impl Campaign {
         // Who has a unit of a pool does not wait for one.
         self.leave_list(index, subject);
         self.pools[index].give(subject, at, tag)
+    }
+
+    /// Gives the number of the live offer of a code that a subject has in a pool: a claim takes it.
+    pub(crate) fn code_offer(&self, index: usize, subject: &str) -> Option<u32> {
+        if self.pools[index].codes().is_none() || inject(Mistake::ClaimBesideOffer) {
+            return None;
+        }
+        self.offer_of(index, subject).map(Hold::number)
+    }
+
+    /// Gives a subject the code that it was offered: it was judged that it may have one.
+    pub(crate) fn take_offer(
+        &mut self,
+        context: &mut ApplyContext<'_>,
+        (index, number): (usize, u32),
+        tag: Option<u64>,
+    ) -> Outcome {
+        let Self { holds, pools, .. } = self;
+        let hold = holds.at_mut(number);
+        let (subject, id) = (hold.subject.clone(), hold.id.clone());
+        let rank = pools[index].take_held_code((&subject, &id), context.at, tag);
+        hold.takes.iter_mut().for_each(|take| take.fate = Fate::Confirmed(rank));
+        holds.holder_mut(&subject).has.push((index as u16, UnitId::Counted));
+        context.emit(&subject, NewResult { kind: Kind::Claim, pool: index as u16, rank });
+        self.end(context, number);
+        Outcome::Won { rank, at: context.at }
     }
 
     /// Says whether a claim of a pool needs a tag: the pool's codes are generated.

@@ -6,7 +6,7 @@ use super::{Campaign, Refunded};
 use crate::command::{Late, Pick, Step};
 use crate::context::{ApplyContext, NewResult};
 use crate::hold::{Allocation, Fate, Hold, UnitId};
-use crate::outcome::{Outcome, Refusal};
+use crate::outcome::{CodeRefusal, Outcome, Refusal};
 use crate::pool::Pool;
 use crate::results::Kind;
 use firstcome_inject::{Mistake, inject};
@@ -20,7 +20,7 @@ impl Campaign {
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
     /// `no_such_hold`, `not_yours`; of a step's id that is known `id_reused` or what it did; `no_such_unit`,
     /// `not_for_sale` (a seat of a group by itself), `hold_released`, `not_held`, `refund_due` as it was,
-    /// `confirmed` as it was; after expiry `hold_expired`, or with [`Late::Retake`] `refund_due`; `not_admitted`;
+    /// `confirmed` as it was; of the offer of a code `hold_expired`, `claim_required`; after expiry `hold_expired`, or with [`Late::Retake`] `refund_due`; `not_admitted`;
     /// `sold_out` (a pool has no rank left to give, after 4,294,967,295).
     pub(crate) fn confirm(
         &mut self,
@@ -73,6 +73,14 @@ impl Campaign {
         if !expired && !fate(|fate| fate == Fate::Held) {
             return Ok(self.confirmed(hold, &which, hold.retaken));
         }
+        if self.is_of_codes(hold) {
+            // Nobody pays for a claim, so there is nothing to give back to who comes too late.
+            return Err(if expired {
+                Refusal::HoldExpired.into()
+            } else {
+                CodeRefusal::ClaimRequired.into()
+            });
+        }
         if expired && late == Late::Refuse && !inject(Mistake::ConfirmAfterExpiry) {
             return Err(Refusal::HoldExpired.into());
         }
@@ -98,6 +106,11 @@ impl Campaign {
         }
         let hold = self.holds.at(number);
         Ok(self.confirmed(hold, &which, hold.retaken))
+    }
+
+    /// Says whether a hold is the offer of a code, which a claim takes with its tag.
+    fn is_of_codes(&self, hold: &Hold) -> bool {
+        hold.offer.is_some_and(|offer| self.pools[usize::from(offer.pool)].codes().is_some())
     }
 
     /// Says whether all units that expired are free, nobody on a waitlist is before the subject, and it may have them.

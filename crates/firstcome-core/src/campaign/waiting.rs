@@ -33,13 +33,14 @@ pub enum OnList<'a> {
 impl Campaign {
     /// Gives a subject what it wants if that is free, or else a place on the waitlist.
     ///
-    /// One unit of a counted pool is won at once, like a claim; more of them, and seats, are an offer at once.
+    /// One unit of a counted pool is won at once, like a claim; more of them, seats, and a code are an offer at once. The
+    /// offer of a code is taken by a claim, which brings its tag.
     ///
-    /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`, `no_waitlist` (a
-    /// coded pool), `already_won` (a counted pool), `offered` or `waitlisted` as the subject stands already, whatever it wants now; `barred`,
+    /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`, `already_won` (a
+    /// counted or a coded pool), `offered` or `waitlisted` as the subject stands already, whatever it wants now; `barred`,
     /// `already_cancelled`, `not_admitted`, `paused`, `not_open`, `closed`; `not_seated`, `no_such_unit` (a grade or an
-    /// area that the pool does not have), `limit_reached`; then `won` or `offered`, or `no_waitlist`, `waitlist_full`,
-    /// `too_many_wishes`, or `waitlisted`.
+    /// area that the pool does not have), `limit_reached` (also of more than one code); then `won` or `offered`, or
+    /// `no_waitlist`, `waitlist_full`, `too_many_wishes`, or `waitlisted`.
     pub(crate) fn join(
         &mut self,
         context: &mut ApplyContext<'_>,
@@ -56,11 +57,8 @@ impl Campaign {
     ) -> Result<Outcome, Outcome> {
         let JoinRequest { pool, subject, wish, limit } = *request;
         let index = self.pool_named(pool)?;
-        if self.pools[index].codes().is_some() {
-            // An offer is confirmed like any hold, and a code is only ever given by a claim with its tag.
-            return Err(Refusal::NoWaitlist.into());
-        }
-        let seated = self.pools[index].hall().is_some();
+        let (seated, coded) =
+            (self.pools[index].hall().is_some(), self.pools[index].codes().is_some());
         if !seated
             && let Some(claim) = self.latest_claim(index, subject)
             && claim.cancel.is_none()
@@ -77,6 +75,10 @@ impl Campaign {
         self.check_claims_again(subject, index)?;
         self.admit(context.at, subject)?;
         self.check_wish(index, &wish)?;
+        if coded && wish.quantity > 1 {
+            // A claim gives one code, and a subject has one claim of a coded pool at a time.
+            return Err(Refusal::LimitReached.into());
+        }
         let selection = Selection::of_pool(index as u16, wish.quantity);
         self.check_limits(subject, &selection, limit)?;
         let most = self.pools[index].waitlist_most(self.level);
@@ -90,7 +92,12 @@ impl Campaign {
             self.fitting(index, &wish)
         };
         match free {
-            Some(_) if !seated && wish.quantity == 1 && self.pools[index].ranks_left() > 0 => {
+            Some(_)
+                if !seated
+                    && !coded
+                    && wish.quantity == 1
+                    && self.pools[index].ranks_left() > 0 =>
+            {
                 let rank = self.give(index, subject, context.at, None);
                 context.emit(subject, NewResult { kind: Kind::Claim, pool: index as u16, rank });
                 return Ok(Outcome::Won { rank, at: context.at });
@@ -259,14 +266,19 @@ impl Campaign {
 }
 
 impl Pool {
-    /// Gives how many may wait for its units, in a campaign of a level: nobody for codes.
+    /// Gives how many may wait for its units, in a campaign of a level.
     pub fn waitlist_most(&self, level: u32) -> u32 {
-        if level < 4 || self.codes().is_some() { 0 } else { self.waitlist.unwrap_or(WAITLIST) }
+        if level < 4 { 0 } else { self.waitlist.unwrap_or(WAITLIST) }
     }
 
     /// Gives how many wait for its units; whoever has an offer is not among them.
     pub fn waiters(&self) -> u64 {
         self.list().map_or(0, |list| list.len() as u64)
+    }
+
+    /// Gives how many have an offer of its units.
+    pub fn offered(&self) -> u64 {
+        self.list().map_or(0, Waitlist::offers)
     }
 
     /// Gives those who wait with a ticket beyond this one, in order: 0 for all.

@@ -68,7 +68,8 @@ impl Pool {
         if let Some(hall) = self.hall() {
             return hall.counts();
         }
-        let free = self.capacity - self.taken;
+        // Imported codes may be withdrawn while they are offered: then less than nothing is free.
+        let free = self.capacity.saturating_sub(self.taken);
         let confirmed = self.taken - self.held;
         Counts { free, held: self.held, confirmed, blocked: 0, left: free }
     }
@@ -106,11 +107,16 @@ impl Pool {
     /// Gives how many units like this one are free.
     pub(crate) fn free(&self, unit: UnitId) -> u32 {
         match (unit, self.hall()) {
-            (UnitId::Counted, _) => self.capacity - self.taken,
+            (UnitId::Counted, _) => self.capacity.saturating_sub(self.taken),
             (UnitId::Seat(seat), Some(hall)) => u32::from(hall.standing(seat).is_free()),
             (UnitId::Area(area), Some(hall)) => hall.area_counts(area).free,
             (UnitId::Seat(_) | UnitId::Area(_), None) => 0,
         }
+    }
+
+    /// Says whether a code is there for somebody who was offered one: the operator may have withdrawn them meanwhile.
+    pub(crate) fn has_code_left(&self) -> bool {
+        self.taken - self.held < self.capacity && self.ranks_left() > 0
     }
 
     /// Gives how many units like this one are free, and not for somebody who waits.

@@ -25,7 +25,11 @@ pub(super) fn finish(campaign: &mut Campaign, service: i64) -> Result<(), &'stat
     let Campaign { pools, holds, units_return, .. } = campaign;
     for (index, pool) in pools.iter().enumerate() {
         let counts = match pool.hall() {
-            None if pool.taken > pool.capacity || pool.held > pool.taken => {
+            // Imported codes may have been withdrawn while they were offered.
+            None if pool.taken - pool.held.min(pool.taken) > pool.capacity
+                || pool.taken > pool.capacity && !pool.has_stock()
+                || pool.held > pool.taken =>
+            {
                 return Err("a pool with more units taken than it has");
             }
             None | Some(_) => pool.counts(),
@@ -117,7 +121,8 @@ fn codes_fit(pool: &mut Pool, service: i64) -> Result<(), &'static str> {
         if (0..stock.next).any(|unit| stock.raw_rank(unit) == 0 && !stock.is_revoked(unit)) {
             return Err("a free code before the next one");
         }
-        if pool.taken != stock.committed - (stock.free_among(0, stock.committed) - gone) {
+        let given = stock.committed - (stock.free_among(0, stock.committed) - gone);
+        if pool.taken.checked_sub(pool.held) != Some(given) {
             return Err("a stock whose free codes are not what was taken leaves");
         }
     }

@@ -3,6 +3,7 @@
 
 use super::State;
 use crate::campaign::{Campaign, Counted, ResultRow};
+use crate::settings::Sizes;
 
 /// Bytes of an entry in the list of deadlines, about.
 const DEADLINE_BYTES: usize = 32;
@@ -35,7 +36,7 @@ impl Counts {
     /// Counts a campaign no more that leaves memory.
     pub(super) fn forget(&mut self, campaign: &Campaign) {
         self.all.memory -= campaign.counted.memory;
-        self.all.capacity -= campaign.counted.capacity;
+        self.all.sizes = self.all.sizes.minus(campaign.counted.sizes);
         self.gone_deadlines += campaign.live_holds();
         self.waiting -= campaign.unsettled as usize;
     }
@@ -66,10 +67,10 @@ impl State {
         touched.dedup();
         for number in touched {
             if let Some(campaign) = self.campaigns.get_mut(number) {
-                let now = Counted { memory: campaign.memory(), capacity: campaign.capacity() };
+                let now = Counted { memory: campaign.memory(), sizes: campaign.sizes() };
                 let before = std::mem::replace(&mut campaign.counted, now);
                 all.memory = all.memory + now.memory - before.memory;
-                all.capacity = all.capacity + now.capacity - before.capacity;
+                all.sizes = all.sizes.plus(now.sizes).minus(before.sizes);
             }
         }
     }
@@ -112,9 +113,9 @@ impl State {
         if self.counts.waiting == 0 { None } else { self.results_after(0).next() }
     }
 
-    /// Gives how many units the counted pools of all campaigns have together, as their settings have it.
-    pub fn capacity(&self) -> u64 {
-        self.counts.all.capacity
+    /// Gives how large all campaigns may become together, as their settings have it.
+    pub fn sizes(&self) -> Sizes {
+        self.counts.all.sizes
     }
 
     /// Gives about how many bytes of memory the campaigns take.

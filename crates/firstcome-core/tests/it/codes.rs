@@ -282,6 +282,20 @@ fn an_import_is_gone_after_an_hour_and_a_whole_one_can_be_revoked() {
     brought_back(world);
 }
 
+#[test]
+fn a_campaign_whose_import_was_revoked_is_not_deleted() {
+    play(
+        "
+        0s  op   raises 4                       -> raised 4
+        0s  op   puts sale: main imported       -> created 1
+        0s  op   stages sale/main i1 from 0: A  -> codes_staged 1
+        0s  op   commits sale/main i1 of 1      -> codes_imported 1 of 1
+        1s  op   withdraws sale/main i1         -> codes_marked revoke 1
+        1s  op   deletes sale                   -> has_results
+        ",
+    );
+}
+
 /// Plays a life that each mistake of codes must change.
 fn whole_life() {
     play(

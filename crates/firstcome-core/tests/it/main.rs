@@ -33,6 +33,7 @@ mod random_holds;
 mod reseating;
 mod say;
 mod seats;
+mod sizes;
 mod skips;
 mod snapshots;
 mod waiting;

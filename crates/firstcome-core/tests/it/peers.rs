@@ -3,6 +3,7 @@
 //! A comment names the system and its thread as the source of the fact. Where the answer here is another one on
 //! purpose, the script shows it and the comment says so. `docs/SCENARIOS.md` lists them all.
 
+mod coupon_lives;
 mod coupons;
 mod seats_io;
 mod shops;

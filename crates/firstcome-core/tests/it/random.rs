@@ -278,7 +278,7 @@ fn invariants(state: &State) {
     assert_eq!(oldest, state.results_after(0).next().map(|row| row.number));
     assert_eq!(state.memory(), state.walked_memory(), "what is counted is what there is");
     let pools = state.campaigns().flat_map(|campaign| campaign.settings().pools);
-    assert_eq!(state.capacity(), pools.map(|pool| u64::from(pool.capacity)).sum::<u64>());
+    assert_eq!(state.sizes().units, pools.map(|pool| u64::from(pool.capacity)).sum::<u64>());
     assert_eq!(state.digest_at(state.position()), Some(state.digest()));
 }
 

@@ -5,9 +5,9 @@ use crate::play::play;
 use crate::snapshots::{restored, taken};
 use crate::world::{Gave, SECOND, START, World, node};
 use firstcome_core::codes::{CodeKey, UseState, Verdict};
-use firstcome_core::command::{CodeCommand, CodeStep, Order, StagedCode};
+use firstcome_core::command::{CodeCommand, CodeStep, Late, Order, StagedCode, Step, Wish};
 use firstcome_core::limits::{CODE_SPARE_REFERENCES, CODES_TOGETHER, IMPORTS, REISSUES};
-use firstcome_core::{CodeOutcome, CodeRefusal, Command, Outcome};
+use firstcome_core::{CodeOutcome, CodeRefusal, Command, Outcome, State};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const SUBJECTS: [&str; 4] = ["ann", "bob", "eve", "zoe"];
 const REFERENCES: [&str; 4] = ["o1", "o2", "o3", "o4"];
 const TEXTS: [&str; 6] = ["A", "B", "C", "D", "E", "F"];
+const OFFERS: [&str; 4] = ["offer-1", "offer-2", "offer-3", "offer-4"];
 const SEALED: &[u8] = b"0123456789abcdef-";
 
 fn code() -> impl Strategy<Value = (&'static str, CodeKey)> {
@@ -75,7 +76,24 @@ fn command() -> impl Strategy<Value = Command<'static>> {
         1 => Just(Command::Code(CodeCommand::RevokeImport {
             campaign: "sale", pool: "stock", import: "i1", reason: "", order,
         })),
-        1 => (pool(), select(&SUBJECTS[..]), 1..4_u32).prop_map(|(pool, subject, rank)| {
+        4 => (pool(), select(&SUBJECTS[..])).prop_map(|(pool, subject)| {
+            let (campaign, pool, wish) = ("sale", Some(pool), Wish::units(1));
+            Command::Join { campaign, pool, subject, wish, limit: None }
+        }),
+        1 => (pool(), select(&SUBJECTS[..])).prop_map(|(pool, subject)| {
+            Command::Leave { campaign: "sale", pool: Some(pool), subject }
+        }),
+        1 => (select(&OFFERS[..]), select(&SUBJECTS[..]), any::<bool>()).prop_map(
+            |(hold, subject, releases)| {
+                let step = Step { campaign: "sale", hold, subject, id: None };
+                if releases {
+                    Command::Release { step, units: Vec::new() }
+                } else {
+                    Command::Confirm { step, units: Vec::new(), late: Late::Retake }
+                }
+            }
+        ),
+        2 => (pool(), select(&SUBJECTS[..]), 1..4_u32).prop_map(|(pool, subject, rank)| {
             let by = firstcome_core::outcome::By::Subject;
             let (campaign, pool, reason, who) = ("sale", Some(pool), "", subject);
             Command::Cancel { campaign, pool, subject, rank, by, reason, who }
@@ -111,8 +129,34 @@ fn check(world: &World) {
             assert_eq!((used, live), (view.used, view.reserved));
             assert!(used + live <= view.uses, "uses never exceed the limit");
         }
-        let taken = pool.taken() + pool.left();
-        assert_eq!(taken, pool.capacity(), "a unit is in one state");
+        let counts = pool.counts();
+        let offers = campaign.holds().filter(|hold| hold.is_live() && hold.is_offer());
+        let offers: Vec<&str> = offers
+            .filter(|hold| usize::from(hold.takes()[0].pool) == index)
+            .map(|hold| hold.subject())
+            .collect();
+        assert_eq!(counts.held as usize, offers.len(), "what is held is offered");
+        // Imported codes may be withdrawn while they are offered; the others cannot be.
+        let all = counts.held + counts.confirmed + pool.left();
+        let fits = if index == 0 { all == pool.capacity() } else { all >= pool.capacity() };
+        assert!(fits && counts.confirmed <= pool.capacity(), "a unit is in one state");
+        list_is_kept(state, index, &offers);
+    }
+}
+
+/// Checks that nobody is on a list twice, or waits for what is free, and that the order is that of joining.
+fn list_is_kept(state: &State, index: usize, offers: &[&str]) {
+    let campaign = state.campaign("sale").unwrap();
+    let pool = &campaign.pools()[index];
+    let waiting: Vec<_> = pool.waiters_after(0).collect();
+    assert!(waiting.is_sorted_by(|one, next| one.ticket < next.ticket));
+    let mut alone: BTreeSet<&str> = waiting.iter().map(|waiting| waiting.subject).collect();
+    alone.extend(offers);
+    assert_eq!(alone.len(), waiting.len() + offers.len(), "one place or one offer each");
+    assert!(waiting.is_empty() || pool.left() == 0, "somebody waits for what is free");
+    for waiting in &waiting {
+        let has = pool.claims_of(waiting.subject).any(|claim| claim.cancel.is_none());
+        assert!(!has, "who has a code does not wait");
     }
 }
 
@@ -127,7 +171,7 @@ proptest! {
         let mut world = play(
             "
             0s op raises 4 -> raised 4
-            0s op puts sale: made coded 3; uses 2; each 2; valid 300s; stock imported; uses 2; again -> created 1
+            0s op puts sale: made coded 3; uses 2; each 2; valid 300s; stock imported; uses 2; again; offer 30s -> created 1
             ",
         );
         let mut at = START;
@@ -271,4 +315,55 @@ fn a_million_codes_are_imported_take_60_bytes_each_and_no_more_are() {
     assert_eq!(said, CodeOutcome::Committed { lines, added, duplicates }.into());
     let each = (memory - before) / most as usize - 12;
     assert!(each <= 60, "{each} bytes a code beyond its text");
+}
+
+/// Whoever is first at the instant at which a code expires: the redemption is too late at it, and in time one microsecond
+/// before; so is a reservation that others wait for.
+#[test]
+fn expiry_and_redemption_at_one_instant_have_one_winner_in_both_orders() {
+    for (ttl, later, redeemed, other) in [
+        // The code expires after 10 s, a reservation after `ttl` seconds.
+        (20, 10 * SECOND - 1, "redeemed", "code_used"),
+        (20, 10 * SECOND, "redeemed", "code_expired"),
+        (5, 5 * SECOND - 1, "redeemed", "code_used"),
+        (5, 5 * SECOND, "code_used", "redeemed"),
+        (5, 10 * SECOND, "code_expired", "code_expired"),
+    ] {
+        for other_first in [false, true] {
+            let mut world = play(
+                "
+                0s op  raises 4 -> raised 4
+                0s op  puts sale: main coded 1; valid 10s -> created 1
+                0s ann claims sale tag 7 -> won 1
+                ",
+            );
+            let step = CodeStep {
+                campaign: "sale",
+                pool: None,
+                code: CodeKey::Generated { unit: 1, tag: 7 },
+                reference: "mine",
+            };
+            let reserve = CodeCommand::Reserve { step, subject: None, ttl_us: ttl * SECOND };
+            outcomes(&mut world, &[Command::Code(reserve)]);
+            let number = world.state.position() + 1;
+            let mut both = [redeem(1, "mine"), redeem(1, "other")];
+            if other_first {
+                both.reverse();
+            }
+            let gave = world.entry(START.plus_micros(later), node(0), number, &both);
+            let Gave::Outcomes(mut said) = gave else { panic!("it is new") };
+            if other_first {
+                said.reverse();
+            }
+            // Before its deadline a reservation wins, also over who comes first.
+            let expected = match (redeemed, other, other_first) {
+                ("redeemed", "code_used", true) => ["redeemed", "code_reserved"],
+                ("code_used", "redeemed", false) => ["redeemed", "code_used"],
+                _ => [redeemed, other],
+            };
+            let said: Vec<_> = said.iter().map(Outcome::as_str).collect();
+            assert_eq!(said, expected, "{ttl} s, after {later} us, other first: {other_first}");
+            check(&world);
+        }
+    }
 }

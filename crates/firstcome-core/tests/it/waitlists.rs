@@ -1,5 +1,6 @@
 //! Stories about waitlists: who is next gets what comes free.
 
+mod codes;
 mod ends;
 mod random;
 mod seated;
@@ -7,8 +8,6 @@ mod work;
 
 use crate::play::{play, play_on};
 use crate::snapshots::{restored, taken};
-use firstcome_core::Settings;
-use firstcome_core::settings::{CodeSettings, CodeSource, HoldSettings, Opens, PoolSettings};
 use firstcome_inject::{Mistake, set};
 
 #[test]
@@ -149,39 +148,6 @@ fn limits_count_when_somebody_joins_and_when_their_turn_comes() {
 }
 
 #[test]
-fn a_coded_pool_has_no_waitlist() {
-    play(
-        "
-        0s   op  raises 4 -> raised 4
-        0s   op  puts sale: main coded 1; vip 1                     -> created 1
-        0s   ann joins sale/main                -> no_waitlist      # a claim with a tag gives the code
-        0s   ann claims sale/main tag 7         -> won 1
-        1s   eve joins sale/main                -> no_waitlist
-        1s   eve joins sale/vip                 -> won 1            # the other pools have one
-        1s   ann cancels sale/main 1            -> cancelled by subject at 1s
-        2s   eve claims sale/main tag 8         -> won 2
-        ",
-    );
-    let plain = Settings {
-        title: "".into(),
-        opens: Opens::Now,
-        closes_at: None,
-        limit: None,
-        claim_again: false,
-        units_return: true,
-        pools: Vec::new(),
-        holding: HoldSettings::default(),
-    };
-    let mut coded =
-        PoolSettings::coded("main", 5, CodeSettings::new(CodeSource::Generated, "main"));
-    for (most, fits) in [(None, true), (Some(0), true), (Some(1), false)] {
-        coded.waitlist = most;
-        let settings = Settings { pools: vec![coded.clone()], ..plain.clone() };
-        assert_eq!(settings.check().is_ok(), fits, "{most:?}");
-    }
-}
-
-#[test]
 fn who_is_barred_leaves_the_list_and_their_offer_goes_on() {
     play(
         "
@@ -288,7 +254,7 @@ fn a_wish_that_nothing_can_fulfil_is_refused() {
 /// What must be noticed, and the story that notices it.
 #[test]
 fn planted_mistakes_are_noticed() {
-    let stories: [(Mistake, fn()); 5] = [
+    let stories: [(Mistake, fn()); 6] = [
         (
             Mistake::FreedUnitsSkipList,
             what_comes_free_goes_to_who_is_next_and_not_to_who_clicks_next,
@@ -303,6 +269,10 @@ fn planted_mistakes_are_noticed() {
         ),
         (Mistake::OffersBeyondLimit, limits_count_when_somebody_joins_and_when_their_turn_comes),
         (Mistake::BarKeepsPlace, who_is_barred_leaves_the_list_and_their_offer_goes_on),
+        (
+            Mistake::ClaimBesideOffer,
+            codes::what_an_unused_code_leaves_is_offered_and_a_claim_takes_it,
+        ),
     ];
     for (mistake, story) in stories {
         set(Some(mistake));

@@ -126,7 +126,7 @@ impl Commands {
         let before = *turns;
         while *turns > 0 && self.out.len() < CHUNK {
             let Some(first) = self.lines.front_mut() else { break };
-            first.look(cx);
+            first.look(cx, &self.app);
             let answer = match std::mem::replace(&mut first.state, State::Moving) {
                 State::Answered(ask, answer) => {
                     ask.finish(&self.app, &Bearer::Key(&self.key), answer)
@@ -135,6 +135,7 @@ impl Commands {
                 state @ (State::Checking(_)
                 | State::Ready(..)
                 | State::UnderWay(..)
+                | State::Again(_)
                 | State::Moving) => {
                     first.state = state;
                     break;
@@ -237,7 +238,7 @@ impl Commands {
         if let Some(last) = self.lines.back_mut() {
             last.frees = frees;
             self.freeing += usize::from(frees);
-            last.look(cx);
+            last.look(cx, &self.app);
         }
         self.submit(cx);
     }
@@ -279,6 +280,7 @@ impl Commands {
                     return;
                 }
                 state @ (State::UnderWay(..)
+                | State::Again(_)
                 | State::Answered(..)
                 | State::Refused(_)
                 | State::Moving) => {
@@ -292,7 +294,7 @@ impl Commands {
     /// Asks on for those that are still checked, and puts in the queue what may be.
     fn advance(&mut self, cx: &mut Context<'_>) {
         if self.submitted < self.lines.len() {
-            self.lines.range_mut(self.submitted..).for_each(|line| line.look(cx));
+            self.lines.range_mut(self.submitted..).for_each(|line| line.look(cx, &self.app));
             self.submit(cx);
         }
     }

@@ -1,10 +1,11 @@
 //! One line of a bulk request: read into its command, and written as its answer.
 
-use crate::asks::{Ask, CancelAsk, ClaimAsk, HoldAsk, StepAsk};
+use crate::asks::{Ask, CancelAsk, ClaimAsk, HoldAsk, JoinAsk, LeaveAsk, StepAsk};
 use crate::auth::Key;
 use crate::holds::steps::{Wanted, named};
 use crate::problem::Problem;
 use crate::respond::Yes;
+use crate::waitlist::Wanted as WantedUnits;
 use firstcome_api::bulk::{CommandLine, Do};
 use firstcome_core::limits::HOLD_UNITS;
 use firstcome_core::names::check_command_id;
@@ -68,7 +69,7 @@ fn reference(line: &[u8]) -> Option<String> {
 /// Gives how many units an answer may name: groups, areas and what is left of a hold are not in the line.
 fn most_units(verb: Do) -> usize {
     match verb {
-        Do::Claim | Do::Cancel | Do::Extend => 0,
+        Do::Claim | Do::Cancel | Do::Extend | Do::Leave => 0,
         Do::Hold | Do::Confirm | Do::Release => HOLD_UNITS,
     }
 }
@@ -76,7 +77,8 @@ fn most_units(verb: Do) -> usize {
 /// Makes a command of a line.
 fn ask(command: CommandLine, key: &Key) -> Result<Ask<'static>, Problem> {
     let takes: &[&str] = match command.verb {
-        Do::Claim => &["pool"],
+        Do::Claim => &["pool", "wait", "quantity", "grade", "channel", "area", "adjacent"],
+        Do::Leave => &["pool"],
         Do::Cancel => &["pool", "rank", "by", "reason"],
         Do::Hold => &["id", "picks"],
         Do::Extend => &["hold", "id", "ttl_ms"],
@@ -85,6 +87,12 @@ fn ask(command: CommandLine, key: &Key) -> Result<Ask<'static>, Problem> {
     };
     let given = [
         ("pool", command.pool.is_some()),
+        ("wait", command.wait),
+        ("quantity", command.quantity.is_some()),
+        ("grade", command.grade.is_some()),
+        ("channel", command.channel.is_some()),
+        ("area", command.area.is_some()),
+        ("adjacent", command.adjacent),
         ("rank", command.rank.is_some()),
         ("by", command.by.is_some()),
         ("reason", command.reason.is_some()),
@@ -105,7 +113,21 @@ fn ask(command: CommandLine, key: &Key) -> Result<Ask<'static>, Problem> {
     let (hold, picks, units) = (command.hold, command.picks, command.units);
     let step = match verb {
         Do::Claim => {
-            return Ok(Ask::Claim(ClaimAsk::new(campaign, pool.map(Into::into), subject)));
+            let claim = ClaimAsk::new(campaign, pool.map(Into::into), subject);
+            let wanted = WantedUnits {
+                quantity: command.quantity,
+                grade: command.grade.map(Into::into),
+                channel: command.channel.map(Into::into),
+                area: command.area.map(Into::into),
+                adjacent: command.adjacent,
+            };
+            return Ok(match wanted.if_it(command.wait)? {
+                Some(wanted) => Ask::Join(JoinAsk { claim, wanted }),
+                None => Ask::Claim(claim),
+            });
+        }
+        Do::Leave => {
+            return Ok(Ask::Leave(LeaveAsk { campaign, pool: pool.map(Into::into), subject }));
         }
         Do::Cancel => {
             return Ok(Ask::Cancel(CancelAsk {

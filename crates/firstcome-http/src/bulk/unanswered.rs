@@ -1,13 +1,13 @@
 //! A line without an answer: checked, put in the queue in its turn, and waited for.
 
 use crate::app::App;
-use crate::asks::Ask;
+use crate::asks::{Ask, ClaimAsk};
 use crate::auth::Key;
 use crate::bearer::Bearer;
 use crate::early::{Early, Look};
 use crate::problem::Problem;
 use firstcome_core::command::Encoded;
-use firstcome_node::intake::{Ready, UnderWay};
+use firstcome_node::intake::{Ready, UnderWay, needs_tag};
 use firstcome_node::{Answer, Failure};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,12 +26,26 @@ pub(super) struct Line {
 pub(super) type Preparing =
     Pin<Box<dyn Future<Output = (Ask<'static>, Result<Prepared, Problem>)> + Send>>;
 
+pub(super) type Asking =
+    Pin<Box<dyn Future<Output = (Ask<'static>, Result<Answer, Failure>)> + Send>>;
+
+/// Has the journal decide a claim once more, with the tag that its pool needs: this server knows the pool by now.
+fn asked_again(ask: ClaimAsk<'static>, app: &Arc<App>) -> Asking {
+    let app = Arc::clone(app);
+    Box::pin(async move {
+        let answer = app.node.intake.decide(&ask.command()).await;
+        (Ask::Claim(ask), answer)
+    })
+}
+
 /// How far a line is.
 pub(super) enum State {
     Checking(Preparing),
     /// It waits for its turn, or for room in the queue until that moment.
     Ready(Box<Ask<'static>>, Encoded, Option<Instant>),
     UnderWay(Box<Ask<'static>>, UnderWay),
+    /// A claim of a pool that was not known to have codes when it was checked.
+    Again(Asking),
     Answered(Box<Ask<'static>>, Result<Answer, Failure>),
     Refused(Problem),
     /// Between two of these.
@@ -74,7 +88,7 @@ async fn prepared(
 
 impl Line {
     /// Asks how far it is.
-    pub(super) fn look(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn look(&mut self, cx: &mut Context<'_>, app: &Arc<App>) {
         match &mut self.state {
             State::Checking(checking) => {
                 let Poll::Ready((ask, prepared)) = checking.as_mut().poll(cx) else { return };
@@ -99,7 +113,19 @@ impl Line {
                     Poll::Ready(answer) => answer,
                     Poll::Pending => under_way.gives_up(),
                 };
-                self.state = State::Answered(ask, answer);
+                self.state = match (*ask, answer) {
+                    (Ask::Claim(ask), Ok(refused)) if needs_tag(&ask.command(), &refused) => {
+                        State::Again(asked_again(ask, app))
+                    }
+                    (ask, answer) => State::Answered(Box::new(ask), answer),
+                };
+                if matches!(self.state, State::Again(_)) {
+                    self.look(cx, app);
+                }
+            }
+            State::Again(asking) => {
+                let Poll::Ready((ask, answer)) = asking.as_mut().poll(cx) else { return };
+                self.state = State::Answered(Box::new(ask), answer);
             }
             State::Ready(..) | State::Answered(..) | State::Refused(_) | State::Moving => {}
         }

@@ -1,10 +1,9 @@
 //! Creates and changes campaigns.
 
 use super::done::done;
-use super::settings::{settings, take_seats};
+use super::settings::{check, settings, take_seats};
 use crate::answer::Code;
 use crate::app::App;
-use crate::memory::BYTES_PER_UNIT;
 use crate::problem::{Answered, Problem, yes};
 use crate::request::{self, InPath, Query};
 use crate::respond::tagged;
@@ -14,8 +13,10 @@ use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode, header};
 use firstcome_api::campaign::{CampaignRequest, OperatorDone};
 use firstcome_api::key::Role;
+use firstcome_core::campaign::Campaign;
 use firstcome_core::command::{Expect, Order};
 use firstcome_core::limits::NAME_BYTES;
+use firstcome_core::settings::Sizes;
 use firstcome_core::{Command, Outcome, Refusal, Settings, State};
 use firstcome_node::Decided;
 use serde_json::json;
@@ -43,10 +44,12 @@ pub(crate) async fn put(
     let bytes = request::body(&app.options, &headers, body).await?;
     let mut asked = request::json::<CampaignRequest>(&bytes)?;
     let seats = take_seats(&mut asked)?;
-    let settings = settings(asked)?;
+    let mut settings = settings(asked)?;
     let expect = expectation(&headers)?;
     let id = request::command_id(&headers)?;
     app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    with_keys(&app, &campaign, &mut settings)?;
+    check(&settings)?;
     fits_memory(&app, &campaign, &settings)?;
     if let Some(done) = unchanged(&app, &campaign, &settings, expect, id.is_some()).await {
         seats::add_all(&app, &campaign, &seats, &key.name, false).await?;
@@ -60,6 +63,18 @@ pub(crate) async fn put(
     let changed = !matches!(answer.outcome, Outcome::Unchanged { .. });
     seats::add_all(&app, &campaign, &seats, &key.name, changed).await?;
     Ok(done(&app, campaign, &answer))
+}
+
+/// Gives each coded pool the id of its key.
+fn with_keys(app: &App, campaign: &str, settings: &mut Settings) -> Result<(), Problem> {
+    if settings.pools.iter().all(|pool| pool.codes.is_none()) {
+        return Ok(());
+    }
+    let completed = app.node.replica.look(|state: &State| {
+        app.node.intake.codes.complete(settings, state.campaign(campaign).ok())
+    });
+    completed
+        .map_err(|missing| Problem::new(Code::NoCodeKey, format!("{missing}; nothing changed")))
 }
 
 /// Names a campaign's name that is free, where the one that was asked for is used up.
@@ -120,28 +135,44 @@ async fn unchanged(
 
 /// Refuses a campaign that could not be given out completely within this node's memory limit.
 fn fits_memory(app: &App, name: &str, wanted: &Settings) -> Result<(), Problem> {
-    let units = |settings: &Settings| -> u64 {
-        settings.pools.iter().map(|pool| u64::from(pool.capacity)).sum()
-    };
-    let others: u64 = app.node.replica.look(|state: &State| {
-        state.capacity() - state.campaign(name).map_or(0, |campaign| campaign.capacity())
+    let level = app.node.intake.level();
+    let (all, own, level) = app.node.replica.look(|state: &State| {
+        let found = state.campaign(name).ok();
+        let own = found.map_or(Sizes::default(), Campaign::sizes);
+        (state.sizes(), own, found.map_or(level, Campaign::level))
     });
     let limit = app.node.intake.memory_limit();
-    let (ours, others) = (units(wanted) * BYTES_PER_UNIT, others * BYTES_PER_UNIT);
-    if ours + others <= limit {
+    let sizes = wanted.sizes(level);
+    // The codes that were imported stay, whatever the settings say.
+    let sizes = Sizes { imported: sizes.imported.max(own.imported), ..sizes };
+    let (ours, others) = (sizes.bytes(), all.minus(own).bytes());
+    if ours.saturating_add(others) <= limit {
         return Ok(());
     }
     let mib = |bytes: u64| bytes.div_ceil(1 << 20);
     let detail = format!(
-        "{} units would take about {} MiB, the other campaigns take {} MiB and this node may use {} MiB \
+        "{} would take about {} MiB, the other campaigns take {} MiB and this node may use {} MiB \
          (memory_limit_mib)",
-        units(wanted),
+        said(&sizes),
         mib(ours),
         mib(others),
         limit >> 20
     );
     let problem = Problem::new(Code::TooBigForMemory, detail);
     Err(problem.with("needed_bytes", ours.into()).with("limit_bytes", limit.into()))
+}
+
+/// Says what takes the memory.
+fn said(sizes: &Sizes) -> String {
+    let Sizes { units, waiting, codes, imported, uses } = *sizes;
+    let more = [
+        (waiting, "people on waitlists"),
+        (codes.saturating_add(imported), "codes"),
+        (uses, "uses of codes"),
+    ];
+    let more = more.into_iter().filter(|(count, _)| *count > 0);
+    let more: String = more.map(|(count, what)| format!(", {count} {what}")).collect();
+    format!("{units} units{more}")
 }
 
 fn expectation(headers: &HeaderMap) -> Result<Expect, Problem> {

@@ -9,9 +9,12 @@ use crate::respond::{json, tagged};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::campaign::{Archived, Campaign, CampaignList, CampaignPool, Limits};
+use firstcome_api::code::PoolCodes;
 use firstcome_api::key::Role;
 use firstcome_core::campaign::{self, Phase};
+use firstcome_core::limits::WAITLIST;
 use firstcome_core::pool::Pool;
+use firstcome_core::settings::{CodeSettings, PoolSettings};
 use firstcome_core::{State, Timestamp};
 use firstcome_node::Decided;
 use std::sync::Arc;
@@ -87,6 +90,22 @@ fn leave_out_for_a_subject(campaign: &mut Campaign) {
     (campaign.live_holds, campaign.unsettled) = (None, None);
     for pool in &mut campaign.pools {
         (pool.held, pool.blocked, pool.last_rank, pool.cancelled) = (None, None, None, None);
+        pool.offered = None;
+        if let Some(codes) = &mut pool.codes {
+            codes.key = None;
+        }
+    }
+}
+
+fn codes_view(codes: &CodeSettings) -> PoolCodes {
+    PoolCodes {
+        source: codes.source.as_str().into(),
+        key: Some(codes.key.to_string()),
+        uses: codes.uses,
+        uses_per_subject: codes.uses_per_subject,
+        valid_until: codes.valid_until.map(clock_text::rfc3339),
+        valid_for_ms: codes.valid_for_us.map(|us| us / 1_000),
+        only_by_holder: codes.only_by_holder,
     }
 }
 
@@ -97,7 +116,9 @@ fn view(state: &State, campaign: &campaign::Campaign, now: Timestamp, stale: boo
     let until_ms = |at: Timestamp| at.micros_since(now).max(0).div_euclid(1000);
     let opens_in_ms = settings.opens.at().map(until_ms);
     let left = campaign.pools().iter().map(|pool| u64::from(pool.left())).sum();
-    let pool = |pool: &Pool| CampaignPool {
+    // In campaigns made before level 4 nobody can wait.
+    let waits = campaign.level() >= 4;
+    let pool = |(pool, set): (&Pool, &PoolSettings)| CampaignPool {
         name: pool.name().to_owned(),
         kind: pool.kind().as_str().into(),
         capacity: pool.capacity(),
@@ -108,6 +129,10 @@ fn view(state: &State, campaign: &campaign::Campaign, now: Timestamp, stale: boo
         limit: pool.limit(),
         last_rank: Some(pool.last_rank()),
         cancelled: Some(pool.cancelled()),
+        codes: pool.codes().map(|codes| codes_view(codes.settings())),
+        waitlist: waits.then(|| set.waitlist.unwrap_or(WAITLIST)),
+        waiting: pool.waiters(),
+        offered: waits.then(|| pool.offered()),
     };
     Campaign {
         campaign: campaign.name().to_owned(),
@@ -133,7 +158,8 @@ fn view(state: &State, campaign: &campaign::Campaign, now: Timestamp, stale: boo
         holds_per_hour: holding.per_hour,
         allow_orphans: holding.allow_orphans,
         live_holds: Some(campaign.live_holds() as u64),
-        pools: campaign.pools().iter().map(pool).collect(),
+        offer_ms: waits.then_some(holding.offer_us / 1_000),
+        pools: campaign.pools().iter().zip(&settings.pools).map(pool).collect(),
         left,
         ask_again_ms: ask_again_ms(phase, left, opens_in_ms),
         unsettled: Some(campaign.unsettled()),

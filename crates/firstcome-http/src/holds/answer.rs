@@ -14,7 +14,7 @@ use firstcome_node::{Answer, Failure};
 use serde_json::json;
 
 /// Gives the answer to a command on a hold.
-pub(super) fn of_hold(
+pub(crate) fn of_hold(
     app: &App,
     answer: Result<Answer, Failure>,
     campaign: &str,
@@ -30,6 +30,8 @@ pub(super) fn of_hold(
         Some((StatusCode::CREATED, held))
     } else if let Outcome::AlreadyHeld(held) = outcome {
         Some((StatusCode::OK, held))
+    } else if let Outcome::Offered(held) = outcome {
+        Some((StatusCode::OK, held))
     } else {
         None
     };
@@ -38,6 +40,7 @@ pub(super) fn of_hold(
         let held = Held {
             outcome: outcome.as_str().into(),
             hold: (&*held.hold).into(),
+            offer: is_offer(app, outcome, campaign, &held.hold),
             campaign: campaign.into(),
             subject: subject.into(),
             units: look(&named),
@@ -77,6 +80,19 @@ pub(super) fn of_hold(
     };
     app.metrics.decided(outcome);
     Ok(written)
+}
+
+/// Says whether units are held as an offer from a waitlist. Who asks for what they were offered has it already.
+fn is_offer(app: &App, outcome: &Outcome, campaign: &str, hold: &str) -> bool {
+    if !matches!(outcome, Outcome::AlreadyHeld(_)) {
+        return matches!(outcome, Outcome::Offered(_));
+    }
+    app.node.replica.look(|state: &State| {
+        let found = state.campaign(campaign).ok();
+        found
+            .and_then(|found| found.hold_of(hold))
+            .is_some_and(firstcome_core::hold::Hold::is_offer)
+    })
 }
 
 /// Says that what was paid is to be given back.

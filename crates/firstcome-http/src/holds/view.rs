@@ -94,6 +94,7 @@ pub(crate) fn hold(state: &State, campaign: &Campaign, hold: &hold::Hold) -> Hol
     Hold {
         campaign: campaign.name().to_owned(),
         hold: hold.id().to_owned(),
+        offer: hold.is_offer(),
         subject: hold.subject().to_owned(),
         state: hold.standing().as_str().into(),
         started_at: clock_text::rfc3339(hold.started_at()),

@@ -1,14 +1,18 @@
 //! What an operation can be refused with, in groups: each group is what one part of a request, or of the rules, can say.
 
 use crate::answer::Code;
-use firstcome_core::Refusal;
 use firstcome_core::outcome::{Fixed, Missing};
+use firstcome_core::{CodeRefusal, Refusal};
 
 /// A group of answers that are not a yes.
 pub(super) type Group = &'static [Code];
 
 const fn no(refusal: Refusal) -> Code {
     Code::Refused(refusal)
+}
+
+const fn of_codes(refusal: CodeRefusal) -> Code {
+    Code::Refused(Refusal::Code(refusal))
 }
 
 /// Of every request that is not to one of the probes.
@@ -79,6 +83,18 @@ pub(super) const CLAIM: Group = &[
     no(Refusal::LimitReached),
     no(Refusal::SoldOut),
 ];
+/// Of a claim that waits.
+pub(super) const WAITLIST: Group = &[
+    no(Refusal::NoWaitlist),
+    no(Refusal::WaitlistFull),
+    no(Refusal::TooManyWishes),
+    no(Refusal::NotSeated),
+    no(Refusal::NoSuchUnit),
+];
+/// Of a subject that does not wait.
+pub(super) const NOT_WAITING: Group = &[Code::NotOnWaitlist];
+/// Of an offer, which is taken or left as it is.
+pub(super) const OFFER: Group = &[no(Refusal::IsOffer)];
 /// Of a subject that has no such claim.
 pub(super) const NO_CLAIM: Group = &[no(Refusal::NoSuchClaim)];
 /// Of a command for which a pool may be left out.
@@ -133,3 +149,71 @@ pub(super) const RAISE: Group = &[Code::LevelNotRead];
 pub(super) const RESEED: Group = &[Code::NothingLost];
 /// Of what is read in a store or a ledger.
 pub(super) const READ_IN_STORE: Group = &[Code::Unavailable];
+/// Of a campaign with coded pools.
+pub(super) const NO_CODE_KEY: Group = &[Code::NoCodeKey];
+/// Of a claim in a coded pool.
+pub(super) const TAG: Group = &[of_codes(CodeRefusal::TagRequired)];
+/// Of a hold in a coded pool.
+pub(super) const CODES_CLAIMED: Group = &[of_codes(CodeRefusal::ClaimRequired)];
+/// Of a cancel in a coded pool.
+pub(super) const CODE_IN_USE: Group = &[of_codes(CodeRefusal::CodeInUse)];
+/// Of archiving a campaign with coded pools.
+pub(super) const CODES_VALID: Group = &[of_codes(CodeRefusal::CodesValid)];
+/// Of a code as it was typed.
+pub(super) const TYPED: Group = &[Code::TooManyWrongCodes, Code::Malformed];
+/// Of a code that is to be found.
+pub(super) const CODE: Group = &[
+    of_codes(CodeRefusal::NotCoded),
+    of_codes(CodeRefusal::NoSuchCode),
+    of_codes(CodeRefusal::NotIssued),
+];
+/// Of whoever uses a code.
+pub(super) const CODE_USER: Group =
+    &[of_codes(CodeRefusal::SubjectRequired), no(Refusal::NotYours), no(Refusal::IdReused)];
+/// Of a reference that has redeemed the code.
+pub(super) const REDEEMED: Group = &[of_codes(CodeRefusal::AlreadyRedeemed)];
+/// Of a reference whose redemption was rolled back.
+pub(super) const ROLLED_BACK: Group = &[of_codes(CodeRefusal::AlreadyRolledBack)];
+/// Of a code that does not count.
+pub(super) const STANDING: Group =
+    &[of_codes(CodeRefusal::CodeRevoked), of_codes(CodeRefusal::CodeSuspended)];
+/// Of one use more of a code.
+pub(super) const NEW_USE: Group = &[
+    of_codes(CodeRefusal::CodeExpired),
+    no(Refusal::Barred),
+    no(Refusal::NotAdmitted),
+    no(Refusal::LimitReached),
+    of_codes(CodeRefusal::CodeUsed),
+    of_codes(CodeRefusal::CodeReserved),
+    of_codes(CodeRefusal::TooManyReferences),
+];
+/// Of a code that others used after a rollback.
+pub(super) const REUSED: Group = &[of_codes(CodeRefusal::ReusedSince)];
+/// Of a redemption that is to be undone.
+pub(super) const NOT_REDEEMED: Group = &[of_codes(CodeRefusal::NotRedeemed)];
+/// Of a reservation that is to be given back.
+pub(super) const NOT_RESERVED: Group = &[of_codes(CodeRefusal::NotReserved)];
+/// Of a pool that has no codes.
+pub(super) const CODED: Group = &[of_codes(CodeRefusal::NotCoded)];
+/// Of a pool whose codes are generated.
+pub(super) const IMPORTED: Group = &[of_codes(CodeRefusal::NotImported)];
+/// Of an import that is named.
+pub(super) const NO_IMPORT: Group = &[of_codes(CodeRefusal::NoSuchImport)];
+/// Of lines of an import.
+pub(super) const IMPORT_LINES: Group = &[
+    Code::BadCode,
+    Code::TooBigForMemory,
+    of_codes(CodeRefusal::ImportOpen),
+    of_codes(CodeRefusal::TooManyImports),
+    of_codes(CodeRefusal::ChunkMissing { next: 0 }),
+    of_codes(CodeRefusal::TooManyCodes),
+];
+/// Of the end of an import.
+pub(super) const IMPORT_LENGTH: Group = &[of_codes(CodeRefusal::ImportIncomplete { lines: 0 })];
+/// Of a code that is to be replaced.
+pub(super) const REISSUE: Group = &[
+    of_codes(CodeRefusal::CodeRevoked),
+    of_codes(CodeRefusal::ReissuedSince { issue: 1 }),
+    of_codes(CodeRefusal::TooManyReissues),
+    no(Refusal::SoldOut),
+];

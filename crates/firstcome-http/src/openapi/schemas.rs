@@ -40,6 +40,11 @@ pub(super) fn add(document: &mut Value) {
             *outcome = json!({"$ref": "#/components/schemas/Outcome", "description": description});
         }
     }
+    for claim in ["ClaimRequest", "CommandRequest"] {
+        if let Some(quantity) = schemas.pointer_mut(&format!("/{claim}/properties/quantity")) {
+            (quantity["minimum"], quantity["maximum"]) = (json!(1), json!(limits::WISH_UNITS));
+        }
+    }
     schemas["Outcome"] = json!({
         "type": "string",
         "description": "The outcome of a request: all stable strings. Later versions may add more.",

@@ -25,6 +25,7 @@ pub(super) struct Derived {
     tag: [u8; 32],
     hash: [u8; 32],
     seal: [u8; 64],
+    import: [u8; 32],
 }
 
 impl Derived {
@@ -38,6 +39,7 @@ impl Derived {
             tag: key("firstcome codes: tags"),
             hash: key("firstcome codes: hashes"),
             seal,
+            import: key("firstcome codes: imports"),
         }
     }
 }
@@ -134,6 +136,13 @@ impl<'a> PoolCipher<'a> {
         let text = checked(typed)?.to_ascii_uppercase();
         let hash = hmac(&self.keys.hash, &[&self.pool, text.as_bytes()]);
         hash.first_chunk().copied().ok_or(NotACode)
+    }
+
+    /// Gives the id of the import of a file, out of a digest of the file: who has the journal cannot try files.
+    pub fn import_id(&self, digest: &str) -> String {
+        let hash = hmac(&self.keys.import, &[&self.pool, digest.as_bytes()]);
+        let first: &[u8; 16] = hash.first_chunk().expect("a hash has 32 bytes");
+        first.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Seals an imported code: what it is found by, and its text as it was given, encrypted (AES-SIV, RFC 5297).

@@ -125,16 +125,32 @@ fn a_generated_code_of_a_lost_branch_is_nobodys_on_the_other() {
 fn new_pools_get_the_newest_key_and_old_ones_keep_theirs() {
     let keys = keys();
     let state = world(&keys, &[]);
-    let mut wanted = settings();
+    let unnamed = || {
+        let mut settings = settings();
+        let codes = settings.pools.iter_mut().filter_map(|pool| pool.codes.as_mut());
+        codes.for_each(|codes| codes.key = "".into());
+        settings
+    };
+    let mut wanted = unnamed();
     keys.complete(&mut wanted, None).expect("there is a key");
     let ids = |settings: &Settings| -> Vec<_> {
         let codes = settings.pools.iter().filter_map(|pool| pool.codes.as_ref());
         codes.map(|codes| codes.key.to_string()).collect()
     };
     assert_eq!(ids(&wanted), ["k2", "k2"]);
-    keys.complete(&mut wanted, state.campaign("sale").ok()).expect("there is a key");
+    let present = state.campaign("sale").ok();
+    let mut wanted = unnamed();
+    keys.complete(&mut wanted, present).expect("there is a key");
     assert_eq!(ids(&wanted), ["k1", "k1"]);
-    assert_eq!(CodeKeys::default().complete(&mut settings(), None), Err(NoCodeKey::None));
+    let mut named = settings();
+    keys.complete(&mut named, None).expect("the key that is named is there");
+    assert_eq!(ids(&named), ["k1", "k1"]);
+    let none = CodeKeys::default();
+    assert_eq!(none.complete(&mut unnamed(), None), Err(NoCodeKey::None));
+    assert_eq!(none.complete(&mut settings(), None), Err(NoCodeKey::Lacks("k1".into())));
+    // Who lacks the key of a campaign may still change what has nothing to do with it.
+    none.complete(&mut unnamed(), present).expect("the pool keeps its key");
+    none.complete(&mut settings(), present).expect("the pool keeps its key");
     let twice = CodeKeys::new(&[("k", [1; 32]), ("k", [2; 32])]);
     assert_eq!(twice.err(), Some(BadCodeKeys::Twice("k".into())));
     assert_eq!(CodeKeys::new(&[("", [1; 32])]).err(), Some(BadCodeKeys::Id("".into())));

@@ -1,17 +1,19 @@
 //! The report of a fork: what was true on the abandoned branch, and what became of it.
 
+mod held;
 mod unit;
+mod used;
 
 use super::codes::GivenCodes;
 use super::orphan::Orphan;
 use firstcome_core::command::{Body, CodeCommand, Command, Wanted};
-use firstcome_core::hold::Fate;
 use firstcome_core::names::Position;
 use firstcome_core::outcome::Refusal;
 use firstcome_core::state::State;
+use held::{Held, HoldName};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use unit::{UnitAt, UnitStanding};
+use used::{UseAt, UseStanding};
 
 /// Bytes of a report.
 const REPORT: usize = 1 << 20;
@@ -30,6 +32,8 @@ pub(super) struct AbandonedBranch {
     holds: BTreeMap<HoldName, BTreeSet<Option<Held>>>,
     /// The units that an operator's lost words were about, with how each stood.
     units: BTreeMap<UnitAt, BTreeSet<UnitStanding>>,
+    /// What references had done with codes that lost entries are about.
+    uses: BTreeMap<UseAt, BTreeSet<UseStanding>>,
     /// Whether the subjects that an operator's lost words were about were barred, by campaign and subject.
     bars: BTreeMap<(Box<str>, Box<str>), BTreeSet<bool>>,
     /// The campaigns that the lost entries made or changed, with the version they had.
@@ -65,40 +69,6 @@ impl Claimed {
     }
 }
 
-/// A hold by its campaign and its id.
-type HoldName = (Box<str>, Box<str>);
-
-/// What a hold has: whose it is, and its units, those that are claims with their ranks.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Held {
-    subject: Box<str>,
-    units: Vec<String>,
-}
-
-impl Held {
-    /// Gives what a hold has in a state; a unit that was given back is none of it.
-    fn by((campaign, id): &HoldName, state: &State) -> Option<Self> {
-        let campaign = state.campaign(campaign).ok()?;
-        let hold = campaign.hold_of(id)?;
-        let units = campaign.units_named(hold).into_iter().zip(hold.takes());
-        let units = units.filter_map(|(unit, take)| match take.fate {
-            Fate::Released => None,
-            Fate::Confirmed(rank) => Some(format!("{unit} as rank {rank}")),
-            Fate::Held | Fate::Expired | Fate::Refunded => Some(unit.to_string()),
-        });
-        Some(Self { subject: hold.subject().into(), units: units.collect() })
-    }
-}
-
-impl fmt::Display for Held {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.units[..] {
-            [] => f.write_str("nothing"),
-            units => f.write_str(&units.join(", ")),
-        }
-    }
-}
-
 impl AbandonedBranch {
     /// Notes what they had, in the history that is over, whom lost entries are about.
     pub(super) fn of(ours: &State, fork: Option<u64>, lost: &[Orphan]) -> Self {
@@ -109,6 +79,7 @@ impl AbandonedBranch {
             forgotten: BTreeSet::new(),
             holds: BTreeMap::new(),
             units: BTreeMap::new(),
+            uses: BTreeMap::new(),
             bars: BTreeMap::new(),
             campaigns: BTreeMap::new(),
             codes: GivenCodes::default(),
@@ -198,6 +169,9 @@ impl AbandonedBranch {
             }
             Command::Code(ref code) => {
                 let (campaign, pool) = code.target();
+                if let Some(step) = code.step() {
+                    return self.note_use(UseAt::of(step), ours);
+                }
                 // It may have given the subject another code.
                 let CodeCommand::Reissue { subject, .. } = code else { return };
                 (campaign, pool, *subject)
@@ -222,6 +196,12 @@ impl AbandonedBranch {
         let name = (campaign.into(), id.into());
         let had = Held::by(&name, ours);
         self.holds.entry(name).or_default().insert(had);
+    }
+
+    fn note_use(&mut self, at: UseAt, ours: &State) {
+        if let Some(stood) = UseStanding::of(&at, ours) {
+            self.uses.entry(at).or_default().insert(stood);
+        }
     }
 
     fn note_units<'a>(
@@ -252,6 +232,9 @@ impl AbandonedBranch {
         for (unit, stood) in later.units {
             self.units.entry(unit).or_default().extend(stood);
         }
+        for (at, stood) in later.uses {
+            self.uses.entry(at).or_default().extend(stood);
+        }
         for (whose, barred) in later.bars {
             self.bars.entry(whose).or_default().extend(barred);
         }
@@ -281,6 +264,9 @@ impl AbandonedBranch {
         }
         for (unit, stood) in &self.units {
             stood.iter().for_each(|stood| list.unit(unit, stood));
+        }
+        for (at, stood) in &self.uses {
+            stood.iter().for_each(|stood| list.used(at, stood));
         }
         for ((campaign, pool), _, subject) in self.codes.changed_hands(now) {
             list.code(campaign, pool, subject);
@@ -330,6 +316,10 @@ impl AbandonedBranch {
                 let name = (campaign.name().into(), hold.id().into());
                 let had = Held::by(&name, whole).filter(|_| !self.holds.contains_key(&name));
                 had.iter().for_each(|had| list.hold(&name, had));
+            }
+            for at in used::uses(campaign) {
+                let stood = UseStanding::of(&at, whole).filter(|_| !self.uses.contains_key(&at));
+                stood.iter().for_each(|stood| list.used(&at, stood));
             }
             for pool in campaign.pools() {
                 for name in unit::names(pool) {
@@ -438,6 +428,21 @@ impl List<'_> {
         let (campaign, pool, name) = unit;
         let now = stands.map_or_else(|| "is gone".to_owned(), |stands| format!("is {stands}"));
         self.lines.push_str(&format!("{campaign}/{pool} unit {name:?} {now}, it was {stood}\n"));
+    }
+
+    /// Says what became of a reference that has not what it had of a code.
+    fn used(&mut self, at: &UseAt, stood: &UseStanding) {
+        let stands = UseStanding::of(at, self.now);
+        if stands.as_ref().is_some_and(|stands| stands.what == stood.what) {
+            return;
+        }
+        let now = stands.map_or("nothing", |stands| stands.what);
+        let UseStanding { what, rank, holder } = stood;
+        self.lines.push_str(&format!(
+            "{} reference {:?} has {now} now, it had {what} the code of rank {rank} of {holder:?}\n",
+            at.place(),
+            at.reference()
+        ));
     }
 
     /// Says that a code is another's now, or nobody's, and suspended for that.

@@ -5,11 +5,13 @@
 
 use super::Intake;
 use crate::answer::{Answer, Decided};
-use crate::codes::{CodeKeys, NoCodeKey, NotRead, ReadCode};
+use crate::codes::{CodeKeys, CodePool, NoCodeKey, NotRead, ReadCode};
 use crate::failure::Failure;
 use crate::health::Condition;
+use firstcome_core::campaign::Campaign;
 use firstcome_core::command::{CodeCommand, CodeStep};
 use firstcome_core::names::Position;
+use firstcome_core::outcome::Missing;
 use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, State};
 
 /// What somebody wants of a code.
@@ -87,6 +89,7 @@ impl Intake {
             self.replica.look(|state| match state.campaign(campaign) {
                 Err(refusal) => Err(refused(state, refusal)),
                 Ok(found) => {
+                    has_codes(found, pool).map_err(|refusal| refused(state, refusal))?;
                     self.codes.read(state.space(), found, pool, typed).map_err(|not| match not {
                         NotRead::Malformed => Unread::Malformed,
                         NotRead::Unknown => refused(state, CodeRefusal::NoSuchCode.into()),
@@ -95,6 +98,35 @@ impl Intake {
                 }
             })
         };
+        self.looked_twice(look).await
+    }
+
+    /// Finds a coded pool, to make or read many of its codes.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Unread`] but [`Unread::Malformed`]. Nothing changed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn coded_pool(
+        &self,
+        campaign: &str,
+        pool: Option<&str>,
+        min: Option<Position>,
+    ) -> Result<CodePool, Unread> {
+        self.reach(min).await?;
+        let look = || {
+            self.replica.look(|state| {
+                CodePool::find(state, campaign, pool).map_err(|refusal| refused(state, refusal))
+            })
+        };
+        self.looked_twice(look).await
+    }
+
+    /// Looks, and where that is refused looks again once the state has caught up with the journal.
+    async fn looked_twice<T>(&self, look: impl Fn() -> Result<T, Unread>) -> Result<T, Unread> {
         match look() {
             Err(Unread::Refused(_)) => {}
             known => return known,
@@ -106,7 +138,7 @@ impl Intake {
         look()
     }
 
-    /// Does something with a code that somebody typed.
+    /// Does something with a code that somebody typed; gives the name of its pool, too.
     ///
     /// # Errors
     ///
@@ -120,7 +152,7 @@ impl Intake {
         ask: &CodeAsk<'_>,
         verb: CodeVerb,
         min: Option<Position>,
-    ) -> Result<Answer, Unread> {
+    ) -> Result<(Box<str>, Answer), Unread> {
         let CodeAsk { campaign, pool, code, reference, subject } = *ask;
         let read = self.read_code((campaign, pool), code, min).await?;
         let step = CodeStep { campaign, pool: Some(&read.pool), code: read.code, reference };
@@ -130,7 +162,8 @@ impl Intake {
             CodeVerb::RollBack => CodeCommand::RollBack { step },
             CodeVerb::EndReservation => CodeCommand::EndReservation { step },
         });
-        Ok(self.decide(&command).await?)
+        let answer = self.decide(&command).await?;
+        Ok((read.pool, answer))
     }
 
     /// Writes the code that a subject's claim of a rank has now, for who may see it; none of a pool without codes, or
@@ -156,13 +189,26 @@ impl Intake {
     }
 }
 
+/// Refuses a campaign, or a pool of it, that has no codes.
+fn has_codes(campaign: &Campaign, pool: Option<&str>) -> Result<(), Refusal> {
+    let mut pools = campaign.pools().iter();
+    let coded = match pool {
+        Some(name) => {
+            let found = pools.find(|pool| pool.name() == name);
+            found.ok_or(Refusal::NotFound(Missing::Pool))?.codes().is_some()
+        }
+        None => pools.any(|pool| pool.codes().is_some()),
+    };
+    if coded { Ok(()) } else { Err(CodeRefusal::NotCoded.into()) }
+}
+
 fn refused(state: &State, refusal: Refusal) -> Unread {
     let (outcome, position) = (refusal.into(), state.token());
     Unread::Refused(Answer { outcome, position, decided: Decided::Replica })
 }
 
-/// Says whether a claim was refused only because its pool was not known to need a tag.
-pub(super) fn needs_tag(command: &Command<'_>, answer: &Answer) -> bool {
+/// Says whether a claim was refused only because its pool was not known to need a tag: asked again, it is decided.
+pub fn needs_tag(command: &Command<'_>, answer: &Answer) -> bool {
     matches!(command, Command::Claim { tag: None, .. })
         && answer.outcome == Outcome::from(CodeRefusal::TagRequired)
 }

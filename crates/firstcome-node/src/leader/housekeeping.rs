@@ -16,7 +16,8 @@ const WHO: &str = "keep_for";
 /// Archives campaigns that have been closed for `keep_for` of journal time, are settled and have no live hold.
 ///
 /// Without a ledger nothing is ever settled: then what was not settled goes too, unless another server of the space has a
-/// ledger or had one. A live hold never goes: its subject may still confirm it, also after the campaign closed.
+/// ledger or had one. A live hold never goes: its subject may still confirm it, also after the campaign closed. Nor does a
+/// campaign whose codes can be redeemed still.
 pub(super) async fn run(
     intake: Arc<Intake>,
     keep_for: Duration,
@@ -32,6 +33,7 @@ pub(super) async fn run(
                 let closed = campaign.closed_since(state.at());
                 closed.is_some_and(|closed| now.micros_since(closed) >= keep_for)
                     && campaign.live_holds() == 0
+                    && !campaign.has_valid_codes(state.at())
                     && (drop_unsettled || campaign.unsettled() == 0)
             };
             state.campaigns().filter(finished).map(|campaign| campaign.name().into()).collect()

@@ -9,7 +9,7 @@ mod migration;
 mod postgres;
 mod settling;
 
-use super::{Batch, Ledger, LedgerFailure, Memory, Reader, Row, Standing};
+use super::{Batch, Details, Ledger, LedgerFailure, Memory, Reader, Row, Standing};
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::{SpaceId, Timestamp};
@@ -219,6 +219,7 @@ fn claim(number: u64, campaign: &str, rank: u32, subject: &str) -> Row {
         unit: None,
         hold: None,
         moved_from: None,
+        details: None,
     }
 }
 

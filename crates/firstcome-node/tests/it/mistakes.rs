@@ -400,6 +400,7 @@ fn rows(numbers: std::ops::RangeInclusive<u64>) -> Vec<Row> {
         unit: None,
         hold: None,
         moved_from: None,
+        details: None,
     };
     numbers.map(row).collect()
 }

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::connections::{Answer, Connections};
 use super::plan::Plan;
-use super::record::{End, HoldRecord, TakenRefusal, Wanted};
+use super::record::{End, HoldRecord, Recorder, TakenRefusal, Wanted};
 use crate::failure::LoadError;
+use crate::people::{Answer, Connections};
 use firstcome_client::{Ask, HoldStep, Picks};
 
 /// What a person does with held seats.
@@ -24,6 +24,7 @@ enum Nature {
 pub(super) struct Person {
     plan: Arc<Plan>,
     connections: Arc<Connections>,
+    recorder: Arc<Recorder>,
     subject: String,
     random: fastrand::Rng,
     nature: Nature,
@@ -42,7 +43,7 @@ impl Person {
     /// The person of this number, who comes so long after the start.
     pub(super) fn new(
         plan: &Arc<Plan>,
-        connections: &Arc<Connections>,
+        (connections, recorder): (&Arc<Connections>, &Arc<Recorder>),
         number: u32,
         seed: u64,
         due: Duration,
@@ -67,6 +68,7 @@ impl Person {
             subject: format!("{}{number:07}", plan.prefix),
             plan: Arc::clone(plan),
             connections: Arc::clone(connections),
+            recorder: Arc::clone(recorder),
             random,
             nature,
             browses,
@@ -89,9 +91,9 @@ impl Person {
             }
             let wanted = self.wants();
             let hold = format!("{}-{attempt}", self.subject);
-            let sent = self.connections.recorder.now();
+            let sent = self.recorder.now();
             let answer = self.ask(self.hold(&hold, &wanted), due).await?;
-            let answered = self.connections.recorder.now();
+            let answered = self.recorder.now();
             match answer.outcome() {
                 "held" | "already_held" => {
                     let units = units(answer.document());
@@ -111,13 +113,7 @@ impl Person {
                     let asked = if let Wanted::Units(names) = wanted { names } else { Vec::new() };
                     let named = names(&answer.document()["units"]);
                     let subject = self.subject.clone();
-                    self.connections.recorder.taken(TakenRefusal {
-                        subject,
-                        asked,
-                        named,
-                        sent,
-                        answered,
-                    });
+                    self.recorder.taken(TakenRefusal { subject, asked, named, sent, answered });
                 }
                 // It was held, and over before the answer came through.
                 "hold_expired" => {
@@ -134,7 +130,7 @@ impl Person {
             self.think(5).await;
             due = Instant::now();
         }
-        self.connections.recorder.gone();
+        self.recorder.gone();
         Ok(())
     }
 
@@ -147,14 +143,14 @@ impl Person {
     ) -> Result<(), LoadError> {
         let ask = Ask::hold_of(&self.plan.campaign, &hold, Some(&self.subject));
         let answer = self.ask(ask, Instant::now()).await?;
-        let answered = self.connections.recorder.now();
+        let answered = self.recorder.now();
         let (subject, units) = (self.subject.clone(), units(answer.document()));
         if units.is_empty() {
-            self.connections.recorder.incomplete();
+            self.recorder.incomplete();
         } else {
             let (late, end) = (false, End::Left);
             let held = HoldRecord { subject, hold, wanted, units, sent, answered, late, end };
-            self.connections.recorder.held(held);
+            self.recorder.held(held);
         }
         Ok(())
     }
@@ -184,15 +180,15 @@ impl Person {
             hold: held.hold.clone(),
             subject: self.subject.clone(),
         };
-        let index = self.connections.recorder.held(held);
+        let index = self.recorder.held(held);
         let end = match self.nature {
             Nature::Abandons => End::Left,
             Nature::GivesBack => {
                 self.think(1).await;
                 let answer = self.ask(step.release(&Picks::default()), Instant::now()).await?;
                 match answer.outcome() {
-                    "released" => End::Released { answered: self.connections.recorder.now() },
-                    "hold_expired" => End::Expired { answered: self.connections.recorder.now() },
+                    "released" => End::Released { answered: self.recorder.now() },
+                    "hold_expired" => End::Expired { answered: self.recorder.now() },
                     other => End::Other(other.to_owned()),
                 }
             }
@@ -206,8 +202,8 @@ impl Person {
                 self.pay(&step, true).await?
             }
         };
-        self.connections.recorder.ended(index, end);
-        self.connections.recorder.gone();
+        self.recorder.ended(index, end);
+        self.recorder.gone();
         Ok(())
     }
 
@@ -222,7 +218,7 @@ impl Person {
             let same = end == again
                 || matches!((&end, &again), (End::Expired { .. }, End::Expired { .. }));
             let difference = || format!("hold {}: {end:?}, then {again:?}", step.hold);
-            self.connections.recorder.repeated((!same).then(difference));
+            self.recorder.repeated((!same).then(difference));
         }
         Ok(end)
     }
@@ -240,7 +236,7 @@ impl Person {
                 End::Confirmed { units, retaken: document["retaken"] == true }
             }
             "refund_due" => End::Refund { units: units(document) },
-            "hold_expired" => End::Expired { answered: self.connections.recorder.now() },
+            "hold_expired" => End::Expired { answered: self.recorder.now() },
             other => End::Other(other.to_owned()),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::people::Access;
 use firstcome_api::key::Secret;
 use firstcome_client::Server;
 
@@ -78,4 +79,15 @@ pub struct Plan {
     /// Whether nobody else asks for these seats, and all of them are for sale: then nothing is held once the last hold
     /// is over, and what is left, taken and blocked is all there is.
     pub alone: bool,
+}
+
+impl Plan {
+    pub(super) fn access(&self) -> Access {
+        Access {
+            servers: self.servers.clone(),
+            key: self.key.clone(),
+            connections: self.connections,
+            patience: self.patience,
+        }
+    }
 }

@@ -1,14 +1,12 @@
 //! A record of every answer, with when it was asked for and when it came.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
-use std::time::{Duration, Instant};
-
-use firstcome_core::names::Position;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use super::progress::Progress;
 use crate::latency::Latency;
-use crate::outage::Outages;
+use crate::people::{Answers, Counts};
 
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,80 +75,24 @@ pub(super) struct Record {
     pub(super) gone: u32,
 }
 
-/// Why a request was sent again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Again {
-    Unknown,
-    Busy,
-    Unreachable,
-    Cut,
-}
-
-impl Again {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Busy => "busy",
-            Self::Unreachable => "away",
-            Self::Cut => "cut",
-        }
-    }
-}
-
 /// Records every answer.
 pub(super) struct Recorder {
-    began: Instant,
     record: Mutex<Record>,
-    latency: Mutex<Latency>,
-    /// How long no server could be reached.
-    pub(super) outages: Outages,
-    newest: Mutex<Option<Position>>,
+    answers: Arc<Answers>,
 }
 
 impl Recorder {
-    pub(super) fn new(began: Instant) -> Self {
-        Self {
-            began,
-            record: Mutex::default(),
-            latency: Mutex::default(),
-            outages: Outages::default(),
-            newest: Mutex::default(),
-        }
+    pub(super) fn new(answers: Arc<Answers>) -> Self {
+        Self { record: Mutex::default(), answers }
     }
 
     /// Since the load test began.
     pub(super) fn now(&self) -> Duration {
-        self.began.elapsed()
+        self.answers.now()
     }
 
     fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().expect("nothing panics under this lock")
-    }
-
-    pub(super) fn answered(&self, outcome: &str, due: Instant) {
-        self.latency.lock().expect("nothing panics under this lock").record(due.elapsed());
-        let mut record = self.record();
-        match record.answers.get_mut(outcome) {
-            Some(count) => *count += 1,
-            None => drop(record.answers.insert(outcome.to_owned(), 1)),
-        }
-    }
-
-    pub(super) fn again(&self, why: Again) {
-        *self.record().again.entry(why.as_str()).or_default() += 1;
-    }
-
-    pub(super) fn as_of(&self, at: Position) {
-        let mut newest = self.newest.lock().expect("nothing panics under this lock");
-        let newer =
-            newest.is_none_or(|known| (known.epoch, known.position) < (at.epoch, at.position));
-        if newer {
-            *newest = Some(at);
-        }
-    }
-
-    pub(super) fn newest(&self) -> Option<Position> {
-        *self.newest.lock().expect("nothing panics under this lock")
     }
 
     pub(super) fn taken(&self, taken: TakenRefusal) {
@@ -195,14 +137,15 @@ impl Recorder {
             came,
             gone: record.gone,
             confirmed: record.seats,
-            outage: self.outages.now(),
-            answers: record.answers.clone(),
+            outage: self.answers.outages.now(),
+            answers: self.answers.counts().answers,
         }
     }
 
     /// Takes the record out.
     pub(super) fn end(&self) -> (Record, Latency) {
-        let latency = self.latency.lock().expect("nothing panics under this lock").clone();
-        (std::mem::take(&mut *self.record()), latency)
+        let mut record = std::mem::take(&mut *self.record());
+        Counts { answers: record.answers, again: record.again } = self.answers.counts();
+        (record, self.answers.latency())
     }
 }

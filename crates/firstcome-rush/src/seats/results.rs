@@ -5,10 +5,10 @@ use std::time::Duration;
 use firstcome_client::{Ask, ResultFormat, ResultRange};
 use serde::Deserialize;
 
-use super::connections::Connections;
 use super::plan::Plan;
 use super::record::Record;
 use crate::failure::LoadError;
+use crate::people::Connections;
 
 /// The campaign as far as the check needs it.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -65,7 +65,7 @@ pub(super) async fn read(
     let counts = loop {
         let counts: CampaignCounts = connections.read(Ask::campaign(&plan.campaign)).await?;
         let held = counts.pools.iter().any(|pool| pool.name == plan.pool && pool.held > 0);
-        if !plan.alone || !held || connections.recorder.now() > over {
+        if !plan.alone || !held || connections.answers.now() > over {
             break counts;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -8,8 +8,9 @@ use super::excuses::Excuses;
 use super::model::Event;
 use super::replay::Replay;
 use super::tree::Tree;
+use firstcome_core::command::{CodeCommand, CodeStep};
 use firstcome_core::outcome::UnitName;
-use firstcome_core::{Command, Outcome};
+use firstcome_core::{CodeOutcome, Command, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What came of a promise.
@@ -44,7 +45,8 @@ impl<'h> Holds<'h> {
         };
         for event in replay.events.iter().flatten() {
             let Some((_, claimed)) = event.result() else { continue };
-            let Some(hold) = claimed.hold else { continue };
+            let of_a_code = matches!(event, Event::OfCode(..));
+            let Some(hold) = claimed.hold.filter(|_| !of_a_code) else { continue };
             if let Event::Moved(_) = event {
                 holds.moved.extend(claimed.from.map(|from| (claimed.campaign, hold, from)));
             }
@@ -71,6 +73,26 @@ impl<'h> Holds<'h> {
         holds.any(|hold| self.excuses.names_hold(campaign, hold)).then_some(Fate::Listed)
     }
 
+    /// Says what came of a redemption, or of its rollback.
+    fn fate_of_use(&self, step: &CodeStep<'_>, redeemed: bool) -> Fate {
+        let CodeStep { campaign, pool, code, reference } = *step;
+        let Some(found) = self.replay.last.campaigns.get(campaign) else {
+            return Fate::Gone("there is no such campaign".into());
+        };
+        let index = pool.map_or(Some(0), |pool| found.pool_index(pool));
+        let kept = index.is_some_and(|index| {
+            let stands = found.stands_redeemed(index, code, reference);
+            if redeemed { stands.is_some() } else { stands != Some(true) }
+        });
+        if kept {
+            return Fate::Kept;
+        }
+        if self.excuses.names_reference(campaign, reference) {
+            return Fate::Listed;
+        }
+        Fate::Gone(format!("{reference:?} has not what it had of the code, and no list names it"))
+    }
+
     /// Says what came of a yes about a hold or about seats.
     pub(super) fn fate(&self, command: &Command<'_>, outcome: &Outcome, heard: &Heard) -> Fate {
         if self.excuses.is_final(heard.origin) {
@@ -80,6 +102,11 @@ impl<'h> Holds<'h> {
         let id = match command {
             Command::Hold { id, .. } => *id,
             Command::Change { step, .. } | Command::Confirm { step, .. } => step.hold,
+            Command::Code(CodeCommand::Redeem { step, .. } | CodeCommand::RollBack { step }) => {
+                let is = |code: &CodeOutcome| matches!(code, CodeOutcome::Redeemed { .. });
+                let redeemed = matches!(outcome, Outcome::Code(code) if is(code));
+                return self.fate_of_use(step, redeemed);
+            }
             // Brought to another history it has done there what it could.
             Command::Extend { .. }
             | Command::Release { .. }

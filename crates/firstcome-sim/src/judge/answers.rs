@@ -39,6 +39,13 @@ pub(super) fn check(
                 wrong.extend(stale(history, exchange));
                 continue;
             }
+            Reply::Failure(Failure::Malformed(_))
+                if matches!(exchange.asked, Asked::Code { .. }) =>
+            {
+                let what = format!("{}, and had typed a code", Story(exchange));
+                wrong.push(Broken::new("codes_are_read", what));
+                continue;
+            }
             Reply::Failure(_) | Reply::Nothing => continue,
         };
         wrong.extend(below_what_was_brought(exchange, position));
@@ -162,7 +169,10 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
             Command::Steer { campaign: c, steer: s, order: o },
         ) => campaign == c && steer == s && order == o,
         (Asked::Raise, Command::Raise { level, .. }) => *level == LEVEL,
-        (Asked::On { command: asked_for, .. }, command) => asked_for.command() == *command,
+        (
+            Asked::On { command: asked_for, .. } | Asked::Code { command: asked_for, .. },
+            command,
+        ) => asked_for.command() == untagged(command),
         (
             Asked::Claim { .. }
             | Asked::Cancel { .. }
@@ -172,4 +182,13 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
             _,
         ) => false,
     }
+}
+
+/// Gives a command as it is asked for: a server adds the tag of its code to a claim.
+fn untagged<'a>(command: &Command<'a>) -> Command<'a> {
+    let mut asked = command.clone();
+    if let Command::Claim { tag, .. } = &mut asked {
+        *tag = None;
+    }
+    asked
 }

@@ -8,7 +8,7 @@ use super::answers::is_asked;
 use super::tree::Tree;
 use super::{At, Broken, Question};
 use crate::history::{Asked, Exchange, History, Moment, Reply};
-use firstcome_core::command::Steer;
+use firstcome_core::command::{CodeCommand, Order, Steer};
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, NodeId};
 use firstcome_node::Decided;
@@ -39,7 +39,9 @@ fn key_of_command<'a>(command: &Command<'a>) -> Option<Key<'a>> {
         | Command::Unbar { campaign, .. } => Some((6, campaign, "", 0)),
         Command::Join { campaign, subject, .. } => Some((8, campaign, subject, 0)),
         Command::Leave { campaign, subject, .. } => Some((9, campaign, subject, 0)),
-        Command::Code(code) => Some((8, code.target().0, "", 0)),
+        // A node that changed over to another branch suspends by itself what two people may know.
+        Command::Code(CodeCommand::Mark { order: Order { id: None, who: "fork" }, .. }) => None,
+        Command::Code(code) => Some((10, code.target().0, "", 0)),
         Command::Raise { .. } => Some((7, "", "", 0)),
         Command::Tick { .. } | Command::Settled { .. } => None,
     }
@@ -52,8 +54,10 @@ fn key_of_asked(asked: &Asked) -> Key<'_> {
         Asked::Put { campaign, .. } => (2, campaign, "", 0),
         Asked::Steer { campaign, .. } => (3, campaign, "", 0),
         Asked::Raise => (7, "", "", 0),
-        Asked::On { command, .. } => key_of_command(&command.command())
-            .expect("people ask for nothing that nodes append by themselves"),
+        Asked::On { command, .. } | Asked::Code { command, .. } => {
+            key_of_command(&command.command())
+                .expect("people ask for nothing that nodes append by themselves")
+        }
     }
 }
 
@@ -166,7 +170,10 @@ fn may_be_sent(reply: &Reply) -> bool {
 /// Says whether two commands of the same key were asked for by the same words.
 fn is_same(one: &Command<'_>, other: &Command<'_>) -> bool {
     match (one, other) {
-        (Command::Claim { pool, .. }, Command::Claim { pool: other, .. }) => pool == other,
+        // A claim of a code may come twice from one request: without its tag, and with it.
+        (Command::Claim { pool, tag, .. }, Command::Claim { pool: other, tag: others, .. }) => {
+            (pool, tag.is_some()) == (other, others.is_some())
+        }
         (Command::Cancel { pool, by, .. }, Command::Cancel { pool: p, by: b, .. }) => {
             pool == p && (*by == By::Operator) == (*b == By::Operator)
         }

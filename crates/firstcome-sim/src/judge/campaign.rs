@@ -1,16 +1,17 @@
 //! The judge's own rules for a campaign: put, steer, claim and cancel.
 //!
-//! Holds and seats: `holding.rs`, `confirming.rs`, `seating.rs`, with `wanted.rs` and `hall.rs` below them.
+//! Codes: `coupons.rs`, `stocking.rs`. Holds and seats: `holding.rs`, `confirming.rs`, `seating.rs`, with `wanted.rs` and `hall.rs` below them.
 
+use super::coupons::Coupons;
 use super::hall::{Hall, Owner, Unit};
-use super::holding::{Hold, Made};
+use super::holding::{Fate, Hold, Made, Turn};
 use super::lists::Waiter;
 use super::wanted::Wanted;
 use firstcome_core::command::Steer;
 use firstcome_core::outcome::{By, Clamped, Fixed, Missing};
 use firstcome_core::results::Kind;
 use firstcome_core::settings::{HoldSettings, Opens, PoolKind, PoolSettings};
-use firstcome_core::{Outcome, Refusal, Settings, Timestamp};
+use firstcome_core::{CodeRefusal, Outcome, Refusal, Settings, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How a claim was undone.
@@ -46,6 +47,8 @@ pub(super) struct Pool<'a> {
     pub(super) held: u32,
     /// The seats of a seated pool.
     pub(super) hall: Option<Hall<'a>>,
+    /// The codes of a coded pool.
+    pub(super) coupons: Option<Coupons<'a>>,
 }
 
 impl<'a> Pool<'a> {
@@ -55,7 +58,7 @@ impl<'a> Pool<'a> {
 
     fn new(said: &PoolSettings) -> Self {
         let hall = (said.kind == PoolKind::Seated).then(Hall::default);
-        Self { hall, ..Self::default() }
+        Self { hall, coupons: Coupons::of(said), ..Self::default() }
     }
 
     /// Gives the latest claim of a subject with its rank, live or undone.
@@ -192,6 +195,12 @@ impl<'a> Campaign<'a> {
         if self.pools[pool_index].latest(subject).is_some() && !self.settings.claim_again {
             return refused(Refusal::AlreadyCancelled);
         }
+        if self.offered_code(pool_index, subject).is_some() {
+            self.check_kept_out(subject)?;
+            let coupons = self.pools[pool_index].coupons.as_ref();
+            let none = coupons.is_some_and(|coupons| coupons.imported && coupons.free() == 0);
+            return if none { refused(Refusal::SoldOut) } else { Ok(pool_index) };
+        }
         self.check_admitted(at, subject)?;
         let mut one = Wanted::default();
         one.counts.push((pool_index, Unit::Counted, 1));
@@ -219,8 +228,41 @@ impl<'a> Campaign<'a> {
         Ok(())
     }
 
-    /// Gives how many units of a counted pool are left.
+    /// Gives the live offer of a code that a subject has: a claim takes it.
+    fn offered_code(&self, pool_index: usize, subject: &str) -> Option<usize> {
+        self.pools[pool_index].coupons.as_ref()?;
+        self.offer_of(pool_index, subject)
+    }
+
+    /// Gives a subject what a claim was judged to get: what it was offered, or the next unit.
+    pub(super) fn give_claimed(
+        &mut self,
+        turn: &Turn,
+        pool: usize,
+        subject: &'a str,
+        tag: Option<u64>,
+    ) -> Made<'a> {
+        let offer = self.offered_code(pool, subject);
+        let rank = self.give(turn.entry, turn.at, pool, subject);
+        let hold = offer.map(|at| self.holds[at].id);
+        if let Some(at) = offer {
+            self.pools[pool].held -= 1;
+            self.pools[pool].rows[rank as usize - 1].hold = hold;
+            let taken = &mut self.holds[at];
+            taken.takes.iter_mut().for_each(|take| take.fate = Fate::Confirmed(rank));
+            (taken.live, taken.entry) = (false, turn.entry);
+        }
+        if let Some(coupons) = &mut self.pools[pool].coupons {
+            coupons.issue(tag, turn.entry);
+        }
+        Made { kind: Kind::Claim, pool, rank, subject, unit: None, hold, from: None }
+    }
+
+    /// Gives how many units of a counted or a coded pool are left.
     pub(super) fn left(&self, pool_index: usize) -> u32 {
+        if let Some(coupons) = self.pools[pool_index].coupons.as_ref().filter(|all| all.imported) {
+            return coupons.free().saturating_sub(self.pools[pool_index].held);
+        }
         let taken = self.pools[pool_index].taken(self.settings.units_return);
         self.settings.pools[pool_index].capacity.saturating_sub(taken)
     }
@@ -244,7 +286,7 @@ impl<'a> Campaign<'a> {
         name: Option<&str>,
         subject: &'a str,
         rank: u32,
-        undone: Undone,
+        (undone, service): (Undone, i64),
     ) -> Result<(Undone, Option<Made<'a>>), Refusal> {
         if name.is_none() && self.pools.len() > 1 {
             return Err(Refusal::PoolRequired);
@@ -256,6 +298,9 @@ impl<'a> Campaign<'a> {
         let row = row.filter(|row| row.subject == subject).ok_or(Refusal::NoSuchClaim)?;
         if let Some(before) = row.undone {
             return Ok((before, None));
+        }
+        if pool.coupons.as_ref().is_some_and(|coupons| coupons.is_in_use(rank, service)) {
+            return Err(CodeRefusal::CodeInUse.into());
         }
         row.undone = Some(undone);
         pool.undone += 1;
@@ -311,7 +356,8 @@ impl<'a> Campaign<'a> {
         self.pools.extend(asked.pools[kept..].iter().map(Pool::new));
         let mut clamped = Vec::new();
         for (at, (wanted, pool)) in asked.pools.iter_mut().zip(&self.pools).enumerate() {
-            if pool.hall.is_some() {
+            if pool.hall.is_some() || pool.coupons.as_ref().is_some_and(|coupons| coupons.imported)
+            {
                 continue;
             }
             self.untried.insert(at);
@@ -380,7 +426,11 @@ impl<'a> Campaign<'a> {
 
 /// Says whether settings describe a pool that is there.
 fn is_same(pool: &PoolSettings, asked: &PoolSettings) -> bool {
-    (&pool.name, pool.kind) == (&asked.name, asked.kind)
+    let fixed = |pool: &PoolSettings| {
+        let codes = pool.codes.as_deref();
+        codes.map(|codes| (codes.source, codes.key.clone(), codes.uses_per_subject.is_some()))
+    };
+    (&pool.name, pool.kind, fixed(pool)) == (&asked.name, asked.kind, fixed(asked))
 }
 
 /// A closing has to lie after the opening, and after now.

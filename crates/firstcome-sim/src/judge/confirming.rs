@@ -7,7 +7,7 @@ use super::wanted::{Wanted, refused};
 use firstcome_core::command::Late;
 use firstcome_core::outcome::{Release, UnitName};
 use firstcome_core::results::Kind;
-use firstcome_core::{Command, Outcome, Refusal};
+use firstcome_core::{CodeRefusal, Command, Outcome, Refusal};
 
 impl<'a> Campaign<'a> {
     pub(super) fn confirm(
@@ -47,6 +47,12 @@ impl<'a> Campaign<'a> {
         }
         if !any(Fate::Held) && !any(Fate::Expired) {
             return Ok((self.confirmed(at, &which), hold.entry));
+        }
+        if hold.takes.iter().any(|take| self.pools[take.pool].coupons.is_some()) {
+            // An offered code is had by a claim.
+            let late = any(Fate::Expired);
+            let no = Refusal::Code(CodeRefusal::ClaimRequired);
+            return Err(turn.says(if late { Refusal::HoldExpired } else { no }));
         }
         let kept_out = self.check_kept_out(step.subject);
         if any(Fate::Expired) {

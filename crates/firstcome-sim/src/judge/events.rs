@@ -4,7 +4,7 @@
 use super::Broken;
 use super::model::{Claimed, Event};
 use firstcome_core::results::Kind;
-use firstcome_core::settings::PoolKind;
+use firstcome_core::settings::{CodeSource, PoolKind, PoolSettings};
 use firstcome_core::{Settings, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +18,10 @@ struct Given<'a> {
     units: BTreeMap<&'a str, BTreeSet<u32>>,
     /// How many there are of those that are areas.
     areas: BTreeMap<&'a str, u32>,
+    /// How many redemptions of each rank's code stand.
+    redeemed: BTreeMap<u32, u32>,
+    /// The most uses its codes ever had.
+    uses: u32,
 }
 
 #[derive(Default)]
@@ -33,7 +37,13 @@ pub(super) fn check<'d>(events: impl Iterator<Item = &'d Event<'d>>, wrong: &mut
     for event in events {
         match event {
             Event::Terms { campaign, settings, shut } => {
-                campaigns.entry(campaign).or_default().terms = Some((settings, *shut));
+                let standing = campaigns.entry(campaign).or_default();
+                standing.terms = Some((settings, *shut));
+                for pool in &settings.pools {
+                    let uses = pool.codes.as_ref().map_or(0, |codes| codes.uses);
+                    let given = standing.pools.entry(&pool.name).or_default();
+                    given.uses = given.uses.max(uses);
+                }
             }
             Event::Areas { campaign, pool, areas } => {
                 let standing = campaigns.entry(campaign).or_default();
@@ -43,7 +53,9 @@ pub(super) fn check<'d>(events: impl Iterator<Item = &'d Event<'d>>, wrong: &mut
             | Event::Undone(_)
             | Event::Refund(_)
             | Event::Moved(_)
-            | Event::Unserved(_) => {}
+            | Event::Unserved(_)
+            | Event::OfCode(..)
+            | Event::Issued(_) => {}
         }
         let Some((kind, claimed)) = event.result() else { continue };
         if claimed.number != last_number + 1 {
@@ -56,11 +68,9 @@ pub(super) fn check<'d>(events: impl Iterator<Item = &'d Event<'d>>, wrong: &mut
             Kind::Claim => standing.won(claimed, wrong),
             Kind::Cancel => standing.undone(claimed, wrong),
             Kind::Moved => standing.moved(claimed, wrong),
-            Kind::RefundDue
-            | Kind::Redeemed
-            | Kind::RolledBack
-            | Kind::CodeMarked
-            | Kind::Unserved => {}
+            Kind::Redeemed => standing.redeemed(claimed, wrong),
+            Kind::RolledBack => standing.rolled_back(claimed),
+            Kind::RefundDue | Kind::CodeMarked | Kind::Unserved => {}
         }
     }
 }
@@ -108,7 +118,7 @@ impl<'d> Standing<'d> {
         let taken = live + if terms.units_return { 0 } else { given.undone };
         let of = terms.pools.iter().find(|known| known.name == *pool);
         let capacity = of.map_or(0, |pool| pool.capacity as usize);
-        if taken > capacity && of.is_none_or(|pool| pool.kind == PoolKind::Counted) {
+        if taken > capacity && of.is_none_or(has_units) {
             let what = format!(
                 "{name} has {capacity} units, {subject:?} got rank {rank} as number {taken}"
             );
@@ -146,6 +156,26 @@ impl<'d> Standing<'d> {
         wrong.push(Broken::new("nobody_twice", what));
     }
 
+    fn redeemed(&mut self, claimed: &'d Claimed<'d>, wrong: &mut Vec<Broken>) {
+        let Claimed { campaign, pool, rank, .. } = claimed;
+        let given = self.pools.entry(pool).or_default();
+        let stand = given.redeemed.entry(*rank).or_default();
+        *stand += 1;
+        if *stand > given.uses {
+            let what = format!(
+                "the code of rank {rank} of {campaign}/{pool} is redeemed {stand} times, it has {} uses",
+                given.uses
+            );
+            wrong.push(Broken::new("never_used_beyond", what));
+        }
+    }
+
+    fn rolled_back(&mut self, claimed: &'d Claimed<'d>) {
+        let given = self.pools.entry(&claimed.pool).or_default();
+        let stand = given.redeemed.entry(claimed.rank).or_default();
+        *stand = stand.saturating_sub(1);
+    }
+
     fn moved(&mut self, claimed: &'d Claimed<'d>, wrong: &mut Vec<Broken>) {
         let given = self.pools.entry(&claimed.pool).or_default();
         if claimed.rank == 0 {
@@ -156,6 +186,12 @@ impl<'d> Standing<'d> {
         }
         given.takes(claimed, wrong);
     }
+}
+
+/// Says whether a pool has as many units as its settings say.
+fn has_units(pool: &PoolSettings) -> bool {
+    let generated = pool.codes.as_ref().is_some_and(|codes| codes.source == CodeSource::Generated);
+    pool.kind == PoolKind::Counted || generated
 }
 
 fn is_open(terms: &Settings, at: Timestamp) -> bool {
@@ -250,6 +286,14 @@ mod tests {
                     Event::Won(confirmed(1, 1, "ann", "A1")),
                     Event::Won(confirmed(2, 2, "bob", "A2")),
                     Event::Moved(Claimed { from: Some("A2"), ..confirmed(3, 2, "bob", "A1") }),
+                ],
+            ),
+            (
+                "never_used_beyond",
+                vec![
+                    terms(false),
+                    first(),
+                    Event::OfCode(Kind::Redeemed, claimed(2, "main", 1, "ann", 10)),
                 ],
             ),
             ("only_while_open", vec![terms(false), won(1, "main", 1, "ann", 9)]),

@@ -166,6 +166,13 @@ impl<'h> Excuses<'h> {
         self.lines.iter().any(|line| line.starts_with(&begins))
     }
 
+    /// Says whether the lists have what became of a reference's use of a code.
+    pub(super) fn names_reference(&self, campaign: &str, reference: &str) -> bool {
+        let (begins, of) = (format!("{campaign}/"), format!(" reference {reference:?} "));
+        let mut lines = self.lines.iter().filter(|line| line.starts_with(&begins));
+        lines.any(|line| line.contains(&of))
+    }
+
     /// Says whether the final journal has an entry.
     pub(super) fn is_final(&self, entry: usize) -> bool {
         self.journal[entry]

@@ -47,7 +47,7 @@ impl<'a> Campaign<'a> {
         self.untried.contains(&pool) && self.lists.iter().any(|waiter| waiter.pool == pool)
     }
 
-    fn listed_pool(&self, pool: Option<&str>) -> Result<usize, Outcome> {
+    pub(super) fn listed_pool(&self, pool: Option<&str>) -> Result<usize, Outcome> {
         match pool {
             None if self.pools.len() > 1 => Err(Refusal::PoolRequired.into()),
             None => Ok(0),
@@ -56,7 +56,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Gives the live offer of a subject.
-    fn offer_of(&self, pool: usize, subject: &str) -> Option<usize> {
+    pub(super) fn offer_of(&self, pool: usize, subject: &str) -> Option<usize> {
         let is = |hold: &Hold<'_>| hold.offer.is_some_and(|offer| offer.pool == pool);
         self.holds.iter().position(|hold| hold.live && hold.subject == subject && is(hold))
     }
@@ -81,6 +81,7 @@ impl<'a> Campaign<'a> {
         let no = |outcome: Outcome| turn.says(outcome);
         let pool = self.listed_pool(*pool).map_err(no)?;
         let seated = self.pools[pool].hall.is_some();
+        let coded = self.pools[pool].coupons.is_some();
         if let Some((rank, row)) = self.pools[pool].live(subject).filter(|_| !seated) {
             return Err((Outcome::AlreadyWon { rank, at: row.at }, row.entry));
         }
@@ -109,13 +110,16 @@ impl<'a> Campaign<'a> {
                 return Err(turn.says(refused(Refusal::NoSuchUnit, vec![unit])));
             }
         }
+        if coded && wish.quantity > 1 {
+            return Err(turn.says(Refusal::LimitReached));
+        }
         let mut wanted = Wanted::default();
         wanted.counts.push((pool, Unit::Counted, wish.quantity));
         self.check_limits(subject, &wanted, *limit).map_err(no)?;
         let most =
             if self.level < 4 { 0 } else { self.settings.pools[pool].waitlist.unwrap_or(MOST) };
         if let Some(units) = self.fitting(pool, wish) {
-            if !seated && wish.quantity == 1 {
+            if !seated && !coded && wish.quantity == 1 {
                 let at = turn.at;
                 let rank = self.give(turn.entry, at, pool, subject);
                 let kind = Kind::Claim;

@@ -8,6 +8,7 @@
 //! | `already_held` | as `sold_out` |
 //! | `unit_taken` | as `sold_out`, and the owner of the unit has it for more than two seconds still |
 //! | `not_found`, `pool_required`, `no_such_unit` | if it is so at its position, which was a head since the question |
+//! | `no_such_code` | the same |
 //! | `archived` | if it is so at its position: nothing undoes it |
 //! | `unchanged` | of a campaign that is as asked, at a position that was a head since the question |
 //! | everything else | never |
@@ -21,7 +22,7 @@ use super::tree::Tree;
 use super::{Broken, Story};
 use crate::history::{Exchange, History, Moment};
 use firstcome_core::names::Position;
-use firstcome_core::{Outcome, Refusal, Timestamp};
+use firstcome_core::{CodeRefusal, Outcome, Refusal, Timestamp};
 use std::time::Duration;
 
 /// How old an exchange with the store may be that answers from memory rest on, and what clocks and
@@ -59,7 +60,9 @@ fn row(outcome: &Outcome, again: bool) -> Row {
         Outcome::Refused(refusal) => match refusal {
             Refusal::SoldOut | Refusal::Closed | Refusal::Paused => Row::Fresh,
             Refusal::NotOpen { .. } => Row::NotOpen,
-            Refusal::NotFound(_) | Refusal::PoolRequired => Row::CaughtUp,
+            Refusal::NotFound(_)
+            | Refusal::PoolRequired
+            | Refusal::Code(CodeRefusal::NoSuchCode) => Row::CaughtUp,
             Refusal::Archived => Row::Any,
             Refusal::AlreadyCancelled
             | Refusal::NotAdmitted

@@ -6,16 +6,17 @@
 mod comparison;
 mod event;
 mod lookup;
+mod operate;
 
-pub(super) use event::{Claimed, Decision, Event};
+pub(super) use event::{Claimed, Decision, Event, Issued};
 pub(super) use lookup::Seen;
 
 use super::campaign::{Campaign, Undone};
 use super::holding::{Made, Said, Turn};
-use firstcome_core::command::{Expect, Order, Steer};
+use firstcome_core::command::{CodeCommand, Order};
 use firstcome_core::outcome::{By, Missing};
 use firstcome_core::results::Kind;
-use firstcome_core::{Command, NodeId, Outcome, Refusal, Settings, Timestamp};
+use firstcome_core::{CodeRefusal, Command, NodeId, Outcome, Refusal, Timestamp};
 use firstcome_journal::Name;
 use std::collections::BTreeMap;
 
@@ -114,8 +115,8 @@ impl<'a> Model<'a> {
         events: &mut Vec<Event<'a>>,
     ) -> Decision {
         let decided = match command {
-            Command::Claim { campaign, pool, subject, limit, .. } => {
-                self.claim(at, (campaign, *pool, subject), *limit, events)
+            Command::Claim { campaign, pool, subject, limit, tag } => {
+                self.claim(at, (campaign, *pool, subject), (*limit, *tag), events)
             }
             Command::Cancel { campaign, pool, subject, rank, by, .. } => {
                 self.cancel(at, (campaign, *pool, subject, *rank), *by, events)
@@ -134,7 +135,10 @@ impl<'a> Model<'a> {
             | Command::Release { .. }
             | Command::Confirm { .. } => self.on_hold(at, command, events),
             Command::Join { .. } | Command::Leave { .. } => self.on_list(at, command, events),
-            Command::Code(_) => unreachable!("no simulated world has codes"),
+            Command::Code(code) => match code.order() {
+                Some(order) => self.order(at, order, command, events),
+                None => self.on_code(at, code, events),
+            },
             Command::Raise { .. } => Ok(self.here(Outcome::Raised { level: self.level })),
             Command::Tick { .. } => Ok(self.here(Outcome::Ticked)),
             Command::Settled { through, .. } => self.settle(*through),
@@ -213,6 +217,21 @@ impl<'a> Model<'a> {
         Ok(Decision { outcome, origin })
     }
 
+    /// Runs a command on codes.
+    fn on_code(
+        &mut self,
+        at: Timestamp,
+        code: &CodeCommand<'a>,
+        events: &mut Vec<Event<'a>>,
+    ) -> Result<Decision, Refusal> {
+        let (turn, mut made) = (self.turn(at), Vec::new());
+        let name = code.target().0;
+        let decided = self.find(name)?.on_code(&turn, code, &mut made);
+        let (Ok((outcome, origin)) | Err((outcome, origin))) = decided;
+        self.note(at, name, made, events);
+        Ok(Decision { outcome, origin })
+    }
+
     /// Numbers the results that a command made.
     fn note(
         &mut self,
@@ -227,8 +246,14 @@ impl<'a> Model<'a> {
             }
             self.results.push(name);
             let number = self.last_result();
-            let pool = self.campaigns[name].settings.pools[pool].name.clone();
+            let found = &self.campaigns[name];
+            let coupons = found.pools[pool].coupons.as_ref();
+            let code = coupons.and_then(|coupons| coupons.key_of(rank));
+            let pool = found.settings.pools[pool].name.clone();
             let campaign = name;
+            if let (Some(code), Kind::Claim | Kind::CodeMarked) = (code, kind) {
+                events.push(Event::Issued(Issued { campaign, pool: pool.clone(), code, subject }));
+            }
             let claimed = Claimed { number, campaign, pool, rank, subject, at, unit, hold, from };
             events.push(match kind {
                 Kind::Claim => Event::Won(claimed),
@@ -237,7 +262,7 @@ impl<'a> Model<'a> {
                 Kind::Moved => Event::Moved(claimed),
                 Kind::Unserved => Event::Unserved(claimed),
                 Kind::Redeemed | Kind::RolledBack | Kind::CodeMarked => {
-                    unreachable!("no simulated world has codes")
+                    Event::OfCode(kind, claimed)
                 }
             });
         }
@@ -259,10 +284,10 @@ impl<'a> Model<'a> {
         &mut self,
         at: Timestamp,
         (name, pool, subject): (&'a str, Option<&str>, &'a str),
-        limit: Option<u32>,
+        (limit, tag): (Option<u32>, Option<u64>),
         events: &mut Vec<Event<'a>>,
     ) -> Result<Decision, Refusal> {
-        let entry = self.entry;
+        let (entry, turn) = (self.entry, self.turn(at));
         let campaign = self.find(name)?;
         let pool_index = match campaign.judge_claim(at, pool, subject, limit) {
             Ok(pool_index) => pool_index,
@@ -273,11 +298,13 @@ impl<'a> Model<'a> {
                 return Ok(Decision { outcome, origin });
             }
         };
-        let rank = campaign.give(entry, at, pool_index, subject);
-        let (kind, pool) = (Kind::Claim, pool_index);
-        let made = Made { kind, pool, rank, subject, unit: None, hold: None, from: None };
+        let coupons = campaign.pools[pool_index].coupons.as_ref();
+        if tag.is_none() && coupons.is_some_and(|coupons| !coupons.imported) {
+            return Err(CodeRefusal::TagRequired.into());
+        }
+        let made = campaign.give_claimed(&turn, pool_index, subject, tag);
         self.note(at, name, vec![made], events);
-        Ok(self.here(Outcome::Won { rank, at }))
+        Ok(self.here(Outcome::Won { rank: made.rank, at }))
     }
 
     fn cancel(
@@ -287,9 +314,9 @@ impl<'a> Model<'a> {
         by: By,
         events: &mut Vec<Event<'a>>,
     ) -> Result<Decision, Refusal> {
-        let entry = self.entry;
-        let (undone, made) =
-            self.find(name)?.cancel(pool, subject, rank, Undone { by, at, entry })?;
+        let (entry, service) = (self.entry, self.service);
+        let undone = (Undone { by, at, entry }, service);
+        let (undone, made) = self.find(name)?.cancel(pool, subject, rank, undone)?;
         self.note(at, name, made.into_iter().collect(), events);
         let outcome = Outcome::Cancelled { by: undone.by, at: undone.at };
         Ok(Decision { outcome, origin: undone.entry })
@@ -315,6 +342,9 @@ impl<'a> Model<'a> {
         {
             *order = Order::default();
         }
+        if let Command::Code(code) = &mut content {
+            forget_order(code);
+        }
         let who = if self.level < 2 { "" } else { order.who };
         let named = order.id.map(|id| (who, id));
         let known = named
@@ -334,8 +364,13 @@ impl<'a> Model<'a> {
             | Command::Move { .. }
             | Command::ChangeSeats { .. }
             | Command::Bar { .. }
-            | Command::Unbar { .. } => {
-                let decision = self.seating(at, command, events)?;
+            | Command::Unbar { .. }
+            | Command::Code(_) => {
+                let decision = if let Command::Code(code) = command {
+                    self.on_code(at, code, events)?
+                } else {
+                    self.seating(at, command, events)?
+                };
                 if let (Some(named), false) = (named, decision.outcome.is_refusal()) {
                     self.ids.insert(named, (content, decision.clone()));
                 }
@@ -350,7 +385,6 @@ impl<'a> Model<'a> {
             | Command::Confirm { .. }
             | Command::Join { .. }
             | Command::Leave { .. }
-            | Command::Code(_)
             | Command::Raise { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => unreachable!("no operator's command"),
@@ -417,79 +451,20 @@ impl<'a> Model<'a> {
         self.note(at, name, made, events);
         Ok(self.here(outcome))
     }
+}
 
-    fn put(
-        &mut self,
-        at: Timestamp,
-        name: &'a str,
-        asked: &Settings,
-        expect: Expect,
-    ) -> Result<Outcome, Refusal> {
-        let entry = self.entry;
-        match self.find(name) {
-            Err(Refusal::NotFound(_)) => {}
-            Err(refusal) => return Err(refusal),
-            Ok(campaign) => {
-                let version = campaign.version;
-                let fits = match expect {
-                    Expect::Anything => true,
-                    Expect::Absent => false,
-                    Expect::Version(demanded) => demanded == version,
-                };
-                if !fits {
-                    return Err(Refusal::VersionMismatch { version });
-                }
-                return campaign.put(entry, at, asked.clone());
-            }
-        }
-        if let Expect::Version(_) = expect {
-            return Err(Refusal::NotFound(Missing::Campaign));
-        }
-        let mut campaign = Campaign::create(entry, (at, self.level), asked.clone())?;
-        self.made += 1;
-        campaign.number = self.made;
-        self.campaigns.insert(name, campaign);
-        Ok(Outcome::Created { version: 1 })
-    }
-
-    fn steer(&mut self, at: Timestamp, name: &str, steer: Steer) -> Result<Outcome, Refusal> {
-        let entry = self.entry;
-        let unsettled = (1..).zip(&self.results).skip(self.settled);
-        let unsettled: Vec<u64> =
-            unsettled.filter(|(_, of)| **of == name).map(|(number, _)| number).collect();
-        if steer == Steer::Delete {
-            let listed = self.find(name).is_ok_and(|campaign| campaign.is_anybody_listed());
-            if (self.results.contains(&name) || listed) && self.find(name).is_ok() {
-                return Err(Refusal::HasResults);
-            }
-            self.find(name)?;
-            self.campaigns.remove(name);
-            return Ok(Outcome::Deleted);
-        }
-        if let Steer::Archive { drop_unsettled } = steer {
-            match self.find(name) {
-                Err(Refusal::Archived) => return Ok(Outcome::Unchanged { version: 0 }),
-                Err(refusal) => return Err(refusal),
-                Ok(campaign) if !campaign.is_closed(at) => return Err(Refusal::NotClosed),
-                Ok(campaign)
-                    if !drop_unsettled
-                        && (!unsettled.is_empty()
-                            || campaign.holds.iter().any(|hold| hold.live)) =>
-                {
-                    return Err(Refusal::Unsettled);
-                }
-                Ok(_) => self.dropped.extend(unsettled),
-            }
-        }
-        self.find(name)?.steer(entry, at, steer)
-    }
-
-    fn settle(&mut self, through: u64) -> Result<Decision, Refusal> {
-        let asked = usize::try_from(through).unwrap_or(usize::MAX);
-        if asked > self.results.len() {
-            return Err(Refusal::BeyondResults);
-        }
-        self.settled = self.settled.max(asked);
-        Ok(self.here(Outcome::Settled { through: self.settled as u64 }))
+/// Leaves of a command on codes what was asked.
+fn forget_order(code: &mut CodeCommand<'_>) {
+    match code {
+        CodeCommand::Mark { order, .. }
+        | CodeCommand::RevokeImport { order, .. }
+        | CodeCommand::Reissue { order, .. }
+        | CodeCommand::Stage { order, .. }
+        | CodeCommand::Commit { order, .. }
+        | CodeCommand::Discard { order, .. } => *order = Order::default(),
+        CodeCommand::Reserve { .. }
+        | CodeCommand::Redeem { .. }
+        | CodeCommand::RollBack { .. }
+        | CodeCommand::EndReservation { .. } => {}
     }
 }

@@ -32,6 +32,8 @@ pub(super) fn check(
         | Event::Refund(_)
         | Event::Moved(_)
         | Event::Unserved(_)
+        | Event::OfCode(..)
+        | Event::Issued(_)
         | Event::Areas { .. }
         | Event::Terms { .. } => None,
     });
@@ -90,8 +92,8 @@ pub(super) fn check(
                     Fate::Gone(format!("the space is at level {}", replay.last.level()))
                 }
             }
-            (Asked::On { .. }, _) if outcome.is_refusal() => continue,
-            (Asked::On { command: asked_for, .. }, _) => {
+            (Asked::On { .. } | Asked::Code { .. }, _) if outcome.is_refusal() => continue,
+            (Asked::On { command: asked_for, .. } | Asked::Code { command: asked_for, .. }, _) => {
                 holds.fate(&asked_for.command(), outcome, heard)
             }
             (
@@ -127,6 +129,8 @@ fn pool_of<'w>(replay: &'w Replay<'_>, heard: &Heard, subject: &str) -> Option<&
         | Event::Refund(_)
         | Event::Moved(_)
         | Event::Unserved(_)
+        | Event::OfCode(..)
+        | Event::Issued(_)
         | Event::Areas { .. }
         | Event::Terms { .. } => None,
     });
@@ -222,6 +226,7 @@ fn operator(
         | Asked::Claim { .. }
         | Asked::Cancel { .. }
         | Asked::Raise
+        | Asked::Code { .. }
         | Asked::On { .. } => Fate::Kept,
     }
 }

@@ -6,7 +6,7 @@ use super::holding::{Fate, Take};
 use firstcome_core::command::{BestPick, Pick, Wanted as Asked};
 use firstcome_core::outcome::{Missing, UnitName};
 use firstcome_core::settings::GradeLimit;
-use firstcome_core::{Outcome, Refusal};
+use firstcome_core::{CodeRefusal, Outcome, Refusal};
 
 /// The most units one hold may have.
 const UNITS: usize = 500;
@@ -97,6 +97,9 @@ impl<'a> Campaign<'a> {
         let (mut unknown, mut not_sold) = (Vec::new(), Vec::new());
         for pick in picks {
             let pool = self.pool_of(pick)?;
+            if self.pools[pool].coupons.is_some() {
+                return Err(Refusal::Code(CodeRefusal::ClaimRequired).into());
+            }
             let Some(hall) = &self.pools[pool].hall else {
                 match &pick.wanted {
                     Asked::Units(names) => {

@@ -65,7 +65,11 @@ impl Ask {
                 let encoded = Encoded::new(&command);
                 *known = encoded.expect("an id and a key fit into a body");
             }
-            Want::Claim { .. } | Want::Cancel { .. } | Want::Raise | Want::Nowhere(_) => {
+            Want::Claim { .. }
+            | Want::Cancel { .. }
+            | Want::Coupon(_)
+            | Want::Raise
+            | Want::Nowhere(_) => {
                 return false;
             }
         }

@@ -57,6 +57,7 @@ impl Plan {
         plan.draw_bars(&mut Rng::with_seed(seed ^ 0xba25_0f00_0000_0000));
         plan.draw_level(&mut Rng::with_seed(seed ^ 0x1e7e_0f00_0000_0000));
         plan.draw_lists(&mut Rng::with_seed(seed ^ 0x11e5_0f00_0000_0000));
+        plan.draw_coupons(&mut Rng::with_seed(seed ^ 0xc0de_0f00_0000_0000));
         plan.draw_desks(&mut Rng::with_seed(seed ^ 0xde5c_0f00_0000_0000));
         plan.steps.sort_by_key(|step| step.at);
         plan
@@ -257,6 +258,7 @@ fn campaign(random: &mut Rng, number: usize, ends: Duration) -> Campaign {
     Campaign {
         name: format!("c{number}"),
         pools,
+        codes: Vec::new(),
         opens,
         closes,
         limit: (random.u32(0..4) == 0).then_some(1),

@@ -154,6 +154,7 @@ pub(super) async fn end(environment: &Environment, slots: &Slots) -> End {
 }
 
 fn row(row: firstcome_node::ledger::Row) -> Row {
+    let details = row.details.map(|details| *details).unwrap_or_default();
     Row {
         number: row.number,
         kind: row.kind,
@@ -161,8 +162,9 @@ fn row(row: firstcome_node::ledger::Row) -> Row {
         pool: row.pool.into(),
         rank: row.rank,
         subject: row.subject.into(),
-        unit: row.unit.map(Into::into),
-        hold: row.hold.map(Into::into),
-        moved_from: row.moved_from.map(Into::into),
+        // What only results about codes and waitlists say stands in the columns that they do not use.
+        unit: row.unit.or(details.verdict).map(Into::into),
+        hold: row.hold.or(details.reference).map(Into::into),
+        moved_from: row.moved_from.or(details.import).map(Into::into),
     }
 }

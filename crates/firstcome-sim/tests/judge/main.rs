@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests and what they share fail loudly")]
 
 mod breaks;
+mod codes;
 mod excuses;
 mod holds;
 mod honest;
@@ -12,8 +13,9 @@ mod story;
 
 /// The table of promises, and the histories that break them.
 const TABLE: &str = include_str!("../../src/judge.rs");
-const BREAKING: [&str; 5] = [
+const BREAKING: [&str; 6] = [
     include_str!("breaks.rs"),
+    include_str!("codes.rs"),
     include_str!("excuses.rs"),
     include_str!("memory.rs"),
     include_str!("holds.rs"),

@@ -1,6 +1,7 @@
 //! Builds a history step by step.
 
-use firstcome_core::command::{BodyWriter, Order, Steer};
+use firstcome_core::codes::CodeKey;
+use firstcome_core::command::{BodyWriter, Encoded, Order, Steer};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
@@ -11,7 +12,7 @@ use firstcome_node::Decided;
 use firstcome_node::Failure;
 use firstcome_sim::history::{
     Asked, Cause, Durability, End, Exchange, HeadChange, History, Last, Loss, Moment, NodeRun,
-    Reply, Row, Stored,
+    Reply, Row, ShownCode, Stored,
 };
 use firstcome_sim::judge::{Verdict, judge};
 use std::time::Duration;
@@ -87,6 +88,12 @@ pub(crate) fn cancel_somewhere(subject: &str, rank: u32) -> Asked {
     Asked::Cancel { campaign, pool, subject, rank, operator: false }
 }
 
+/// A claim of a code as it is stored.
+pub(crate) fn tagged(subject: &str, tag: Option<u64>) -> Asked {
+    let claim = Command::Claim { campaign: "spring", pool: None, subject, limit: None, tag };
+    Asked::On { command: Encoded::new(&claim).unwrap(), wait: Duration::ZERO }
+}
+
 fn command(asked: &Asked) -> Command<'_> {
     match asked {
         Asked::Claim { campaign, pool, subject } => {
@@ -105,7 +112,9 @@ fn command(asked: &Asked) -> Command<'_> {
             Command::Steer { campaign, steer: *steer, order: *order }
         }
         Asked::Raise => Command::Raise { level: LEVEL, who: "desk" },
-        Asked::On { command: asked_for, .. } => asked_for.command(),
+        Asked::On { command: asked_for, .. } | Asked::Code { command: asked_for, .. } => {
+            asked_for.command()
+        }
     }
 }
 
@@ -127,6 +136,7 @@ impl Story {
                 ledger_restored: Vec::new(),
                 settled_late: Vec::new(),
                 queue_waits: Vec::new(),
+                codes_shown: Vec::new(),
                 node_runs: vec![NodeRun::default()],
                 end: End::default(),
             },
@@ -224,6 +234,26 @@ impl Story {
     pub(crate) fn wins(&mut self, subject: &str, rank: u32) -> usize {
         let at = self.clock();
         self.decides(claim(subject), Outcome::Won { rank, at })
+    }
+
+    /// A caller claims a code, gets it, and hears it; the claim is stored with this tag.
+    pub(crate) fn wins_code(
+        &mut self,
+        name: (u8, u64),
+        (subject, rank): (&str, u32),
+        tag: Option<u64>,
+    ) -> usize {
+        let at = self.clock();
+        let index = self.stores(name, &[tagged(subject, tag)], &[(false, rank, subject)]);
+        self.answers(claim(subject), Outcome::Won { rank, at }, Decided::Journal);
+        index
+    }
+
+    /// The last caller was shown a code.
+    pub(crate) fn shows(&mut self, subject: &str, code: CodeKey) {
+        let exchange = self.history.exchanges.len() - 1;
+        let (campaign, pool, subject) = ("spring".into(), "main".into(), subject.into());
+        self.history.codes_shown.push(ShownCode { exchange, campaign, pool, subject, code });
     }
 
     /// A caller asks and hears this from memory.

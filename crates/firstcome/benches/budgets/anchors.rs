@@ -9,6 +9,8 @@ mod lua;
 mod per_core;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "postgres")]
+mod postgres_codes;
 mod sqlite;
 
 #[cfg(feature = "postgres")]
@@ -40,9 +42,13 @@ pub(crate) enum Anchor {
     /// axum and a row in PostgreSQL.
     #[cfg(feature = "postgres")]
     Postgres,
+    /// axum and a row in PostgreSQL for each coupon code.
+    #[cfg(feature = "postgres")]
+    PostgresCodes,
 }
 
 impl Anchor {
+    /// Those that claims are compared with.
     pub(crate) const ALL: &[Self] = &[
         Self::Bare,
         Self::PerCore,
@@ -61,7 +67,7 @@ impl Anchor {
             #[cfg(feature = "redis")]
             Self::Lua => "axum + Lua script by hand",
             #[cfg(feature = "postgres")]
-            Self::Postgres => "axum + PostgreSQL by hand",
+            Self::Postgres | Self::PostgresCodes => "axum + PostgreSQL by hand",
         }
     }
 
@@ -69,7 +75,7 @@ impl Anchor {
     pub(crate) fn is_slow(self) -> bool {
         match self {
             #[cfg(feature = "postgres")]
-            Self::Postgres => true,
+            Self::Postgres | Self::PostgresCodes => true,
             #[cfg(feature = "redis")]
             Self::Lua => false,
             Self::Bare | Self::PerCore | Self::Sqlite => false,
@@ -93,11 +99,12 @@ impl Anchor {
                 (server, Store::Redis(store))
             }
             #[cfg(feature = "postgres")]
-            Self::Postgres => {
+            Self::Postgres | Self::PostgresCodes => {
                 use firstcome_testbed::{Postgres, PostgresSettings};
                 let settings = PostgresSettings { fsync: true, ..PostgresSettings::default() };
                 let Some(store) = Postgres::with(settings) else { return Ok(None) };
-                let server = Server::of_this_program(&["--serve", "postgres", &store.url()])?;
+                let name = if self == Self::Postgres { "postgres" } else { "postgres-codes" };
+                let server = Server::of_this_program(&["--serve", name, &store.url()])?;
                 let first_line = "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)";
                 let pid = store.sql("postgres", first_line).trim().parse()?;
                 (server, Store::Postgres { pid, server: store })
@@ -158,6 +165,8 @@ pub(crate) fn serve(name: &str, store: Option<&str>) -> Result<()> {
             ("lua", Some(url)) => lua::router(url).await?,
             #[cfg(feature = "postgres")]
             ("postgres", Some(url)) => postgres::router(url).await?,
+            #[cfg(feature = "postgres")]
+            ("postgres-codes", Some(url)) => postgres_codes::router(url).await?,
             (name, store) => bail!("there is no server {name} on {store:?}"),
         };
         listen(router).await

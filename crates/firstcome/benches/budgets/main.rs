@@ -5,6 +5,7 @@
 mod anchors;
 mod arrivals;
 mod bulk;
+mod codes;
 mod embedded;
 mod http;
 mod large;
@@ -25,6 +26,7 @@ mod seats;
 mod server;
 mod spread;
 mod table;
+mod waitlist;
 mod worst;
 
 use anyhow::{Result, anyhow, bail};
@@ -43,6 +45,7 @@ fn main() -> Result<ExitCode> {
             // What this program starts itself with, for what must be a process of its own.
             "--serve" => anchors::serve(&value()?, args.next().as_deref()),
             "--seat-memory" => seats::print_memory(),
+            "--code-memory" => codes::print_memory(&value()?),
             "--state-memory" => rules::print_memory(value()?.parse()?),
             #[cfg(feature = "redis")]
             "--take-turns" => locks::take_turns(&value()?),
@@ -91,6 +94,12 @@ fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     }
     if plan.wants("http", "bulk") {
         bulk::run(plan, table)?;
+    }
+    if plan.wants("http", "waitlist") {
+        waitlist::run(plan, table)?;
+    }
+    if plan.wants("http", "codes") {
+        codes::run(plan, table)?;
     }
     if plan.wants_part("seats") {
         seats::run(plan, table)?;

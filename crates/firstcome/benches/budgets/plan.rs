@@ -8,7 +8,7 @@ usage: cargo xtask bench [--only http|embedded|ledger|rules|worst|seats|locks|da
                          [--rounds N] [--requests N] [--claims N] [--short] [--json FILE]
        cargo xtask bench --quiet-check
 
-  --only PART     run one part; of http also one piece: http/closed, /open, /bulk;
+  --only PART     run one part; of http also one piece: http/closed, /open, /bulk, /waitlist, /codes;
                   of nodes: nodes/costs, /waits, /order, /memory, /sold-out, /idle, /trouble, /http;
                   of locks: locks/redis, /shedlock; of seats: seats/holds, /watchers, /best
   --rounds N      rounds of the parts about HTTP, seats and nodes (3); a figure is the median, with least and most

@@ -1,6 +1,7 @@
 //! `campaign`: what an operator does.
 
 mod change;
+mod codes;
 mod create;
 mod show;
 mod time;

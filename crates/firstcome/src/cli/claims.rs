@@ -6,17 +6,23 @@ mod subjects;
 use std::path::PathBuf;
 
 use clap::Args;
+use serde_json::Value;
 
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
 use super::table::seconds;
-use firstcome_client::{Ask, CancelAsk, Cancelled, Claim, Client, SubjectClaims, Won};
+use super::waitlist::{self, WaitArgs};
+use firstcome_client::{Ask, CancelAsk, Cancelled, Claim, Client, Joined, SubjectClaims, Won};
 
 /// Options of `claim`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The identity of a claim is its campaign, pool and subject: a repeated claim is safe and prints the same rank.
+
+With --wait the subject joins the waitlist of the pool if what it wants is not free. What comes free is offered to \
+those who wait, in order: an offer is a hold, taken with `firstcome hold confirm`. A repeated claim prints the place.
+A claim of a pool with codes prints the code of the subject; with --file they are not printed, see `codes export`.
 
 A file has a header `subject[,pool][,ref]`, or one subject on each line. A wrong line is reported before anything is sent. The \
 lines are claimed in their order, many in one request; each answer is a line of CSV on stdout, or with --json a line of JSON. \
@@ -26,6 +32,7 @@ answer and nothing changed by them, 4 some may have happened. Run it again to fi
 Examples:
   firstcome claim spring ann
   firstcome claim gig ann --pool balcony --json
+  firstcome claim gala eve --wait --quantity 2 --adjacent
   firstcome claim spring --file subjects.csv")]
 pub(super) struct ClaimArgs {
     /// The campaign.
@@ -39,6 +46,8 @@ pub(super) struct ClaimArgs {
     /// The pool; may be left out if there is only one.
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
+    #[command(flatten)]
+    wait: WaitArgs,
     #[command(flatten)]
     server: ServerArgs,
 }
@@ -90,17 +99,32 @@ pub(super) async fn claim(args: ClaimArgs, json: bool) -> Result<Exit, Complaint
         return file::claim(args.server.client()?, (campaign, pool), file, json).await;
     }
     let subject = args.subject.as_deref().unwrap_or_default();
-    let ask = Ask::claim(campaign, subject, pool);
-    let (won, raw) = yes(args.server.client()?.ask::<Won>(ask).await?)?;
-    if json {
-        out::json(&raw);
+    let Some(wish) = args.wait.wish() else {
+        let ask = Ask::claim(campaign, subject, pool);
+        let (won, raw) = yes(args.server.client()?.ask::<Won>(ask).await?)?;
+        print_won(won, &raw, json);
+        return Ok(Exit::Yes);
+    };
+    let ask = Ask::join(campaign, subject, pool, &wish);
+    let (joined, raw) = yes(args.server.client()?.ask::<Joined>(ask).await?)?;
+    if let Joined::Won(won) = joined {
+        print_won(won, &raw, json);
     } else {
-        let words = if won.outcome == "already_won" { "already has" } else { "has" };
-        let Won { subject, rank, campaign, pool, at, .. } = won;
-        let at = seconds(&at);
-        out::line(format!("{subject} {words} rank {rank} in {campaign}/{pool} since {at}"));
+        waitlist::joined(&joined, &raw, json);
     }
     Ok(Exit::Yes)
+}
+
+fn print_won(won: Won, raw: &Value, json: bool) {
+    if json {
+        out::json(raw);
+    } else {
+        let words = if won.outcome == "already_won" { "already has" } else { "has" };
+        let Won { subject, rank, campaign, pool, at, code, .. } = won;
+        let at = seconds(&at);
+        let code = code.map(|code| format!(" with code {code}")).unwrap_or_default();
+        out::line(format!("{subject} {words} rank {rank} in {campaign}/{pool} since {at}{code}"));
+    }
 }
 
 pub(super) async fn cancel(args: CancelArgs, json: bool) -> Result<Exit, Complaint> {

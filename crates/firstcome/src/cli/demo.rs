@@ -1,5 +1,6 @@
 //! `demo`: the output of the demo, and its end.
 
+mod codes;
 mod seats;
 
 use std::sync::{Mutex, MutexGuard};
@@ -14,7 +15,7 @@ use super::progress::LoadProgress;
 use super::screen::width;
 use firstcome_rush::claims::{Kind, MOST_SUBJECTS, Progress};
 use firstcome_rush::demo::claims::{self, Observer, Plan, Shown};
-use firstcome_rush::demo::{CAMPAIGN, DemoError, Proof, seats as seats_demo};
+use firstcome_rush::demo::{CAMPAIGN, DemoError, Proof, codes as codes_demo, seats as seats_demo};
 use firstcome_rush::terminal::{self, thousands};
 
 /// Options of `demo`.
@@ -35,6 +36,7 @@ The exit code is 0 only if every proof holds. The server and its folder are remo
 Examples:
   firstcome demo
   firstcome demo --seats
+  firstcome demo --codes
   firstcome demo --places 5000 --requests 50000 --subjects 20000 --seed 7 --json")]
 pub(super) struct DemoArgs {
     /// The number of places.
@@ -52,6 +54,9 @@ pub(super) struct DemoArgs {
     /// Show a venue with this number of seats instead, 40 to 2,000 [default: 300].
     #[arg(long, value_name = "COUNT", num_args = 0..=1, default_missing_value = "300", value_parser = clap::value_parser!(u32).range(40..=2_000), conflicts_with_all = ["places", "subjects", "requests", "connections"])]
     seats: Option<u32>,
+    /// Show this number of coupon codes instead, 20 to 10,000 [default: 1000], and twenty people for each.
+    #[arg(long, value_name = "COUNT", num_args = 0..=1, default_missing_value = "1000", value_parser = clap::value_parser!(u32).range(20..=10_000), conflicts_with_all = ["seats", "places", "subjects", "requests", "connections"])]
+    codes: Option<u32>,
     /// The seed of all random choices [default: random, and printed].
     #[arg(long)]
     seed: Option<u64>,
@@ -95,6 +100,10 @@ pub(super) async fn run(args: DemoArgs, json: bool) -> Result<Exit, Complaint> {
     if let Some(seats) = args.seats {
         let plan = seats_demo::Plan { seats, seed, keep: args.keep };
         return unless_stopped(args.keep, || {}, seats::run(&plan, json)).await;
+    }
+    if let Some(codes) = args.codes {
+        let plan = codes_demo::Plan { codes, seed, keep: args.keep };
+        return unless_stopped(args.keep, || {}, codes::run(&plan, json)).await;
     }
     let plan = Plan {
         places: args.places,

@@ -391,7 +391,7 @@ fn sentence(answer: &HoldAnswer) -> String {
 }
 
 /// Its name, with their number if they have no names.
-fn words(unit: &HeldUnit) -> String {
+pub(super) fn words(unit: &HeldUnit) -> String {
     let name = unit.unit.as_deref().or(unit.area.as_deref()).unwrap_or(&unit.pool);
     match unit.quantity {
         Some(count) => format!("{count} of {name}"),

@@ -118,6 +118,22 @@ fn advice(problem: &Problem) -> Option<String> {
             "also take the seat next to it, or take other seats: `firstcome seats show` draws them"
         }
         "refund_due" => "give the money back; a repeated command gets the same answer",
+        "malformed" => "a typing error: compare it with the code as it was issued",
+        "not_coded" => "`firstcome campaign show` lists the pools",
+        "no_code_key" => "the operator adds a key under code_keys in the settings of the server",
+        "claim_required" => "codes are claimed with `firstcome claim`, not held",
+        "subject_required" => "name who uses it with --subject",
+        "code_suspended" => "`firstcome codes restore` lets it count again",
+        "code_used"
+        | "code_reserved"
+        | "already_redeemed"
+        | "already_rolled_back"
+        | "reused_since" => "`firstcome codes look-up` shows what was done with it",
+        "code_in_use" => "`firstcome codes revoke` ends a code that is used or reserved",
+        "import_open" => {
+            "`firstcome codes imports` shows it; finish it with its file, or give it up with `codes discard`"
+        }
+        "reissued_since" => "`firstcome codes look-up` shows the number of the present code",
         "unauthorized" => return Some(key::advice()),
         // A server without a secret for tokens, or a token in place of a key: another key would not help.
         "forbidden" if problem.detail.starts_with("key ") => {

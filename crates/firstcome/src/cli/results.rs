@@ -13,8 +13,8 @@ use firstcome_client::{Ask, ResultFormat, ResultPage, ResultRange};
 /// Options of `results`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Results are all events, in order: claims won, claims cancelled, refunds due, seats moved. A claim that was \
-cancelled later is still there. `firstcome winners` prints the current claims.
+Results are all events, in order: claims won, claims cancelled, refunds due, seats moved, codes redeemed, \
+people who left a waitlist without a unit. A claim that was cancelled later is still there. `firstcome winners` prints the current claims.
 
 Results are ordered by number. Numbers run over all campaigns of a server, so those of one campaign have gaps; \
 ranks have none.
@@ -69,7 +69,7 @@ pub(super) async fn run(args: ResultsArgs, json: bool) -> Result<Exit, Complaint
 }
 
 /// The columns as people read them: what is missing most of the time is left out first.
-const TABLE: [Option<Column>; 12] = [
+const TABLE: [Option<Column>; RESULT_COLUMNS.len()] = [
     Some(Column::number("number")),
     Some(Column::new("kind")),
     None,
@@ -82,4 +82,10 @@ const TABLE: [Option<Column>; 12] = [
     Some(Column::new("unit").least(6).spare(1)),
     Some(Column::new("hold").least(8).spare(6)),
     None,
+    Some(Column::new("reference").least(8).spare(2)),
+    Some(Column::new("used_by").least(8).spare(7)),
+    Some(Column::new("verdict").spare(3)),
+    Some(Column::number("issue").spare(7)),
+    Some(Column::new("import").least(8).spare(6)),
+    Some(Column::number("quantity").spare(5)),
 ];

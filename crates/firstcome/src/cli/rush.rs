@@ -1,12 +1,15 @@
 //! `rush`: load against running servers that checks the promises.
 
+mod codes;
 mod interrupt;
 mod seats;
+
+pub(super) use self::codes::line as line_of_codes;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use serde_json::json;
 
 use self::interrupt::Interrupt;
@@ -25,6 +28,7 @@ use firstcome_rush::terminal::{self, thousands};
 
 /// Options of `rush`.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("people").args(["seats", "codes"])))]
 #[command(after_help = "\
 Sends claims and checks every answer against all earlier answers: no more winners than places, ranks without gaps, \
 no subject wins twice, every repeated answer is identical, every acknowledged claim is in the results. Claims that \
@@ -39,6 +43,11 @@ With --seats people read the map, hold the best seats or chosen ones, and pay, l
 no seat has two owners, no hold is incomplete, confirmed seats stay, every seat named as taken was taken, limits are \
 kept, late payers get the same seats or a refund. --subjects is the number of people, --rate how many per second.
 
+With --codes people claim coupon codes, reserve them, redeem them, some for several orders at once, cancel, leave, \
+roll back, and try codes that do not count. The promises: each code has one subject, no code is used more often than \
+it may, a reservation never refuses its own order, repeated requests get their first answer, what was acknowledged is \
+in the results and in the look-ups. --create is the number of codes.
+
 Ctrl-C ends it early: the measurements are checked and printed, and the exit code is 130. A second Ctrl-C does not \
 wait for the check.
 
@@ -46,6 +55,7 @@ Examples:
   firstcome rush --create 500
   firstcome rush --create 10000 --requests 50000 --subjects 20000 --rate 5000
   firstcome rush --seats --create 1000 --subjects 3000 --rate 300
+  firstcome rush --codes --create 500 --subjects 2000 --uses 2
   firstcome rush --campaign spring --cut 0.01 \\
     --url http://10.0.0.7:8080 --url http://10.0.0.8:8080")]
 pub(super) struct RushArgs {
@@ -67,22 +77,34 @@ pub(super) struct RushArgs {
     /// Test seats: people who read the map, hold, pay, leave, and pay too late.
     #[arg(long, conflicts_with_all = ["requests", "repeat", "duration"])]
     seats: bool,
+    /// Test coupon codes: people who claim, reserve, redeem, cancel, leave, and roll back.
+    #[arg(long, conflicts_with_all = ["requests", "repeat", "duration", "browse", "late"])]
+    codes: bool,
+    /// With --codes and --create: how many times each code can be redeemed.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=5), default_value = "1", requires_all = ["codes", "create"])]
+    uses: u32,
+    /// With --codes: the share of people who roll their redemption back.
+    #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0.1", requires = "codes")]
+    roll_back: f64,
+    /// With --codes: the share of people who try a code that was made up.
+    #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0.1", requires = "codes")]
+    wrong: f64,
     /// With --seats: the share of people who choose on the map, 0 to 1.
     #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0.5", requires = "seats")]
     browse: f64,
-    /// With --seats: the share of people who leave without releasing their seats.
-    #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0.1", requires = "seats")]
+    /// With --seats and --codes: the share of people who leave without releasing their seats or their reservation.
+    #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0.1", requires = "people")]
     abandon: f64,
     /// With --seats: the share of people who pay after their hold has ended.
     #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0.1", requires = "seats")]
     late: f64,
-    /// With --seats: how long people think before they pay, on average.
-    #[arg(long, value_name = "TIME", value_parser = duration_from_text, default_value = "500ms", requires = "seats")]
+    /// With --seats and --codes: how long people think before they pay, on average.
+    #[arg(long, value_name = "TIME", value_parser = duration_from_text, default_value = "500ms", requires = "people")]
     think: Duration,
     /// Requests to send.
     #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     requests: u64,
-    /// Different subjects [default: 30000; 2000 people with --seats].
+    /// Different subjects [default: 30000; 2000 people with --seats and --codes].
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(claims::MOST_SUBJECTS)))]
     subjects: Option<u32>,
     /// Connections, each with one open request.
@@ -172,6 +194,9 @@ pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
     if args.seats {
         return seats::run(args, servers, key, seed, json).await;
     }
+    if args.codes {
+        return codes::run(args, servers, key, seed, json).await;
+    }
     let client = Client::to(servers[0].clone(), key.clone(), Duration::from_secs(10));
     let mut client = watched(client, args.verbose);
     let campaign = ready_campaign(&args, &mut client, seed).await?;
@@ -214,14 +239,21 @@ async fn put_away(client: &mut Client, name: &str) {
     let id = || format!("rush-{:032x}", fastrand::u128(..));
     let begun = tokio::time::Instant::now();
     let mut asked = client.ask::<OperatorDone>(Ask::operate(name, "close", None, &id())).await;
+    let mut valid = false;
     while let Ok(Reply::Yes(..)) = asked {
-        let late = begun.elapsed() > SETTLES_WITHIN;
+        let late = valid || begun.elapsed() > SETTLES_WITHIN;
         let body = late.then(|| json!({"drop_unsettled": true}));
         asked = client.ask::<OperatorDone>(Ask::operate(name, "archive", body, &id())).await;
         match &asked {
             Ok(Reply::Yes(..)) => return out::talk(format!("closed and archived campaign {name}")),
             Ok(Reply::No(problem)) if problem.outcome == "unsettled" && !late => {
                 tokio::time::sleep(Duration::from_millis(200)).await;
+                asked = client.ask(Ask::operate(name, "close", None, &id())).await;
+            }
+            // Its codes do not expire, and nobody is to redeem them.
+            Ok(Reply::No(problem)) if problem.outcome == "codes_valid" && !late => {
+                valid = true;
+                until_settled(client, name).await;
                 asked = client.ask(Ask::operate(name, "close", None, &id())).await;
             }
             Ok(Reply::No(_)) | Err(_) => {}
@@ -233,6 +265,19 @@ async fn put_away(client: &mut Client, name: &str) {
         Err(failure) => failure.to_string(),
     };
     out::talk(format!("note: campaign {name} is still there: {why}"));
+}
+
+/// Waits until the ledger has every result of a campaign, for a while.
+async fn until_settled(client: &mut Client, name: &str) {
+    let begun = tokio::time::Instant::now();
+    while begun.elapsed() < SETTLES_WITHIN {
+        match client.ask::<Campaign>(Ask::campaign(name)).await {
+            Ok(Reply::Yes(campaign, _)) if campaign.unsettled.unwrap_or(0) > 0 => {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            Ok(_) | Err(_) => return,
+        }
+    }
 }
 
 /// Makes or checks the campaign, and waits for its opening.

@@ -20,8 +20,14 @@ DATA/admin-key, and the server then listens on loopback only. Other keys are [[k
   [[keys]]
   name = \"shop\"
   sha256 = \"…\"            # printf %s KEY | sha256sum
-  role = \"backend\"        # admin, operator, backend or read
+  role = \"backend\"        # admin, operator, backend, redeem or read
   campaigns = \"spring-\"   # optional: only campaigns whose names begin so
+
+Coupon codes are made with a key. With the embedded store it is generated into DATA/code-key: keep a copy, without it no code \
+can be read. Servers on one store have the same [[code_keys]] entries; the first makes the codes of new pools:
+  [[code_keys]]
+  id = \"2027-03\"
+  secret = \"…\"            # openssl rand -base64 32
 
 To run several servers on one store, start each with the same --store, --space and FIRSTCOME_ADMIN_KEY. Every server \
 answers every request; an elected leader writes results to the ledger, and snapshots.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::code_keys::{CODE_KEYS, CodeKeySetting};
 use super::eligibility::{ELIGIBILITY, EligibilitySetting};
 use super::guards::{TOKEN_KEYS, TokenKeySetting};
 use super::keys::{KEYS, KeySetting};
@@ -18,6 +19,7 @@ pub(super) struct Contents {
     pub(super) scalars: BTreeMap<String, (Origin, String)>,
     pub(super) keys: Section<KeySetting>,
     pub(super) token_keys: Section<TokenKeySetting>,
+    pub(super) code_keys: Section<CodeKeySetting>,
     pub(super) eligibility: Section<EligibilitySetting>,
 }
 
@@ -70,6 +72,8 @@ pub(super) fn read(path: &Path) -> Result<Contents, ConfigError> {
             contents.keys = page.entries(&KEYS, value, line)?;
         } else if name == TOKEN_KEYS.setting {
             contents.token_keys = page.entries(&TOKEN_KEYS, value, line)?;
+        } else if name == CODE_KEYS.setting {
+            contents.code_keys = page.entries(&CODE_KEYS, value, line)?;
         } else if name == ELIGIBILITY.setting {
             contents.eligibility = page.entries(&ELIGIBILITY, value, line)?;
         } else if table::SETTINGS.iter().any(|setting| setting.key == name) {

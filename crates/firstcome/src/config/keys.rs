@@ -60,8 +60,9 @@ fn read_field(entry: &mut KeySetting, field: &str, text: &str) -> Result<(), Str
             Ok(())
         }
         "role" => {
-            entry.role = Role::from_text(text)
-                .ok_or_else(|| format!("must be admin, operator, backend or read, not `{text}`"))?;
+            entry.role = Role::from_text(text).ok_or_else(|| {
+                format!("must be admin, operator, backend, redeem or read, not `{text}`")
+            })?;
             Ok(())
         }
         "rate" => {

@@ -51,6 +51,7 @@ pub fn print_json(resolved: &Resolved) -> serde_json::Value {
             ("admin_key", None) => json!({"given": config.admin_key.is_some()}),
             ("token_secret", None) => json!({"given": config.guards.token_secret.is_some()}),
             ("token_keys", None) => config.guards.token_keys.iter().map(|key| json!({"id": key.id})).collect(),
+            ("code_keys", None) => config.code_keys.iter().map(|key| json!({"id": key.id})).collect(),
             ("eligibility", None) => config.guards.eligibility.iter().map(|entry| json!({"campaign": entry.campaign(), "url": entry.terms.url.to_string()})).collect(),
             (_, None) => serde_json::Value::Null,
         };
@@ -124,6 +125,11 @@ fn unshown(config: &Config, key: &str) -> String {
             let ids: Vec<_> = config.guards.token_keys.iter().map(|key| &*key.id).collect();
             format!("{}, not shown", ids.join(", "))
         }
+        "code_keys" if !config.code_keys.is_empty() => {
+            let ids: Vec<_> = config.code_keys.iter().map(|key| &*key.id).collect();
+            format!("{}, not shown", ids.join(", "))
+        }
+        "code_keys" if config.store.is_none() => "generated into the data folder".to_owned(),
         "eligibility" if !config.guards.eligibility.is_empty() => {
             let of: Vec<_> =
                 config.guards.eligibility.iter().map(|entry| entry.campaign()).collect();

@@ -45,7 +45,7 @@ impl Setting {
 const LONGEST_WITH_POSTGRES: usize = 53;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 44] = [
+pub const SETTINGS: [Setting; 45] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -216,6 +216,14 @@ pub const SETTINGS: [Setting; 44] = [
     Setting {
         file_only: true,
         ..Setting::new(
+            "code_keys",
+            "generated into DATA/code-key; none with a store",
+            "keys that coupon codes are made with, as [[code_keys]] entries of the file",
+        )
+    },
+    Setting {
+        file_only: true,
+        ..Setting::new(
             "eligibility",
             "none",
             "services to ask whether a subject may claim, as [[eligibility]] entries of the file",
@@ -252,6 +260,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         )?,
         admin_key: layers.take("admin_key", || None, |text| Secret::new(text).map(Some))?,
         keys: std::mem::take(&mut layers.contents.keys.entries),
+        code_keys: std::mem::take(&mut layers.contents.code_keys.entries),
         queue: layers.take("queue", || 16_384, |text| size(text, 1, 1_000_000))?,
         command_wait: layers.take("command_wait_ms", || ms(5_000), |t| wait(t, 1, 600_000))?,
         connections: layers.take("connections", || 10_000, |text| size(text, 1, 1_000_000))?,
@@ -282,6 +291,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
     };
     layers.origins.insert("keys", layers.contents.keys.origin.clone());
     layers.origins.insert("token_keys", layers.contents.token_keys.origin.clone());
+    layers.origins.insert("code_keys", layers.contents.code_keys.origin.clone());
     layers.origins.insert("eligibility", layers.contents.eligibility.origin.clone());
     if shared && config.ledger == Ledger::Sqlite {
         return Err(ConfigError::BadValue {

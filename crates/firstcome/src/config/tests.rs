@@ -127,7 +127,7 @@ fn keys_come_from_the_file_with_their_role_and_campaigns() {
     let refused = scene("role", "[[keys]]\nname = \"x\"\nrole = \"boss\"\n").refused();
     assert_eq!(
         refused,
-        "role.toml:3: `keys.role` must be admin, operator, backend or read, not `boss`"
+        "role.toml:3: `keys.role` must be admin, operator, backend, redeem or read, not `boss`"
     );
     let refused = scene("short", "[[keys]]\nname = \"x\"\nsha256 = \"12\"\n").refused();
     assert!(refused.starts_with("short.toml:3: `keys.sha256` must be the 64"), "{refused}");

@@ -33,8 +33,18 @@ pub(super) fn settings(
             "tokens".to_owned(),
             tokens.map_or_else(none, |proof| hashed(space, "tokens", &proof, SECRET_BYTES)),
         ),
+        ("code_keys".to_owned(), code_keys(config, space).unwrap_or_else(none)),
         ("eligibility".to_owned(), if checks.is_empty() { none() } else { eligibility }),
     ])
+}
+
+/// Gives what is announced of the keys of codes, in any order; none without one.
+fn code_keys(config: &Config, space: SpaceId) -> Option<String> {
+    let mut keys: Vec<_> = config.code_keys.iter().map(|key| (&*key.id, &key.secret)).collect();
+    keys.sort();
+    let text: Vec<u8> =
+        keys.iter().flat_map(|(id, secret)| [id.as_bytes(), b"\0", &secret[..]].concat()).collect();
+    (!keys.is_empty()).then(|| hashed(space, "code_keys", &text, SECRET_BYTES))
 }
 
 /// Gives the first bytes of a salted hash, in hexadecimal digits.

@@ -53,12 +53,13 @@ fn an_operator_runs_a_campaign_from_its_creation_to_its_archive() {
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(
         lines[0],
-        "number,kind,campaign,pool,rank,subject,at,by,reason,unit,hold,moved_from"
+        "number,kind,campaign,pool,rank,subject,at,by,reason,unit,hold,moved_from,\
+         reference,used_by,verdict,issue,import,quantity"
     );
     assert_eq!(lines.len(), 5, "{csv}");
     assert!(
         lines[4].contains("cancel,spring,main,2,가나다 🎫/..")
-            && lines[4].ends_with("\"asked, \"\"nicely\"\"\",,,"),
+            && lines[4].ends_with("\"asked, \"\"nicely\"\"\",,,,,,,,,"),
         "{csv}"
     );
     let page = ask(&["results", "spring", "--limit", "2", "--json"]);

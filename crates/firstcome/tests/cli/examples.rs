@@ -23,7 +23,9 @@ enum Before {
     Empty,
     /// The same, with the campaigns `spring`, `gig` with two pools, and `gala` with seats.
     Campaigns,
-    /// The same, with `spring` closed.
+    /// A server with the coded campaigns `vouchers`, of which ann and bob have codes, and `bring`.
+    Codes,
+    /// The campaigns, with `spring` closed.
     Closed,
     /// The campaigns, two claims in `spring`, and a hold of ann's in `gala`.
     Server,
@@ -44,7 +46,7 @@ type Ends = (i32, &'static str);
 
 /// Every verb with examples: what it needs, and how each example ends.
 const VERBS: &[(&str, Before, &[Ends])] = &[
-    ("demo", Before::Nothing, &[PROVED, PROVED, (0, "\"kept\":true")]),
+    ("demo", Before::Nothing, &[PROVED, PROVED, PROVED, (0, "\"kept\":true")]),
     ("serve", Before::Redis, &[SERVES, SERVES, SERVES, (0, "queue = 512")]),
     (
         "campaign create",
@@ -53,6 +55,9 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
             (0, "created campaign spring"),
             (0, "created campaign gig"),
             (0, "created campaign gala"),
+            (0, "created campaign queue"),
+            (0, "created campaign vouchers"),
+            (0, "created campaign bring"),
             (0, "created campaign summer"),
         ],
     ),
@@ -72,7 +77,12 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     (
         "claim",
         Before::Server,
-        &[(0, "ann already has rank 1"), (0, "\"pool\":\"balcony\""), (0, "2,,dan,main,won,3,")],
+        &[
+            (0, "ann already has rank 1"),
+            (0, "\"pool\":\"balcony\""),
+            (0, "eve is offered "),
+            (0, "2,,dan,main,won,3,"),
+        ],
     ),
     (
         "cancel",
@@ -80,6 +90,10 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
         // The seat is only held.
         &[(0, "cancelled rank 1 of ann"), (0, "cancelled rank 2 of bob"), (1, "no_such_claim")],
     ),
+    // Nobody waits: there are seats.
+    ("waitlist show", Before::Server, &[(1, "not_on_waitlist"), (1, "not_on_waitlist")]),
+    ("waitlist list", Before::Server, &[(0, "nobody waits in gala"), (0, "\"waiting\":[]")]),
+    ("waitlist leave", Before::Server, &[(0, "ira was not waiting in gala")]),
     ("bar", Before::Server, &[(0, "ann is barred from spring since ")]),
     ("unbar", Before::Server, &[(0, "ann was not barred from spring")]),
     ("bars", Before::Server, &[(0, "\"bars\":[]")]),
@@ -121,10 +135,33 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
         Before::Campaigns,
         &[(0, "changed 3 seats of gala/main"), (0, "changed 1 seat of gala/main")],
     ),
+    ("codes import", Before::Codes, &[(0, "imported 3 codes into bring/main"), (0, "\"added\":1")]),
+    ("codes imports", Before::Codes, &[(0, "added")]),
+    // Nothing was begun.
+    ("codes discard", Before::Codes, &[(1, "no_such_import")]),
+    (
+        "codes reserve",
+        Before::Codes,
+        &[(0, "is reserved for order-4711 until"), (0, "\"outcome\":\"already_reserved\"")],
+    ),
+    ("codes redeem", Before::Codes, &[(0, "was redeemed for order-4711 at")]),
+    // Neither redeemed nor reserved.
+    ("codes roll-back", Before::Codes, &[(1, "not_redeemed")]),
+    ("codes release", Before::Codes, &[(1, "not_reserved")]),
+    ("codes look-up", Before::Codes, &[(0, "rank 1 of ann in vouchers/main"), (0, "\"codes\":[{")]),
+    (
+        "codes revoke",
+        Before::Codes,
+        &[(0, "revoked 1 code of vouchers/main"), (0, "revoked 1 code of vouchers/main")],
+    ),
+    ("codes suspend", Before::Codes, &[(0, "suspended 2 codes of vouchers/main")]),
+    ("codes restore", Before::Codes, &[(0, "restored 0 codes of vouchers/main")]),
+    ("codes reissue", Before::Codes, &[(0, "for rank 1 in vouchers/main")]),
+    ("codes export", Before::Codes, &[(0, "ann"), (0, "")]),
     ("winners", Before::Server, &[(0, "subject"), (0, ""), (0, "\"winners\":[]")]),
     ("results", Before::Server, &[(0, "subject"), (0, ""), (0, "\"results\":[]")]),
     ("audit", Before::Store, &[(0, "[ok]"), (0, "\"ok\":true"), (0, "[ok]")]),
-    ("rush", Before::Unclaimed, &[KEPT, KEPT, KEPT, KEPT]),
+    ("rush", Before::Unclaimed, &[KEPT, KEPT, KEPT, KEPT, KEPT]),
     ("journal show", Before::Store, &[(0, "claim, "), (0, "\"position\":"), (0, "gala")]),
     ("journal verify", Before::Store, &[(0, "are whole"), (0, "are whole")]),
     ("journal export", Before::Store, &[(0, ""), (0, "")]),
@@ -172,16 +209,18 @@ impl Stage {
         let programs = [
             ("psql", "cat > /dev/null; echo psql $*"),
             ("mariadb", "cat > /dev/null; echo mariadb $*"),
+            ("make-seats", "echo '{\"name\": \"Z1\"}'"),
+            ("make-codes", "echo AUTUMN-1"),
         ];
-        for (name, does) in
-            programs.into_iter().chain([("make-seats", "echo '{\"name\": \"Z1\"}'")])
-        {
+        for (name, does) in programs {
             program(scene.path(), name, does);
         }
         std::fs::write(scene.path().join("firstcome.toml"), "queue = 512\n").unwrap();
         let summer = r#"{"opens_at": "now", "pools": [{"name": "main", "capacity": 5}]}"#;
         std::fs::write(scene.path().join("summer.json"), summer).unwrap();
         std::fs::write(scene.path().join("subjects.csv"), "subject\ndan\n").unwrap();
+        let codes = "code,worth\nSPRING-1,5\nSPRING-2,5\nSPRING-3,10\n";
+        std::fs::write(scene.path().join("codes.csv"), codes).unwrap();
         let seats: String = (1..=20).map(|n| format!("A{n},L,1,{n},0,R,9000,EUR,\n")).collect();
         let hall = format!("{HALL}{seats}lawn,,,,,S,3000,EUR,40\n");
         std::fs::write(scene.path().join("hall.csv"), hall).unwrap();
@@ -220,6 +259,9 @@ impl Stage {
 
     /// Makes what the examples are about.
     fn fill(&self, server: usize, before: Before) {
+        if before == Before::Codes {
+            return self.fill_codes(server);
+        }
         let ask = |lines: &[&str]| {
             for line in lines {
                 let args: Vec<&str> = line.split(' ').collect();
@@ -243,11 +285,27 @@ impl Stage {
             ]),
             Before::Closed => ask(&["campaign close spring"]),
             Before::Nothing
+            | Before::Codes
             | Before::Empty
             | Before::Campaigns
             | Before::Unclaimed
             | Before::Redis
             | Before::Lock => {}
+        }
+    }
+
+    /// Makes campaigns of codes; the code of ann is in `code.txt`, that of bob in `leaked.txt`.
+    fn fill_codes(&self, server: usize) {
+        let ask = |line: &str| {
+            let args: Vec<&str> = line.split(' ').collect();
+            self.servers[server].ask(&self.scene, &args)
+        };
+        ask("campaign create vouchers --coded 100 --opens now").ends(0);
+        ask("campaign create bring --coded-import --opens now").ends(0);
+        for (subject, file) in [("ann", "code.txt"), ("bob", "leaked.txt")] {
+            let won = ask(&format!("claim vouchers {subject} --json")).json();
+            let code = won["code"].as_str().expect("a code is issued");
+            std::fs::write(self.scene.path().join(file), format!("{code}\n")).unwrap();
         }
     }
 
@@ -391,6 +449,11 @@ fn the_examples_of_campaigns_and_claims_do_what_they_say() {
 #[test]
 fn the_examples_of_holds_and_seats_do_what_they_say() {
     type_all(&["hold", "seats"]);
+}
+
+#[test]
+fn the_examples_of_codes_do_what_they_say() {
+    type_all(&["codes"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod bars;
 mod campaigns;
 mod cancels;
+mod codes;
 mod configuration;
 mod examples;
 mod files;

@@ -45,7 +45,7 @@ fn the_packaged_configuration_shows_every_setting_with_its_default() {
         assert_eq!(is_default, !line.ends_with("  # example"), "{line}: {said:?}");
     }
     let Value::Object(settings) = &shipped else { panic!("{shipped}") };
-    let blocks = ["keys", "token_keys", "eligibility"];
+    let blocks = ["keys", "token_keys", "code_keys", "eligibility"];
     let is_there = |name: &&String| {
         name.as_str() == "data"
             || blocks.contains(&name.as_str())
@@ -70,11 +70,11 @@ fn the_entries_in_the_packaged_configuration_are_taken_once_they_are_filled_in()
     let blocks = CONFIGURATION.split("\n\n").filter_map(|part| part.split_once("#[["));
     let blocks: Vec<String> =
         blocks.map(|(_, block)| format!("[[{}\n", block.replace("\n#", "\n"))).collect();
-    assert_eq!(blocks.len(), 3, "{blocks:?}");
+    assert_eq!(blocks.len(), 4, "{blocks:?}");
     for block in blocks {
         let filled = block
             .replace("sha256 = \"\"", &format!("sha256 = \"{}\"", "a1".repeat(32)))
-            .replace("secret = \"\"", "secret = \"thirty-two-characters-and-some-more\"");
+            .replace("secret = \"\"", &format!("secret = \"{}\"", "a1".repeat(32)));
         if filled != block {
             assert_eq!(print(&scene, &block).code, 2, "{block}");
         }

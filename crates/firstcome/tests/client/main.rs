@@ -3,9 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops there")]
 
 mod campaigns;
+mod codes;
 mod commands;
 mod faults;
 mod outcomes;
 mod seats;
 mod secured;
 mod server;
+mod waitlists;

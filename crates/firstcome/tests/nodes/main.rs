@@ -28,3 +28,4 @@ mod space;
 mod stores;
 mod talk;
 mod twins;
+mod waitlists;

@@ -196,9 +196,9 @@ async fn settings_that_make_no_sense_are_refused_with_the_reason() {
             "two pools are named",
         ),
         (
-            json!({"pools": [{"name": "a", "capacity": 1, "kind": "coded"}]}),
+            json!({"pools": [{"name": "a", "capacity": 1, "kind": "drawn"}]}),
             "invalid_request",
-            "unknown variant `coded`",
+            "unknown variant `drawn`",
         ),
         (
             json!({"pools": [{"name": "a", "capacity": 1, "price": 1}]}),

@@ -199,6 +199,8 @@ fn mask(name: &str, value: &mut Value) {
                 "address" => "127.0.0.1:8080",
                 // The id of a ledger; elsewhere its kind.
                 "ledger" if text.len() == 32 => "5d0f7a3c9b1e46828f6a2c4d7e9b1035",
+                "code" if text.len() == 19 => "4WFN-G6P4-8NVC-XNHK",
+                "import" => "5f0a2f6f5a0f4b1c8d3e7a9b6c2d4e1f",
                 "token" | "ticket" => "eyJ0eXAiOiJKV1QiLCJhbGciOiJIUzI1NiJ9.…",
                 _ => &without_times(text),
             };
@@ -284,7 +286,22 @@ fn tell(story: &mut Story) {
             json!([{"name": name, "grade": "S", "price_minor": 70_000, "currency": "KRW"}]);
         story.ask(("PATCH", SEATS), pool, Some(change));
     }
+    tell_of_codes(story);
     story.ask(("GET", "/v1/campaigns/{campaign}/winners"), hall, None);
+    let queue = &[("campaign", "queue")][..];
+    let put = json!({"opens_at": "now", "offer_ms": 600_000,
+        "pools": [{"name": "main", "capacity": 1, "waitlist": 5_000}]});
+    story.ask(("PUT", CAMPAIGN), queue, Some(put));
+    story.ask(("POST", CLAIMS), queue, Some(json!({"subject": "ann"})));
+    let join = |subject: &str| Some(json!({"subject": subject, "wait": true}));
+    story.ask(("POST", CLAIMS), queue, join("bob"));
+    story.ask(("POST", CLAIMS), queue, join("cem"));
+    let list = "/v1/campaigns/{campaign}/waitlist";
+    let place = &format!("{list}/{{subject}}");
+    story.ask(("GET", place), &[queue[0], ("subject", "cem")], None);
+    story.ask(("GET", place), &[queue[0], ("subject", "ann")], None);
+    story.ask(("GET", list), queue, None);
+    story.ask(("DELETE", place), &[queue[0], ("subject", "cem")], None);
     let bars = "/v1/campaigns/{campaign}/bars";
     let bar = json!({"subject": "eve", "reason": "sold her tickets on"});
     story.ask(("POST", bars), hall, Some(bar));
@@ -321,6 +338,45 @@ fn tell(story: &mut Story) {
     story.ask(("POST", CLAIMS), spring, Some(json!({"subject": "dan"})));
     let give_up = json!({"drop_unsettled": true});
     story.ask(("POST", &format!("{CAMPAIGN}/archive")), spring, Some(give_up));
+}
+
+/// A code in the life of which everything happens, and an import.
+fn tell_of_codes(story: &mut Story) {
+    let coupons = &[("campaign", "coupons")][..];
+    let codes = json!({"uses": 1, "valid_for_ms": 2_592_000_000_u64});
+    let put = json!({"title": "Coupons", "opens_at": "now",
+        "pools": [{"name": "main", "kind": "coded", "capacity": 1000, "codes": codes}]});
+    story.ask(("PUT", CAMPAIGN), coupons, Some(put));
+    let won = story.ask(("POST", CLAIMS), coupons, Some(json!({"subject": "ann"})));
+    let code = won["code"].as_str().unwrap();
+    let of = |verb: &str| format!("/v1/campaigns/{{campaign}}/codes/{verb}");
+    let step = json!({"code": code, "reference": "order-17", "for": "customer-4711"});
+    for verb in ["reserve", "reserve", "release", "redeem", "roll-back"] {
+        story.ask(("POST", &of(verb)), coupons, Some(step.clone()));
+    }
+    story.ask(("POST", &of("look-up")), coupons, Some(json!({ "code": code })));
+    let marked = json!({"ranks": [1], "reason": "it was shown on television"});
+    for verb in ["suspend", "restore"] {
+        story.ask(("POST", &of(verb)), coupons, Some(marked.clone()));
+    }
+    let again = json!({"subject": "ann", "rank": 1, "issue": 2, "reason": "lost"});
+    story.ask(("POST", &of("reissue")), coupons, Some(again));
+    story.ask(("POST", &of("revoke")), coupons, Some(marked));
+
+    let partner = &[("campaign", "partner")][..];
+    let put = json!({"title": "Codes of a partner", "opens_at": "now",
+        "pools": [{"name": "main", "kind": "coded", "codes": {"source": "imported"}}]});
+    story.ask(("PUT", CAMPAIGN), partner, Some(put));
+    let file = json!({"digest": "9f86d081884c7d659a2feaa0c55ad015", "lines": 2});
+    let begun = story.ask(("POST", &of("imports")), partner, Some(file));
+    let import = [partner[0], ("import", begun["import"].as_str().unwrap())];
+    let lines = json!({"first": 0, "codes": ["SUMMER-1", "SUMMER-2"]});
+    story.ask(("POST", &of("imports/{import}/lines")), &import, Some(lines.clone()));
+    story.ask(("DELETE", &of("imports/{import}")), &import, None);
+    story.ask(("POST", &of("imports/{import}/lines")), &import, Some(lines));
+    let whole = Some(json!({"lines": 2}));
+    story.ask(("POST", &of("imports/{import}/commit")), &import, whole);
+    story.ask(("GET", &of("imports")), partner, None);
 }
 
 #[test]

@@ -15,10 +15,11 @@ use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::guard::rate::Pace;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, BulkRequests, Key, Keys, Options, SeatMaps};
+use firstcome_http::{App, BulkRequests, Key, Keys, MissingKey, Options, SeatMaps};
 use firstcome_journal::faulty::Faulty;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal};
+use firstcome_node::codes::CodeKeys;
 use firstcome_node::intake::QUEUE_BYTES;
 use firstcome_node::leader::{self, Election, Leader};
 use firstcome_node::{Given, Limits, Node};
@@ -37,10 +38,11 @@ use tower_service::Service;
 /// 2027-03-01T00:00:00Z, where every clock here begins.
 pub(crate) const BEGIN: i64 = 1_803_859_200_000_000;
 /// Keys with less than every right: text, role, campaigns.
-const KEYS: [(&str, Role, Option<&str>); 4] = [
+const KEYS: [(&str, Role, Option<&str>); 5] = [
     ("an-operator-key-", Role::Operator, None),
     ("a-backend-key---", Role::Backend, None),
     ("a-reading-key---", Role::Read, None),
+    ("a-redeeming-key-", Role::Redeem, None),
     ("a-key-for-spring", Role::Operator, Some("spring")),
 ];
 
@@ -60,6 +62,8 @@ pub(crate) struct Setup {
     pub(crate) outbox: Option<usize>,
     pub(crate) keep_for: Option<Duration>,
     pub(crate) guards: Guards,
+    /// The keys of codes.
+    pub(crate) code_keys: &'static [(&'static str, [u8; 32])],
     /// How often the back end's key may ask.
     pub(crate) key_rate: Option<&'static str>,
     /// A bug in the task that lets time pass: it panics once this is set.
@@ -80,6 +84,7 @@ impl Default for Setup {
             outbox: None,
             keep_for: None,
             guards,
+            code_keys: &[("k1", [1; 32])],
             key_rate: None,
             ticker_bug,
             core: None,
@@ -120,8 +125,18 @@ impl Inside {
         let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
         let metrics = Arc::new(Metrics::new(registry, firstcome_http::paths_and_methods()));
         static DRAWN: AtomicU64 = AtomicU64::new(1);
-        let Setup { queue, wait, memory, outbox, keep_for, guards, key_rate, ticker_bug, core } =
-            setup;
+        let Setup {
+            queue,
+            wait,
+            memory,
+            outbox,
+            keep_for,
+            guards,
+            key_rate,
+            ticker_bug,
+            code_keys,
+            core,
+        } = setup;
         let given = Given {
             journal: Journal::Faulty(journal.clone()),
             clock: Some(clock),
@@ -135,7 +150,7 @@ impl Inside {
             says: firstcome_node::in_log(),
             core,
             settings: BTreeMap::new(),
-            codes: std::sync::Arc::default(),
+            codes: Arc::new(CodeKeys::new(code_keys).unwrap()),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
         let pace = leader::Pace {
@@ -179,6 +194,7 @@ impl Inside {
             keys,
             guards,
             bulk: BulkRequests::default(),
+            missing_key: MissingKey::default(),
             seat_maps,
             metrics,
             options,

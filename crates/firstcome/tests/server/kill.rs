@@ -7,7 +7,9 @@ use firstcome_api::key::Role;
 use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, BulkRequests, Key, Keys, Options, Runtimes, SeatMaps, Serves, server};
+use firstcome_http::{
+    App, BulkRequests, Key, Keys, MissingKey, Options, Runtimes, SeatMaps, Serves, server,
+};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::sqlite::{self, Sqlite};
@@ -235,6 +237,7 @@ async fn serves_from_memory_and_writes_behind() {
         keys,
         guards,
         bulk: BulkRequests::default(),
+        missing_key: MissingKey::default(),
         seat_maps,
         metrics,
         options,

@@ -69,11 +69,12 @@ async fn the_same_results_as_lines_and_as_a_table() {
     assert_eq!(table.header("content-type"), Some("text/csv; charset=utf-8"));
     assert_eq!(
         table.text(),
-        "number,kind,campaign,pool,rank,subject,at,by,reason,unit,hold,moved_from\n\
-         1,claim,drop,main,1,ann,2027-03-01T00:00:00.000000Z,,,,,\n\
-         3,claim,drop,main,2,\"bob, \"\"the\"\" bot\",2027-03-01T00:00:00.000000Z,,,,,\n\
-         4,claim,drop,main,3,cem,2027-03-01T00:00:00.000000Z,,,,,\n\
-         5,cancel,drop,main,1,ann,2027-03-01T00:00:00.000000Z,operator,bought twice,,,\n"
+        "number,kind,campaign,pool,rank,subject,at,by,reason,unit,hold,moved_from,\
+         reference,used_by,verdict,issue,import,quantity\n\
+         1,claim,drop,main,1,ann,2027-03-01T00:00:00.000000Z,,,,,,,,,,,\n\
+         3,claim,drop,main,2,\"bob, \"\"the\"\" bot\",2027-03-01T00:00:00.000000Z,,,,,,,,,,,\n\
+         4,claim,drop,main,3,cem,2027-03-01T00:00:00.000000Z,,,,,,,,,,,\n\
+         5,cancel,drop,main,1,ann,2027-03-01T00:00:00.000000Z,operator,bought twice,,,,,,,,,\n"
     );
     for (format, kind) in [
         ("json", "application/json"),
@@ -115,12 +116,12 @@ async fn no_cell_of_a_table_is_a_formula_unless_it_is_asked_for() {
         }
     };
     let told = [
-        "1,claim,drop,main,1,'@mallory,T,,,,'=cmd|'/C calc'!A0,",
-        "2,claim,drop,main,2,\"'=HYPERLINK(\"\"http://evil/\"\")\",T,,,,,",
-        "3,claim,drop,main,3,'+1,T,,,,,",
-        "4,claim,drop,main,4,'-1,T,,,,,",
-        "5,claim,drop,main,5,a=1,T,,,,,",
-        "6,cancel,drop,main,4,'-1,T,operator,'=1+1,,,",
+        "1,claim,drop,main,1,'@mallory,T,,,,'=cmd|'/C calc'!A0,,,,,,,",
+        "2,claim,drop,main,2,\"'=HYPERLINK(\"\"http://evil/\"\")\",T,,,,,,,,,,,",
+        "3,claim,drop,main,3,'+1,T,,,,,,,,,,,",
+        "4,claim,drop,main,4,'-1,T,,,,,,,,,,,",
+        "5,claim,drop,main,5,a=1,T,,,,,,,,,,,",
+        "6,cancel,drop,main,4,'-1,T,operator,'=1+1,,,,,,,,,",
     ];
     assert_eq!(table("").await, told);
     assert_eq!(table("&raw=0").await, told);

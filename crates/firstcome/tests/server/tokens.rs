@@ -154,7 +154,10 @@ async fn a_token_shows_its_campaign_as_a_page_needs_it() {
         names(of(&whole)).difference(&names(of(&shown))).cloned().collect()
     };
     assert_eq!(hidden(|view| view), ["live_holds", "unsettled"]);
-    assert_eq!(hidden(|view| &view["pools"][0]), ["blocked", "cancelled", "held", "last_rank"]);
+    assert_eq!(
+        hidden(|view| &view["pools"][0]),
+        ["blocked", "cancelled", "held", "last_rank", "offered"]
+    );
     assert_eq!((&shown["state"], &shown["left"]), (&json!("open"), &json!(16)));
     assert_eq!(whole["unsettled"], json!(2));
     let read: Campaign = serde_json::from_value(shown).unwrap();

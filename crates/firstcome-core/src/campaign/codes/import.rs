@@ -99,6 +99,7 @@ impl Campaign {
                 let (lines, added) = (import.lines, import.added);
                 let duplicates = import.duplicates.clone();
                 pool.capacity += added;
+                pool.came_free();
                 Ok(CodeOutcome::Committed { lines, added, duplicates }.into())
             }
             CodeCommand::Discard { .. } if is_open => {

@@ -157,6 +157,16 @@ impl Campaign {
         Some(CodeKey::Imported { hash })
     }
 
+    /// Gives the code that a rank of a coded pool, by the pool's index, has now.
+    pub fn code_of_rank(&self, index: usize, rank: u32) -> Option<CodeKey> {
+        let codes = self.pools.get(index)?.codes()?;
+        let number = codes.issued.get(rank)?.number();
+        Some(match codes.stock.as_deref() {
+            None => CodeKey::Generated { unit: rank, tag: number },
+            Some(stock) => CodeKey::Imported { hash: stock.hash(number as u32) },
+        })
+    }
+
     /// Gives who has a code of a pool, if it is issued and was not replaced; the claim may be cancelled.
     pub fn who_has(&self, pool: &str, code: CodeKey) -> Option<&str> {
         let pool = self.pool(pool)?;

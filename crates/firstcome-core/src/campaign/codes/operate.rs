@@ -148,7 +148,7 @@ impl Campaign {
         if pool.claim(rank).is_none_or(|claim| claim.subject != subject || claim.cancel.is_some()) {
             return Err(Refusal::NoSuchClaim);
         }
-        let left = pool.left();
+        let left = if pool.is_promised() { 0 } else { pool.left() };
         let codes = pool.codes_mut().expect("it was looked");
         let word = codes.issued.get(rank).expect("a claim has its code");
         let imported = codes.stock.is_some();
@@ -231,7 +231,10 @@ fn mark_in_stock(pool: &mut Pool, unit: u32, verdict: Verdict) -> bool {
     stock.withdraw(unit, after);
     match (before, after) {
         (InStock::Free, _) => pool.taken += 1,
-        (_, InStock::Free) => pool.taken -= 1,
+        (_, InStock::Free) => {
+            pool.taken -= 1;
+            pool.came_free();
+        }
         _ => {}
     }
     true

@@ -38,11 +38,12 @@ pub(super) async fn open(session: &mut Session, identity: &Identity) -> Result<(
 /// Adds what tables of an older build lack. Such a build goes on using them.
 async fn migrate(session: &mut Session) -> Result<(), LedgerFailure> {
     let work = session.begin(Access::Usual).await?;
-    let sql = "SELECT count(*) FROM pg_catalog.pg_attribute \
-         WHERE attrelid = 'meta'::regclass AND attname IN ('id', 'layout') AND NOT attisdropped";
+    let sql = "SELECT count(*) FROM pg_catalog.pg_attribute WHERE NOT attisdropped \
+         AND (attrelid = 'meta'::regclass AND attname IN ('id', 'layout') \
+         OR attrelid = 'results'::regclass AND attname IN ('reference', 'quantity'))";
     let rows = work.query(sql, &[]).await;
-    let has_both = rows.is_ok_and(|rows| rows.first().is_some_and(|row| row.get::<_, i64>(0) == 2));
-    if has_both {
+    let has_all = rows.is_ok_and(|rows| rows.first().is_some_and(|row| row.get::<_, i64>(0) == 4));
+    if has_all {
         work.roll_back().await;
         return Ok(());
     }
@@ -57,6 +58,14 @@ async fn migrate(session: &mut Session) -> Result<(), LedgerFailure> {
             Err(failure.into())
         }
     }
+}
+
+/// Says whether `results` has the columns of details: tables of an older build that this server may not change have not.
+pub(super) async fn has_details(work: &Work<'_>) -> Result<bool, LedgerFailure> {
+    let sql = "SELECT count(*) FROM pg_catalog.pg_attribute \
+         WHERE attrelid = to_regclass('results') AND attname = 'reference' AND NOT attisdropped";
+    let rows = work.query(sql, &[]).await?;
+    Ok(rows.first().is_some_and(|row| row.get::<_, i64>(0) == 1))
 }
 
 /// Says whether the ledger and the row of its shard are there; refuses what is not ours.

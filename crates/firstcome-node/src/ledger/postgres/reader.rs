@@ -1,6 +1,7 @@
 //! Reading beside the writer.
 
 use super::{Postgres, opening};
+use crate::ledger::details::{Details, reading};
 use crate::ledger::{LedgerFailure, Row, SettledCancel, SettledClaim};
 use firstcome_core::Timestamp;
 use firstcome_core::outcome::By;
@@ -20,7 +21,7 @@ impl Postgres {
                 let after = i64::try_from(after).unwrap_or(i64::MAX);
                 let values: [(&(dyn ToSql + Sync), Type); 3] =
                     [(&shard, Type::INT8), (&after, Type::INT8), (&limit, Type::INT8)];
-                self.read(include_str!("results.sql"), &values).await?
+                self.read_results(include_str!("results.sql"), &values).await?
             }
             Some(campaign) => {
                 let from = i64::try_from(after.saturating_add(1)).unwrap_or(i64::MAX);
@@ -30,7 +31,7 @@ impl Postgres {
                     (&from, Type::INT8),
                     (&limit, Type::INT8),
                 ];
-                self.read(include_str!("results_of.sql"), &values).await?
+                self.read_results(include_str!("results_of.sql"), &values).await?
             }
         };
         rows.iter().map(row).collect()
@@ -93,6 +94,21 @@ impl Postgres {
         Ok(rows.first().map(|row| row.get::<_, i64>(0).cast_unsigned()))
     }
 
+    /// Reads results, also of tables of an older layout.
+    async fn read_results(
+        &self,
+        sql: &'static str,
+        values: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Vec<Found>, LedgerFailure> {
+        let mut session = self.reader.session().await?;
+        let work = session.begin(Access::ReadOnly).await?;
+        let has_details = opening::has_details(&work).await?;
+        let nulls = "NULL::text, NULL::text, NULL::text, NULL::bigint, NULL::text, NULL::bigint";
+        let rows = work.query(&reading(sql, has_details, nulls), values).await?;
+        work.roll_back().await;
+        Ok(rows)
+    }
+
     /// Reads in a transaction of its own. Nothing that fails here changed anything.
     pub(super) async fn read(
         &self,
@@ -122,6 +138,15 @@ fn row(found: &Found) -> Result<Row, LedgerFailure> {
         unit: optional(found, 10),
         hold: optional(found, 11),
         moved_from: optional(found, 12),
+        details: Details {
+            reference: optional(found, 13),
+            used_by: optional(found, 14),
+            verdict: optional(found, 15),
+            issue: small(found, 16)?,
+            import: optional(found, 17),
+            quantity: small(found, 18)?,
+        }
+        .read(),
     })
 }
 
@@ -152,6 +177,13 @@ fn claim(found: &Found) -> Result<SettledClaim, LedgerFailure> {
 fn rank(found: &Found, column: usize) -> Result<u32, LedgerFailure> {
     let rank: i64 = found.get(column);
     u32::try_from(rank).map_err(|_| LedgerFailure::Broken(format!("{rank} is no rank")))
+}
+
+/// Gives a whole number that fits what it is of.
+fn small<T: TryFrom<i64>>(found: &Found, column: usize) -> Result<Option<T>, LedgerFailure> {
+    let number: Option<i64> = found.get(column);
+    let wrong = |number| LedgerFailure::Broken(format!("{number} is out of its range"));
+    number.map(|number| T::try_from(number).map_err(|_| wrong(number))).transpose()
 }
 
 fn text(found: &Found, column: usize) -> Box<str> {

@@ -1,4 +1,5 @@
-SELECT number, kind, results.campaign, pool, rank, subject, at, cancelled_by, reason, who, unit, hold, moved_from
+SELECT number, kind, results.campaign, pool, rank, subject, at, cancelled_by, reason, who, unit, hold, moved_from,
+    reference, used_by, verdict, issue, import, quantity
 FROM campaigns CROSS JOIN results
 WHERE campaigns.campaign = $1
   AND results.shard = $2

@@ -1,6 +1,6 @@
 //! Rows as columns, the way they are sent.
 
-use crate::ledger::Row;
+use crate::ledger::{Details, Row};
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_store::Failure;
@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Columns<'a> {
     all: Share<'a>,
     kinds: Vec<&'static str>,
+    details: DetailColumns<'a>,
     cancelled: Share<'a>,
     /// Moves of units that are claimed.
     moved: Share<'a>,
@@ -33,6 +34,31 @@ struct Share<'a> {
     units: Vec<Option<&'a str>>,
     holds: Vec<Option<&'a str>>,
     moved_from: Vec<Option<&'a str>>,
+}
+
+/// The columns of details of all results.
+#[derive(Default)]
+struct DetailColumns<'a> {
+    references: Vec<Option<&'a str>>,
+    used_by: Vec<Option<&'a str>>,
+    verdicts: Vec<Option<&'a str>>,
+    issues: Vec<Option<i64>>,
+    imports: Vec<Option<&'a str>>,
+    quantities: Vec<Option<i64>>,
+    /// Whether any result has any.
+    some: bool,
+}
+
+impl<'a> DetailColumns<'a> {
+    fn push(&mut self, details: Option<&'a Details>) {
+        self.some |= details.is_some();
+        self.references.push(details.and_then(|details| details.reference.as_deref()));
+        self.used_by.push(details.and_then(|details| details.used_by.as_deref()));
+        self.verdicts.push(details.and_then(|details| details.verdict.as_deref()));
+        self.issues.push(details.and_then(|details| details.issue).map(i64::from));
+        self.imports.push(details.and_then(|details| details.import.as_deref()));
+        self.quantities.push(details.and_then(|details| details.quantity).map(i64::from));
+    }
 }
 
 impl<'a> Share<'a> {
@@ -61,6 +87,7 @@ impl<'a> Columns<'a> {
             let number = row.number.cast_signed();
             columns.all.push(row);
             columns.kinds.push(row.kind.as_str());
+            columns.details.push(row.details.as_deref());
             let [_, last, claims, cancels] =
                 columns.campaigns.entry(&row.campaign).or_insert([number, number, 0, 0]);
             *last = number;
@@ -87,6 +114,11 @@ impl<'a> Columns<'a> {
         self.kinds.iter().filter(|kind| **kind == Kind::Claim.as_str()).count() as u64
     }
 
+    /// Says whether it needs the columns of details.
+    pub(super) fn has_details(&self) -> bool {
+        self.details.some
+    }
+
     /// How many cancels there are.
     pub(super) fn cancels(&self) -> u64 {
         self.cancelled.numbers.len() as u64
@@ -99,8 +131,8 @@ impl<'a> Columns<'a> {
         shard: &i64,
         now: &i64,
     ) -> Result<u64, Failure> {
-        let all = &self.all;
-        let values: [(&(dyn ToSql + Sync), Type); 15] = [
+        let (all, details) = (&self.all, &self.details);
+        let values: [(&(dyn ToSql + Sync), Type); 21] = [
             (shard, Type::INT8),
             (now, Type::INT8),
             (&all.numbers, Type::INT8_ARRAY),
@@ -116,8 +148,19 @@ impl<'a> Columns<'a> {
             (&all.units, Type::TEXT_ARRAY),
             (&all.holds, Type::TEXT_ARRAY),
             (&all.moved_from, Type::TEXT_ARRAY),
+            (&details.references, Type::TEXT_ARRAY),
+            (&details.used_by, Type::TEXT_ARRAY),
+            (&details.verdicts, Type::TEXT_ARRAY),
+            (&details.issues, Type::INT8_ARRAY),
+            (&details.imports, Type::TEXT_ARRAY),
+            (&details.quantities, Type::INT8_ARRAY),
         ];
-        work.execute(include_str!("insert.sql"), &values).await
+        // Most batches have none: then tables of an older layout do, too.
+        if details.some {
+            work.execute(include_str!("insert_details.sql"), &values).await
+        } else {
+            work.execute(include_str!("insert.sql"), &values[..15]).await
+        }
     }
 
     /// Marks the claims that were undone; gives how many.

@@ -4,7 +4,7 @@ CREATE TABLE meta (
     version bigint  NOT NULL,   -- what a build must know to use these tables; it refuses one above its own
     space   bytea   NOT NULL CHECK (octet_length(space) = 16),
     id      bytea CHECK (octet_length(id) = 16),    -- drawn when the tables were made, or first opened by a build that knows it
-    layout  bigint              -- what the tables have: 2; an older build does not look at it
+    layout  bigint              -- what the tables have: 3; an older build does not look at it
 );
 
 -- One row for each shard: up to where its results are here.
@@ -21,16 +21,22 @@ CREATE TABLE results (
     rank         bigint NOT NULL,  -- 0 where it is about no claim
     at           bigint NOT NULL,  -- microseconds since 1970-01-01T00:00:00Z
     settled_at   bigint NOT NULL,  -- microseconds, by the server's clock
-    kind         text   NOT NULL COLLATE "C",  -- 'claim', 'cancel', 'refund_due' or 'moved'
+    kind         text   NOT NULL COLLATE "C",  -- 'claim', 'cancel', 'refund_due', 'moved', 'redeemed', 'rolled_back', 'code_marked' or 'unserved'
     campaign     text   NOT NULL COLLATE "C",
     pool         text   NOT NULL COLLATE "C",
     subject      text   NOT NULL COLLATE "C",
     cancelled_by text   COLLATE "C",           -- 'subject' or 'operator'
     reason       text   COLLATE "C",
-    who          text   COLLATE "C",           -- the name of the key a claim was cancelled with, or a unit moved
+    who          text   COLLATE "C",           -- the name of the key a claim was cancelled with, a unit moved, or a code marked
     unit         text   COLLATE "C",           -- the seat or the area, of a seated pool; of a move the new one
     hold         text   COLLATE "C",           -- the id of the hold it came from
     moved_from   text   COLLATE "C",           -- of a move the old seat
+    reference    text   COLLATE "C",           -- of a redemption and its rollback: an order or a payment
+    used_by      text   COLLATE "C",           -- who used the code, where somebody else than its holder was named
+    verdict      text   COLLATE "C",           -- of a mark 'revoke', 'suspend', 'restore' or 'reissue'; of a rollback 'expired' or null
+    issue        bigint,                       -- of a mark on one code: its issue number from then on
+    import       text   COLLATE "C",           -- of a mark on a whole import: its id
+    quantity     bigint,                       -- of somebody unserved: how many units they wanted
     PRIMARY KEY (shard, number)
 );
 
@@ -71,8 +77,10 @@ CREATE TABLE campaigns (
 
 -- The same with times for people.
 CREATE VIEW results_utc AS
-SELECT *, to_char(to_timestamp(at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
-    || '.' || lpad((at % 1000000)::text, 6, '0') || 'Z' AS at_utc
+SELECT shard, number, rank, at, settled_at, kind, campaign, pool, subject, cancelled_by, reason, who, unit, hold, moved_from,
+    to_char(to_timestamp(at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+    || '.' || lpad((at % 1000000)::text, 6, '0') || 'Z' AS at_utc,
+    reference, used_by, verdict, issue, import, quantity
 FROM results;
 
 CREATE VIEW claims_utc AS

@@ -1,5 +1,6 @@
 //! Reading a ledger beside whoever writes it.
 
+use crate::ledger::details::{Details, reading};
 use crate::ledger::{LedgerFailure, Row, SettledCancel, SettledClaim, Standing, VERSION};
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
@@ -7,7 +8,7 @@ use firstcome_core::{SpaceId, Timestamp};
 use firstcome_journal::sqlite::durable::{Form, open_read_only};
 use firstcome_journal::worker::Owned;
 use rusqlite::types::FromSqlError;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{CachedStatement, Connection, OptionalExtension};
 use std::path::Path;
 
 /// What makes a file a ledger.
@@ -22,6 +23,8 @@ pub(super) const FORM: Form = Form {
 pub struct Reader {
     connection: Connection,
     shard: u32,
+    /// Whether the tables have the columns of details: a file that no server of this build opened has not.
+    has_details: bool,
 }
 
 impl Reader {
@@ -33,7 +36,8 @@ impl Reader {
     pub fn open(path: &Path, space: SpaceId, shard: u32) -> Result<Self, LedgerFailure> {
         let connection = open_read_only(path, FORM)?;
         check_meta(&connection, space)?;
-        Ok(Self { connection, shard })
+        let has_details = has_column(&connection, "results", "reference")?;
+        Ok(Self { connection, shard, has_details })
     }
 
     /// Gives the number up to which the ledger has results.
@@ -51,7 +55,7 @@ impl Reader {
     ///
     /// The file cannot be read.
     pub fn results(&self, after: u64, limit: usize) -> Result<Vec<Row>, LedgerFailure> {
-        let mut statement = self.connection.prepare_cached(include_str!("results.sql"))?;
+        let mut statement = self.prepare(include_str!("results.sql"))?;
         let values = (self.shard, after.cast_signed(), limit as i64);
         let rows = statement.query_map(values, row)?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -68,10 +72,18 @@ impl Reader {
         after: u64,
         limit: usize,
     ) -> Result<Vec<Row>, LedgerFailure> {
-        let mut statement = self.connection.prepare_cached(include_str!("results_of.sql"))?;
+        let mut statement = self.prepare(include_str!("results_of.sql"))?;
         let from = after.saturating_add(1).cast_signed();
         let rows = statement.query_map((campaign, self.shard, from, limit as i64), row)?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn prepare(&self, sql: &'static str) -> rusqlite::Result<CachedStatement<'_>> {
+        self.connection.prepare_cached(&reading(
+            sql,
+            self.has_details,
+            "NULL, NULL, NULL, NULL, NULL, NULL",
+        ))
     }
 
     /// Gives the claim of a rank.
@@ -133,6 +145,16 @@ pub(super) fn check_meta(connection: &Connection, wanted: SpaceId) -> Result<(),
     Ok(())
 }
 
+/// Says whether a table has a column.
+pub(super) fn has_column(
+    connection: &Connection,
+    table: &str,
+    column: &str,
+) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2";
+    connection.prepare(sql)?.exists((table, column))
+}
+
 pub(super) fn standing(connection: &Connection, shard: u32) -> rusqlite::Result<Standing> {
     let sql = "SELECT through, term FROM settled WHERE shard = ?1";
     connection.prepare_cached(sql)?.query_row([shard], |row| {
@@ -156,6 +178,15 @@ fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
         unit: optional(row, 10)?,
         hold: optional(row, 11)?,
         moved_from: optional(row, 12)?,
+        details: Details {
+            reference: optional(row, 13)?,
+            used_by: optional(row, 14)?,
+            verdict: optional(row, 15)?,
+            issue: row.get(16)?,
+            import: optional(row, 17)?,
+            quantity: row.get(18)?,
+        }
+        .read(),
     })
 }
 

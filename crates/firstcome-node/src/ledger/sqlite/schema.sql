@@ -5,7 +5,7 @@ CREATE TABLE meta (
     space   BLOB    NOT NULL CHECK (length(space) = 16),
     retried INTEGER NOT NULL,   -- counts commits made only to know that a failed one is gone
     id      BLOB CHECK (length(id) = 16),   -- drawn when the tables were made, or first opened by a build that knows it
-    layout  INTEGER             -- what the tables have: 2; an older build does not look at it
+    layout  INTEGER             -- what the tables have: 3; an older build does not look at it
 ) STRICT;
 
 -- One row for each shard: up to where its results are here.
@@ -19,7 +19,7 @@ CREATE TABLE settled (
 CREATE TABLE results (
     shard        INTEGER NOT NULL,
     number       INTEGER NOT NULL,  -- 1, 2, 3 without a gap
-    kind         TEXT    NOT NULL,  -- 'claim', 'cancel', 'refund_due' or 'moved'
+    kind         TEXT    NOT NULL,  -- 'claim', 'cancel', 'refund_due', 'moved', 'redeemed', 'rolled_back', 'code_marked' or 'unserved'
     campaign     TEXT    NOT NULL,
     pool         TEXT    NOT NULL,
     rank         INTEGER NOT NULL,  -- 0 where it is about no claim
@@ -27,11 +27,17 @@ CREATE TABLE results (
     at           INTEGER NOT NULL,  -- microseconds since 1970-01-01T00:00:00Z
     cancelled_by TEXT,              -- 'subject' or 'operator'
     reason       TEXT,
-    who          TEXT,              -- the name of the key a claim was cancelled with, or a unit moved
+    who          TEXT,              -- the name of the key a claim was cancelled with, a unit moved, or a code marked
     settled_at   INTEGER NOT NULL,  -- microseconds, by the server's clock
     unit         TEXT,              -- the seat or the area, of a seated pool; of a move the new one
     hold         TEXT,              -- the id of the hold it came from
     moved_from   TEXT,              -- of a move the old seat
+    reference    TEXT,              -- of a redemption and its rollback: an order or a payment
+    used_by      TEXT,              -- who used the code, where somebody else than its holder was named
+    verdict      TEXT,              -- of a mark 'revoke', 'suspend', 'restore' or 'reissue'; of a rollback 'expired' or null
+    issue        INTEGER,           -- of a mark on one code: its issue number from then on
+    import       TEXT,              -- of a mark on a whole import: its id
+    quantity     INTEGER,           -- of somebody unserved: how many units they wanted
     PRIMARY KEY (shard, number)
 ) STRICT, WITHOUT ROWID;
 

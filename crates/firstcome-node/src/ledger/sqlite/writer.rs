@@ -1,6 +1,7 @@
 //! What the writing thread does.
 
-use super::reader::{FORM, check_meta, standing};
+use super::reader::{FORM, check_meta, has_column, standing};
+use crate::ledger::Details;
 use crate::ledger::{Batch, LedgerFailure, Row, Standing};
 use firstcome_core::SpaceId;
 use firstcome_core::outcome::By;
@@ -31,16 +32,11 @@ impl Writer {
             Ok::<_, LedgerFailure>(())
         })?;
         check_meta(file.connection(), space)?;
-        if !has_id(file.connection())? {
+        if !is_whole(file.connection())? {
             file.transaction::<(), LedgerFailure>(
-                |connection| {
-                    // Another process may have done it since.
-                    if !has_id(connection)? {
-                        connection.execute_batch(include_str!("migrate.sql"))?;
-                    }
-                    Ok(())
-                },
-                |connection, ()| has_id(connection),
+                // Another process may have done it since.
+                |connection| Ok(migrate(connection)?),
+                |connection, ()| is_whole(connection),
             )?;
         }
         if !has_shard(file.connection(), shard)? {
@@ -109,9 +105,20 @@ fn refusal(found: Standing, after: u64, term: u64) -> LedgerFailure {
     LedgerFailure::Moved { after, through: found.through }
 }
 
-/// Says whether the tables are of the second layout.
-fn has_id(connection: &Connection) -> rusqlite::Result<bool> {
-    connection.prepare("SELECT 1 FROM pragma_table_info('meta') WHERE name = 'id'")?.exists([])
+/// Says whether the tables have all that this build writes.
+fn is_whole(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(has_column(connection, "meta", "id")? && has_column(connection, "results", "reference")?)
+}
+
+/// Adds what tables of an older build lack. Such a build goes on using them.
+fn migrate(connection: &Connection) -> rusqlite::Result<()> {
+    if !has_column(connection, "meta", "id")? {
+        connection.execute_batch(include_str!("migrate-2.sql"))?;
+    }
+    if !has_column(connection, "results", "reference")? {
+        connection.execute_batch(include_str!("migrate-3.sql"))?;
+    }
+    Ok(())
 }
 
 fn has_shard(connection: &Connection, shard: u32) -> rusqlite::Result<bool> {
@@ -182,9 +189,30 @@ impl<'a> Insert<'a> {
         let (shard, now) = (self.shard, self.now);
         let (campaign, pool, subject) = (&**campaign, &**pool, &**subject);
         let kind_name = kind.as_str();
+        let none = Details::default();
+        let more = row.details.as_deref().unwrap_or(&none);
         self.result.execute(params![
-            shard, number, kind_name, campaign, pool, rank, subject, at, by, reason, who, now,
-            unit, hold, moved_from
+            shard,
+            number,
+            kind_name,
+            campaign,
+            pool,
+            rank,
+            subject,
+            at,
+            by,
+            reason,
+            who,
+            now,
+            unit,
+            hold,
+            moved_from,
+            more.reference,
+            more.used_by,
+            more.verdict,
+            more.issue,
+            more.import,
+            more.quantity
         ])?;
         match kind {
             Kind::Claim => {

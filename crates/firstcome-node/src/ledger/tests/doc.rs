@@ -16,14 +16,28 @@ fn queries() -> Vec<&'static str> {
     PAGE.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
-/// A ledger like the one on the page: three winners, one of them cancelled.
+/// A ledger like the one on the page: three winners, one of them cancelled; a code that was redeemed; somebody unserved.
 async fn fill(stage: &Stage) {
     let term = stage.ledger.mint_term().await.unwrap().term;
+    let used = Details { reference: Some("order-1".into()), ..Details::default() };
+    let wanted = Details { quantity: Some(2), ..Details::default() };
     let rows = vec![
         claim(1, "spring", 1, "ann"),
         claim(2, "spring", 2, "bob"),
         cancel(3, "spring", 1, "ann"),
         claim(4, "spring", 3, "eve"),
+        claim(5, "coupons", 1, "kim"),
+        Row {
+            kind: Kind::Redeemed,
+            details: Some(Box::new(used)),
+            ..claim(6, "coupons", 1, "kim")
+        },
+        Row {
+            kind: Kind::Unserved,
+            reason: Some("ended".into()),
+            details: Some(Box::new(wanted)),
+            ..claim(7, "spring", 0, "ira")
+        },
     ];
     stage.settle(term, 0, rows).await.unwrap();
 }
@@ -44,11 +58,16 @@ async fn every_query_on_the_page_runs_and_gives_what_it_says(stage: Stage) {
         *found("-- cancelled claims"),
         ["1 | ann | 2027-03-01T10:00:00.000003Z | operator | paid twice | desk"]
     );
+    assert_eq!(
+        *found("-- redemptions"),
+        ["order-1 | redeemed | 1 | kim |  | 2027-03-01T10:00:00.000006Z"]
+    );
+    assert_eq!(*found("-- unserved"), ["ira | 2 | ended | 2027-03-01T10:00:00.000007Z"]);
     assert_eq!(*found("-- gaps in ranks"), [""; 0]);
     assert_eq!(*found("-- gaps in results"), [""; 0]);
     assert_eq!(*found("-- subjects with more than one"), [""; 0]);
     assert_eq!(*found("-- one subject"), ["spring | main | 1 | 2027-03-01T10:00:00.000001Z | 1"]);
-    assert_eq!(*found("-- how it stands"), ["0 | 4 | 1"]);
+    assert_eq!(*found("-- how it stands"), ["0 | 7 | 1"]);
 }
 
 /// The checks on the page are worth running: they find what they are for.
@@ -67,7 +86,7 @@ async fn the_checks_on_the_page_find_what_is_wrong(stage: Stage) {
     stage.sql(double);
     let find = |word: &str| queries().into_iter().find(|sql| sql.contains(word)).unwrap();
     assert_eq!(stage.sql(find("-- gaps in ranks")), ["spring | main | 3 | 4"]);
-    assert_eq!(stage.sql(find("-- gaps in results")), ["0 | 3 | 4"]);
+    assert_eq!(stage.sql(find("-- gaps in results")), ["0 | 6 | 7"]);
     let twice = stage.sql(find("-- subjects with more than one"));
     assert_eq!(twice, ["spring | main | eve | 2"]);
 }

@@ -1,5 +1,6 @@
 //! What a command came to, and what an entry did, by the judge's own rules.
 
+use firstcome_core::codes::CodeKey;
 use firstcome_core::results::Kind;
 use firstcome_core::{Outcome, Settings, Timestamp};
 
@@ -28,20 +29,34 @@ pub(in crate::judge) enum Event<'a> {
     Moved(Claimed<'a>),
     /// Somebody left a waitlist without a unit.
     Unserved(Claimed<'a>),
+    /// A code was redeemed, a redemption undone, or an operator did something to codes.
+    OfCode(Kind, Claimed<'a>),
+    /// A claim has this code now.
+    Issued(Issued<'a>),
 }
 
 impl<'a> Event<'a> {
     /// Gives the result, if it is one, and of which kind.
     pub(in crate::judge) fn result(&self) -> Option<(Kind, &Claimed<'a>)> {
         match self {
-            Self::Terms { .. } | Self::Areas { .. } => None,
+            Self::Terms { .. } | Self::Areas { .. } | Self::Issued(_) => None,
             Self::Won(claimed) => Some((Kind::Claim, claimed)),
             Self::Undone(claimed) => Some((Kind::Cancel, claimed)),
             Self::Refund(claimed) => Some((Kind::RefundDue, claimed)),
             Self::Moved(claimed) => Some((Kind::Moved, claimed)),
             Self::Unserved(claimed) => Some((Kind::Unserved, claimed)),
+            Self::OfCode(kind, claimed) => Some((*kind, claimed)),
         }
     }
+}
+
+/// A code and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::judge) struct Issued<'a> {
+    pub(in crate::judge) campaign: &'a str,
+    pub(in crate::judge) pool: Box<str>,
+    pub(in crate::judge) code: CodeKey,
+    pub(in crate::judge) subject: &'a str,
 }
 
 /// A result: which claim of whom.

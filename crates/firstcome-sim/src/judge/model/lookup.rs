@@ -2,10 +2,11 @@
 
 use super::Model;
 use crate::history::Asked;
+use crate::judge::coupons::Found;
 use crate::judge::hall::{Owner, Unit};
 use crate::judge::wanted::refused;
 use firstcome_core::outcome::Missing;
-use firstcome_core::{Command, Outcome, Refusal};
+use firstcome_core::{CodeRefusal, Command, Outcome, Refusal};
 
 /// What a state says to a caller that asks without the journal.
 #[derive(Clone, Debug)]
@@ -40,6 +41,9 @@ impl Model<'_> {
                 return same.then_some(Seen { outcome, origin, again: false, left: None });
             }
             Asked::On { command: asked_for, .. } => return self.look_at_hold(&asked_for.command()),
+            Asked::Code { command: asked_for, number, .. } => {
+                return self.look_at_code(&asked_for.command(), *number);
+            }
             Asked::Cancel { .. } | Asked::Steer { .. } | Asked::Raise => return None,
         };
         let Some(campaign) = self.campaigns.get(name.as_str()) else {
@@ -53,6 +57,28 @@ impl Model<'_> {
         }
         let outcome = campaign.judge_claim(self.at?, pool, subject, None).err()?;
         Some(Seen { outcome, origin, again, left: None })
+    }
+
+    /// Gives the answer of this state to a caller that typed a code.
+    fn look_at_code(&self, command: &Command<'_>, number: u32) -> Option<Seen> {
+        let Command::Code(code) = command else { return None };
+        let step = code.step()?;
+        let no = |refusal: Refusal| {
+            let (outcome, origin) = (refusal.into(), self.entry);
+            Some(Seen { outcome, origin, again: false, left: None })
+        };
+        let Some(campaign) = self.campaigns.get(step.campaign) else {
+            return no(Refusal::NotFound(Missing::Campaign));
+        };
+        if campaign.archived {
+            return no(Refusal::Archived);
+        }
+        let coupons = campaign.pool(step.pool)?.coupons.as_ref()?;
+        // A campaign that a fork made anew may have another number, and then it has other codes.
+        if coupons.find(step.code) == Found::Nothing || campaign.number != number as usize {
+            return no(CodeRefusal::NoSuchCode.into());
+        }
+        None
     }
 
     /// Gives the answer of this state to a caller that requests a hold.

@@ -25,14 +25,9 @@ struct Pool {
 }
 
 pub(super) async fn router(url: &str) -> Result<Router> {
-    let config: Config = url.parse()?;
-    let port = *config.get_ports().first().context("the URL has a port")?;
     let mut free = Vec::new();
     for number in 0..CONNECTIONS {
-        let stream = TcpStream::connect(("127.0.0.1", port)).await?;
-        stream.set_nodelay(true)?;
-        let (client, connection) = config.connect_raw(stream, NoTls).await?;
-        tokio::spawn(connection);
+        let client = connect(url).await?;
         if number == 0 {
             client.batch_execute(TABLES).await?;
             client.execute("INSERT INTO campaign VALUES ($1, 0)", &[&CAPACITY]).await?;
@@ -45,6 +40,17 @@ pub(super) async fn router(url: &str) -> Result<Router> {
         claim(&pool, &subject).await.expect("PostgreSQL answers")
     };
     Ok(Router::new().route(CLAIMS, post(claim)))
+}
+
+/// Opens a connection that sends at once.
+pub(super) async fn connect(url: &str) -> Result<Client> {
+    let config: Config = url.parse()?;
+    let port = *config.get_ports().first().context("the URL has a port")?;
+    let stream = TcpStream::connect(("127.0.0.1", port)).await?;
+    stream.set_nodelay(true)?;
+    let (client, connection) = config.connect_raw(stream, NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
 }
 
 async fn claim(pool: &Pool, subject: &str) -> Result<Outcome> {

@@ -7,19 +7,21 @@ use std::time::Duration;
 use clap::{ArgGroup, Args};
 use serde_json::{Value, json};
 
+use super::codes::CodesArgs;
 use super::time::{self, PastArgs};
 use super::{IdArgs, name_from_text, pool_from_text, print_put, refused};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::ServerArgs;
 use crate::config::duration_from_text;
 use firstcome_client::{Ask, Client, Match, OperatorDone, Problem, Reply};
-use firstcome_core::limits::CAPACITY;
+use firstcome_core::limits::{CAPACITY, WAITLIST_MOST};
 
 /// Options of `campaign create`.
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("pools").required(true).multiple(true).args(["places", "pool", "seated", "file"])))]
+#[command(group(ArgGroup::new("pools").required(true).multiple(true).args(["places", "pool", "seated", "coded", "coded_import", "file"])))]
 #[command(override_usage = "firstcome campaign create [OPTIONS] <NAME>
-       <--places <COUNT>|--pool <NAME=COUNT>|--seated <NAME>|--file <FILE>>")]
+       <--places <COUNT>|--pool <NAME=COUNT>|--seated <NAME>|--coded <COUNT>
+       |--coded-import|--file <FILE>>")]
 #[command(after_help = "\
 Times:
   now                               at once (for --opens)
@@ -34,6 +36,10 @@ Examples:
     --opens '2040-03-01T10:00:00[Asia/Seoul]'
   firstcome campaign create gala --seated main --hold-ttl 8m --limit 4 \\
     --opens now
+  firstcome campaign create queue --places 20 --waitlist 5000 --offer-time 15m
+  firstcome campaign create vouchers --coded 1000 --uses 1 --valid-for 30d \\
+    --opens now
+  firstcome campaign create bring --coded-import --only-by-holder --opens now
   firstcome campaign create summer --file summer.json")]
 pub(in crate::cli) struct CreateArgs {
     /// The name: a-z, 0-9, `_` and `-`, at most 64, first a letter or digit.
@@ -48,9 +54,17 @@ pub(in crate::cli) struct CreateArgs {
     /// A pool of seats; add them with `firstcome seats import`. May be given several times.
     #[arg(long, value_name = "NAME", value_parser = name_from_text)]
     seated: Vec<String>,
+    #[command(flatten)]
+    codes: CodesArgs,
     /// How long a hold lasts, 1s to 1d [default: 8m].
     #[arg(long, value_name = "TIME", value_parser = hold_ttl_from_text)]
     hold_ttl: Option<Duration>,
+    /// How many may wait for units of each pool, 0 for no waitlist, at most 1000000 [default: 100000].
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=i64::from(WAITLIST_MOST)))]
+    waitlist: Option<u32>,
+    /// How long an offer to somebody on a waitlist lasts, 1s to 1d [default: 10m].
+    #[arg(long, value_name = "TIME", value_parser = hold_ttl_from_text)]
+    offer_time: Option<Duration>,
     /// The opening time; without it the campaign is a draft.
     #[arg(long, value_name = "TIME")]
     opens: Option<String>,
@@ -72,7 +86,7 @@ pub(in crate::cli) struct CreateArgs {
     #[arg(long)]
     no_units_return: bool,
     /// The settings as JSON, in the form of PUT /v1/campaigns/NAME; `-` reads stdin.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["places", "pool", "seated", "hold_ttl", "opens", "closes", "title", "limit", "claim_again", "no_units_return"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["places", "pool", "seated", "hold_ttl", "waitlist", "offer_time", "opens", "closes", "title", "limit", "claim_again", "no_units_return", "coded", "coded_import"])]
     file: Option<PathBuf>,
     #[command(flatten)]
     id: IdArgs,
@@ -108,7 +122,11 @@ impl CreateArgs {
             .chain(&self.pool)
             .map(|(name, capacity)| json!({"name": name, "kind": "counted", "capacity": capacity}));
         let seated = self.seated.iter().map(|name| json!({"name": name, "kind": "seated"}));
-        let pools: Vec<Value> = counted.chain(seated).collect();
+        let pools = counted.chain(seated).chain(self.codes.pool(client).await?);
+        let mut pools: Vec<Value> = pools.collect();
+        if let Some(most) = self.waitlist {
+            pools.iter_mut().for_each(|pool| pool["waitlist"] = most.into());
+        }
         let mut settings = json!({
             "limits": {"campaign": self.limit},
             "claim_again": self.claim_again,
@@ -120,6 +138,9 @@ impl CreateArgs {
             settings["hold_ttl_ms"] = ms.into();
             // Holds may be extended for half an hour, or for as long as they last.
             settings["hold_max_ms"] = ms.max(1_800_000).into();
+        }
+        if let Some(time) = self.offer_time {
+            settings["offer_ms"] = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).into();
         }
         if let Some(title) = &self.title {
             settings["title"] = title.as_str().into();
@@ -134,7 +155,7 @@ impl CreateArgs {
     }
 }
 
-/// How long a hold lasts, as typed.
+/// How long a hold or an offer lasts, as typed.
 fn hold_ttl_from_text(text: &str) -> Result<Duration, String> {
     let ttl = duration_from_text(text)?;
     let range = Duration::from_secs(1)..=Duration::from_secs(24 * 60 * 60);

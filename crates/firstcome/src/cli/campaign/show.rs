@@ -56,6 +56,10 @@ pub(super) async fn run(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
         out::line(format!(
             "  {name:widest$} {drawn} {left} of {capacity} left, last rank {last}{cancelled}"
         ));
+        let offered = pool.offered.unwrap_or(0);
+        if pool.waiting > 0 || offered > 0 {
+            out::line(format!("  {:widest$} {} wait, {offered} have an offer", "", pool.waiting));
+        }
     }
     out::line(format!(
         "  version {}, {} results not settled yet",

@@ -7,8 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use super::plan::Plan;
-use super::record::{Again, Recorder};
+use super::answers::{Again, Answers};
 use crate::failure::LoadError;
 use firstcome_api::key::Secret;
 use firstcome_client::{Ask, Client, Failure, Problem, Reply, Server};
@@ -28,7 +27,7 @@ async fn turns(count: u32) {
 
 /// What a request came to.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// A yes as it was sent.
     Yes(Value),
     /// A refusal.
@@ -37,7 +36,7 @@ pub(super) enum Answer {
 
 impl Answer {
     /// The stable string.
-    pub(super) fn outcome(&self) -> &str {
+    pub(crate) fn outcome(&self) -> &str {
         match self {
             Self::Yes(answer) => answer["outcome"].as_str().unwrap_or("looked"),
             Self::No(problem) => &problem.outcome,
@@ -45,7 +44,7 @@ impl Answer {
     }
 
     /// The whole document.
-    pub(super) fn document(&self) -> &Value {
+    pub(crate) fn document(&self) -> &Value {
         match self {
             Self::Yes(answer) => answer,
             Self::No(problem) => &problem.raw,
@@ -53,26 +52,34 @@ impl Answer {
     }
 }
 
+/// Where people connect to, and for how long they try.
+#[derive(Debug)]
+pub(crate) struct Access {
+    /// The servers, all of one space.
+    pub(crate) servers: Vec<Server>,
+    /// The key every request carries.
+    pub(crate) key: Option<Secret>,
+    /// How many connections there are.
+    pub(crate) connections: usize,
+    /// How long one request is sent again.
+    pub(crate) patience: Duration,
+}
+
 /// Connections to the servers, as many as the plan has.
-pub(super) struct Connections {
+pub(crate) struct Connections {
     servers: Vec<Server>,
     key: Option<Secret>,
     patience: Duration,
     free: Semaphore,
     idle: Mutex<Vec<(usize, Client)>>,
-    pub(super) recorder: Arc<Recorder>,
+    pub(crate) answers: Arc<Answers>,
 }
 
 impl Connections {
-    pub(super) fn new(plan: &Plan, recorder: Arc<Recorder>) -> Self {
-        Self {
-            servers: plan.servers.clone(),
-            key: plan.key.clone(),
-            patience: plan.patience,
-            free: Semaphore::new(plan.connections),
-            idle: Mutex::default(),
-            recorder,
-        }
+    pub(crate) fn new(access: Access, answers: Arc<Answers>) -> Self {
+        let Access { servers, key, connections, patience } = access;
+        let (free, idle) = (Semaphore::new(connections), Mutex::default());
+        Self { servers, key, patience, free, idle, answers }
     }
 
     fn client(&self, server: usize) -> (usize, Client) {
@@ -81,7 +88,7 @@ impl Connections {
     }
 
     /// Sends a request until it is decided. Its time counts from when it was due.
-    pub(super) async fn ask(
+    pub(crate) async fn ask(
         &self,
         ask: Ask,
         due: Instant,
@@ -103,7 +110,7 @@ impl Connections {
                     biased;
                     answer = exchange => answer,
                     () = until => {
-                        self.recorder.again(Again::Cut);
+                        self.answers.again(Again::Cut);
                         (server, client) = self.client(server);
                         continue;
                     }
@@ -113,15 +120,15 @@ impl Connections {
             };
             let failure = match answer {
                 Ok(reply) => {
-                    self.recorder.outages.found();
+                    self.answers.outages.found();
                     let answer = match reply {
                         Reply::Yes(document, _) => Answer::Yes(document),
                         Reply::No(problem) => Answer::No(problem),
                     };
                     if let Some(Ok(at)) = answer.document()["position"].as_str().map(str::parse) {
-                        self.recorder.as_of(at);
+                        self.answers.as_of(at);
                     }
-                    self.recorder.answered(answer.outcome(), due);
+                    self.answers.answered(answer.outcome(), due);
                     self.idle
                         .lock()
                         .expect("nothing panics under this lock")
@@ -131,10 +138,10 @@ impl Connections {
                 Err(failure) => failure,
             };
             let why = why(&failure);
-            self.recorder.again(why);
+            self.answers.again(why);
             missed = if why == Again::Unreachable { missed + 1 } else { 0 };
             if missed >= self.servers.len() {
-                self.recorder.outages.lost();
+                self.answers.outages.lost();
             }
             if began.elapsed() > self.patience {
                 return Err(failure.into());
@@ -147,10 +154,10 @@ impl Connections {
     }
 
     /// Reads something at the end, as of the newest answer.
-    pub(super) async fn read<T: DeserializeOwned>(&self, ask: Ask) -> Result<T, LoadError> {
+    pub(crate) async fn read<T: DeserializeOwned>(&self, ask: Ask) -> Result<T, LoadError> {
         let mut random = fastrand::Rng::with_seed(0);
         let mut newest = ask.clone();
-        if let Some(at) = self.recorder.newest() {
+        if let Some(at) = self.answers.newest() {
             let sign = if ask.path.contains('?') { '&' } else { '?' };
             newest.path.push_str(&format!("{sign}min_position={at}"));
         }

@@ -1,0 +1,63 @@
+//! Coupon codes over HTTP. A code is in the body of a request, never in its path or query; and no problem, log line or count has
+//! one.
+//!
+//! | File | Subject |
+//! |---|---|
+//! | `steps` | reserving, redeeming, rolling back and releasing |
+//! | `look_up` | how a code stands, and what was done with it |
+//! | `operate` | revoking, suspending, restoring and replacing |
+//! | `imports` | bringing codes |
+//! | `tries` | wrong codes, counted and slowed |
+//! | `missing_key` | a server without the key of a campaign |
+
+pub(crate) mod imports;
+pub(crate) mod look_up;
+pub(crate) mod missing_key;
+pub(crate) mod operate;
+pub(crate) mod steps;
+mod tries;
+
+pub(crate) use tries::Origin;
+
+use crate::answer::Code;
+use crate::problem::Problem;
+use firstcome_core::{CodeOutcome, Outcome};
+use firstcome_node::intake::Unread;
+use serde::Deserialize;
+
+/// Codes that a request names at most: as many as a command has.
+const CODES_IN_REQUEST: usize = firstcome_core::limits::CODES_TOGETHER;
+
+/// Bytes of a request that names many codes: what 4,000 of them take as text.
+const MANY_BYTES: usize = 4 << 20;
+
+/// Reads a body that may have codes: what is wrong is said by its place, and nothing of the body is repeated.
+fn json<'a, T: Deserialize<'a>>(bytes: &'a [u8], members: &str) -> Result<T, Problem> {
+    serde_json::from_slice(bytes).map_err(|why| {
+        let (line, column) = (why.line(), why.column());
+        let detail = format!(
+            "the body is not right at line {line} column {column}: it is a JSON object with {members}"
+        );
+        Problem::invalid(detail)
+    })
+}
+
+/// Gives the problem of what was typed and is no code.
+fn unread(unread: Unread, campaign: &str) -> Problem {
+    match unread {
+        Unread::Malformed => {
+            let detail = "a typing error: a code of this campaign has sixteen letters and digits, and these cannot be one";
+            Problem::new(Code::Malformed, detail)
+        }
+        Unread::Refused(answer) => match crate::problem::yes(Ok(answer), campaign) {
+            Err(problem) => problem,
+            Ok(_) => unreachable!("what was refused is a problem"),
+        },
+        Unread::Failed(failure) => Problem::failed(&failure),
+    }
+}
+
+/// Gives what was answered about codes, if it was about them.
+fn of_codes(outcome: &Outcome) -> Option<&CodeOutcome> {
+    if let Outcome::Code(outcome) = outcome { Some(outcome) } else { None }
+}

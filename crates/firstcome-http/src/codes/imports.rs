@@ -1,0 +1,330 @@
+//! Imports of codes: lines are brought in chunks, and one commit puts them all in stock.
+//!
+//! The id of an import is a keyed digest of its file: so the same file is the same import, whoever brings it and whenever.
+
+use super::{CODES_IN_REQUEST, MANY_BYTES, json, of_codes, unread};
+use crate::answer::Code;
+use crate::app::App;
+use crate::clock_text;
+use crate::problem::{Answered, Problem, yes};
+use crate::request::{self, InPath, Query};
+use crate::respond;
+use axum::body::Body;
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, StatusCode};
+use firstcome_api::code::{
+    CodeImport, CodeImportLine, CodeImportList, CommitCodesRequest, ImportCodesRequest,
+    ImportLinesRequest,
+};
+use firstcome_api::key::Role;
+use firstcome_core::codes::{Codes, Import};
+use firstcome_core::command::{CodeCommand, Order, StagedCode};
+use firstcome_core::limits::{CODES_IMPORTED, SEAL_BYTES};
+use firstcome_core::names::check_command_id;
+use firstcome_core::settings::CodeSource;
+use firstcome_core::{CodeOutcome, CodeRefusal, Command, State};
+use firstcome_node::codes::{CodePool, PoolCipher};
+use firstcome_node::{Answer, Decided};
+use serde_json::json as value;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Lines that a file may have: half of them may be duplicates.
+const LINES: u32 = 2 * CODES_IMPORTED;
+/// Wrong lines that a problem names.
+const ERRORS: usize = 100;
+/// Bytes of memory that a code in stock takes, beside its text.
+const BYTES_PER_CODE: u64 = 60 + SEAL_BYTES as u64;
+
+/// Begins an import of codes, or says how far the import of the same file is.
+///
+/// Nothing changes before the first lines are brought.
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/imports", tag = "codes",
+    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
+    request_body = ImportCodesRequest,
+    responses((status = 200, description = "codes_staged, codes_imported", body = CodeImport)))]
+pub(crate) async fn begin(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    app.keys.allow(&headers, Role::Operator, &campaign)?;
+    request::campaign(&campaign)?;
+    let bytes = request::body(&app.options, &headers, body).await?;
+    let asked: ImportCodesRequest = json(&bytes, "`digest`, `lines` and optionally `pool`")?;
+    if !(1..=LINES).contains(&asked.lines) {
+        return Err(Problem::invalid(format!("lines={}: 1 to {LINES}", asked.lines)));
+    }
+    let is_digest = (16..=128).contains(&asked.digest.len())
+        && asked.digest.bytes().all(|byte| byte.is_ascii_graphic());
+    if !is_digest {
+        let detail = "digest: 16 to 128 visible characters of ASCII, such as a SHA-256 in hexadecimal digits";
+        return Err(Problem::invalid(detail));
+    }
+    let pool = imported_pool(&app, &campaign, asked.pool.as_deref(), query.as_deref()).await?;
+    let cipher = pool.cipher(&app.node.intake.codes);
+    let cipher = cipher.map_err(|missing| Problem::failed(&missing.into()))?;
+    let id = cipher.import_id(&asked.digest);
+    let (outcome, position) = app.node.replica.look(|state: &State| {
+        let codes = codes_of(state, &campaign, &pool);
+        let done = codes.and_then(|codes| codes.imports().iter().find(|done| *done.id == *id));
+        let open = codes.and_then(Codes::open_import).filter(|(open, _)| *open == id);
+        let outcome = match done {
+            Some(done) => CodeOutcome::Committed {
+                lines: done.lines,
+                added: done.added,
+                duplicates: done.duplicates.clone(),
+            },
+            None => CodeOutcome::Staged { next: open.map_or(0, |(_, next)| next) },
+        };
+        (outcome, state.token())
+    });
+    let answer = Answer { outcome: outcome.into(), position, decided: Decided::Replica };
+    Ok(shown(&app, campaign, &pool, &id, &answer))
+}
+
+/// Brings lines of an import: up to 4,000, in the order of the file. Lines that were brought before are left alone.
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/imports/{import}/lines", tag = "codes",
+    params(("campaign" = String, Path), ("import" = String, Path), ("min_position" = Option<String>, Query)),
+    request_body = ImportLinesRequest,
+    responses((status = 200, description = "codes_staged, codes_imported", body = CodeImport)))]
+pub(crate) async fn lines(
+    Extract(app): Extract<Arc<App>>,
+    path: InPath<(String, String)>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Answered {
+    let (campaign, import) = request::path(path)?;
+    let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
+    check_names(&campaign, &import)?;
+    let most = MANY_BYTES.max(app.options.body_bytes);
+    let kinds = ["application/json"];
+    let (_, bytes) = request::body_of(&app.options, &headers, body, &kinds, most).await?;
+    let asked: ImportLinesRequest<'_> = json(&bytes, "`first`, `codes` and optionally `pool`")?;
+    if !(1..=CODES_IN_REQUEST).contains(&asked.codes.len()) {
+        let detail = format!("{} codes: 1 to {CODES_IN_REQUEST} in one request", asked.codes.len());
+        return Err(Problem::new(Code::TooLarge, detail));
+    }
+    let pool = imported_pool(&app, &campaign, asked.pool.as_deref(), query.as_deref()).await?;
+    let cipher = pool.cipher(&app.node.intake.codes);
+    let cipher = cipher.map_err(|missing| Problem::failed(&missing.into()))?;
+    let sealed = seal(&cipher, &asked)?;
+    fits_memory(&app, &sealed)?;
+    let codes = sealed.iter().map(|(hash, sealed)| StagedCode { hash: *hash, sealed }).collect();
+    let command = CodeCommand::Stage {
+        campaign: &campaign,
+        pool: &pool.name,
+        import: &import,
+        first: asked.first,
+        codes,
+        order: Order { id: None, who: &key.name },
+    };
+    let answer = yes(app.node.intake.decide(&Command::Code(command)).await, &campaign)?;
+    Ok(shown(&app, campaign, &pool, &import, &answer))
+}
+
+/// Puts all codes of an import in stock. Sent again, it is answered as the first time.
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/imports/{import}/commit", tag = "codes",
+    params(("campaign" = String, Path), ("import" = String, Path), ("min_position" = Option<String>, Query)),
+    request_body = CommitCodesRequest,
+    responses((status = 200, description = "codes_imported", body = CodeImport)))]
+pub(crate) async fn commit(
+    Extract(app): Extract<Arc<App>>,
+    path: InPath<(String, String)>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Answered {
+    let (campaign, import) = request::path(path)?;
+    let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
+    check_names(&campaign, &import)?;
+    let bytes = request::body(&app.options, &headers, body).await?;
+    let asked: CommitCodesRequest = json(&bytes, "`lines` and optionally `pool`")?;
+    let pool = imported_pool(&app, &campaign, asked.pool.as_deref(), query.as_deref()).await?;
+    let command = CodeCommand::Commit {
+        campaign: &campaign,
+        pool: &pool.name,
+        import: &import,
+        lines: asked.lines,
+        order: Order { id: None, who: &key.name },
+    };
+    let answer = yes(app.node.intake.decide(&Command::Code(command)).await, &campaign)?;
+    Ok(shown(&app, campaign, &pool, &import, &answer))
+}
+
+/// Gives up an import that was not committed.
+#[utoipa::path(delete, path = "/v1/campaigns/{campaign}/codes/imports/{import}", tag = "codes",
+    params(("campaign" = String, Path), ("import" = String, Path),
+           ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
+           ("min_position" = Option<String>, Query)),
+    responses((status = 200, description = "import_discarded, codes_imported", body = CodeImport)))]
+pub(crate) async fn discard(
+    Extract(app): Extract<Arc<App>>,
+    path: InPath<(String, String)>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    let (campaign, import) = request::path(path)?;
+    let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
+    check_names(&campaign, &import)?;
+    let parsed = Query::parse(query.as_deref(), &["pool"])?;
+    let pool = parsed.get("pool");
+    let pool = imported_pool(&app, &campaign, pool, query.as_deref()).await?;
+    let command = CodeCommand::Discard {
+        campaign: &campaign,
+        pool: &pool.name,
+        import: &import,
+        order: Order { id: None, who: &key.name },
+    };
+    let answer = yes(app.node.intake.decide(&Command::Code(command)).await, &campaign)?;
+    Ok(shown(&app, campaign, &pool, &import, &answer))
+}
+
+/// Lists the imports of a pool.
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/codes/imports", tag = "codes",
+    params(("campaign" = String, Path),
+           ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
+           ("min_position" = Option<String>, Query)),
+    responses((status = 200, body = CodeImportList)))]
+pub(crate) async fn list(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    app.keys.allow(&headers, Role::Operator, &campaign)?;
+    request::campaign(&campaign)?;
+    let parsed = Query::parse(query.as_deref(), &["pool"])?;
+    let pool = imported_pool(&app, &campaign, parsed.get("pool"), query.as_deref()).await?;
+    app.readable(&campaign)?;
+    let (imports, open, position) = app.node.replica.look(|state: &State| {
+        let codes = codes_of(state, &campaign, &pool);
+        let imports: Vec<_> = codes.map_or(&[][..], Codes::imports).iter().map(line).collect();
+        let open = codes.and_then(Codes::open_import);
+        (imports, open.map(|(id, next)| (id.to_owned(), next)), state.token())
+    });
+    let (open, next) = open.unzip();
+    let durable = app.node.intake.endures(position).await;
+    let (pool, position) = (pool.name.to_string(), position.to_string());
+    let list = CodeImportList { campaign, pool, imports, open, next, position, durable };
+    Ok(respond::json(StatusCode::OK, &list))
+}
+
+fn line(import: &Import) -> CodeImportLine {
+    CodeImportLine {
+        import: import.id.to_string(),
+        at: clock_text::rfc3339(import.at),
+        who: import.who.to_string(),
+        lines: import.lines,
+        added: import.added,
+        revoked: import.revoked,
+    }
+}
+
+fn check_names(campaign: &str, import: &str) -> Result<(), Problem> {
+    request::campaign(campaign)?;
+    check_command_id(import).map_err(|why| Problem::invalid(format!("the import's id {why}")))
+}
+
+async fn imported_pool(
+    app: &App,
+    campaign: &str,
+    pool: Option<&str>,
+    query: Option<&str>,
+) -> Result<CodePool, Problem> {
+    if let Some(pool) = pool {
+        request::pool(campaign, pool)?;
+    }
+    let min = Query::parse(query, &["pool"])?.min_position()?;
+    let pool = app.node.intake.coded_pool(campaign, pool, min).await;
+    let pool = pool.map_err(|not| unread(not, campaign))?;
+    match pool.source {
+        CodeSource::Imported => Ok(pool),
+        CodeSource::Generated => Err(Problem::refused(CodeRefusal::NotImported.into(), campaign)),
+    }
+}
+
+fn codes_of<'a>(state: &'a State, campaign: &str, pool: &CodePool) -> Option<&'a Codes> {
+    state.campaign(campaign).ok()?.pool(&pool.name)?.codes()
+}
+
+/// What the rules see of a line: what it is found by, and its sealed text.
+type Sealed = ([u8; 16], Vec<u8>);
+
+/// Seals the lines, or names those that cannot be codes by their numbers in the file, without repeating them.
+fn seal(cipher: &PoolCipher<'_>, asked: &ImportLinesRequest<'_>) -> Result<Vec<Sealed>, Problem> {
+    let (mut sealed, mut errors, mut wrong) = (Vec::new(), Vec::new(), 0);
+    for (nth, code) in asked.codes.iter().enumerate() {
+        match cipher.seal(code) {
+            Ok(line) => sealed.push(line),
+            Err(why) => {
+                wrong += 1;
+                if errors.len() < ERRORS {
+                    let line = u64::from(asked.first) + nth as u64 + 1;
+                    errors.push(value!({"line": line, "why": why.to_string()}));
+                }
+            }
+        }
+    }
+    if errors.is_empty() {
+        return Ok(sealed);
+    }
+    let detail = format!(
+        "line {} {}; {wrong} such lines in this request, none of its lines was taken",
+        errors[0]["line"],
+        errors[0]["why"].as_str().unwrap_or_default()
+    );
+    Err(Problem::new(Code::BadCode, detail).with("errors", errors.into()))
+}
+
+/// Refuses codes that this node has no memory for.
+fn fits_memory(app: &App, codes: &[Sealed]) -> Result<(), Problem> {
+    let limit = app.node.intake.memory_limit();
+    let texts: u64 = codes.iter().map(|(_, sealed)| sealed.len() as u64).sum();
+    let new = codes.len() as u64 * BYTES_PER_CODE + texts;
+    let needed = app.node.replica.look(State::memory) as u64 + new;
+    if needed <= limit {
+        return Ok(());
+    }
+    let detail =
+        format!("{needed} bytes would be needed and this node may use {limit} (memory_limit_mib)");
+    let problem = Problem::new(Code::TooBigForMemory, detail);
+    Err(problem.with("needed_bytes", needed.into()).with("limit_bytes", limit.into()))
+}
+
+fn shown(
+    app: &App,
+    campaign: String,
+    pool: &CodePool,
+    import: &str,
+    answer: &Answer,
+) -> axum::http::Response<Body> {
+    app.metrics.decided(&answer.outcome);
+    let mut shown = CodeImport {
+        outcome: Cow::Borrowed(answer.outcome.as_str()),
+        campaign,
+        pool: pool.name.to_string(),
+        import: import.to_owned(),
+        next: None,
+        lines: None,
+        added: None,
+        duplicates: None,
+        position: answer.position.to_string(),
+        decided: answer.decided.as_str().into(),
+    };
+    let outcome = of_codes(&answer.outcome);
+    if let Some(&CodeOutcome::Staged { next }) = outcome {
+        shown.next = Some(next);
+    } else if let Some(CodeOutcome::Committed { lines, added, duplicates }) = outcome {
+        // The rules count lines from 0, people from 1.
+        let duplicates = duplicates.iter().map(|line| line.saturating_add(1)).collect();
+        (shown.lines, shown.added) = (Some(*lines), Some(*added));
+        shown.duplicates = Some(duplicates);
+    }
+    respond::json(StatusCode::OK, &shown)
+}

@@ -1,0 +1,221 @@
+//! Steps on a code: reserving, redeeming, rolling back and releasing. Code and reference are the identity of a step.
+
+use super::tries::{Origin, Trier};
+use super::{json, of_codes, unread};
+use crate::app::App;
+use crate::bearer::Bearer;
+use crate::clock_text;
+use crate::problem::{Answered, Problem, yes};
+use crate::request::{self, InPath, Query};
+use crate::respond;
+use axum::body::Body;
+use axum::extract::{Extension, RawQuery, State as Extract};
+use axum::http::{HeaderMap, StatusCode};
+use firstcome_api::code::{CodeStep, CodeStepRequest, RedeemRequest, ReserveRequest};
+use firstcome_api::key::Role;
+use firstcome_core::CodeOutcome;
+use firstcome_core::limits::{RESERVATION_LEAST_US, RESERVATION_MOST_US, RESERVATION_TTL_US};
+use firstcome_core::names::check_reference;
+use firstcome_node::Answer;
+use firstcome_node::intake::{CodeAsk, CodeVerb};
+use std::sync::Arc;
+
+const STEP_MEMBERS: &str = "`code`, `reference` and optionally `pool`, `for`";
+
+/// Reserves a use of a code until a deadline.
+///
+/// With a live reservation it can be redeemed whatever happens to the cap and to the code's validity meanwhile. A browser with a
+/// subject token reserves for its subject; the other steps are the back end's.
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/reserve", tag = "codes",
+    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
+    request_body = ReserveRequest,
+    responses((status = 201, description = "reserved", body = CodeStep), (status = 200, description = "already_reserved", body = CodeStep)))]
+pub(crate) async fn reserve(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    Extension(origin): Extension<Origin>,
+    headers: HeaderMap,
+    body: Body,
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    let bearer = app.bearer(&headers, Role::Redeem, &campaign)?;
+    let bytes = request::body(&app.options, &headers, body).await?;
+    let members = "`code`, `reference` and optionally `pool`, `subject`, `ttl_ms`, `for`";
+    let asked: ReserveRequest<'_> = json(&bytes, members)?;
+    let ttl_us = asked.ttl_ms.map_or(RESERVATION_TTL_US, |ms| ms.saturating_mul(1_000));
+    if !(RESERVATION_LEAST_US..=RESERVATION_MOST_US).contains(&ttl_us) {
+        let (least, most) = (RESERVATION_LEAST_US / 1_000, RESERVATION_MOST_US / 1_000);
+        return Err(Problem::invalid(format!("ttl_ms is outside {least} to {most}")));
+    }
+    let of_token = match &bearer {
+        Bearer::Subject(token) => Some(&*token.subject),
+        Bearer::Key(_) => None,
+    };
+    let subject = asked.subject.as_deref().or(of_token);
+    let (code, reference) = (&*asked.code, &*asked.reference);
+    let pool = asked.pool.as_deref();
+    let ask = CodeAsk { campaign: &campaign, pool, code, reference, subject };
+    let customer = asked.r#for.as_deref();
+    let trier = Trier { bearer: &bearer, origin, campaign: &campaign, customer };
+    take(&app, trier, &ask, CodeVerb::Reserve { ttl_us }, query).await
+}
+
+/// Redeems a code, reserved before or not.
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/redeem", tag = "codes",
+    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
+    request_body = RedeemRequest,
+    responses((status = 200, description = "redeemed", body = CodeStep)))]
+pub(crate) async fn redeem(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    Extension(origin): Extension<Origin>,
+    headers: HeaderMap,
+    body: Body,
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    let bearer = Bearer::Key(app.keys.allow(&headers, Role::Redeem, &campaign)?);
+    let bytes = request::body(&app.options, &headers, body).await?;
+    let members = "`code`, `reference` and optionally `pool`, `subject`, `for`";
+    let asked: RedeemRequest<'_> = json(&bytes, members)?;
+    let (code, reference) = (&*asked.code, &*asked.reference);
+    let (pool, subject) = (asked.pool.as_deref(), asked.subject.as_deref());
+    let ask = CodeAsk { campaign: &campaign, pool, code, reference, subject };
+    let customer = asked.r#for.as_deref();
+    let trier = Trier { bearer: &bearer, origin, campaign: &campaign, customer };
+    take(&app, trier, &ask, CodeVerb::Redeem, query).await
+}
+
+/// Undoes a redemption: the use comes back, unless the code has expired meanwhile.
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/roll-back", tag = "codes",
+    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
+    request_body = CodeStepRequest,
+    responses((status = 200, description = "rolled_back", body = CodeStep)))]
+pub(crate) async fn roll_back(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    Extension(origin): Extension<Origin>,
+    headers: HeaderMap,
+    body: Body,
+) -> Answered {
+    give_back(&app, campaign, query, origin, (&headers, body), CodeVerb::RollBack).await
+}
+
+/// Gives a reservation of a code back, also one that is over.
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/release", tag = "codes",
+    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
+    request_body = CodeStepRequest,
+    responses((status = 200, description = "reservation_ended", body = CodeStep)))]
+pub(crate) async fn release(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    Extension(origin): Extension<Origin>,
+    headers: HeaderMap,
+    body: Body,
+) -> Answered {
+    give_back(&app, campaign, query, origin, (&headers, body), CodeVerb::EndReservation).await
+}
+
+async fn give_back(
+    app: &App,
+    campaign: InPath<String>,
+    query: Option<String>,
+    origin: Origin,
+    (headers, body): (&HeaderMap, Body),
+    verb: CodeVerb,
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    let bearer = Bearer::Key(app.keys.allow(headers, Role::Redeem, &campaign)?);
+    let bytes = request::body(&app.options, headers, body).await?;
+    let asked: CodeStepRequest<'_> = json(&bytes, STEP_MEMBERS)?;
+    let (code, reference) = (&*asked.code, &*asked.reference);
+    let pool = asked.pool.as_deref();
+    let ask = CodeAsk { campaign: &campaign, pool, code, reference, subject: None };
+    let customer = asked.r#for.as_deref();
+    let trier = Trier { bearer: &bearer, origin, campaign: &campaign, customer };
+    take(app, trier, &ask, verb, query).await
+}
+
+/// Takes a step.
+///
+/// The first refusal that applies is given, in this order: those of the request's form, `too_many_wrong_codes`, `not_found`,
+/// `archived`, `not_coded`, `malformed`, `no_such_code`, and those of the rules.
+async fn take(
+    app: &App,
+    trier: Trier<'_>,
+    ask: &CodeAsk<'_>,
+    verb: CodeVerb,
+    query: Option<String>,
+) -> Answered {
+    let campaign = ask.campaign;
+    request::campaign(campaign)?;
+    check_reference(ask.reference)
+        .map_err(|why| Problem::invalid(format!("the reference {why}")))?;
+    if let Some(pool) = ask.pool {
+        request::pool(campaign, pool)?;
+    }
+    if let Some(subject) = ask.subject {
+        app.may_act(trier.bearer, campaign, subject)?;
+    }
+    let min = Query::parse(query.as_deref(), &[])?.min_position()?;
+    let tries = app.tries(&trier)?;
+    let taken = app.node.intake.code(ask, verb, min).await;
+    let taken = match taken {
+        Err(not) => Err(unread(not, campaign)),
+        Ok((pool, answer)) => yes(Ok(answer), campaign).map(|answer| (pool, answer)),
+    };
+    app.tried(tries, &trier, taken.as_ref().err());
+    let (pool, answer) = taken.map_err(|problem| match ask.subject {
+        Some(subject) => app.says_who_barred(problem, trier.bearer, campaign, subject),
+        None => problem,
+    })?;
+    app.metrics.decided(&answer.outcome);
+    Ok(respond::json(status(&answer), &shown(ask, &pool, &answer)))
+}
+
+fn status(answer: &Answer) -> StatusCode {
+    if let Some(CodeOutcome::Reserved { .. }) = of_codes(&answer.outcome) {
+        StatusCode::CREATED
+    } else {
+        StatusCode::OK
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "a step has the outcomes of steps only")]
+fn shown(ask: &CodeAsk<'_>, pool: &str, answer: &Answer) -> CodeStep {
+    let mut step = CodeStep {
+        outcome: answer.outcome.as_str().into(),
+        campaign: ask.campaign.to_owned(),
+        pool: pool.to_owned(),
+        rank: 0,
+        reference: ask.reference.to_owned(),
+        at: None,
+        expires_at: None,
+        expired: None,
+        position: answer.position.to_string(),
+        decided: answer.decided.as_str().into(),
+    };
+    let Some(outcome) = of_codes(&answer.outcome) else {
+        unreachable!("a step on a code is not answered with {}", answer.outcome.as_str())
+    };
+    match outcome {
+        CodeOutcome::Reserved { rank, expires_at }
+        | CodeOutcome::AlreadyReserved { rank, expires_at } => {
+            step.rank = *rank;
+            step.expires_at = Some(clock_text::rfc3339(*expires_at));
+        }
+        CodeOutcome::Redeemed { rank, at } => {
+            (step.rank, step.at) = (*rank, Some(clock_text::rfc3339(*at)));
+        }
+        CodeOutcome::RolledBack { rank, at, expired } => {
+            (step.rank, step.at) = (*rank, Some(clock_text::rfc3339(*at)));
+            step.expired = Some(*expired);
+        }
+        CodeOutcome::ReservationEnded { rank } => step.rank = *rank,
+        other => unreachable!("a step on a code is not answered with {}", other.as_str()),
+    }
+    step
+}

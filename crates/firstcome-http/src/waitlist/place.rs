@@ -1,0 +1,201 @@
+//! The place of one subject: read from memory, and left.
+
+use super::pool;
+use crate::answer::Code;
+use crate::app::App;
+use crate::bearer::Bearer;
+use crate::clock_text;
+use crate::early::{Early, Look};
+use crate::holds::view;
+use crate::problem::{Answered, Problem, yes};
+use crate::request::{self, InPath, Query};
+use crate::respond::{Yes, json};
+use axum::body::Body;
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, StatusCode};
+use firstcome_api::key::Role;
+use firstcome_api::waitlist::{LeftWaitlist, Place};
+use firstcome_core::campaign::{Campaign, OnList};
+use firstcome_core::{Command, Outcome, State};
+use firstcome_node::{Answer, Decided, Failure};
+use serde_json::json as value;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Gives the place of a subject on the waitlist of a pool, or its offer.
+///
+/// It is answered from the memory of the server, however many wait.
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/waitlist/{subject}", tag = "waitlists",
+    params(("campaign" = String, Path), ("subject" = String, Path),
+           ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
+           ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
+    responses((status = 200, body = Place)))]
+pub(crate) async fn show(
+    Extract(app): Extract<Arc<App>>,
+    path: InPath<(String, String)>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    let (campaign, subject): (String, String) = request::path(path)?;
+    let bearer = app.bearer(&headers, Role::Read, &campaign)?;
+    app.may_act(&bearer, &campaign, &subject)?;
+    let query = Query::parse(query.as_deref(), &["pool"])?;
+    let named = query.get("pool");
+    if let Some(pool) = named {
+        request::pool(&campaign, pool)?;
+    }
+    app.reach(&query).await?;
+    app.readable(&campaign)?;
+    let stale = app.is_stale();
+    let (mut place, position) = app.node.replica.look(|state: &State| {
+        let position = state.token();
+        let problem = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
+        let found = state.campaign(&campaign).map_err(problem)?;
+        let pool = pool(found, named).map_err(problem)?.name();
+        let standing = found.waiting(Some(pool), &subject).map_err(problem)?;
+        let standing = standing.ok_or_else(|| {
+            let detail =
+                format!("{subject:?} does not wait for pool {pool:?} of campaign {campaign:?}");
+            let missing = Problem::new(Code::NotOnWaitlist, detail).at(position, Decided::Replica);
+            missing.with("campaign", value!(campaign)).with("subject", value!(subject))
+        })?;
+        Ok::<_, Problem>((place(state, found, (pool, &subject), standing), position))
+    })?;
+    place.stale = stale;
+    place.durable = app.node.intake.endures(position).await;
+    Ok(json(StatusCode::OK, &place))
+}
+
+fn place(
+    state: &State,
+    campaign: &Campaign,
+    (pool, subject): (&str, &str),
+    standing: OnList<'_>,
+) -> Place {
+    let empty = Place {
+        state: "".into(),
+        campaign: campaign.name().to_owned(),
+        pool: pool.to_owned(),
+        subject: subject.to_owned(),
+        ahead: None,
+        quantity: 0,
+        grade: None,
+        channel: None,
+        area: None,
+        adjacent: None,
+        passed_over: None,
+        offers_not_taken: 0,
+        since: String::new(),
+        hold: None,
+        units: Vec::new(),
+        expires_at: None,
+        position: state.token().to_string(),
+        stale: false,
+        durable: true,
+    };
+    match standing {
+        OnList::Waits(place) => Place {
+            state: "waits".into(),
+            ahead: Some(place.ahead),
+            quantity: place.wish.quantity,
+            grade: place.wish.grade.map(str::to_owned),
+            channel: place.wish.channel.map(str::to_owned),
+            area: place.wish.area.map(str::to_owned),
+            adjacent: Some(place.wish.adjacent),
+            passed_over: Some(place.passed_over),
+            offers_not_taken: place.missed,
+            since: clock_text::rfc3339(place.since),
+            ..empty
+        },
+        OnList::Offered(offer) => {
+            let shown = view::hold(state, campaign, offer);
+            Place {
+                state: "offered".into(),
+                quantity: offer.held(),
+                offers_not_taken: offer.offers_not_taken().unwrap_or(0),
+                since: shown.started_at,
+                hold: Some(shown.hold),
+                units: shown.units,
+                expires_at: shown.expires_at,
+                ..empty
+            }
+        }
+    }
+}
+
+/// Takes a subject off the waitlist of a pool. An offer that it has ends, and goes to the next one.
+#[utoipa::path(delete, path = "/v1/campaigns/{campaign}/waitlist/{subject}", tag = "waitlists",
+    params(("campaign" = String, Path), ("subject" = String, Path),
+           ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
+           ("min_position" = Option<String>, Query)),
+    responses((status = 200, description = "left_waitlist", body = LeftWaitlist)))]
+pub(crate) async fn leave(
+    Extract(app): Extract<Arc<App>>,
+    path: InPath<(String, String)>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    let (campaign, subject): (String, String) = request::path(path)?;
+    let bearer = app.bearer(&headers, Role::Backend, &campaign)?;
+    let query = Query::parse(query.as_deref(), &["pool"])?;
+    let pool = query.get("pool").map(Cow::from);
+    let mut ask = LeaveAsk { campaign: campaign.into(), pool, subject: subject.into() };
+    let look = Look { min: query.min_position()?, memory: true };
+    let answer = match ask.prepare(&app, &bearer, look).await? {
+        Early::Answered(answer) => answer,
+        Early::Decide(_) => app.node.intake.decide(&ask.command()).await,
+    };
+    ask.finish(&app, answer).map(|yes| yes.response().map(Body::new))
+}
+
+/// The end of a wait as it is asked for.
+#[derive(Debug)]
+pub(crate) struct LeaveAsk<'a> {
+    pub(crate) campaign: Cow<'a, str>,
+    pub(crate) pool: Option<Cow<'a, str>>,
+    pub(crate) subject: Cow<'a, str>,
+}
+
+impl LeaveAsk<'_> {
+    pub(crate) async fn prepare(
+        &mut self,
+        app: &App,
+        bearer: &Bearer<'_>,
+        look: Look,
+    ) -> Result<Early, Problem> {
+        let Self { campaign, pool, subject } = self;
+        app.may_act(bearer, campaign, subject)?;
+        if let Some(pool) = pool {
+            request::pool(campaign, pool)?;
+        }
+        app.node.intake.reach(look.min).await.map_err(|failure| Problem::failed(&failure))?;
+        Ok(Early::Decide(None))
+    }
+
+    pub(crate) fn command(&self) -> Command<'_> {
+        let Self { campaign, pool, subject } = self;
+        Command::Leave { campaign, pool: pool.as_deref(), subject }
+    }
+
+    pub(crate) fn finish(
+        &self,
+        app: &App,
+        answer: Result<Answer, Failure>,
+    ) -> Result<Yes, Problem> {
+        let Self { campaign, subject, .. } = self;
+        let answer = yes(answer, campaign)?;
+        let Outcome::LeftWaitlist { was_on } = answer.outcome else {
+            unreachable!("an end of a wait is not answered with {}", answer.outcome.as_str())
+        };
+        app.metrics.decided(&answer.outcome);
+        let left = LeftWaitlist {
+            outcome: answer.outcome.as_str().into(),
+            campaign: (&**campaign).into(),
+            subject: (&**subject).into(),
+            was_on,
+            position: answer.position.to_string().into(),
+            decided: answer.decided.as_str().into(),
+        };
+        Ok(Yes::new(StatusCode::OK, &left))
+    }
+}

@@ -1,0 +1,80 @@
+-- One row: whose ledger this is.
+CREATE TABLE meta (
+    one     INTEGER PRIMARY KEY CHECK (one = 1),
+    version INTEGER NOT NULL,   -- what a build must know to use these tables; it refuses one above its own
+    space   BLOB    NOT NULL CHECK (length(space) = 16),
+    retried INTEGER NOT NULL,   -- counts commits made only to know that a failed one is gone
+    id      BLOB CHECK (length(id) = 16),   -- drawn when the tables were made, or first opened by a build that knows it
+    layout  INTEGER             -- what the tables have: 2; an older build does not look at it
+) STRICT;
+
+-- One row for each shard: up to where its results are here.
+CREATE TABLE settled (
+    shard   INTEGER PRIMARY KEY,
+    through INTEGER NOT NULL,   -- the number of the last result
+    term    INTEGER NOT NULL    -- minted here; whoever has an older one writes nothing
+) STRICT;
+
+-- One row for each result; never changed.
+CREATE TABLE results (
+    shard        INTEGER NOT NULL,
+    number       INTEGER NOT NULL,  -- 1, 2, 3 without a gap
+    kind         TEXT    NOT NULL,  -- 'claim', 'cancel', 'refund_due' or 'moved'
+    campaign     TEXT    NOT NULL,
+    pool         TEXT    NOT NULL,
+    rank         INTEGER NOT NULL,  -- 0 where it is about no claim
+    subject      TEXT    NOT NULL,
+    at           INTEGER NOT NULL,  -- microseconds since 1970-01-01T00:00:00Z
+    cancelled_by TEXT,              -- 'subject' or 'operator'
+    reason       TEXT,
+    who          TEXT,              -- the name of the key a claim was cancelled with, or a unit moved
+    settled_at   INTEGER NOT NULL,  -- microseconds, by the server's clock
+    unit         TEXT,              -- the seat or the area, of a seated pool; of a move the new one
+    hold         TEXT,              -- the id of the hold it came from
+    moved_from   TEXT,              -- of a move the old seat
+    PRIMARY KEY (shard, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER results_are_never_changed BEFORE UPDATE ON results
+BEGIN SELECT raise(ABORT, 'results are never changed'); END;
+
+CREATE TRIGGER results_are_never_deleted BEFORE DELETE ON results
+BEGIN SELECT raise(ABORT, 'results are never deleted'); END;
+
+-- One row for each claim, with what became of it.
+CREATE TABLE claims (
+    campaign      TEXT    NOT NULL,
+    pool          TEXT    NOT NULL,
+    rank          INTEGER NOT NULL, -- 1, 2, 3 without a gap in its pool
+    subject       TEXT    NOT NULL,
+    at            INTEGER NOT NULL, -- microseconds since 1970-01-01T00:00:00Z
+    shard         INTEGER NOT NULL,
+    result        INTEGER NOT NULL, -- the number in results
+    cancelled_at  INTEGER,          -- microseconds; null while the claim stands
+    cancelled_by  TEXT,
+    reason        TEXT,
+    who           TEXT,
+    cancel_result INTEGER,
+    unit          TEXT,             -- the seat or the area it has now, of a seated pool
+    hold          TEXT,             -- the id of the hold it came from
+    PRIMARY KEY (campaign, pool, rank)
+) STRICT, WITHOUT ROWID;
+
+-- One row for each campaign: which results can be its own.
+CREATE TABLE campaigns (
+    campaign     TEXT    PRIMARY KEY,
+    shard        INTEGER NOT NULL,
+    first_result INTEGER NOT NULL,
+    last_result  INTEGER NOT NULL,
+    claims       INTEGER NOT NULL,
+    cancels      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The same with times for people. A column of the tables themselves would cost every insert.
+CREATE VIEW results_utc AS
+SELECT *, strftime('%Y-%m-%dT%H:%M:%S', at / 1000000, 'unixepoch') || printf('.%06dZ', at % 1000000) AS at_utc
+FROM results;
+
+CREATE VIEW claims_utc AS
+SELECT *, strftime('%Y-%m-%dT%H:%M:%S', at / 1000000, 'unixepoch') || printf('.%06dZ', at % 1000000) AS at_utc
+FROM claims;

@@ -1,0 +1,172 @@
+//! A record of every answer, with when it was asked for and when it came.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use super::progress::Progress;
+use crate::people::Answers;
+
+/// A code that somebody was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Issued {
+    pub(super) subject: String,
+    pub(super) code: String,
+    pub(super) rank: u64,
+}
+
+/// What can be done with a code under a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    Reserve,
+    Redeem,
+    RollBack,
+    Release,
+}
+
+impl Verb {
+    /// The last part of its route.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Reserve => "reserve",
+            Self::Redeem => "redeem",
+            Self::RollBack => "roll-back",
+            Self::Release => "release",
+        }
+    }
+}
+
+/// A step on a code, and how it was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) verb: Verb,
+    pub(super) code: String,
+    pub(super) reference: String,
+    pub(super) outcome: String,
+    pub(super) rank: Option<u64>,
+    /// When it was done the first time, in the server's words; for a reservation, when it ends.
+    pub(super) at: Option<String>,
+    /// For a rollback, whether the use did not come back.
+    pub(super) expired: bool,
+    /// Since the load test began.
+    pub(super) sent: Duration,
+    pub(super) answered: Duration,
+}
+
+impl Step {
+    /// Whether it was done, now or when it was sent before.
+    pub(super) fn is_done(&self) -> bool {
+        let outcome = self.outcome.as_str();
+        match self.verb {
+            Verb::Reserve => matches!(outcome, "reserved" | "already_reserved"),
+            Verb::Redeem => outcome == "redeemed",
+            Verb::RollBack => outcome == "rolled_back",
+            Verb::Release => outcome == "reservation_ended",
+        }
+    }
+}
+
+/// A claim that was cancelled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cancelled {
+    pub(super) subject: String,
+    pub(super) code: String,
+    pub(super) rank: u64,
+}
+
+/// Every answer so far.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    pub(super) issued: Vec<Issued>,
+    pub(super) steps: Vec<Step>,
+    pub(super) cancelled: Vec<Cancelled>,
+    /// Codes that were accepted and do not count, and what they were answered.
+    pub(super) accepted: Vec<String>,
+    /// Codes that do not count and were tried.
+    pub(super) wrong: u64,
+    /// Requests that were answered otherwise when they were repeated.
+    pub(super) changed: Vec<String>,
+    pub(super) repeats: u64,
+    /// Whether something may have happened that is not recorded: the load test was cut short.
+    pub(super) incomplete: bool,
+    pub(super) gone: u32,
+    pub(super) redeemed: u64,
+    pub(super) rolled_back: u64,
+}
+
+/// Records every answer.
+pub(super) struct Recorder {
+    record: Mutex<Record>,
+    answers: Arc<Answers>,
+}
+
+impl Recorder {
+    pub(super) fn new(answers: Arc<Answers>) -> Self {
+        Self { record: Mutex::default(), answers }
+    }
+
+    /// Since the load test began.
+    pub(super) fn now(&self) -> Duration {
+        self.answers.now()
+    }
+
+    fn record(&self) -> MutexGuard<'_, Record> {
+        self.record.lock().expect("nothing panics under this lock")
+    }
+
+    pub(super) fn issued(&self, issued: Issued) {
+        self.record().issued.push(issued);
+    }
+
+    pub(super) fn cancelled(&self, cancelled: Cancelled) {
+        self.record().cancelled.push(cancelled);
+    }
+
+    /// Records a step; one that only repeats another counts once.
+    pub(super) fn step(&self, step: Step, repeats: bool) {
+        let mut record = self.record();
+        if step.is_done() && !repeats {
+            record.redeemed += u64::from(step.verb == Verb::Redeem);
+            record.rolled_back += u64::from(step.verb == Verb::RollBack);
+        }
+        record.steps.push(step);
+    }
+
+    /// Records a code that does not count, and what it was answered if it was accepted.
+    pub(super) fn wrong(&self, accepted: Option<String>) {
+        let mut record = self.record();
+        record.wrong += 1;
+        record.accepted.extend(accepted);
+    }
+
+    pub(super) fn repeated(&self, difference: Option<String>) {
+        let mut record = self.record();
+        record.repeats += 1;
+        record.changed.extend(difference);
+    }
+
+    pub(super) fn gone(&self) {
+        self.record().gone += 1;
+    }
+
+    pub(super) fn progress(&self, people: u32, came: u32) -> Progress {
+        let answers = self.answers.counts().answers;
+        let record = self.record();
+        Progress {
+            elapsed: self.now(),
+            people,
+            came,
+            gone: record.gone,
+            issued: record.issued.len() as u64,
+            redeemed: record.redeemed.saturating_sub(record.rolled_back),
+            rolled_back: record.rolled_back,
+            cancelled: record.cancelled.len() as u64,
+            outage: self.answers.outages.now(),
+            answers,
+        }
+    }
+
+    /// Takes the record out.
+    pub(super) fn end(&self) -> Record {
+        std::mem::take(&mut *self.record())
+    }
+}

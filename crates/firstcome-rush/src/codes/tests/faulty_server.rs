@@ -1,0 +1,325 @@
+//! A server of coupon codes that keeps its promises, or breaks exactly one of them.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::claims::tests::faulty_server::read_request;
+
+/// What it does wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    None,
+    SameCodeForTwo,
+    IssuesNoCode,
+    Gap,
+    ForgetsUses,
+    MiscountsUses,
+    OwnReservationRefuses,
+    ChangesRepeats,
+    LosesRedemption,
+    InventsRedemption,
+    LooksUpAnother,
+    RefusesUnused,
+    AcceptsMadeUp,
+    AcceptsCancelled,
+    Miscounts,
+}
+
+pub(super) const CODES: u32 = 60;
+/// Long enough to redeem in time on a busy machine.
+pub(super) const RESERVATION: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Clone, PartialEq)]
+enum State {
+    Reserved { until: Instant, expires_at: String },
+    Released,
+    Redeemed { at: String },
+    RolledBack { at: String },
+}
+
+#[derive(Debug)]
+struct Code {
+    subject: String,
+    code: String,
+    cancelled: bool,
+    uses: BTreeMap<String, State>,
+}
+
+impl Code {
+    /// How many uses are gone, those of a reference left out.
+    fn gone(&self, except: &str) -> usize {
+        let counts = |state: &State| match state {
+            State::Reserved { until, .. } => *until > Instant::now(),
+            State::Redeemed { .. } => true,
+            State::Released | State::RolledBack { .. } => false,
+        };
+        self.uses.iter().filter(|(name, state)| *name != except && counts(state)).count()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    /// By their rank.
+    codes: BTreeMap<u64, Code>,
+    last_rank: u64,
+    results: Vec<Value>,
+    ticks: u64,
+}
+
+impl Book {
+    /// A moment that no other answer has.
+    fn at(&mut self) -> String {
+        self.ticks += 1;
+        format!("2040-03-01T10:00:00.{:06}Z", self.ticks)
+    }
+
+    fn result(&mut self, kind: &str, rank: u64, reference: Option<&str>) {
+        let number = self.results.len() + 1;
+        let subject = &self.codes[&rank].subject;
+        self.results.push(json!({"number": number, "kind": kind, "pool": "main", "rank": rank, "subject": subject, "reference": reference}));
+    }
+
+    fn live(&self) -> u64 {
+        self.codes.values().filter(|code| !code.cancelled).count() as u64
+    }
+}
+
+#[derive(Debug, Clone)]
+struct FaultyServer {
+    fault: Fault,
+    uses: usize,
+    book: Arc<Mutex<Book>>,
+}
+
+/// Starts one and gives its address.
+pub(super) async fn start(fault: Fault, uses: u32) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = FaultyServer { fault, uses: uses as usize, book: Arc::default() };
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let server = server.clone();
+            tokio::spawn(async move { server.serve(stream).await });
+        }
+    });
+    address
+}
+
+fn no(outcome: &str) -> (u16, Value) {
+    (409, json!({"outcome": outcome, "changed": "no"}))
+}
+
+impl FaultyServer {
+    async fn serve(&self, mut stream: TcpStream) -> Option<()> {
+        let mut buffer = Vec::new();
+        loop {
+            let (request, body) = read_request(&mut stream, &mut buffer).await?;
+            let path = request.split(' ').nth(1)?;
+            let (status, answer) = if request.starts_with("POST") {
+                let body: Value = serde_json::from_slice(&body).unwrap();
+                match path.split('?').next()?.split('/').collect::<Vec<_>>()[4..] {
+                    ["claims"] => self.claim(&body),
+                    ["codes", "look-up"] => self.look_up(&body),
+                    ["codes", verb] => self.step(verb, &body),
+                    _ => no("not_found"),
+                }
+            } else if request.starts_with("DELETE") {
+                self.cancel(path.split('?').next()?.rsplit('/').next()?)
+            } else if path.contains("/results?") {
+                (200, self.results(path))
+            } else {
+                (200, self.campaign())
+            };
+            let answer = answer.to_string();
+            let answer =
+                format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{answer}", answer.len());
+            stream.write_all(answer.as_bytes()).await.ok()?;
+        }
+    }
+
+    fn claim(&self, body: &Value) -> (u16, Value) {
+        let mut book = self.book.lock().unwrap();
+        let subject = body["subject"].as_str().unwrap().to_owned();
+        let own = book.codes.iter().find(|(_, code)| code.subject == subject && !code.cancelled);
+        if let Some((rank, code)) = own {
+            return (200, won("already_won", *rank, &code.code));
+        }
+        if book.live() >= u64::from(CODES) {
+            return no("sold_out");
+        }
+        book.last_rank += 1 + u64::from(self.fault == Fault::Gap && book.last_rank == 4);
+        let rank = book.last_rank;
+        let code = match self.fault {
+            Fault::SameCodeForTwo => format!("CODE-{}", rank / 2),
+            Fault::IssuesNoCode if rank == 3 => String::new(),
+            _ => format!("CODE-{rank}"),
+        };
+        let answer = won("won", rank, &code);
+        let uses = BTreeMap::new();
+        book.codes.insert(rank, Code { subject, code, cancelled: false, uses });
+        book.result("claim", rank, None);
+        (201, answer)
+    }
+
+    fn cancel(&self, subject: &str) -> (u16, Value) {
+        let mut book = self.book.lock().unwrap();
+        let own = book.codes.iter_mut().find(|(_, code)| code.subject == subject);
+        let (rank, code) = own.unwrap();
+        let (rank, before) = (*rank, std::mem::replace(&mut code.cancelled, true));
+        if !before {
+            book.result("cancel", rank, None);
+        }
+        (200, json!({"outcome": "cancelled", "rank": rank}))
+    }
+
+    fn step(&self, verb: &str, body: &Value) -> (u16, Value) {
+        let mut book = self.book.lock().unwrap();
+        let at = book.at();
+        let (code, reference) =
+            (body["code"].as_str().unwrap(), body["reference"].as_str().unwrap());
+        let found = book.codes.iter_mut().find(|(_, known)| known.code == code);
+        let Some((rank, found)) = found else {
+            let accepts = self.fault == Fault::AcceptsMadeUp;
+            return if accepts {
+                (200, json!({"outcome": "redeemed"}))
+            } else {
+                no("no_such_code")
+            };
+        };
+        let rank = *rank;
+        if found.cancelled {
+            let accepts = self.fault == Fault::AcceptsCancelled;
+            return if accepts {
+                (200, json!({"outcome": "redeemed"}))
+            } else {
+                no("code_revoked")
+            };
+        }
+        let yes = |outcome: &str, at: &str| {
+            let name = if verb == "reserve" { "expires_at" } else { "at" };
+            (200, json!({"outcome": outcome, "rank": rank, "reference": reference, name: at}))
+        };
+        let own = found.uses.get(reference).cloned();
+        match (verb, own) {
+            ("reserve", Some(State::Reserved { until, expires_at })) if until > Instant::now() => {
+                return yes("already_reserved", &expires_at);
+            }
+            ("redeem", Some(State::Reserved { .. }))
+                if self.fault == Fault::OwnReservationRefuses =>
+            {
+                return no("code_reserved");
+            }
+            ("redeem", Some(State::Redeemed { at: first })) => {
+                let then = if self.fault == Fault::ChangesRepeats { &at } else { &first };
+                return yes("redeemed", then);
+            }
+            ("redeem", Some(State::RolledBack { .. })) => return no("already_rolled_back"),
+            ("roll-back", Some(State::RolledBack { at: first })) => {
+                return yes("rolled_back", &first);
+            }
+            ("roll-back", Some(State::Redeemed { .. })) => {
+                let back = State::RolledBack { at: at.clone() };
+                found.uses.insert(reference.to_owned(), back);
+                book.result("rolled_back", rank, Some(reference));
+                return yes("rolled_back", &at);
+            }
+            ("roll-back", _) => return no("not_redeemed"),
+            ("release", Some(State::Reserved { .. } | State::Released)) => {
+                found.uses.insert(reference.to_owned(), State::Released);
+                return yes("reservation_ended", &at);
+            }
+            ("release", _) => return no("not_reserved"),
+            _ => {}
+        }
+        if self.fault == Fault::RefusesUnused && found.uses.is_empty() && rank % 3 == 0 {
+            return no("code_used");
+        }
+        if found.gone(reference) >= self.uses && self.fault != Fault::ForgetsUses {
+            return no("code_used");
+        }
+        if verb == "reserve" {
+            let until = Instant::now() + RESERVATION;
+            let state = State::Reserved { until, expires_at: at.clone() };
+            found.uses.insert(reference.to_owned(), state);
+            return yes("reserved", &at);
+        }
+        found.uses.insert(reference.to_owned(), State::Redeemed { at: at.clone() });
+        book.result("redeemed", rank, Some(reference));
+        yes("redeemed", &at)
+    }
+
+    fn look_up(&self, body: &Value) -> (u16, Value) {
+        let book = self.book.lock().unwrap();
+        let subject = body["subject"].as_str().unwrap();
+        let own = book.codes.iter().filter(|(_, code)| code.subject == subject && !code.cancelled);
+        let codes: Vec<Value> = own.map(|(rank, code)| self.looked_up(*rank, code)).collect();
+        (
+            200,
+            json!({"campaign": "vouchers", "codes": codes, "more": false, "position": "1-1", "stale": false, "durable": true}),
+        )
+    }
+
+    fn looked_up(&self, rank: u64, code: &Code) -> Value {
+        let redeemed = |state: &&State| matches!(state, State::Redeemed { .. });
+        let redeemed = code.uses.values().filter(redeemed).count();
+        let surplus = usize::from(self.fault == Fault::MiscountsUses && redeemed > 0) * self.uses;
+        let reference = |(name, state): (&String, &State)| {
+            let state = match state {
+                State::Reserved { .. } => "reserved",
+                State::Released => "released",
+                State::Redeemed { .. } => "redeemed",
+                State::RolledBack { .. } => "rolled_back",
+            };
+            json!({"reference": name, "state": state, "at": "2040-03-01T10:00:00Z"})
+        };
+        let references: Vec<Value> = code.uses.iter().map(reference).collect();
+        let other = self.fault == Fault::LooksUpAnother;
+        let text = if other { format!("{}-X", code.code) } else { code.code.clone() };
+        json!({
+            "pool": "main", "rank": rank, "subject": code.subject, "code": text, "standing": "issued", "issue": 1,
+            "issued_at": "2040-03-01T10:00:00Z", "expires_at": null, "uses": self.uses, "redeemed": redeemed + surplus,
+            "reserved": code.gone("").saturating_sub(redeemed), "references": references, "marks": [],
+        })
+    }
+
+    fn lines(&self) -> Vec<Value> {
+        let mut lines = self.book.lock().unwrap().results.clone();
+        let redeemed = lines.iter().rposition(|line| line["kind"] == "redeemed");
+        match (self.fault, redeemed) {
+            (Fault::LosesRedemption, Some(at)) => drop(lines.remove(at)),
+            (Fault::InventsRedemption, Some(at)) => {
+                let mut line = lines[at].clone();
+                line["reference"] = "nobody".into();
+                lines.push(line);
+            }
+            _ => {}
+        }
+        lines
+    }
+
+    fn results(&self, path: &str) -> Value {
+        let after = path.split("after=").nth(1).and_then(|rest| rest.split('&').next());
+        let after: usize = after.unwrap().parse().unwrap();
+        let lines = self.lines();
+        // Small pages, so that turning them is tested too.
+        let page: Vec<Value> = lines.iter().skip(after).take(50).cloned().collect();
+        let next = (after + page.len() < lines.len()).then_some(after + page.len());
+        json!({"results": page, "next": next})
+    }
+
+    fn campaign(&self) -> Value {
+        let taken = self.book.lock().unwrap().live() + u64::from(self.fault == Fault::Miscounts);
+        let left = u64::from(CODES).saturating_sub(taken);
+        json!({"campaign": "vouchers", "pools": [{"name": "main", "capacity": CODES, "left": left, "taken": taken}]})
+    }
+}
+
+fn won(outcome: &str, rank: u64, code: &str) -> Value {
+    json!({"outcome": outcome, "rank": rank, "code": code})
+}

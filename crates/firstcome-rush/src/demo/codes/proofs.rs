@@ -1,0 +1,158 @@
+//! The proofs of the demonstration of coupon codes.
+
+use serde_json::Value;
+
+use super::super::proofs::{Proof, equal_ledger, same_digest};
+use super::secrecy::Traces;
+use crate::codes::{Promised, Report, Totals};
+use crate::terminal::thousands;
+
+/// Everything that was found.
+pub(super) struct Found<'a> {
+    /// By the load test.
+    pub(super) report: &'a Report,
+    /// Codes of the campaign.
+    pub(super) codes: u64,
+    /// Codes in stock at the end.
+    pub(super) left: u64,
+    /// In the files of the server.
+    pub(super) traces: &'a Traces,
+    /// By `audit`.
+    pub(super) audit: &'a Value,
+}
+
+/// Compares everything that was found with what was promised.
+pub(super) fn all(found: &Found<'_>) -> Vec<Proof> {
+    let Found { report, codes, left, traces, audit } = *found;
+    let totals = &report.totals;
+    let Totals { issued, cancelled, reserved, redeemed, rolled_back, refused, wrong, repeats } =
+        totals.clone();
+    let live = issued.saturating_sub(cancelled);
+    let n = thousands;
+    let uncounted = (live + left != codes || issued < codes).then(|| {
+        format!("{issued} issued, {cancelled} cancelled and {left} in stock are not the {codes}")
+    });
+    let mut proofs = vec![
+        Proof::new(
+            "issued",
+            format!(
+                "every code has one subject: {} issued, {} of them came free again and went to others, {} in stock",
+                n(issued),
+                n(cancelled),
+                n(left)
+            ),
+            uncounted.or_else(|| report.evidence(&[Promised::Codes, Promised::Counts])),
+        ),
+        Proof::new(
+            "ranks",
+            format!("ranks are gap-free and nobody shares one: 1 to {}", n(issued)),
+            report.evidence(&[Promised::Ranks]),
+        ),
+        Proof::new(
+            "uses",
+            format!(
+                "no code was used twice: {} redemptions, {} of them rolled back",
+                n(redeemed),
+                n(rolled_back)
+            ),
+            report.evidence(&[Promised::Uses]),
+        ),
+        Proof::new(
+            "reservations",
+            format!("nobody's own reservation was in their way: {} of them", n(reserved)),
+            report.evidence(&[Promised::Reservations]),
+        ),
+        Proof::new(
+            "refusals",
+            format!("every code that was refused as used was used: {} refusals", n(refused)),
+            report.evidence(&[Promised::Refusals]),
+        ),
+        Proof::new(
+            "wrong",
+            format!("none of {} codes was accepted that do not count", n(wrong)),
+            report.evidence(&[Promised::Wrong]),
+        ),
+        Proof::new(
+            "repeats",
+            format!("all {} repeated answers are identical", n(repeats)),
+            report.evidence(&[Promised::Repeats]),
+        ),
+        Proof::new(
+            "kept",
+            "what was acknowledged is in the results and in the look-ups, and nothing else"
+                .to_owned(),
+            report.evidence(&[Promised::Kept]),
+        ),
+        secrecy(report, traces),
+        same_digest(audit),
+        equal_ledger(audit),
+    ];
+    if let Some(reason) = &report.cut_short {
+        let words = "everything could be checked".to_owned();
+        proofs.push(Proof::new("complete", words, Some(reason.clone())));
+    }
+    proofs
+}
+
+/// No file of the server has one of the codes.
+fn secrecy(report: &Report, traces: &Traces) -> Proof {
+    let (codes, files) = (thousands(report.codes.len() as u64), traces.files);
+    let words = format!("none of {codes} codes stands in the server's {files} files");
+    let nothing = (traces.bytes == 0).then(|| "there was no file to look through".to_owned());
+    let found = traces.found_in.first().map(|file| format!("{file} has one"));
+    Proof::new("secrecy", words, found.or(nothing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::proofs::tests::honest_audit;
+    use super::*;
+
+    /// The names of the proofs that do not hold after something was doctored.
+    fn broken(doctor: impl FnOnce(&mut Report, &mut Traces, &mut u64)) -> Vec<&'static str> {
+        let totals = Totals { issued: 22, cancelled: 3, redeemed: 10, ..Totals::default() };
+        let mut report = Report { totals, ..Report::default() };
+        let mut traces = Traces { bytes: 100, files: 2, found_in: Vec::new() };
+        let mut left = 1;
+        doctor(&mut report, &mut traces, &mut left);
+        let audit = honest_audit();
+        let found = Found { report: &report, codes: 20, left, traces: &traces, audit: &audit };
+        let proofs = all(&found).into_iter().filter(|proof| !proof.kept);
+        proofs.map(|proof| proof.name).collect()
+    }
+
+    #[test]
+    fn what_was_doctored_breaks_its_proof() {
+        assert_eq!(broken(|_, _, _| {}), [""; 0]);
+        assert_eq!(broken(|_, _, left| *left = 2), ["issued"]);
+        assert_eq!(broken(|report, _, _| report.totals.issued = 21), ["issued"]);
+        let leaked = |_: &mut Report, traces: &mut Traces, _: &mut u64| {
+            traces.found_in.push("server.log".to_owned());
+        };
+        assert_eq!(broken(leaked), ["secrecy"]);
+        assert_eq!(broken(|_, traces, _| *traces = Traces::default()), ["secrecy"]);
+        let short = |report: &mut Report, _: &mut Traces, _: &mut u64| {
+            report.cut_short = Some("no answer".to_owned());
+        };
+        assert_eq!(broken(short), ["complete"]);
+        let names = [
+            (Promised::Codes, "issued"),
+            (Promised::Counts, "issued"),
+            (Promised::Ranks, "ranks"),
+            (Promised::Uses, "uses"),
+            (Promised::Reservations, "reservations"),
+            (Promised::Refusals, "refusals"),
+            (Promised::Wrong, "wrong"),
+            (Promised::Repeats, "repeats"),
+            (Promised::Kept, "kept"),
+        ];
+        assert_eq!(names.len(), Promised::ALL.len());
+        for (promise, name) in names {
+            let doctored = broken(|report, _, _| {
+                let evidence = "doctored".to_owned();
+                report.violations.push(crate::codes::Violation { promise, evidence });
+            });
+            assert_eq!(doctored, [name], "{promise:?}");
+        }
+    }
+}

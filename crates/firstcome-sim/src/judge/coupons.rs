@@ -1,0 +1,459 @@
+//! The judge's own rules for codes: reserve, redeem, roll back and give back. Everything is a plain list that is looked
+//! through each time.
+//!
+//! What operators do to codes, and imports: `stocking.rs`.
+
+use super::campaign::Campaign;
+use super::holding::{Made, Said, Turn};
+use super::stocking::{Imported, OpenFile, Shelved, Stands};
+use firstcome_core::codes::CodeKey;
+use firstcome_core::command::{CodeCommand, CodeStep};
+use firstcome_core::results::Kind;
+use firstcome_core::settings::{CodeSettings, CodeSource, PoolSettings};
+use firstcome_core::{CodeOutcome, CodeRefusal, Outcome, Refusal, Timestamp};
+
+/// References that a code knows beyond its uses.
+const SPARE: usize = 1_000;
+/// How long a reservation can last at most, in microseconds.
+const LONGEST: i64 = 24 * 3_600_000_000;
+
+/// The code of a rank.
+#[derive(Clone, Debug)]
+pub(super) struct Card {
+    /// The tag of a generated code, or where on the shelf an imported one stands.
+    pub(super) now: u64,
+    /// The same of those that were replaced.
+    pub(super) before: Vec<u64>,
+    pub(super) issue: u16,
+    pub(super) revoked: bool,
+    pub(super) suspended: bool,
+    /// The entry that issued it, or replaced it last.
+    pub(super) entry: usize,
+}
+
+/// What a reference did with a code.
+#[derive(Clone, Debug)]
+pub(super) struct Use<'a> {
+    rank: u32,
+    reference: &'a str,
+    /// Who used it, where somebody was named; else its holder.
+    user: Option<&'a str>,
+    at: Timestamp,
+    state: UseState,
+    entry: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UseState {
+    Reserved { deadline: i64 },
+    GivenBack,
+    Redeemed,
+    RolledBack { expired: bool },
+}
+
+impl Use<'_> {
+    /// Says whether it takes one of the uses, at a service time.
+    fn takes_one(&self, service: i64) -> bool {
+        self.is_gone()
+            || matches!(self.state, UseState::Reserved { deadline } if deadline > service)
+    }
+
+    fn is_gone(&self) -> bool {
+        matches!(self.state, UseState::Redeemed | UseState::RolledBack { expired: true })
+    }
+}
+
+/// The codes of a pool.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Coupons<'a> {
+    pub(super) imported: bool,
+    /// By rank, from 1.
+    pub(super) cards: Vec<Card>,
+    /// Imported codes in the order of their files.
+    pub(super) shelf: Vec<Shelved>,
+    pub(super) file: Option<OpenFile<'a>>,
+    pub(super) imports: Vec<Imported<'a>>,
+    uses: Vec<Use<'a>>,
+}
+
+/// What is known of a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    Nothing,
+    OnShelf(usize),
+    OfRank { rank: u32, replaced: bool },
+}
+
+impl<'a> Coupons<'a> {
+    pub(super) fn of(said: &PoolSettings) -> Option<Self> {
+        let codes = said.codes.as_deref()?;
+        Some(Self { imported: codes.source == CodeSource::Imported, ..Self::default() })
+    }
+
+    pub(super) fn card(&self, rank: u32) -> Option<&Card> {
+        self.cards.get((rank as usize).checked_sub(1)?)
+    }
+
+    pub(super) fn find(&self, code: CodeKey) -> Found {
+        match code {
+            CodeKey::Rank(rank) if self.card(rank).is_some() => {
+                Found::OfRank { rank, replaced: false }
+            }
+            CodeKey::Generated { unit, tag } if !self.imported => match self.card(unit) {
+                Some(card) if card.now == tag => Found::OfRank { rank: unit, replaced: false },
+                Some(card) if card.before.contains(&tag) => {
+                    Found::OfRank { rank: unit, replaced: true }
+                }
+                Some(_) | None => Found::Nothing,
+            },
+            CodeKey::Imported { hash } if self.imported => {
+                let at = self.shelf.iter().position(|shelved| shelved.hash == hash);
+                let Some(at) = at else { return Found::Nothing };
+                let Stands::Given(rank) = self.shelf[at].stands else { return Found::OnShelf(at) };
+                let now = self.card(rank).map(|card| card.now);
+                Found::OfRank { rank, replaced: now != Some(at as u64) }
+            }
+            CodeKey::Rank(_) | CodeKey::Generated { .. } | CodeKey::Imported { .. } => {
+                Found::Nothing
+            }
+        }
+    }
+
+    /// Gives the code that a rank has now.
+    pub(super) fn key_of(&self, rank: u32) -> Option<CodeKey> {
+        let now = self.card(rank)?.now;
+        if self.imported {
+            let at = usize::try_from(now).ok()?;
+            return Some(CodeKey::Imported { hash: self.shelf.get(at)?.hash });
+        }
+        Some(CodeKey::Generated { unit: rank, tag: now })
+    }
+
+    /// Says whether a code of a rank was revoked, or the import it came with.
+    pub(super) fn is_revoked(&self, rank: u32) -> bool {
+        let Some(card) = self.card(rank) else { return false };
+        card.revoked || self.imported && self.is_withdrawn(card.now as usize)
+    }
+
+    /// Issues the code of the next rank.
+    pub(super) fn issue(&mut self, tag: Option<u64>, entry: usize) {
+        let rank = self.cards.len() as u32 + 1;
+        let now = if self.imported { self.take_next(rank) } else { tag };
+        let now = now.unwrap_or(u64::MAX);
+        let (revoked, suspended, before) = (false, false, Vec::new());
+        self.cards.push(Card { now, before, issue: 1, revoked, suspended, entry });
+    }
+
+    fn of_rank(&self, rank: u32) -> impl Iterator<Item = &Use<'a>> {
+        self.uses.iter().filter(move |known| known.rank == rank)
+    }
+
+    /// Says whether the claim of a rank cannot be undone.
+    pub(super) fn is_in_use(&self, rank: u32, service: i64) -> bool {
+        self.of_rank(rank).any(|known| known.takes_one(service))
+    }
+}
+
+/// A step on a code that was found.
+struct Step<'c> {
+    pool: usize,
+    rank: u32,
+    replaced: bool,
+    reference: &'c str,
+    /// The last use under the reference.
+    own: Option<usize>,
+}
+
+impl<'a> Campaign<'a> {
+    pub(super) fn settings_of_codes(&self, pool: usize) -> Option<&CodeSettings> {
+        self.settings.pools[pool].codes.as_deref()
+    }
+
+    /// Says whether a code can be redeemed still, or one may be reserved.
+    pub(super) fn has_valid_codes(&self, at: Timestamp) -> bool {
+        (0..self.pools.len()).any(|pool| {
+            let last = self.pools[pool].rows.last();
+            let (Some(codes), Some(last)) = (self.settings_of_codes(pool), last) else {
+                return false;
+            };
+            let over = codes.expires_at(last.at);
+            over.is_none_or(|over| at.micros_since(over) < LONGEST)
+        })
+    }
+
+    fn step<'c>(&self, turn: &Turn, step: &CodeStep<'c>) -> Result<Step<'c>, Said> {
+        let no = |refusal: CodeRefusal| turn.says(Refusal::Code(refusal));
+        let pool = self.listed_pool(step.pool).map_err(|no| turn.says(no))?;
+        let coupons = self.pools[pool].coupons.as_ref().ok_or(no(CodeRefusal::NotCoded))?;
+        let (rank, replaced) = match coupons.find(step.code) {
+            Found::Nothing => return Err(no(CodeRefusal::NoSuchCode)),
+            Found::OnShelf(_) => return Err(no(CodeRefusal::NotIssued)),
+            Found::OfRank { rank, replaced } => (rank, replaced),
+        };
+        let is = |known: &Use<'_>| known.rank == rank && known.reference == step.reference;
+        let own = coupons.uses.iter().rposition(is);
+        Ok(Step { pool, rank, replaced, reference: step.reference, own })
+    }
+
+    fn coupons(&self, pool: usize) -> &Coupons<'a> {
+        self.pools[pool].coupons.as_ref().expect("it was looked")
+    }
+
+    fn own_use(&self, step: &Step<'_>) -> Option<&Use<'a>> {
+        Some(&self.coupons(step.pool).uses[step.own?])
+    }
+
+    fn holder(&self, pool: usize, rank: u32) -> &'a str {
+        self.pools[pool].row(rank).expect("a code has its claim").subject
+    }
+
+    /// Refuses who may not use a code.
+    fn check_user(&self, step: &Step<'_>, subject: Option<&str>) -> Result<(), Refusal> {
+        let holder = self.holder(step.pool, step.rank);
+        if self.settings_of_codes(step.pool).is_some_and(|codes| codes.only_by_holder) {
+            match subject {
+                None => return Err(CodeRefusal::SubjectRequired.into()),
+                Some(subject) if subject != holder => return Err(Refusal::NotYours),
+                Some(_) => {}
+            }
+        }
+        match (self.own_use(step), subject) {
+            (Some(own), Some(subject)) if own.user.unwrap_or(holder) != subject => {
+                Err(Refusal::IdReused)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_standing(&self, step: &Step<'_>) -> Result<(), Refusal> {
+        let coupons = self.coupons(step.pool);
+        let undone = self.pools[step.pool].row(step.rank).is_some_and(|row| row.undone.is_some());
+        if step.replaced || undone || coupons.is_revoked(step.rank) {
+            return Err(CodeRefusal::CodeRevoked.into());
+        }
+        if coupons.card(step.rank).is_some_and(|card| card.suspended) {
+            return Err(CodeRefusal::CodeSuspended.into());
+        }
+        Ok(())
+    }
+
+    fn is_expired(&self, step: &Step<'_>, at: Timestamp) -> bool {
+        let issued = self.pools[step.pool].row(step.rank).map(|row| row.at);
+        let codes = self.settings_of_codes(step.pool);
+        let over = issued.and_then(|issued| codes?.expires_at(issued));
+        over.is_some_and(|over| over <= at)
+    }
+
+    fn user(&self, step: &Step<'_>, subject: Option<&'a str>) -> &'a str {
+        let own = self.own_use(step).and_then(|own| own.user);
+        subject.or(own).unwrap_or_else(|| self.holder(step.pool, step.rank))
+    }
+
+    /// Refuses one use more.
+    fn check_one_more(&self, turn: &Turn, step: &Step<'_>, user: &str) -> Result<(), Outcome> {
+        let no = |refusal: CodeRefusal| Err(Outcome::from(Refusal::Code(refusal)));
+        if self.is_expired(step, turn.at) {
+            return no(CodeRefusal::CodeExpired);
+        }
+        self.check_barred(user)?;
+        let (coupons, service) = (self.coupons(step.pool), turn.service);
+        let said = self.settings_of_codes(step.pool);
+        let theirs = |known: &&Use<'a>| {
+            known.user.unwrap_or_else(|| self.holder(step.pool, known.rank)) == user
+                && known.takes_one(service)
+        };
+        let has = coupons.uses.iter().filter(theirs).count();
+        if said.and_then(|said| said.uses_per_subject).is_some_and(|most| has >= most as usize) {
+            return Err(Refusal::LimitReached.into());
+        }
+        let uses = said.map_or(1, |said| said.uses as usize);
+        let of = || coupons.of_rank(step.rank);
+        let state = self.own_use(step).map(|own| own.state);
+        if of().filter(|known| known.takes_one(service)).count() >= uses {
+            return no(match state {
+                Some(UseState::RolledBack { .. }) => CodeRefusal::ReusedSince,
+                _ if of().filter(|known| known.is_gone()).count() >= uses => CodeRefusal::CodeUsed,
+                _ => CodeRefusal::CodeReserved,
+            });
+        }
+        let is_new = matches!(state, None | Some(UseState::RolledBack { .. }));
+        if is_new && of().count() >= uses + SPARE {
+            return no(CodeRefusal::TooManyReferences);
+        }
+        Ok(())
+    }
+
+    fn note_use(
+        &mut self,
+        turn: &Turn,
+        step: &Step<'a>,
+        subject: Option<&'a str>,
+        state: UseState,
+    ) {
+        let (at, entry, rank) = (turn.at, turn.entry, step.rank);
+        let holder = self.holder(step.pool, rank);
+        let coupons = self.pools[step.pool].coupons.as_mut().expect("it was looked");
+        let goes_on = |known: &Use<'_>| !matches!(known.state, UseState::RolledBack { .. });
+        if let Some(own) = step.own.filter(|own| goes_on(&coupons.uses[*own])) {
+            let own = &mut coupons.uses[own];
+            (own.state, own.at, own.entry) = (state, at, entry);
+            return;
+        }
+        let (user, reference) = (subject.filter(|subject| *subject != holder), step.reference);
+        coupons.uses.push(Use { rank, reference, user, at, state, entry });
+    }
+
+    /// Runs a step on a code.
+    pub(super) fn on_code(
+        &mut self,
+        turn: &Turn,
+        command: &CodeCommand<'a>,
+        made: &mut Vec<Made<'a>>,
+    ) -> Result<Said, Said> {
+        let Some(step) = command.step() else {
+            return self.on_stock(turn, command, made);
+        };
+        let step = self.step(turn, step)?;
+        match command {
+            CodeCommand::Reserve { subject, ttl_us, .. } => {
+                self.reserve(turn, &step, *subject, *ttl_us)
+            }
+            CodeCommand::Redeem { subject, .. } => self.redeem(turn, &step, *subject, made),
+            CodeCommand::RollBack { .. } => self.roll_back(turn, &step, made),
+            CodeCommand::EndReservation { .. }
+            | CodeCommand::Mark { .. }
+            | CodeCommand::RevokeImport { .. }
+            | CodeCommand::Reissue { .. }
+            | CodeCommand::Stage { .. }
+            | CodeCommand::Commit { .. }
+            | CodeCommand::Discard { .. } => self.end_reservation(turn, &step),
+        }
+    }
+
+    fn reserve(
+        &mut self,
+        turn: &Turn,
+        step: &Step<'a>,
+        subject: Option<&'a str>,
+        ttl: i64,
+    ) -> Result<Said, Said> {
+        let (rank, no) = (step.rank, |no: Refusal| turn.says(no));
+        self.check_user(step, subject).map_err(no)?;
+        match self.own_use(step) {
+            Some(Use { state: UseState::Reserved { deadline }, entry, .. })
+                if *deadline > turn.service =>
+            {
+                let expires_at = turn.moment(*deadline);
+                return Ok((CodeOutcome::AlreadyReserved { rank, expires_at }.into(), *entry));
+            }
+            Some(Use { state: UseState::Redeemed, .. }) => {
+                return Err(no(CodeRefusal::AlreadyRedeemed.into()));
+            }
+            Some(_) | None => {}
+        }
+        self.check_standing(step).map_err(no)?;
+        let user = self.user(step, subject);
+        self.check_one_more(turn, step, user).map_err(|no| turn.says(no))?;
+        let deadline = turn.service.saturating_add(ttl);
+        self.note_use(turn, step, subject, UseState::Reserved { deadline });
+        let expires_at = turn.moment(deadline);
+        Ok(turn.says(CodeOutcome::Reserved { rank, expires_at }))
+    }
+
+    fn redeem(
+        &mut self,
+        turn: &Turn,
+        step: &Step<'a>,
+        subject: Option<&'a str>,
+        made: &mut Vec<Made<'a>>,
+    ) -> Result<Said, Said> {
+        let (rank, no) = (step.rank, |no: Refusal| turn.says(no));
+        self.check_user(step, subject).map_err(no)?;
+        let mut live = false;
+        match self.own_use(step) {
+            Some(Use { state: UseState::Redeemed, at, entry, .. }) => {
+                return Ok((CodeOutcome::Redeemed { rank, at: *at }.into(), *entry));
+            }
+            Some(Use { state: UseState::RolledBack { .. }, .. }) => {
+                return Err(no(CodeRefusal::AlreadyRolledBack.into()));
+            }
+            Some(Use { state: UseState::Reserved { deadline }, .. }) => {
+                live = *deadline > turn.service;
+            }
+            Some(Use { state: UseState::GivenBack, .. }) | None => {}
+        }
+        self.check_standing(step).map_err(no)?;
+        let user = self.user(step, subject);
+        if !live {
+            self.check_one_more(turn, step, user).map_err(|no| turn.says(no))?;
+        }
+        self.note_use(turn, step, subject, UseState::Redeemed);
+        made.push(self.made_of(Kind::Redeemed, step));
+        Ok(turn.says(CodeOutcome::Redeemed { rank, at: turn.at }))
+    }
+
+    /// Makes a result; the reference stands where others have their hold.
+    fn made_of(&self, kind: Kind, step: &Step<'a>) -> Made<'a> {
+        let (pool, rank, subject) = (step.pool, step.rank, self.holder(step.pool, step.rank));
+        let hold = Some(step.reference);
+        Made { kind, pool, rank, subject, unit: None, hold, from: None }
+    }
+
+    fn roll_back(
+        &mut self,
+        turn: &Turn,
+        step: &Step<'a>,
+        made: &mut Vec<Made<'a>>,
+    ) -> Result<Said, Said> {
+        let rank = step.rank;
+        match self.own_use(step) {
+            Some(Use { state: UseState::Redeemed, .. }) => {}
+            Some(Use { state: UseState::RolledBack { expired }, at, entry, .. }) => {
+                let expired = *expired;
+                return Ok((CodeOutcome::RolledBack { rank, at: *at, expired }.into(), *entry));
+            }
+            Some(_) | None => return Err(turn.says(Refusal::Code(CodeRefusal::NotRedeemed))),
+        }
+        let expired = self.is_expired(step, turn.at);
+        let coupons = self.pools[step.pool].coupons.as_mut().expect("it was looked");
+        let own = &mut coupons.uses[step.own.expect("it was just there")];
+        own.state = UseState::RolledBack { expired };
+        (own.at, own.entry) = (turn.at, turn.entry);
+        // The ledger says of the use whether it came back.
+        let unit = expired.then_some("expired");
+        made.push(Made { unit, ..self.made_of(Kind::RolledBack, step) });
+        Ok(turn.says(CodeOutcome::RolledBack { rank, at: turn.at, expired }))
+    }
+
+    fn end_reservation(&mut self, turn: &Turn, step: &Step<'a>) -> Result<Said, Said> {
+        let no = |refusal: CodeRefusal| Err(turn.says(Refusal::Code(refusal)));
+        let ended = CodeOutcome::ReservationEnded { rank: step.rank };
+        match self.own_use(step).map(|own| (own.state, own.entry)) {
+            None => no(CodeRefusal::NotReserved),
+            Some((UseState::Redeemed, _)) => no(CodeRefusal::AlreadyRedeemed),
+            Some((UseState::RolledBack { .. }, _)) => no(CodeRefusal::AlreadyRolledBack),
+            Some((UseState::GivenBack, entry)) => Ok((ended.into(), entry)),
+            Some((UseState::Reserved { .. }, _)) => {
+                self.note_use(turn, step, None, UseState::GivenBack);
+                Ok(turn.says(ended))
+            }
+        }
+    }
+
+    /// Says how a reference stands with a code: redeemed, or redeemed and rolled back; none if it never redeemed it.
+    pub(super) fn stands_redeemed(
+        &self,
+        pool: usize,
+        code: CodeKey,
+        reference: &str,
+    ) -> Option<bool> {
+        let coupons = self.pools.get(pool)?.coupons.as_ref()?;
+        let Found::OfRank { rank, .. } = coupons.find(code) else { return None };
+        let theirs = coupons.of_rank(rank).filter(|known| known.reference == reference);
+        theirs.last().and_then(|known| match known.state {
+            UseState::Redeemed => Some(true),
+            UseState::RolledBack { .. } => Some(false),
+            UseState::Reserved { .. } | UseState::GivenBack => None,
+        })
+    }
+}

@@ -1,0 +1,360 @@
+//! The judge's own rules for what operators do to codes: revoke, suspend, restore, replace, import.
+
+use super::campaign::Campaign;
+use super::coupons::{Card, Coupons, Found};
+use super::holding::{Made, Said, Turn};
+use firstcome_core::codes::{CodeKey, Verdict};
+use firstcome_core::command::{CodeCommand, StagedCode};
+use firstcome_core::outcome::Missing;
+use firstcome_core::results::Kind;
+use firstcome_core::{CodeOutcome, CodeRefusal, Outcome, Refusal};
+
+/// How long an import may take, in microseconds of service.
+const OPEN_FOR: i64 = 3_600_000_000;
+/// How many duplicates, and how many unknown codes, are named.
+const NAMED: usize = 100;
+/// Imports of a pool, and codes that one claim may have one after the other.
+const IMPORTS: usize = 1_000;
+const ISSUES: u16 = 1_000;
+
+/// How an imported code stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stands {
+    Free,
+    Suspended,
+    Revoked,
+    Given(u32),
+}
+
+/// An imported code.
+#[derive(Clone, Debug)]
+pub(super) struct Shelved {
+    pub(super) hash: [u8; 16],
+    pub(super) stands: Stands,
+    /// Which import it came with.
+    import: usize,
+}
+
+/// An import under way.
+#[derive(Clone, Debug)]
+pub(super) struct OpenFile<'a> {
+    id: &'a str,
+    began: i64,
+    lines: u32,
+    new: Vec<[u8; 16]>,
+    duplicates: Vec<u32>,
+}
+
+/// An import that is done.
+#[derive(Clone, Debug)]
+pub(super) struct Imported<'a> {
+    id: &'a str,
+    lines: u32,
+    added: u32,
+    duplicates: Vec<u32>,
+    revoked: bool,
+    entry: usize,
+}
+
+impl Coupons<'_> {
+    /// Says whether a code on the shelf was revoked with its import.
+    pub(super) fn is_withdrawn(&self, at: usize) -> bool {
+        let import = self.shelf.get(at).and_then(|shelved| self.imports.get(shelved.import));
+        import.is_some_and(|import| import.revoked)
+    }
+
+    fn is_free(&self, at: usize) -> bool {
+        self.shelf[at].stands == Stands::Free && !self.is_withdrawn(at)
+    }
+
+    /// Gives how many imported codes can be issued.
+    pub(super) fn free(&self) -> u32 {
+        (0..self.shelf.len()).filter(|at| self.is_free(*at)).count() as u32
+    }
+
+    /// Gives the next free code to a rank.
+    pub(super) fn take_next(&mut self, rank: u32) -> Option<u64> {
+        let at = (0..self.shelf.len()).find(|at| self.is_free(*at))?;
+        self.shelf[at].stands = Stands::Given(rank);
+        Some(at as u64)
+    }
+
+    fn has(&self, hash: &[u8; 16]) -> bool {
+        self.shelf.iter().any(|shelved| shelved.hash == *hash)
+    }
+
+    /// Says whether a code is known to two people and still counts, or will be issued: it must not.
+    pub(super) fn counts(&self, code: CodeKey) -> bool {
+        match self.find(code) {
+            Found::Nothing => false,
+            Found::OnShelf(at) => self.is_free(at),
+            Found::OfRank { rank, replaced } => {
+                let suspended = self.card(rank).is_some_and(|card| card.suspended);
+                !replaced && !suspended && !self.is_revoked(rank)
+            }
+        }
+    }
+}
+
+impl<'a> Campaign<'a> {
+    fn coded(&self, turn: &Turn, pool: &str) -> Result<usize, Said> {
+        let index = self.pool_index(pool);
+        let index = index.ok_or(turn.says(Refusal::NotFound(Missing::Pool)))?;
+        if self.pools[index].coupons.is_none() {
+            return Err(turn.says(Refusal::Code(CodeRefusal::NotCoded)));
+        }
+        Ok(index)
+    }
+
+    fn stock(&mut self, pool: usize) -> &mut Coupons<'a> {
+        self.pools[pool].coupons.as_mut().expect("it was looked")
+    }
+
+    /// Runs an operator's command on codes.
+    pub(super) fn on_stock(
+        &mut self,
+        turn: &Turn,
+        command: &CodeCommand<'a>,
+        made: &mut Vec<Made<'a>>,
+    ) -> Result<Said, Said> {
+        let (_, pool) = command.target();
+        let pool = self.coded(turn, pool.unwrap_or_default())?;
+        if let CodeCommand::Mark { codes, verdict, .. } = command {
+            return Ok(self.mark(turn, (pool, codes), *verdict, made));
+        }
+        if let CodeCommand::Reissue { subject, rank, issue, tag, .. } = command {
+            return self.reissue(turn, (pool, subject, *rank), (*issue, *tag), made);
+        }
+        if !self.stock(pool).imported {
+            return Err(turn.says(Refusal::Code(CodeRefusal::NotImported)));
+        }
+        if let CodeCommand::RevokeImport { import, .. } = command {
+            return self.revoke_import(turn, pool, import, made);
+        }
+        self.import(turn, pool, command)
+    }
+
+    fn mark(
+        &mut self,
+        turn: &Turn,
+        (pool, list): (usize, &[CodeKey]),
+        verdict: Verdict,
+        made: &mut Vec<Made<'a>>,
+    ) -> Said {
+        let (mut changed, mut unknown) = (0, Vec::new());
+        for (nth, code) in list.iter().enumerate() {
+            let coupons = self.stock(pool);
+            match coupons.find(*code) {
+                Found::Nothing => unknown.push(nth as u32),
+                Found::OfRank { replaced: true, .. } => {}
+                Found::OnShelf(at) => {
+                    let stands = match verdict {
+                        Verdict::Revoke => Stands::Revoked,
+                        Verdict::Suspend => Stands::Suspended,
+                        Verdict::Restore => Stands::Free,
+                    };
+                    let shelved = &coupons.shelf[at];
+                    let over = shelved.stands == Stands::Revoked || coupons.is_withdrawn(at);
+                    if !over && coupons.shelf[at].stands != stands {
+                        coupons.shelf[at].stands = stands;
+                        changed += 1;
+                    }
+                }
+                Found::OfRank { rank, replaced: false } => {
+                    let card = &mut coupons.cards[rank as usize - 1];
+                    if mark_card(card, verdict) {
+                        changed += 1;
+                        made.push(self.marked(pool, rank, verdict.as_str(), None));
+                    }
+                }
+            }
+        }
+        unknown.truncate(NAMED);
+        turn.says(CodeOutcome::Marked { verdict, changed, unknown })
+    }
+
+    /// Makes a result; what was decided stands where others have their unit, the import where they have the old one.
+    fn marked(
+        &self,
+        pool: usize,
+        rank: u32,
+        what: &'static str,
+        from: Option<&'a str>,
+    ) -> Made<'a> {
+        let subject = self.pools[pool].row(rank).map_or("", |row| row.subject);
+        let kind = Kind::CodeMarked;
+        Made { kind, pool, rank, subject, unit: Some(what), hold: None, from }
+    }
+
+    fn revoke_import(
+        &mut self,
+        turn: &Turn,
+        pool: usize,
+        id: &'a str,
+        made: &mut Vec<Made<'a>>,
+    ) -> Result<Said, Said> {
+        let imports = &mut self.stock(pool).imports;
+        let Some(import) = imports.iter_mut().find(|import| import.id == id) else {
+            return Err(turn.says(Refusal::Code(CodeRefusal::NoSuchImport)));
+        };
+        let (verdict, unknown) = (Verdict::Revoke, Vec::new());
+        let changed = if import.revoked { 0 } else { import.added };
+        if !std::mem::replace(&mut import.revoked, true) {
+            made.push(self.marked(pool, 0, verdict.as_str(), Some(id)));
+        }
+        Ok(turn.says(CodeOutcome::Marked { verdict, changed, unknown }))
+    }
+
+    fn reissue(
+        &mut self,
+        turn: &Turn,
+        (pool, subject, rank): (usize, &str, u32),
+        (issue, tag): (u16, Option<u64>),
+        made: &mut Vec<Made<'a>>,
+    ) -> Result<Said, Said> {
+        let no = |refusal: CodeRefusal| Err(turn.says(Refusal::Code(refusal)));
+        let row = self.pools[pool].row(rank);
+        if row.is_none_or(|row| row.subject != subject || row.undone.is_some()) {
+            return Err(turn.says(Refusal::NoSuchClaim));
+        }
+        let left = self.left(pool);
+        let coupons = self.stock(pool);
+        let card = &coupons.cards[rank as usize - 1];
+        let same = coupons.imported || tag == Some(card.now);
+        if card.issue == issue && issue > 1 && same {
+            return Ok((CodeOutcome::Reissued { rank, issue }.into(), card.entry));
+        }
+        if card.revoked {
+            return no(CodeRefusal::CodeRevoked);
+        }
+        if u32::from(card.issue) + 1 != u32::from(issue) {
+            return no(CodeRefusal::ReissuedSince { issue: card.issue });
+        }
+        if issue > ISSUES {
+            return no(CodeRefusal::TooManyReissues);
+        }
+        let new = match (coupons.imported, tag) {
+            (false, None) => return no(CodeRefusal::TagRequired),
+            (false, Some(tag)) => tag,
+            (true, _) if left == 0 => return Err(turn.says(Refusal::SoldOut)),
+            (true, _) => coupons.take_next(rank).unwrap_or(u64::MAX),
+        };
+        let card = &mut coupons.cards[rank as usize - 1];
+        card.before.push(card.now);
+        (card.now, card.issue, card.suspended, card.entry) = (new, issue, false, turn.entry);
+        made.push(self.marked(pool, rank, "reissue", None));
+        Ok(turn.says(CodeOutcome::Reissued { rank, issue }))
+    }
+
+    fn import(
+        &mut self,
+        turn: &Turn,
+        pool: usize,
+        command: &CodeCommand<'a>,
+    ) -> Result<Said, Said> {
+        let coupons = self.stock(pool);
+        let (CodeCommand::Stage { import: id, .. }
+        | CodeCommand::Commit { import: id, .. }
+        | CodeCommand::Discard { import: id, .. }) = command
+        else {
+            unreachable!("it is about an import");
+        };
+        if let Some(known) = coupons.imports.iter().find(|import| import.id == *id) {
+            return Ok((known.told(), known.entry));
+        }
+        if coupons.file.as_ref().is_some_and(|file| file.began + OPEN_FOR <= turn.service) {
+            coupons.file = None;
+        }
+        let is_open = coupons.file.as_ref().is_some_and(|file| file.id == *id);
+        let no = |refusal: CodeRefusal| Err(turn.says(Refusal::Code(refusal)));
+        if let CodeCommand::Stage { first, codes, .. } = command {
+            if coupons.file.is_some() && !is_open {
+                return no(CodeRefusal::ImportOpen);
+            }
+            if !is_open && coupons.imports.len() >= IMPORTS {
+                return no(CodeRefusal::TooManyImports);
+            }
+            let next = coupons.file.as_ref().map_or(0, |file| file.lines);
+            if *first > next {
+                return no(CodeRefusal::ChunkMissing { next });
+            }
+            return Ok(turn.says(coupons.stage(turn, id, (*first, codes))));
+        }
+        let Some(file) = coupons.file.take_if(|_| is_open) else {
+            return no(CodeRefusal::NoSuchImport);
+        };
+        let CodeCommand::Commit { lines, .. } = command else {
+            return Ok(turn.says(CodeOutcome::Discarded));
+        };
+        if file.lines != *lines {
+            let lines = file.lines;
+            coupons.file = Some(file);
+            return no(CodeRefusal::ImportIncomplete { lines });
+        }
+        Ok(turn.says(coupons.commit(turn, file)))
+    }
+}
+
+fn mark_card(card: &mut Card, verdict: Verdict) -> bool {
+    if card.revoked {
+        return false;
+    }
+    let before = (card.revoked, card.suspended);
+    match verdict {
+        Verdict::Revoke => (card.revoked, card.suspended) = (true, false),
+        Verdict::Suspend => card.suspended = true,
+        Verdict::Restore => card.suspended = false,
+    }
+    before != (card.revoked, card.suspended)
+}
+
+impl Imported<'_> {
+    fn told(&self) -> Outcome {
+        let (lines, added, duplicates) = (self.lines, self.added, self.duplicates.clone());
+        CodeOutcome::Committed { lines, added, duplicates }.into()
+    }
+}
+
+impl<'a> Coupons<'a> {
+    /// Takes in the lines of a file that were not taken before.
+    fn stage(
+        &mut self,
+        turn: &Turn,
+        id: &'a str,
+        (first, codes): (u32, &[StagedCode<'_>]),
+    ) -> CodeOutcome {
+        let mut file = self.file.take().unwrap_or_else(|| OpenFile {
+            id,
+            began: turn.service,
+            lines: 0,
+            new: Vec::new(),
+            duplicates: Vec::new(),
+        });
+        for (line, code) in (first..).zip(codes) {
+            if line < file.lines {
+                continue;
+            }
+            if self.has(&code.hash) || file.new.contains(&code.hash) {
+                file.duplicates.push(line);
+            } else {
+                file.new.push(code.hash);
+            }
+            file.lines += 1;
+        }
+        let next = file.lines;
+        self.file = Some(file);
+        CodeOutcome::Staged { next }
+    }
+
+    fn commit(&mut self, turn: &Turn, file: OpenFile<'a>) -> Outcome {
+        let OpenFile { id, lines, new, mut duplicates, .. } = file;
+        duplicates.truncate(NAMED);
+        let (added, import, entry) = (new.len() as u32, self.imports.len(), turn.entry);
+        let shelved = |hash| Shelved { hash, stands: Stands::Free, import };
+        self.shelf.extend(new.into_iter().map(shelved));
+        let done = Imported { id, lines, added, duplicates, revoked: false, entry };
+        let told = done.told();
+        self.imports.push(done);
+        told
+    }
+}

@@ -1,0 +1,118 @@
+//! Judges whose codes are, and what two people may not both have.
+
+use crate::story::{Story, is_broken, passes, tagged, units_for_sale};
+use firstcome_core::codes::{CodeKey, Verdict};
+use firstcome_core::command::{CodeCommand, CodeStep, Encoded, Order, StagedCode};
+use firstcome_core::settings::{CodeSettings, CodeSource, PoolSettings};
+use firstcome_core::{CodeOutcome, Command, Outcome, Settings};
+use firstcome_node::Failure;
+use firstcome_sim::history::{Asked, Cause, Durability, History};
+use std::time::Duration;
+
+const SEALED: &[u8] = b"sealed under the key of a test";
+const LOST: &str = "spring/main \"bob\" lost rank 2";
+
+/// Codes for sale; those that are imported are to come.
+fn codes_for_sale(source: CodeSource, capacity: u32) -> Settings {
+    let pool = PoolSettings::coded("main", capacity, CodeSettings::new(source, "k1"));
+    Settings { pools: vec![pool], ..units_for_sale(1) }
+}
+
+fn on(command: CodeCommand<'_>) -> Asked {
+    let command = Encoded::new(&Command::Code(command)).unwrap();
+    Asked::On { command, wait: Duration::ZERO }
+}
+
+/// Ann and bob won; the store lost bob, and eve came first there with this tag.
+fn forked(tag: u64) -> Story {
+    let settings = codes_for_sale(CodeSource::Generated, 2);
+    let mut story = Story::opened(Durability::Memory, settings);
+    let ann = story.wins_code((1, 2), ("ann", 1), Some(7));
+    story.wins_code((1, 3), ("bob", 2), Some(9));
+    story.applies();
+    story.at(11.0);
+    story.loses(Some(ann), Cause::Promotion);
+    story.wins_code((2, 1), ("eve", 2), Some(tag));
+    story.epoch = 1;
+    story.at(12.0);
+    story.stores((1, 3), &[tagged("bob", Some(9))], &[]);
+    story.reports(LOST);
+    story
+}
+
+#[test]
+fn a_generated_code_is_one_subjects_in_all_histories() {
+    passes(&forked(8).ends());
+    let said = is_broken(&forked(9).ends(), "code_has_one_subject");
+    assert!(said.contains("each of [\"bob\", \"eve\"]"), "{said}");
+}
+
+#[test]
+fn a_code_that_is_shown_is_that_of_the_claim() {
+    let shown = |tag| {
+        let settings = codes_for_sale(CodeSource::Generated, 2);
+        let mut story = Story::opened(Durability::Memory, settings);
+        story.wins_code((1, 2), ("ann", 1), Some(7));
+        story.wins_code((1, 3), ("bob", 2), Some(9));
+        story.shows("bob", CodeKey::Generated { unit: 2, tag });
+        story.ends()
+    };
+    passes(&shown(9));
+    is_broken(&shown(7), "code_is_theirs");
+}
+
+/// Bob was shown the second of two imported codes; the store lost him, and eve was given it. It may be suspended.
+fn given_twice(suspended: bool) -> History {
+    let settings = codes_for_sale(CodeSource::Imported, 0);
+    let mut story = Story::opened(Durability::Memory, settings);
+    let (campaign, pool, import) = ("spring", "main", "i1");
+    let order = Order { id: None, who: "desk" };
+    let staged = |n| StagedCode { hash: [n; 16], sealed: SEALED };
+    let codes = vec![staged(1), staged(2)];
+    let stage = CodeCommand::Stage { campaign, pool, import, first: 0, codes, order };
+    story.decides(on(stage), CodeOutcome::Staged { next: 2 }.into());
+    let done = CodeOutcome::Committed { lines: 2, added: 2, duplicates: Vec::new() };
+    let commit = CodeCommand::Commit { campaign, pool, import, lines: 2, order };
+    story.decides(on(commit), Outcome::from(done));
+    let ann = story.wins_code((1, 4), ("ann", 1), None);
+    story.wins_code((1, 5), ("bob", 2), None);
+    story.shows("bob", CodeKey::Imported { hash: [2; 16] });
+    story.applies();
+    story.at(11.0);
+    story.loses(Some(ann), Cause::Promotion);
+    story.wins_code((2, 1), ("eve", 2), None);
+    story.epoch = 1;
+    story.at(12.0);
+    story.stores((1, 5), &[tagged("bob", None)], &[]);
+    if suspended {
+        let (codes, verdict) = (vec![CodeKey::Imported { hash: [2; 16] }], Verdict::Suspend);
+        let (reason, order) = ("", Order { id: None, who: "fork" });
+        let mark = CodeCommand::Mark { campaign, pool, codes, verdict, reason, order };
+        story.stores((1, 6), &[on(mark)], &[]);
+    }
+    story.reports(LOST);
+    let mut history = story.ends();
+    // The mark is a result as well, which this story leaves out of its ledger.
+    history.end.ledger = None;
+    history
+}
+
+#[test]
+fn an_imported_code_that_two_people_know_does_not_count() {
+    passes(&given_twice(true));
+    is_broken(&given_twice(false), "code_of_two_rests");
+}
+
+#[test]
+fn a_code_that_was_shown_is_no_typing_error() {
+    let settings = codes_for_sale(CodeSource::Generated, 2);
+    let mut story = Story::opened(Durability::Memory, settings);
+    story.wins_code((1, 2), ("ann", 1), Some(7));
+    let code = CodeKey::Generated { unit: 1, tag: 7 };
+    let step = CodeStep { campaign: "spring", pool: Some("main"), code, reference: "o1" };
+    let redeem = Command::Code(CodeCommand::Redeem { step, subject: None });
+    let command = Encoded::new(&redeem).unwrap();
+    let typed = "AAAA-BBBB-CCCC-DDDD".to_owned();
+    story.fails(Asked::Code { command, typed, number: 1 }, Failure::Malformed("a typing error"));
+    is_broken(&story.ends(), "codes_are_read");
+}
