@@ -105,7 +105,9 @@ impl Story {
             let parameters =
                 parameters.map(|(name, value)| ((*name).to_owned(), example(name, value)));
             let mut known = json!({"parameters": parameters.collect::<Map<_, _>>(), "answers": []});
-            if let Some(body) = body {
+            mask("", &mut known["parameters"]);
+            if let Some(mut body) = body {
+                mask("", &mut body);
                 known["body"] = body;
             }
             known
