@@ -21,7 +21,7 @@ use crate::replica::Stop;
 use crate::request::{Pending, Request};
 use crate::retransmit::Buffered;
 use crate::says::Says;
-use crate::slot::slot;
+use crate::slot::unattended;
 use firstcome_core::names::NodeId;
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::{Append, Entry, Failure as Broken, Head, Journal, Shared};
@@ -215,7 +215,7 @@ impl Fork {
         }
         let suspend = applier.replica.look(|state| abandoned.codes.suspend(state));
         for command in suspend {
-            let (slot, _) = slot();
+            let slot = unattended();
             let (request, since) = (Request::Command(command), Instant::now());
             // Nobody waits for the answer: the report says of each code what is to be done.
             if let Err(NotTaken::Full | NotTaken::Closed) =

@@ -51,7 +51,7 @@ impl Intake {
             // This node may not know the seats yet: the journal's answer is applied here before it is heard.
             None => None,
         };
-        let mut tried = None;
+        let (mut tried, mut asked_again) = (None, false);
         loop {
             if let Some(waiter) = &mut waiter
                 && !self.comes_first(waiter, hold, &mut tried, until).await
@@ -64,7 +64,15 @@ impl Intake {
                 return Ok(answer);
             }
             // Whoever could not be put in line, or has nothing to wait for any more, is not kept.
-            let Some(wanted) = self.wanted(hold) else { return Ok(answer) };
+            let Some(wanted) = self.wanted(hold) else {
+                // It could wait before. So something has changed since that answer, in the same entry perhaps, as the name
+                // of a seat: the journal says what.
+                if waiter.is_some() && !asked_again {
+                    (waiter, asked_again) = (None, true);
+                    continue;
+                }
+                return Ok(answer);
+            };
             if waiter.is_none() {
                 waiter = join(wanted);
                 if waiter.is_none() {

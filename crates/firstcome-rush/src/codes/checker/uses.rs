@@ -104,7 +104,7 @@ fn own_reservation(plan: &Plan, reference: &str, steps: &[&Step], found: &mut Fo
     let reserved = |step: &&&Step| step.verb == Verb::Reserve && step.is_done();
     for redeem in steps.iter().filter(|step| step.verb == Verb::Redeem && !step.is_done()) {
         let before = steps.iter().filter(|step| step.answered <= redeem.sent);
-        let Some(reserve) = before.clone().filter(reserved).next_back() else { continue };
+        let Some(reserve) = before.clone().rfind(reserved) else { continue };
         let ended = before.clone().any(|step| {
             step.sent > reserve.sent && matches!(step.verb, Verb::Release | Verb::RollBack)
         });

@@ -158,7 +158,10 @@ fn csv_fault(why: &csv::Error) -> String {
             format!("it has {len} cells, and the header has {expected_len}")
         }
         csv::ErrorKind::Utf8 { .. } => "the line is not UTF-8".to_owned(),
-        _ => "it is no CSV".to_owned(),
+        csv::ErrorKind::Seek
+        | csv::ErrorKind::Serialize(_)
+        | csv::ErrorKind::Deserialize { .. }
+        | _ => "it is no CSV".to_owned(),
     }
 }
 

@@ -109,7 +109,7 @@ pub(super) fn on_code(random: &mut fastrand::Rng) -> Command<'static> {
         let code = loop {
             match code(random, pool) {
                 CodeKey::Rank(_) => {}
-                code => break code,
+                code @ (CodeKey::Generated { .. } | CodeKey::Imported { .. }) => break code,
             }
         };
         let reference = one(random, &REFERENCES);
