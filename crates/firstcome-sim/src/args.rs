@@ -24,6 +24,8 @@ Options:
       --check <FILE>    Also compare the table with the one in this file, as the tests do with
                         docs/SIMULATION.md
       --keep-going      Continue after a broken promise, with a line for each failed world
+      --open <S,S>      Worlds that break a promise by a fault that is known and not mended: their line is printed,
+                        and they do not count as failed
       --order           Without faults, with 10 and 20 nodes: print how far ranks follow the order in which
                         claims arrived at the nodes
       --threads <T>     The number of worlds at the same time [default: the number of processors]
@@ -32,7 +34,7 @@ Options:
 ";
 
 /// Options that cannot be given together.
-const CONFLICTS: [(&str, &str); 10] = [
+const CONFLICTS: [(&str, &str); 12] = [
     ("seeds", "seed"),
     ("seeds", "minutes"),
     ("minutes", "seed"),
@@ -43,6 +45,8 @@ const CONFLICTS: [(&str, &str); 10] = [
     ("mistakes", "from"),
     ("keep-going", "seed"),
     ("keep-going", "mistakes"),
+    ("open", "seed"),
+    ("open", "mistakes"),
 ];
 
 /// Options that mean something only together with another.
@@ -60,6 +64,8 @@ pub(crate) struct Args {
     pub(crate) mistakes: bool,
     pub(crate) check: Option<PathBuf>,
     pub(crate) keep_going: bool,
+    /// Seeds of worlds that break a promise by a known fault.
+    pub(crate) open: Vec<u64>,
     pub(crate) order: bool,
     pub(crate) threads: Option<usize>,
 }
@@ -76,6 +82,7 @@ impl Default for Args {
             mistakes: false,
             check: None,
             keep_going: false,
+            open: Vec::new(),
             order: false,
             threads: None,
         }
@@ -113,6 +120,11 @@ pub(crate) fn read(mut parser: Parser) -> Result<Asked, lexopt::Error> {
             "mistakes" => args.mistakes = true,
             "check" => args.check = Some(parser.value()?.into()),
             "keep-going" => args.keep_going = true,
+            "open" => {
+                let seeds = parser.value()?.string()?;
+                let read = seeds.split(',').map(str::parse).collect::<Result<_, _>>();
+                args.open = read.map_err(|why| format!("--open {seeds:?}: {why}"))?;
+            }
             "order" => args.order = true,
             "threads" => args.threads = Some(parser.value()?.parse()?),
             _ => return Err(Arg::Long(&name).unexpected()),
@@ -165,6 +177,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_together_is_refused() {
         for (line, said) in [
+            ("--seeds 2 --open x", "--open \"x\": invalid digit found in string"),
             ("--seed 1 --seeds 2", "--seeds cannot be used with --seed"),
             ("--seed 1 --keep-going", "--keep-going cannot be used with --seed"),
             ("--mistakes --mistake copies_run_twice", "--mistakes cannot be used with --mistake"),

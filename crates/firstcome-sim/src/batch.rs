@@ -22,6 +22,15 @@ pub(crate) enum Until {
     Over(Duration),
 }
 
+/// Which worlds are lived through.
+pub(crate) struct What {
+    /// The first seed.
+    pub(crate) from: u64,
+    pub(crate) until: Until,
+    /// Those that break a promise by a fault which is known.
+    pub(crate) open: Vec<u64>,
+}
+
 /// The sums over many worlds.
 #[derive(Clone, Copy, Default)]
 struct Sum {
@@ -83,8 +92,7 @@ impl Sum {
 
 /// Runs worlds until a promise breaks; says whether none did.
 pub(crate) fn promises(
-    from: u64,
-    until: Until,
+    &What { from, until, ref open }: &What,
     mistake: Option<Mistake>,
     threads: usize,
     keep_going: bool,
@@ -119,6 +127,12 @@ pub(crate) fn promises(
                     ));
                     drop(sum);
                     if let Some(broken) = trial.broken() {
+                        if open.contains(&seed) {
+                            bar.suspend(|| {
+                                println!("{seed}, known and open: {}", sentence(broken))
+                            });
+                            continue;
+                        }
                         if keep_going {
                             bar.suspend(|| println!("{seed}: {}", sentence(broken)));
                         }

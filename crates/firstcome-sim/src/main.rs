@@ -63,5 +63,6 @@ fn run(args: &Args) -> anyhow::Result<bool> {
         Some(minutes) => bail!("--minutes {minutes}: a positive number is needed"),
         None => batch::Until::Worlds(args.seeds),
     };
-    Ok(batch::promises(args.from, until, mistake, threads, args.keep_going))
+    let what = batch::What { from: args.from, until, open: args.open.clone() };
+    Ok(batch::promises(&what, mistake, threads, args.keep_going))
 }
