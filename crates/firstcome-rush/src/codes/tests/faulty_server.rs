@@ -232,7 +232,10 @@ impl FaultyServer {
             ("roll-back", _) => return no("not_redeemed"),
             ("release", Some(State::Reserved { .. } | State::Released)) => {
                 found.uses.insert(reference.to_owned(), State::Released);
-                return yes("reservation_ended", &at);
+                // It has no time: a server does not say when a reservation ended.
+                let ended =
+                    json!({"outcome": "reservation_ended", "rank": rank, "reference": reference});
+                return (200, ended);
             }
             ("release", _) => return no("not_reserved"),
             _ => {}
