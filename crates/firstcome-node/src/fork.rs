@@ -27,6 +27,7 @@ use firstcome_inject::{Mistake, inject};
 use firstcome_journal::{Append, Entry, Failure as Broken, Head, Journal, Shared};
 use orphan::Orphan;
 use report::AbandonedBranch;
+use std::mem;
 use tokio::time::Instant;
 
 /// What one look at the journal came to.
@@ -118,7 +119,10 @@ impl Fork {
         }
         abandoned.whole = fork.is_none().then_some(state);
         if !inject(Mistake::OrphansNotReproposed) {
-            self.orphans.extend(orphans);
+            // What this node had already put back on the branch it leaves now comes before what it had
+            // not: a writer's bodies run in the order of their numbers or not at all.
+            let not_yet = mem::replace(&mut self.orphans, orphans);
+            self.orphans.extend(not_yet);
         }
         match &mut self.abandoned {
             // Switched twice: clients may have been told of either branch.
