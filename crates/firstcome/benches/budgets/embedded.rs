@@ -3,7 +3,7 @@
 use crate::processor;
 use crate::spread::{Spread, median};
 use crate::table::{Budget, Table};
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use firstcome_core::command::{Expect, Order};
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Command, Outcome, Settings, SpaceId};
@@ -11,10 +11,11 @@ use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options, Sqlite};
 use firstcome_journal::{Clock, Journal};
 use firstcome_node::Metrics;
-use firstcome_node::intake::QUEUE_BYTES;
+use firstcome_node::intake::{QUEUE_BYTES, Ready};
 use firstcome_node::{Given, Limits, Node};
 use futures_util::future::join_all;
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,25 +27,44 @@ pub(crate) const SPACE: SpaceId = SpaceId([7; 16]);
 pub(crate) fn run(table: &mut Table) -> Result<()> {
     eprintln!("durable claims in process, embedded store");
     for batch in [64, 256, 1024] {
-        let (mut ours, mut raw, mut ratios) = (vec![], vec![], vec![]);
-        for _ in 0..3 {
-            let folder = tempfile::tempdir()?;
-            let raw_now = commits(folder.path(), batch)?;
-            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-            let ours_now = runtime.block_on(rate(folder.path(), batch))?;
-            ours.push(ours_now);
-            raw.push(raw_now);
-            ratios.push(ours_now / raw_now);
-        }
-        table.add(
-            format!("embedded, {batch} at a time"),
-            format!("{} k claims/s", Spread::thousands(ours).text(0)),
-            format!("SQLite commits {} k rows/s", Spread::thousands(raw).text(0)),
-            ratios,
-            Budget::AtLeast(0.7),
-        );
+        measure(batch, Callers::Each, table)?;
+        measure(batch, Callers::Bulk, table)?;
     }
     growth(table)
+}
+
+/// Who claims.
+#[derive(Clone, Copy)]
+enum Callers {
+    /// One caller for each claim, who waits for its answer.
+    Each,
+    /// A caller that brings all claims of a batch, as `POST /v1/commands` does.
+    Bulk,
+}
+
+fn measure(batch: usize, callers: Callers, table: &mut Table) -> Result<()> {
+    let (mut ours, mut raw, mut ratios) = (vec![], vec![], vec![]);
+    for _ in 0..3 {
+        let folder = tempfile::tempdir()?;
+        let raw_now = commits(folder.path(), batch)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let ours_now = runtime.block_on(rate(folder.path(), batch, callers))?;
+        ours.push(ours_now);
+        raw.push(raw_now);
+        ratios.push(ours_now / raw_now);
+    }
+    let (who, budget) = match callers {
+        Callers::Each => ("", Budget::AtLeast(0.7)),
+        Callers::Bulk => (", in bulk", Budget::None),
+    };
+    table.add(
+        format!("embedded, {batch} at a time{who}"),
+        format!("{} k claims/s", Spread::thousands(ours).text(0)),
+        format!("SQLite commits {} k rows/s", Spread::thousands(raw).text(0)),
+        ratios,
+        budget,
+    );
+    Ok(())
 }
 
 /// Rows a second that SQLite makes durable, so many in one transaction.
@@ -161,13 +181,41 @@ impl Embedded {
         }
         Ok(())
     }
+
+    /// The same for one caller that brings all of them.
+    async fn claim_in_bulk(
+        &self,
+        campaign: &str,
+        group: &str,
+        first: usize,
+        claims: usize,
+    ) -> Result<()> {
+        let failed = |failure| anyhow::anyhow!("{failure:?}");
+        let mut under_way = Vec::with_capacity(claims);
+        for n in first..first + claims {
+            let subject = format!("{group}-{n:08}");
+            let command = Command::claim(campaign, Some("main"), &subject);
+            let Ready::Command(encoded) =
+                self.node.intake.encode(&command).await.map_err(failed)?
+            else {
+                bail!("a new claim was answered without the journal");
+            };
+            let submitted = self.node.intake.submit(encoded);
+            under_way.push(submitted.map_err(|not| anyhow::anyhow!("{not:?}"))?);
+        }
+        for mut claim in under_way {
+            let answer = poll_fn(|cx| claim.poll(cx)).await.map_err(failed)?;
+            ensure!(matches!(answer.outcome, Outcome::Won { .. }), "{:?}", answer.outcome);
+        }
+        Ok(())
+    }
 }
 
 /// Claims a second through intake, appender, journal and rules, so many callers to a batch.
 ///
 /// Two groups of callers take turns: one's batch is committed while the other's arrives, as it is
 /// where people do not wait for each other.
-async fn rate(folder: &Path, callers: usize) -> Result<f64> {
+async fn rate(folder: &Path, batch: usize, callers: Callers) -> Result<f64> {
     let embedded = Embedded::start(folder).await?;
     embedded.open("bench", 50_000_000).await?;
     let embedded = Arc::new(embedded);
@@ -177,8 +225,11 @@ async fn rate(folder: &Path, callers: usize) -> Result<f64> {
         tokio::spawn(async move {
             let mut claimed = 0;
             while begun.elapsed() < LENGTH {
-                embedded.claim("bench", group, claimed, callers).await?;
-                claimed += callers;
+                match callers {
+                    Callers::Each => embedded.claim("bench", group, claimed, batch).await?,
+                    Callers::Bulk => embedded.claim_in_bulk("bench", group, claimed, batch).await?,
+                }
+                claimed += batch;
             }
             anyhow::Ok(claimed)
         })

@@ -10,6 +10,8 @@ use firstcome_core::{NodeId, Settings, SpaceId, Stamp, State, Timestamp};
 const TEXT: usize = 16;
 /// A sealed text is longer than the text by this.
 const SEAL: usize = 16;
+/// Codes whose memory is taken away from that of the many.
+const FEW: usize = 1_000;
 /// Lines in a command.
 const CHUNK: u32 = 4_000;
 
@@ -80,14 +82,20 @@ pub(super) fn run(codes: usize, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
+/// Gives the bytes of each code: what so many take beyond what [`FEW`] do, so that pages of the program that the first ones
+/// brought in are not counted as theirs.
 fn measured(what: &str, codes: usize) -> Result<f64> {
-    let output = std::process::Command::new(std::env::current_exe()?)
-        .args(["--code-memory", &format!("{what}={codes}")])
-        .output()?;
-    String::from_utf8(output.stdout)?.trim().parse().context("no figure of memory")
+    let bytes = |codes: usize| -> Result<f64> {
+        let output = std::process::Command::new(std::env::current_exe()?)
+            .args(["--code-memory", &format!("{what}={codes}")])
+            .output()?;
+        String::from_utf8(output.stdout)?.trim().parse().context("no figure of memory")
+    };
+    ensure!(codes > FEW, "--claims: more than {FEW} codes are measured");
+    Ok((bytes(codes)? - bytes(FEW)?) / (codes - FEW) as f64)
 }
 
-/// Prints the resident bytes for each code: of `imported`, `generated` (none issued), `issued`, or, to compare, of as many
+/// Prints the resident bytes of all codes: of `imported`, `generated` (none issued), `issued`, or, to compare, of as many
 /// places that are `claimed`.
 pub(crate) fn print(asked: &str) -> Result<()> {
     let (what, count) = asked.split_once('=').context("WHAT=COUNT is expected")?;
@@ -113,7 +121,7 @@ pub(crate) fn print(asked: &str) -> Result<()> {
     let expected = if matches!(what, "claimed" | "issued") { count } else { 0 };
     ensure!(taken == expected, "{taken} units are taken");
     let text = if what == "imported" { TEXT as f64 } else { 0.0 };
-    println!("{}", (resident()? - before) / f64::from(count) - text);
+    println!("{}", resident()? - before - text * f64::from(count));
     Ok(())
 }
 
