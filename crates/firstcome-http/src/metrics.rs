@@ -95,6 +95,7 @@ const SET_ON_READ: [(&str, &str); 25] = [
     ),
     ("election_healthy", "1 while this node does its part in the election, or there is none"),
     ("settings_differing", "Settings in which live servers of the space differ from this one"),
+    ("codes_to_suspend", "Imported codes that changed hands in a fork and are not suspended yet"),
     (
         "nodes_gone",
         "Servers that stopped without leaving in the last 24 hours and did not come back",

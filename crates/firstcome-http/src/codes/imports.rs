@@ -22,6 +22,7 @@ use firstcome_core::command::{CodeCommand, Order, StagedCode};
 use firstcome_core::limits::{CODES_IMPORTED, SEAL_BYTES};
 use firstcome_core::names::check_command_id;
 use firstcome_core::settings::CodeSource;
+use firstcome_core::settings::sizes::IMPORTED_BESIDE_TEXT;
 use firstcome_core::{CodeOutcome, CodeRefusal, Command, State};
 use firstcome_node::codes::{CodePool, PoolCipher};
 use firstcome_node::{Answer, Decided};
@@ -33,8 +34,6 @@ use std::sync::Arc;
 const LINES: u32 = 2 * CODES_IMPORTED;
 /// Wrong lines that a problem names.
 const ERRORS: usize = 100;
-/// Bytes of memory that a code in stock takes, beside its text.
-const BYTES_PER_CODE: u64 = 60 + SEAL_BYTES as u64;
 
 /// Begins an import of codes, or says how far the import of the same file is.
 ///
@@ -285,8 +284,8 @@ fn seal(cipher: &PoolCipher<'_>, asked: &ImportLinesRequest<'_>) -> Result<Vec<S
 /// Refuses codes that this node has no memory for.
 fn fits_memory(app: &App, codes: &[Sealed]) -> Result<(), Problem> {
     let limit = app.node.intake.memory_limit();
-    let texts: u64 = codes.iter().map(|(_, sealed)| sealed.len() as u64).sum();
-    let new = codes.len() as u64 * BYTES_PER_CODE + texts;
+    let texts: usize = codes.iter().map(|(_, sealed)| sealed.len().saturating_sub(SEAL_BYTES)).sum();
+    let new = codes.len() as u64 * IMPORTED_BESIDE_TEXT + texts as u64;
     let needed = app.node.replica.look(State::memory) as u64 + new;
     if needed <= limit {
         return Ok(());
