@@ -69,7 +69,7 @@ pub struct RateLimited {
 }
 
 /// Gauges that are set when the counts are read: name, help.
-const SET_ON_READ: [(&str, &str); 25] = [
+const SET_ON_READ: [(&str, &str); 26] = [
     ("queue_waiting", "Commands that wait for the journal"),
     ("queue_limit", "Commands that may wait for the journal"),
     ("connections_limit", "Connections that may be open"),

@@ -99,14 +99,14 @@ mod tests {
     use crate::answer::{Answer, Decided};
     use crate::failure::Failure;
     use crate::wakeups::Wakeups;
-    use firstcome_core::codes::Verdict;
+    use firstcome_core::codes::{CodeKey, Verdict};
     use firstcome_core::command::{CodeCommand, Order};
-    use firstcome_core::{CodeOutcome, Command, State};
+    use firstcome_core::{CodeOutcome, Command, SpaceId, State};
 
     fn command() -> Encoded {
         let order = Order { id: None, who: "fork" };
         let (campaign, pool, reason, verdict) = ("sale", "main", "", Verdict::Suspend);
-        let codes = Vec::new();
+        let codes = vec![CodeKey::Rank(1), CodeKey::Rank(2)];
         let mark = CodeCommand::Mark { campaign, pool, codes, verdict, reason, order };
         Encoded::new(&Command::Code(mark)).expect("it is well formed")
     }
@@ -129,7 +129,7 @@ mod tests {
     fn done() -> Answer {
         let marked =
             CodeOutcome::Marked { verdict: Verdict::Suspend, changed: 2, unknown: Vec::new() };
-        let (outcome, position) = (marked.into(), State::default().token());
+        let (outcome, position) = (marked.into(), State::new(SpaceId([0; 16]), 0).token());
         Answer { outcome, position, decided: Decided::Journal }
     }
 

@@ -51,15 +51,17 @@ async fn who_waits_for_a_code_has_it_in_the_answer_as_soon_as_there_is_one() {
 async fn a_line_of_many_commands_that_waits_for_a_code_has_it_too() {
     let node = Inside::new().await;
     one_code(&node, "sale").await;
-    let line = |subject: &str| {
-        json!({"do": "claim", "campaign": "sale", "subject": subject, "wait": true})
-    };
+    let line = |subject: &str| json!({"do": "claim", "campaign": "sale", "subject": subject, "wait": true});
     let body = [line("ann"), line("bob"), line("ann")].map(|line| format!("{line}\n")).concat();
     let kind = [("content-type", "application/x-ndjson")];
     let answer = node.ask_with("POST", "/v1/commands", &kind, body).await;
     let said: Vec<Value> = lines(&answer);
     let of = |nth: usize, name: &str| said[nth][name].clone();
-    assert_eq!((of(0, "outcome"), of(1, "outcome")), (json!("won"), json!("waitlisted")), "{said:?}");
+    assert_eq!(
+        (of(0, "outcome"), of(1, "outcome")),
+        (json!("won"), json!("waitlisted")),
+        "{said:?}"
+    );
     assert!(of(0, "code").is_string(), "{said:?}");
     // It was sent before the code was taken: it has the offer, or the claim that took it.
     assert_eq!((of(2, "code"), of(2, "rank")), (of(0, "code"), json!(1)), "{said:?}");
