@@ -29,29 +29,25 @@ pub(super) type Preparing =
 pub(super) type Asking =
     Pin<Box<dyn Future<Output = (Ask<'static>, Result<Answer, Failure>)> + Send>>;
 
-/// Gives what the journal is asked beyond a line's first command, where its answer is not the last word: a claim without the
-/// tag that its pool needs is sent with it, since this server knows the pool by now; and who waits for a code takes the one
-/// they are offered.
-fn second_step(
-    ask: Ask<'static>,
-    answer: Result<Answer, Failure>,
-    app: &Arc<App>,
-) -> Result<Asking, (Ask<'static>, Result<Answer, Failure>)> {
-    let app = Arc::clone(app);
+/// Goes on from the answer to a line's first command. A claim without the tag that its pool needs is sent with it, since this
+/// server knows the pool by now; and who waits for a code takes the one they are offered.
+fn answered(ask: Ask<'static>, answer: Result<Answer, Failure>, app: &Arc<App>) -> State {
     match (ask, answer) {
         (Ask::Claim(ask), Ok(refused)) if needs_tag(&ask.command(), &refused) => {
-            Ok(Box::pin(async move {
+            let app = Arc::clone(app);
+            State::Second(Box::pin(async move {
                 let answer = app.node.intake.decide(&ask.command()).await;
                 (Ask::Claim(ask), answer)
             }))
         }
-        (Ask::Join(ask), answer) if ask.is_offered_a_code(&app, &answer) => {
-            Ok(Box::pin(async move {
+        (Ask::Join(ask), answer) if ask.is_offered_a_code(app, &answer) => {
+            let app = Arc::clone(app);
+            State::Second(Box::pin(async move {
                 let answer = ask.take_code(&app, answer).await;
                 (Ask::Join(ask), answer)
             }))
         }
-        last => Err(last),
+        (ask, answer) => State::Answered(Box::new(ask), answer),
     }
 }
 
@@ -130,10 +126,7 @@ impl Line {
                     Poll::Ready(answer) => answer,
                     Poll::Pending => under_way.gives_up(),
                 };
-                self.state = match second_step(*ask, answer, app) {
-                    Ok(asking) => State::Second(asking),
-                    Err((ask, answer)) => State::Answered(Box::new(ask), answer),
-                };
+                self.state = answered(*ask, answer, app);
                 if matches!(self.state, State::Second(_)) {
                     self.look(cx, app);
                 }

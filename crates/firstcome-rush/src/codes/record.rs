@@ -78,7 +78,10 @@ pub(super) struct Cancelled {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Waited {
     pub(super) subject: String,
-    /// The position of the answer that gave the place.
+    /// The newest position that anybody had heard of before they asked: they joined after that.
+    pub(super) after: Position,
+    /// The position of the answer that gave the place: they joined then or before, as the answer to a request that is sent
+    /// again is a later one.
     pub(super) joined: Position,
     /// The last position at which they were seen to wait and had let no offer go.
     pub(super) seen_waiting: Option<Position>,
@@ -89,8 +92,8 @@ pub(super) struct Waited {
 }
 
 impl Waited {
-    pub(super) fn since(subject: String, joined: Position) -> Self {
-        Self { subject, joined, seen_waiting: None, offered: None, let_go: false }
+    pub(super) fn since(subject: String, after: Position, joined: Position) -> Self {
+        Self { subject, after, joined, seen_waiting: None, offered: None, let_go: false }
     }
 
     /// They were seen to wait.

@@ -51,13 +51,7 @@ impl Crowd {
             think: Duration::from_millis(250),
             tries: 2,
             waits: Duration::from_secs(4),
-            shares: Shares {
-                cancel: 0.25,
-                wait: 0.15,
-                let_go: 0.1,
-                cut: 0.02,
-                ..Shares::default()
-            },
+            shares: Shares { cancel: 0.15, wait: 0.4, let_go: 0.1, cut: 0.02, ..Shares::default() },
             prefix: "s".to_owned(),
             connections: 48,
             seed: scene.seed,

@@ -24,12 +24,13 @@ impl Person {
     pub(super) async fn wait_for_code(&mut self) -> Result<Option<Issued>, LoadError> {
         let (campaign, pool) = (self.plan.campaign.clone(), self.plan.pool.clone());
         let join = Ask::join(&campaign, &self.subject, Some(&pool), &Wish::default());
+        let before = self.connections.answers.newest();
         let joined = self.ask(join.clone(), Instant::now()).await?;
-        match (joined.outcome(), position(&joined)) {
+        match (joined.outcome(), before.zip(position(&joined))) {
             // It came free meanwhile.
-            ("won" | "already_won", _) => return Ok(Some(self.issued(&joined))),
-            ("waitlisted", Some(at)) => {
-                let waited = Waited::since(self.subject.clone(), at);
+            ("won" | "already_won", _) => Ok(Some(self.issued(&joined))),
+            ("waitlisted", Some((after, at))) => {
+                let waited = Waited::since(self.subject.clone(), after, at);
                 self.stay(join, waited).await
             }
             // There is no list, or no room on it, or all is over.
