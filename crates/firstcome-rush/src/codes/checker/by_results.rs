@@ -119,15 +119,16 @@ pub(super) fn campaign_counts(plan: &Plan, read: &Read, found: &mut Found) {
     let ours = || read.results.iter().filter(|result| result.pool == plan.pool);
     let count = |kind: &str| ours().filter(|result| result.kind == kind).count() as u64;
     let live = count("claim").saturating_sub(count("cancel"));
-    if pool.taken != live {
-        let evidence = format!("the campaign says {} taken, the results show {live}", pool.taken);
+    // What is offered is taken, too.
+    let (left, taken, held, all) = (pool.left, pool.taken, pool.held, pool.capacity);
+    if taken != live + held {
+        let evidence = format!(
+            "the campaign says {taken} taken, {held} of them offered; the results show {live}"
+        );
         found.add(Promised::Counts, evidence);
     }
-    let (left, taken, held, all) = (pool.left, pool.taken, pool.held, pool.capacity);
-    let sum = left + taken + held;
-    if sum > all || plan.alone && sum != all {
-        let evidence =
-            format!("{left} left, {taken} taken and {held} offered are not the {all} there are");
+    if left + taken > all || plan.alone && left + taken != all {
+        let evidence = format!("{left} left and {taken} taken are not the {all} there are");
         found.add(Promised::Counts, evidence);
     }
 }

@@ -400,8 +400,8 @@ impl FaultyServer {
     fn campaign(&self) -> Value {
         let book = self.book.lock().unwrap();
         let (taken, held) =
-            (book.live() + u64::from(self.fault == Fault::Miscounts), book.offers.len() as u64);
-        let left = u64::from(CODES).saturating_sub(taken + held);
+            (book.gone() + u64::from(self.fault == Fault::Miscounts), book.offers.len() as u64);
+        let left = u64::from(CODES).saturating_sub(taken);
         json!({"campaign": "vouchers", "unsettled": 0, "pools": [{"name": "main", "capacity": CODES, "left": left, "taken": taken, "held": held}]})
     }
 }
