@@ -36,7 +36,7 @@ pub struct ClaimRequest<'a> {
 }
 
 /// A won unit.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Won<'a> {
     /// `won`, or `already_won` if the subject had it before.
@@ -82,7 +82,7 @@ pub struct Cancel {
 }
 
 /// One claim of a subject.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ClaimView))]
 pub struct Claim {
     /// The pool.

@@ -87,7 +87,7 @@ impl PoolCodes {
 }
 
 /// A use of a code is set aside.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ReserveRequest<'a> {
@@ -113,7 +113,7 @@ pub struct ReserveRequest<'a> {
 }
 
 /// A code is used.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RedeemRequest<'a> {
@@ -135,7 +135,7 @@ pub struct RedeemRequest<'a> {
 }
 
 /// A redemption is undone, or a reservation is given back.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CodeStepRequest<'a> {
@@ -183,7 +183,7 @@ pub struct CodeStep {
 }
 
 /// Codes are looked up: by their text, or by their holder. Exactly one of `code` and `subject`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CodeLookUpRequest<'a> {
@@ -220,7 +220,7 @@ pub struct CodesFound {
 }
 
 /// An issued code and its history.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = CodeView))]
 pub struct IssuedCode {
     /// Its pool.
@@ -293,7 +293,7 @@ pub struct CodeMark {
 }
 
 /// Codes are revoked, suspended or restored. Exactly one of `codes`, `ranks` and `import`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MarkCodesRequest {
@@ -358,7 +358,7 @@ pub struct ReissueRequest {
 }
 
 /// A claim has another code.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Reissued {
     /// `reissued`.
@@ -398,7 +398,7 @@ pub struct ImportCodesRequest {
 }
 
 /// Lines of an import.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ImportLinesRequest<'a> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A live claim.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = WinnerView))]
 pub struct WinnerLine {
     /// The campaign.

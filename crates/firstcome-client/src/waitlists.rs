@@ -37,8 +37,8 @@ impl Client {
     /// Claims units of a pool for a subject, and joins its waitlist if they are not free; the pool may be left out where there
     /// is one.
     ///
-    /// One unit of a counted pool is won at once if it is free; more of them, and seats, are offered at once: a hold to
-    /// confirm or to release. A subject has one place in a pool: asked for again the answer is as it stands then, whatever is
+    /// One unit of a counted pool, and a code, is won at once if it is free; more units, and seats, are offered at once: a
+    /// hold to confirm or to release. Who has an offer of a code takes it by joining again. A subject has one place in a pool: asked for again the answer is as it stands then, whatever is
     /// wished for.
     ///
     /// # Errors

@@ -7,14 +7,17 @@
 //! | File | Subject |
 //! |---|---|
 //! | `issued` | one word for each rank: the tag or the unit, and how the code stands |
+//! | `standing` | how many of them count |
 //! | `stock` | imported codes, sealed, in the order of their files |
 //! | `uses` | what references did with codes: reserved, redeemed, rolled back |
 
 mod issued;
+mod standing;
 mod stock;
 mod uses;
 
 pub(crate) use issued::{Issued, IssuedRun, Word};
+pub(crate) use standing::Standing;
 pub(crate) use stock::{InStock, OpenImport, Stock, StockRun};
 pub(crate) use uses::{NeighbourUses, Uses};
 
@@ -135,6 +138,7 @@ impl CodeMark {
 pub struct Codes {
     pub(crate) settings: CodeSettings,
     pub(crate) issued: Issued,
+    pub(crate) standing: Standing,
     /// The tags that generated codes had before they were replaced, by rank.
     pub(crate) replaced: BTreeSet<(u32, u64)>,
     /// Imported codes; none of a pool of generated ones.
@@ -150,6 +154,7 @@ impl Codes {
         let imported = settings.source == CodeSource::Imported;
         Self {
             issued: Issued::default(),
+            standing: Standing::default(),
             replaced: BTreeSet::new(),
             stock: imported.then(Box::default),
             uses: Uses::new(settings.uses_per_subject.is_some()),
@@ -246,7 +251,7 @@ impl Codes {
     }
 
     fn own_memory(&self) -> usize {
-        size_of::<Self>() + self.replaced.len() * 32
+        size_of::<Self>() + self.replaced.len() * 32 + self.standing.memory()
     }
 }
 

@@ -243,6 +243,7 @@ impl Pool {
             Some(stock) => u64::from(stock.give(rank)),
         };
         codes.issued.push(Word::new(number, 1));
+        codes.stands(rank);
     }
 
     /// Gives a subject the next rank.
@@ -260,6 +261,9 @@ impl Pool {
         assert!(note.cancel.is_none(), "a claim is cancelled once");
         note.cancel = Some(cancel);
         self.cancelled += 1;
+        if let Some(codes) = self.codes.as_deref_mut() {
+            codes.stands_no_more(rank);
+        }
         // An imported code is known to who had it: nobody else gets it.
         if units_return && !self.has_stock() {
             self.free_confirmed(rank);

@@ -61,7 +61,14 @@ where
         let mut ask = JoinAsk { claim: ask, wanted };
         let answer = match ask.prepare(app, &bearer, Look { min, memory: true }).await? {
             Early::Answered(answer) => answer,
-            Early::Decide(limit) => app.node.intake.decide(&ask.command(limit)).await,
+            Early::Decide(limit) => {
+                let answer = app.node.intake.decide(&ask.command(limit)).await;
+                if ask.is_offered_a_code(app, &answer) {
+                    ask.take_code(app, answer).await
+                } else {
+                    answer
+                }
+            }
         };
         return ask.finish(app, &bearer, answer).map(Yes::response);
     }

@@ -20,8 +20,13 @@ mod tries;
 pub(crate) use tries::Origin;
 
 use crate::answer::Code;
+use crate::app::App;
 use crate::problem::Problem;
+use crate::request::{self, Query};
+use axum::body::{Body, Bytes};
+use axum::http::HeaderMap;
 use firstcome_core::{CodeOutcome, Outcome};
+use firstcome_node::codes::{CodePool, PoolCipher};
 use firstcome_node::intake::Unread;
 use serde::Deserialize;
 
@@ -40,6 +45,32 @@ fn json<'a, T: Deserialize<'a>>(bytes: &'a [u8], members: &str) -> Result<T, Pro
         );
         Problem::invalid(detail)
     })
+}
+
+/// Reads a body that may name many codes.
+async fn body_of_many(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+    let most = MANY_BYTES.max(app.options.body_bytes);
+    let kinds = ["application/json"];
+    Ok(request::body_of(&app.options, headers, body, &kinds, most).await?.1)
+}
+
+/// Finds the coded pool that an operator's request is about, as of the position it brings.
+async fn coded_pool(
+    app: &App,
+    campaign: &str,
+    pool: Option<&str>,
+    query: &Query,
+) -> Result<CodePool, Problem> {
+    if let Some(pool) = pool {
+        request::pool(campaign, pool)?;
+    }
+    let found = app.node.intake.coded_pool(campaign, pool, query.min_position()?).await;
+    found.map_err(|not| unread(not, campaign))
+}
+
+/// Gives what makes and reads the codes of a pool; refuses where this server lacks the key.
+fn cipher<'a>(app: &'a App, pool: &CodePool) -> Result<PoolCipher<'a>, Problem> {
+    pool.cipher(&app.node.intake.codes).map_err(|missing| Problem::failed(&missing.into()))
 }
 
 /// Gives the problem of what was typed and is no code.

@@ -69,7 +69,7 @@ pub struct RateLimited {
 }
 
 /// Gauges that are set when the counts are read: name, help.
-const SET_ON_READ: [(&str, &str); 25] = [
+const SET_ON_READ: [(&str, &str); 26] = [
     ("queue_waiting", "Commands that wait for the journal"),
     ("queue_limit", "Commands that may wait for the journal"),
     ("connections_limit", "Connections that may be open"),
@@ -95,6 +95,7 @@ const SET_ON_READ: [(&str, &str); 25] = [
     ),
     ("election_healthy", "1 while this node does its part in the election, or there is none"),
     ("settings_differing", "Settings in which live servers of the space differ from this one"),
+    ("codes_to_suspend", "Imported codes that changed hands in a fork and are not suspended yet"),
     (
         "nodes_gone",
         "Servers that stopped without leaving in the last 24 hours and did not come back",

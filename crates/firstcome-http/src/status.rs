@@ -150,6 +150,7 @@ pub(super) async fn metrics(
     metrics.set("settings_differing", settings.len() as u64);
     let gone = app.node.intake.membership().map_or(0, |membership| membership.gone.len());
     metrics.set("nodes_gone", gone as u64);
+    metrics.set("codes_to_suspend", app.node.intake.codes_to_suspend() as u64);
     metrics.set("leaderless_seconds", app.leader.leaderless().as_secs());
     metrics.set("election_store_silent_seconds", app.leader.store_silent().as_secs());
     metrics.set("election_healthy", u64::from(app.leader.is_healthy()));
@@ -221,6 +222,11 @@ impl App {
         if let Some((campaign, why)) = self.missing_key.get() {
             let why = format!("{why} (campaign {campaign:?})");
             reasons.push(if in_full { why } else { "code_key_missing".to_owned() });
+        }
+        let codes = self.node.intake.codes_to_suspend();
+        if codes > 0 {
+            let why = format!("{codes} codes that changed hands in a fork are not suspended yet");
+            reasons.push(if in_full { why } else { "codes_not_suspended".to_owned() });
         }
         reasons.extend(self.node.panics.names().into_iter().map(|name| match in_full {
             true => format!("the task {name:?} panicked: restart this server"),

@@ -16,19 +16,17 @@ use crate::event::Event;
 use crate::event::log;
 use crate::failure::Failure;
 use crate::load::{self, CannotStart};
-use crate::queue::NotTaken;
 use crate::replica::Stop;
-use crate::request::{Pending, Request};
 use crate::retransmit::Buffered;
 use crate::says::Says;
-use crate::slot::unattended;
+use crate::suspensions::Suspensions;
 use firstcome_core::names::NodeId;
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::{Append, Entry, Failure as Broken, Head, Journal, Shared};
 use orphan::Orphan;
 use report::AbandonedBranch;
 use std::mem;
-use tokio::time::Instant;
+use std::sync::Arc;
 
 /// What one look at the journal came to.
 pub(crate) enum Step {
@@ -45,11 +43,13 @@ pub(crate) struct Fork {
     /// The abandoned branch, until it was reported what became of it.
     abandoned: Option<AbandonedBranch>,
     says: Says,
+    /// Codes that changed hands.
+    suspensions: Arc<Suspensions>,
 }
 
 impl Fork {
-    pub(crate) fn new(says: Says) -> Self {
-        Self { orphans: Vec::new(), abandoned: None, says }
+    pub(crate) fn new(says: Says, suspensions: Arc<Suspensions>) -> Self {
+        Self { orphans: Vec::new(), abandoned: None, says, suspensions }
     }
 
     /// Says whether entries are left that the journal lacks.
@@ -218,19 +218,7 @@ impl Fork {
             return;
         }
         let suspend = applier.replica.look(|state| abandoned.codes.suspend(state));
-        for command in suspend {
-            let slot = unattended();
-            let (request, since) = (Request::Command(command), Instant::now());
-            // Nobody waits for the answer: the report says of each code what is to be done.
-            if let Err(NotTaken::Full | NotTaken::Closed) =
-                applier.queue.push(Pending { request, slot, since })
-            {
-                log!(
-                    CodesNotSuspended,
-                    "codes that changed hands in a fork could not be suspended: `firstcome nodes forks` lists them"
-                );
-            }
-        }
+        self.suspensions.add(suspend, &applier.queue);
         let (epoch, report) =
             applier.replica.look(|state| (state.token().epoch, abandoned.compare(state)));
         let summary = report.lines().next().unwrap_or_default();

@@ -23,6 +23,7 @@ use crate::replica::Replica;
 use crate::request::{Pending, Request};
 use crate::signals::Signals;
 use crate::slot::slot;
+use crate::suspensions::Suspensions;
 use firstcome_core::limits::SERVICE_STEP_US;
 use firstcome_core::names::Position;
 use firstcome_core::{Command, Outcome, Refusal, State, Timestamp};
@@ -75,6 +76,7 @@ pub struct Intake {
     pub(crate) membership: watch::Receiver<Option<Membership>>,
     /// The keys that codes are made and kept with.
     pub codes: Arc<CodeKeys>,
+    pub(crate) suspensions: Arc<Suspensions>,
 }
 
 impl Intake {
@@ -292,6 +294,12 @@ impl Intake {
     /// Gives the nodes that send heartbeats, as far as this node heard; none where it is the only one there can be.
     pub fn membership(&self) -> Option<Membership> {
         self.membership.borrow().clone()
+    }
+
+    /// Gives how many imported codes changed hands in a fork and are not suspended yet, as far as this node knows: it sends
+    /// again every second the commands that suspend them.
+    pub fn codes_to_suspend(&self) -> usize {
+        self.suspensions.codes()
     }
 
     /// Gives the condition of this node.

@@ -43,6 +43,7 @@ mod signals;
 mod slot;
 mod slow;
 mod stuck;
+mod suspensions;
 mod task;
 mod ticker;
 pub mod wait_queue;

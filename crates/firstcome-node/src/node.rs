@@ -23,6 +23,7 @@ use crate::retransmit::RetransmitBuffer;
 use crate::says::{Says, Speaker};
 use crate::signals::Signals;
 use crate::slow::SlowBatches;
+use crate::suspensions::Suspensions;
 use crate::task::{Panics, Task};
 use crate::ticker;
 use firstcome_core::{NodeId, Timestamp};
@@ -156,6 +157,7 @@ impl Node {
         let agreement = Agreement::new((id, since), Arc::clone(&signals), membership.clone());
         agreement.announce(given.settings);
         let agreement = Arc::new(agreement);
+        let suspensions = Arc::new(Suspensions::default());
         let intake = Arc::new(Intake {
             replica: Arc::clone(&replica),
             queue: Arc::clone(&queue),
@@ -167,6 +169,7 @@ impl Node {
             agreement: Arc::clone(&agreement),
             membership: membership.clone(),
             codes: given.codes,
+            suspensions: Arc::clone(&suspensions),
         });
         let panics = Panics::new(Arc::clone(&given.says));
         let (stopping, stop) = watch::channel(false);
@@ -194,7 +197,7 @@ impl Node {
                 shared,
                 incarnations,
                 membership,
-                Fork::new(Arc::clone(&given.says)),
+                Fork::new(Arc::clone(&given.says), suspensions),
             ),
         });
         let applier = Applier {

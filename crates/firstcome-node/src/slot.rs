@@ -49,11 +49,6 @@ pub(crate) fn slot() -> (Slot, Waiting) {
     (Slot(Arc::clone(&shared)), Waiting(shared))
 }
 
-/// Makes the slot of a command that is to happen although nobody waits for its answer.
-pub(crate) fn unattended() -> Slot {
-    Slot(Arc::new(Shared { way: Mutex::new(Way::Queued(None)), mailbox: Mailbox::here() }))
-}
-
 impl Slot {
     /// Says whether nobody waits any more.
     pub(crate) fn is_over(&self) -> bool {
@@ -177,12 +172,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_command_for_which_nobody_ever_waits_is_sent() {
+    async fn a_command_for_which_nobody_waits_any_more_is_not_sent() {
         let (left, waiting) = slot();
         drop(waiting);
         assert!(left.is_over() && !left.send(), "whoever waited has gone");
-        let unattended = unattended();
-        assert!(!unattended.is_over() && unattended.send());
     }
 
     fn text(answer: Result<Answer, Failure>) -> String {

@@ -1,5 +1,6 @@
 //! Lets time pass where nobody asks for anything: an opening or a closing becomes visible to readers,
-//! units of a hold whose time is over become free, and what was applied becomes known to be durable.
+//! units of a hold whose time is over become free, and what was applied becomes known to be durable; codes that changed
+//! hands in a fork are suspended though the queue had no room for that at first.
 
 use crate::intake::Intake;
 use crate::replica::Replica;
@@ -62,6 +63,7 @@ pub(crate) async fn run(
         Unconfirmed { position: intake.replica.look(State::position), since: Instant::now() };
     let mut silent_since = Instant::now();
     loop {
+        intake.suspensions.send_again(&intake.queue);
         let deadline = intake.replica.look(State::next_deadline);
         let trouble = intake.health.in_trouble();
         let spread = Duration::from_millis(random() % (SPREAD_MS + 1));

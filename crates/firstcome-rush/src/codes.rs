@@ -1,8 +1,10 @@
-//! A load test of people who claim coupon codes, reserve and redeem them, give up, roll back, and try wrong ones.
+//! A load test of people who claim coupon codes or wait for one, reserve and redeem them, give up, roll back, and try
+//! wrong ones.
 //!
 //! Each person comes when they are due, whether the server keeps up or not, and behaves as they are: `person`. Every
-//! answer is recorded: `record`. At the end the results are read and every code is looked up: `results`. Then everything
-//! is compared with the promises: `checker`. It trusts nothing the server says about itself.
+//! answer is recorded: `record`. At the end the results are read, once more from the ledger, and every code is looked
+//! up: `results`. Then everything is compared with the promises: `checker`. It trusts nothing the server says about
+//! itself.
 
 mod checker;
 mod person;
@@ -98,20 +100,20 @@ pub async fn run(plan: Plan, observer: &mut Observer<'_>) -> Result<Report, Load
         Some(reason) => Err(reason),
         None => results::read(&plan, &connections, &record).await,
     };
-    let (violations, results, cut_short) = match read {
-        Ok(found) => (checker::check(&plan, &record, &found), found.results.len(), None),
+    let (violations, read, cut_short) = match read {
+        Ok(found) => (checker::check(&plan, &record, &found), found, None),
         // What was seen to be broken stays broken, whether the rest could be read or not.
         Err(reason) => {
             let violations = checker::by_answers(&plan, &record);
             if violations.is_empty() {
                 return Err(reason);
             }
-            (violations, 0, Some(reason.to_string()))
+            (violations, results::Read::default(), Some(reason.to_string()))
         }
     };
-    let mut report = Report::new(&plan, &record, violations);
+    let mut report = Report::new(&plan, &record, &read.ledger, violations);
     (report.elapsed, report.people, report.outages) = (elapsed, came, outages);
     (report.answers, report.again, report.latency) = (counts.answers, counts.again, latency);
-    (report.results, report.cut_short) = (results as u64, cut_short);
+    (report.results, report.cut_short) = (read.results.len() as u64, cut_short);
     Ok(report)
 }

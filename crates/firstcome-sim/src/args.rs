@@ -25,7 +25,7 @@ Options:
                         docs/SIMULATION.md
       --keep-going      Continue after a broken promise, with a line for each failed world
       --open <S,S>      Worlds that break a promise by a fault that is known and not mended: their line is printed,
-                        and they do not count as failed
+                        and they do not count as failed; one that breaks none any more does
       --order           Without faults, with 10 and 20 nodes: print how far ranks follow the order in which
                         claims arrived at the nodes
       --threads <T>     The number of worlds at the same time [default: the number of processors]

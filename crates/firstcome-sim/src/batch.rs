@@ -27,7 +27,8 @@ pub(crate) struct What {
     /// The first seed.
     pub(crate) from: u64,
     pub(crate) until: Until,
-    /// Those that break a promise by a fault which is known.
+    /// Those that break a promise by a fault which is known. One that breaks none any more is a failure: the list says
+    /// what is wrong today.
     pub(crate) open: Vec<u64>,
 }
 
@@ -101,6 +102,7 @@ pub(crate) fn promises(
     let (next, over) = (AtomicU64::new(from), AtomicBool::new(false));
     let sum = Mutex::new(Sum::default());
     let failed: Mutex<Option<(u64, Trial)>> = Mutex::new(None);
+    let mended: Mutex<Vec<u64>> = Mutex::default();
     let bar = progress(until);
     let is_over = |seed: u64| match until {
         Until::Worlds(worlds) => seed >= from.saturating_add(worlds),
@@ -126,6 +128,9 @@ pub(crate) fn promises(
                         sum.worlds, sum.faults, sum.claims, sum.forks
                     ));
                     drop(sum);
+                    if trial.broken().is_none() && open.contains(&seed) {
+                        mended.lock().unwrap_or_else(PoisonError::into_inner).push(seed);
+                    }
                     if let Some(broken) = trial.broken() {
                         if open.contains(&seed) {
                             bar.suspend(|| {
@@ -151,9 +156,14 @@ pub(crate) fn promises(
     let sum = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
     println!("{}", sum.say(begun.elapsed()));
     let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut mended = mended.into_inner().unwrap_or_else(PoisonError::into_inner);
+    mended.sort_unstable();
+    for seed in &mended {
+        println!("{seed} is named as open and breaks no promise any more: take it out of --open");
+    }
     let Some((seed, trial)) = failed else {
         println!("no promise broke");
-        return true;
+        return mended.is_empty();
     };
     if !keep_going {
         report(seed, &trial, mistake);
@@ -252,4 +262,22 @@ fn progress(until: Until) -> ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_world_that_is_named_as_open_must_fail_and_does_not_count() {
+        let mistake = mistakes::named("min_position_ignored").expect("there is such a mistake");
+        let (failing, _) = until_noticed(mistake, 200, 1).expect("it is noticed");
+        let kept = |from, open: &[u64], mistake| {
+            let what = What { from, until: Until::Worlds(1), open: open.to_vec() };
+            promises(&what, mistake, 1, true)
+        };
+        assert!(kept(0, &[], None) && !kept(0, &[0], None), "world 0 breaks no promise");
+        assert!(kept(failing, &[failing], Some(mistake)));
+        assert!(!kept(failing, &[failing + 1], Some(mistake)));
+    }
 }

@@ -325,7 +325,10 @@ impl Campaign {
         Ok(CodeOutcome::ReservationEnded { rank }.into())
     }
 
-    /// Says whether a code of the campaign can still be redeemed, or a reservation of one may still be live.
+    /// Says whether a code of the campaign can still be redeemed, or a reservation of one may still be live. A revoked
+    /// code, or that of a cancelled claim, cannot be redeemed; a suspended one may be restored.
+    ///
+    /// Where some codes were revoked the others are taken to be valid as long as the last one that was issued.
     pub fn has_valid_codes(&self, at: Timestamp) -> bool {
         self.pools.iter().any(|pool| {
             let (Some(codes), Some(last)) = (pool.codes(), pool.claim(pool.last_rank())) else {
@@ -333,7 +336,7 @@ impl Campaign {
             };
             let over = codes.settings.expires_at(last.at);
             let over = over.map(|at| at.plus_micros(crate::limits::RESERVATION_MOST_US));
-            over.is_none_or(|over| at < over)
+            codes.any_stands() && over.is_none_or(|over| at < over)
         })
     }
 }

@@ -1,7 +1,7 @@
 //! How large campaigns may become, by their settings, and the bytes of memory that takes.
 
 use super::{CodeSettings, CodeSource, PoolSettings, Settings};
-use crate::limits::WAITLIST;
+use crate::limits::{SEAL_BYTES, WAITLIST};
 
 /// Bytes of a unit with an owner, including a subject of 32 bytes.
 pub const BYTES_PER_UNIT: u64 = 50 + 32;
@@ -9,8 +9,10 @@ pub const BYTES_PER_UNIT: u64 = 50 + 32;
 pub const BYTES_PER_WAITER: u64 = 120;
 /// Bytes of a generated code, beside its unit, once it is issued.
 pub const BYTES_PER_CODE: u64 = 16;
+/// Bytes of an imported code beside its letters: its row in stock, and the seal.
+pub const IMPORTED_BESIDE_TEXT: u64 = 60 + SEAL_BYTES as u64;
 /// Bytes of an imported code of up to 20 letters.
-pub const BYTES_PER_IMPORTED: u64 = 96;
+pub const BYTES_PER_IMPORTED: u64 = IMPORTED_BESIDE_TEXT + 20;
 /// Bytes of a use of a code, including a reference of 32 bytes.
 pub const BYTES_PER_USE: u64 = 256;
 

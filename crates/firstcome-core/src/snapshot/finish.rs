@@ -136,7 +136,13 @@ fn codes_fit(pool: &mut Pool, service: i64) -> Result<(), &'static str> {
             Some((*number, known.user.as_deref().or_else(holder)?.into()))
         })
         .collect();
+    let live: Vec<u32> = (1..=last_rank).filter(|rank| pool.is_live(*rank)).collect();
     let Some(codes) = pool.codes_mut() else { return Ok(()) };
+    for rank in live {
+        if codes.issued.get(rank).is_some_and(|word| !word.is_revoked()) {
+            codes.stands(rank);
+        }
+    }
     for (number, user) in users {
         codes.uses.restore_count(number, &user, service);
     }

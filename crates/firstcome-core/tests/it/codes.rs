@@ -296,6 +296,47 @@ fn a_campaign_whose_import_was_revoked_is_not_deleted() {
     );
 }
 
+#[test]
+fn a_campaign_whose_codes_were_all_revoked_or_cancelled_can_leave_memory() {
+    let world = play(
+        "
+        0s  op   raises 4                       -> raised 4
+        0s  op   puts sale: main coded 5; again -> created 1
+        0s  op   puts bring: main imported      -> created 1
+        0s  op   stages bring/main i1 from 0: A B -> codes_staged 2
+        0s  op   commits bring/main i1 of 2     -> codes_imported 2 of 2
+        0s  op   stages bring/main i2 from 0: C D -> codes_staged 2
+        0s  op   commits bring/main i2 of 2     -> codes_imported 2 of 2
+        0s  ann  claims sale tag 7              -> won 1
+        0s  bob  claims sale tag 8              -> won 2
+        0s  eve  claims sale tag 9              -> won 3
+        0s  ann  claims bring                   -> won 1
+        0s  bob  claims bring                   -> won 2
+        0s  eve  claims bring                   -> won 3
+        1s  bob  cancels sale/main 2            -> cancelled by subject at 1s
+        1s  op   reissues eve sale/main 3 as 2 tag 4 -> reissued 3 as 2
+        1s  op   revokes sale/main 1.7 2.8      -> codes_marked revoke 2
+        1s  op   closes sale                    -> changed 2
+        1s  op   closes bring                   -> changed 2
+        1s  op   withdraws bring/main i1        -> codes_marked revoke 2
+        2s  ledger has 11                       -> settled 11
+        2s  op   archives sale                  -> codes_valid      # eve has one that counts
+        2s  op   archives bring                 -> codes_valid
+        ",
+    );
+    let world = play_on(
+        brought_back(world),
+        "
+        2s  op   revokes sale/main 3.4          -> codes_marked revoke 1
+        2s  op   withdraws bring/main i2        -> codes_marked revoke 2
+        2s  ledger has 13                       -> settled 13
+        2s  op   archives sale                  -> changed 3
+        2s  op   archives bring                 -> changed 3
+        ",
+    );
+    drop(world);
+}
+
 /// Plays a life that each mistake of codes must change.
 fn whole_life() {
     play(

@@ -4,6 +4,7 @@ use crate::coding::hash;
 use crate::play::play;
 use crate::snapshots::{restored, taken};
 use crate::world::{Gave, SECOND, START, World, node};
+use firstcome_core::campaign::CodeStatus;
 use firstcome_core::codes::{CodeKey, UseState, Verdict};
 use firstcome_core::command::{CodeCommand, CodeStep, Late, Order, StagedCode, Step, Wish};
 use firstcome_core::limits::{CODE_SPARE_REFERENCES, CODES_TOGETHER, IMPORTS, REISSUES};
@@ -142,6 +143,12 @@ fn check(world: &World) {
         assert!(fits && counts.confirmed <= pool.capacity(), "a unit is in one state");
         list_is_kept(state, index, &offers);
     }
+    let counts = |status| !matches!(status, CodeStatus::Revoked);
+    let any = (0..campaign.pools().len()).any(|index| {
+        let ranks = 1..=campaign.pools()[index].last_rank();
+        ranks.filter_map(|rank| campaign.code_at(index, rank, now)).any(|view| counts(view.status))
+    });
+    assert_eq!(campaign.has_valid_codes(START), any, "what counts is counted");
 }
 
 /// Checks that nobody is on a list twice, or waits for what is free, and that the order is that of joining.

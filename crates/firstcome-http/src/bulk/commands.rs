@@ -135,7 +135,7 @@ impl Commands {
                 state @ (State::Checking(_)
                 | State::Ready(..)
                 | State::UnderWay(..)
-                | State::Again(_)
+                | State::Second(_)
                 | State::Moving) => {
                     first.state = state;
                     break;
@@ -280,7 +280,7 @@ impl Commands {
                     return;
                 }
                 state @ (State::UnderWay(..)
-                | State::Again(_)
+                | State::Second(_)
                 | State::Answered(..)
                 | State::Refused(_)
                 | State::Moving) => {

@@ -1,7 +1,7 @@
 //! A line without an answer: checked, put in the queue in its turn, and waited for.
 
 use crate::app::App;
-use crate::asks::{Ask, ClaimAsk};
+use crate::asks::Ask;
 use crate::auth::Key;
 use crate::bearer::Bearer;
 use crate::early::{Early, Look};
@@ -29,13 +29,26 @@ pub(super) type Preparing =
 pub(super) type Asking =
     Pin<Box<dyn Future<Output = (Ask<'static>, Result<Answer, Failure>)> + Send>>;
 
-/// Has the journal decide a claim once more, with the tag that its pool needs: this server knows the pool by now.
-fn asked_again(ask: ClaimAsk<'static>, app: &Arc<App>) -> Asking {
-    let app = Arc::clone(app);
-    Box::pin(async move {
-        let answer = app.node.intake.decide(&ask.command()).await;
-        (Ask::Claim(ask), answer)
-    })
+/// Goes on from the answer to a line's first command. A claim without the tag that its pool needs is sent with it, since this
+/// server knows the pool by now; and who waits for a code takes the one they are offered.
+fn answered(ask: Ask<'static>, answer: Result<Answer, Failure>, app: &Arc<App>) -> State {
+    match (ask, answer) {
+        (Ask::Claim(ask), Ok(refused)) if needs_tag(&ask.command(), &refused) => {
+            let app = Arc::clone(app);
+            State::Second(Box::pin(async move {
+                let answer = app.node.intake.decide(&ask.command()).await;
+                (Ask::Claim(ask), answer)
+            }))
+        }
+        (Ask::Join(ask), answer) if ask.is_offered_a_code(app, &answer) => {
+            let app = Arc::clone(app);
+            State::Second(Box::pin(async move {
+                let answer = ask.take_code(&app, answer).await;
+                (Ask::Join(ask), answer)
+            }))
+        }
+        (ask, answer) => State::Answered(Box::new(ask), answer),
+    }
 }
 
 /// How far a line is.
@@ -44,8 +57,8 @@ pub(super) enum State {
     /// It waits for its turn, or for room in the queue until that moment.
     Ready(Box<Ask<'static>>, Encoded, Option<Instant>),
     UnderWay(Box<Ask<'static>>, UnderWay),
-    /// A claim of a pool that was not known to have codes when it was checked.
-    Again(Asking),
+    /// Its second command is under way.
+    Second(Asking),
     Answered(Box<Ask<'static>>, Result<Answer, Failure>),
     Refused(Problem),
     /// Between two of these.
@@ -113,17 +126,12 @@ impl Line {
                     Poll::Ready(answer) => answer,
                     Poll::Pending => under_way.gives_up(),
                 };
-                self.state = match (*ask, answer) {
-                    (Ask::Claim(ask), Ok(refused)) if needs_tag(&ask.command(), &refused) => {
-                        State::Again(asked_again(ask, app))
-                    }
-                    (ask, answer) => State::Answered(Box::new(ask), answer),
-                };
-                if matches!(self.state, State::Again(_)) {
+                self.state = answered(*ask, answer, app);
+                if matches!(self.state, State::Second(_)) {
                     self.look(cx, app);
                 }
             }
-            State::Again(asking) => {
+            State::Second(asking) => {
                 let Poll::Ready((ask, answer)) = asking.as_mut().poll(cx) else { return };
                 self.state = State::Answered(Box::new(ask), answer);
             }

@@ -2,7 +2,7 @@
 //!
 //! The id of an import is a keyed digest of its file: so the same file is the same import, whoever brings it and whenever.
 
-use super::{CODES_IN_REQUEST, MANY_BYTES, json, of_codes, unread};
+use super::{CODES_IN_REQUEST, body_of_many, cipher, coded_pool, json, of_codes};
 use crate::answer::Code;
 use crate::app::App;
 use crate::clock_text;
@@ -22,6 +22,7 @@ use firstcome_core::command::{CodeCommand, Order, StagedCode};
 use firstcome_core::limits::{CODES_IMPORTED, SEAL_BYTES};
 use firstcome_core::names::check_command_id;
 use firstcome_core::settings::CodeSource;
+use firstcome_core::settings::sizes::IMPORTED_BESIDE_TEXT;
 use firstcome_core::{CodeOutcome, CodeRefusal, Command, State};
 use firstcome_node::codes::{CodePool, PoolCipher};
 use firstcome_node::{Answer, Decided};
@@ -33,8 +34,6 @@ use std::sync::Arc;
 const LINES: u32 = 2 * CODES_IMPORTED;
 /// Wrong lines that a problem names.
 const ERRORS: usize = 100;
-/// Bytes of memory that a code in stock takes, beside its text.
-const BYTES_PER_CODE: u64 = 60 + SEAL_BYTES as u64;
 
 /// Begins an import of codes, or says how far the import of the same file is.
 ///
@@ -65,9 +64,7 @@ pub(crate) async fn begin(
         return Err(Problem::invalid(detail));
     }
     let pool = imported_pool(&app, &campaign, asked.pool.as_deref(), query.as_deref()).await?;
-    let cipher = pool.cipher(&app.node.intake.codes);
-    let cipher = cipher.map_err(|missing| Problem::failed(&missing.into()))?;
-    let id = cipher.import_id(&asked.digest);
+    let id = cipher(&app, &pool)?.import_id(&asked.digest);
     let (outcome, position) = app.node.replica.look(|state: &State| {
         let codes = codes_of(state, &campaign, &pool);
         let done = codes.and_then(|codes| codes.imports().iter().find(|done| *done.id == *id));
@@ -101,18 +98,14 @@ pub(crate) async fn lines(
     let (campaign, import) = request::path(path)?;
     let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
     check_names(&campaign, &import)?;
-    let most = MANY_BYTES.max(app.options.body_bytes);
-    let kinds = ["application/json"];
-    let (_, bytes) = request::body_of(&app.options, &headers, body, &kinds, most).await?;
+    let bytes = body_of_many(&app, &headers, body).await?;
     let asked: ImportLinesRequest<'_> = json(&bytes, "`first`, `codes` and optionally `pool`")?;
     if !(1..=CODES_IN_REQUEST).contains(&asked.codes.len()) {
         let detail = format!("{} codes: 1 to {CODES_IN_REQUEST} in one request", asked.codes.len());
         return Err(Problem::new(Code::TooLarge, detail));
     }
     let pool = imported_pool(&app, &campaign, asked.pool.as_deref(), query.as_deref()).await?;
-    let cipher = pool.cipher(&app.node.intake.codes);
-    let cipher = cipher.map_err(|missing| Problem::failed(&missing.into()))?;
-    let sealed = seal(&cipher, &asked)?;
+    let sealed = seal(&cipher(&app, &pool)?, &asked)?;
     fits_memory(&app, &sealed)?;
     let codes = sealed.iter().map(|(hash, sealed)| StagedCode { hash: *hash, sealed }).collect();
     let command = CodeCommand::Stage {
@@ -123,8 +116,7 @@ pub(crate) async fn lines(
         codes,
         order: Order { id: None, who: &key.name },
     };
-    let answer = yes(app.node.intake.decide(&Command::Code(command)).await, &campaign)?;
-    Ok(shown(&app, campaign, &pool, &import, &answer))
+    decided(&app, campaign.clone(), (&pool, &import), command).await
 }
 
 /// Puts all codes of an import in stock. Sent again, it is answered as the first time.
@@ -152,8 +144,7 @@ pub(crate) async fn commit(
         lines: asked.lines,
         order: Order { id: None, who: &key.name },
     };
-    let answer = yes(app.node.intake.decide(&Command::Code(command)).await, &campaign)?;
-    Ok(shown(&app, campaign, &pool, &import, &answer))
+    decided(&app, campaign.clone(), (&pool, &import), command).await
 }
 
 /// Gives up an import that was not committed.
@@ -180,8 +171,7 @@ pub(crate) async fn discard(
         import: &import,
         order: Order { id: None, who: &key.name },
     };
-    let answer = yes(app.node.intake.decide(&Command::Code(command)).await, &campaign)?;
-    Ok(shown(&app, campaign, &pool, &import, &answer))
+    decided(&app, campaign.clone(), (&pool, &import), command).await
 }
 
 /// Lists the imports of a pool.
@@ -231,18 +221,24 @@ fn check_names(campaign: &str, import: &str) -> Result<(), Problem> {
     check_command_id(import).map_err(|why| Problem::invalid(format!("the import's id {why}")))
 }
 
+/// Has the journal decide a command of an import, and says how far the import is.
+async fn decided(
+    app: &App,
+    campaign: String,
+    (pool, import): (&CodePool, &str),
+    command: CodeCommand<'_>,
+) -> Answered {
+    let answer = yes(app.node.intake.decide(&Command::Code(command)).await, &campaign)?;
+    Ok(shown(app, campaign, pool, import, &answer))
+}
+
 async fn imported_pool(
     app: &App,
     campaign: &str,
     pool: Option<&str>,
     query: Option<&str>,
 ) -> Result<CodePool, Problem> {
-    if let Some(pool) = pool {
-        request::pool(campaign, pool)?;
-    }
-    let min = Query::parse(query, &["pool"])?.min_position()?;
-    let pool = app.node.intake.coded_pool(campaign, pool, min).await;
-    let pool = pool.map_err(|not| unread(not, campaign))?;
+    let pool = coded_pool(app, campaign, pool, &Query::parse(query, &["pool"])?).await?;
     match pool.source {
         CodeSource::Imported => Ok(pool),
         CodeSource::Generated => Err(Problem::refused(CodeRefusal::NotImported.into(), campaign)),
@@ -285,8 +281,9 @@ fn seal(cipher: &PoolCipher<'_>, asked: &ImportLinesRequest<'_>) -> Result<Vec<S
 /// Refuses codes that this node has no memory for.
 fn fits_memory(app: &App, codes: &[Sealed]) -> Result<(), Problem> {
     let limit = app.node.intake.memory_limit();
-    let texts: u64 = codes.iter().map(|(_, sealed)| sealed.len() as u64).sum();
-    let new = codes.len() as u64 * BYTES_PER_CODE + texts;
+    let texts: usize =
+        codes.iter().map(|(_, sealed)| sealed.len().saturating_sub(SEAL_BYTES)).sum();
+    let new = codes.len() as u64 * IMPORTED_BESIDE_TEXT + texts as u64;
     let needed = app.node.replica.look(State::memory) as u64 + new;
     if needed <= limit {
         return Ok(());

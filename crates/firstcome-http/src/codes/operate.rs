@@ -1,6 +1,6 @@
 //! What operators do to codes: revoking, suspending, restoring, and replacing one.
 
-use super::{CODES_IN_REQUEST, MANY_BYTES, json, of_codes, unread};
+use super::{CODES_IN_REQUEST, body_of_many, cipher, coded_pool, json, of_codes};
 use crate::answer::Code;
 use crate::app::App;
 use crate::problem::{Answered, Problem, yes};
@@ -79,16 +79,12 @@ async fn mark(
     request::campaign(&campaign)?;
     let id = request::command_id(headers)?;
     let order = Order { id: id.as_deref(), who: &key.name };
-    let most = MANY_BYTES.max(app.options.body_bytes);
-    let kinds = ["application/json"];
-    let (_, bytes) = request::body_of(&app.options, headers, body, &kinds, most).await?;
+    let bytes = body_of_many(app, headers, body).await?;
     let members = "one of `codes`, `ranks` and `import`, and optionally `pool`, `reason`";
     let asked: MarkCodesRequest = json(&bytes, members)?;
     check(&asked, verdict)?;
-    let pool = named_pool(&campaign, asked.pool.as_deref())?;
-    let min = Query::parse(query.as_deref(), &[])?.min_position()?;
-    let pool = app.node.intake.coded_pool(&campaign, pool, min).await;
-    let pool = pool.map_err(|not| unread(not, &campaign))?;
+    let query = Query::parse(query.as_deref(), &[])?;
+    let pool = coded_pool(app, &campaign, asked.pool.as_deref(), &query).await?;
     let (codes, reason) = (keys(app, &pool, &asked)?, &*asked.reason);
     let command = match &asked.import {
         Some(import) => CodeCommand::RevokeImport {
@@ -155,21 +151,13 @@ fn reason(reason: &str) -> Result<(), Problem> {
     check_text(reason).map_err(|why| Problem::invalid(format!("the reason {why}")))
 }
 
-fn named_pool<'a>(campaign: &str, pool: Option<&'a str>) -> Result<Option<&'a str>, Problem> {
-    if let Some(pool) = pool {
-        request::pool(campaign, pool)?;
-    }
-    Ok(pool)
-}
-
 /// Gives the codes as the rules know them. What cannot be a code is one that nobody has, so that it is named as unknown.
 fn keys(app: &App, pool: &CodePool, asked: &MarkCodesRequest) -> Result<Vec<CodeKey>, Problem> {
     const NOBODYS: CodeKey = CodeKey::Rank(u32::MAX);
     if asked.codes.is_empty() {
         return Ok(asked.ranks.iter().copied().map(CodeKey::Rank).collect());
     }
-    let cipher = pool.cipher(&app.node.intake.codes);
-    let cipher = cipher.map_err(|missing| Problem::failed(&missing.into()))?;
+    let cipher = cipher(app, pool)?;
     let key = |code: &String| pool.read(&cipher, code).unwrap_or(NOBODYS);
     Ok(asked.codes.iter().map(key).collect())
 }
@@ -195,13 +183,10 @@ pub(crate) async fn reissue(
     let asked: ReissueRequest = json(&bytes, members)?;
     request::subject(&app.options, &asked.subject)?;
     reason(&asked.reason)?;
-    let pool = named_pool(&campaign, asked.pool.as_deref())?;
-    let min = Query::parse(query.as_deref(), &[])?.min_position()?;
-    let pool = app.node.intake.coded_pool(&campaign, pool, min).await;
-    let pool = pool.map_err(|not| unread(not, &campaign))?;
+    let query = Query::parse(query.as_deref(), &[])?;
+    let pool = coded_pool(&app, &campaign, asked.pool.as_deref(), &query).await?;
     // Also where the codes are imported: whoever cannot show the new code must not give it.
-    let cipher = pool.cipher(&app.node.intake.codes);
-    let cipher = cipher.map_err(|missing| Problem::failed(&missing.into()))?;
+    let cipher = cipher(&app, &pool)?;
     let now = || current(&app, &campaign, &pool, asked.rank);
     let issue = asked.issue.unwrap_or_else(|| now().map_or(1, |(issue, _)| issue) + 1);
     let generated = pool.source == CodeSource::Generated;

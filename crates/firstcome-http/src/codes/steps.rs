@@ -158,10 +158,8 @@ impl Step {
                 let members = "`code`, `reference` and optionally `pool`, `for`";
                 let CodeStepRequest { code, reference, pool, r#for: customer } =
                     json(bytes, members)?;
-                let verb = match self {
-                    Self::RollBack => CodeVerb::RollBack,
-                    _ => CodeVerb::EndReservation,
-                };
+                let back = matches!(self, Self::RollBack);
+                let verb = if back { CodeVerb::RollBack } else { CodeVerb::EndReservation };
                 Asked { code, reference, pool, subject: None, customer, verb }
             }
         })
@@ -183,7 +181,9 @@ where
 {
     let bearer = match step {
         Step::Reserve => app.bearer(headers, Role::Redeem, campaign)?,
-        _ => Bearer::Key(app.keys.allow(headers, Role::Redeem, campaign)?),
+        Step::Redeem | Step::RollBack | Step::Release => {
+            Bearer::Key(app.keys.allow(headers, Role::Redeem, campaign)?)
+        }
     };
     let bytes = request::body(&app.options, headers, body).await?;
     let Asked { code, reference, pool, subject, customer, verb } = step.read(&bytes)?;

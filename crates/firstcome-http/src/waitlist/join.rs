@@ -16,6 +16,7 @@ use firstcome_core::command::Wish;
 use firstcome_core::hall::settings::check_unit_name;
 use firstcome_core::limits::WISH_UNITS;
 use firstcome_core::{Command, Outcome, State};
+use firstcome_node::codes::NoCodeKey;
 use firstcome_node::{Answer, Failure};
 use std::borrow::Cow;
 
@@ -110,6 +111,9 @@ impl JoinAsk<'_> {
         }
         app.node.intake.reach(look.min).await.map_err(|failure| Problem::failed(&failure))?;
         let limit = app.eligible(campaign, pool.as_deref(), subject).await?;
+        // Whoever cannot show a code offers none.
+        let shows = self.codes_of_pool(app).map(|_| ());
+        shows.map_err(|missing| Problem::failed(&missing.into()))?;
         self.claim.note_only_pool(app);
         Ok(Early::Decide(limit))
     }
@@ -118,6 +122,40 @@ impl JoinAsk<'_> {
         let ClaimAsk { campaign, pool, subject, .. } = &self.claim;
         let wish = self.wanted.wish();
         Command::Join { campaign, pool: pool.as_deref(), subject, wish, limit }
+    }
+
+    /// Says whether the pool has codes, as far as this server knows it; refuses where it lacks their key.
+    fn codes_of_pool(&self, app: &App) -> Result<bool, NoCodeKey> {
+        let ClaimAsk { campaign, pool, subject, .. } = &self.claim;
+        app.node.replica.look(|state: &State| {
+            let Ok(found) = state.campaign(campaign) else { return Ok(false) };
+            app.node.intake.codes.tag(state.space(), (found, pool.as_deref()), subject, 1)?;
+            Ok(match pool {
+                Some(name) => found.pool(name).is_some_and(|pool| pool.codes().is_some()),
+                None => found.pools().iter().all(|pool| pool.codes().is_some()),
+            })
+        })
+    }
+
+    /// Says whether the subject was offered a code: it asked for a claim, and a claim takes the offer.
+    pub(crate) fn is_offered_a_code(&self, app: &App, answer: &Result<Answer, Failure>) -> bool {
+        let offered = |answer: &Answer| matches!(answer.outcome, Outcome::Offered(_));
+        answer.as_ref().is_ok_and(offered) && self.codes_of_pool(app).unwrap_or(false)
+    }
+
+    /// Takes the code that the subject was offered. Only a claim has the tag that a code is made with, so this is a second
+    /// command; between the two nobody else can have the code.
+    pub(crate) async fn take_code(
+        &self,
+        app: &App,
+        offered: Result<Answer, Failure>,
+    ) -> Result<Answer, Failure> {
+        match app.node.intake.decide(&self.claim.command()).await {
+            Err(Failure::Unknown) => Err(Failure::Unknown),
+            // The claim was not sent: the offer stands.
+            Err(_) => offered,
+            taken => taken,
+        }
     }
 
     pub(crate) fn finish(

@@ -62,8 +62,8 @@ impl GivenCodes {
         })
     }
 
-    /// Gives the commands that suspend them. Another node that switched as well says the same, which changes nothing.
-    pub(super) fn suspend(&self, now: &State) -> Vec<Encoded> {
+    /// Gives the commands that suspend them, each with how many it suspends. Another node that switched as well says the same, which changes nothing.
+    pub(super) fn suspend(&self, now: &State) -> Vec<(Encoded, usize)> {
         let mut lists: BTreeMap<_, Vec<CodeKey>> = BTreeMap::new();
         for (place, code, _) in self.changed_hands(now) {
             lists.entry(place).or_default().push(code);
@@ -73,8 +73,9 @@ impl GivenCodes {
             chunks.into_iter().filter_map(move |codes| {
                 let (verdict, order) = (Verdict::Suspend, Order { id: None, who: WHO });
                 let (campaign, pool, reason) = (&**campaign, &**pool, REASON);
+                let count = codes.len();
                 let mark = CodeCommand::Mark { campaign, pool, codes, verdict, reason, order };
-                Encoded::new(&Command::Code(mark)).ok()
+                Some((Encoded::new(&Command::Code(mark)).ok()?, count))
             })
         });
         commands.collect()

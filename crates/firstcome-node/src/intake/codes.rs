@@ -31,7 +31,7 @@ pub enum CodeVerb {
 }
 
 /// A code as it was typed, and for what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CodeAsk<'a> {
     /// The campaign.
     pub campaign: &'a str,
@@ -43,6 +43,16 @@ pub struct CodeAsk<'a> {
     pub reference: &'a str,
     /// Who uses it, if that is said.
     pub subject: Option<&'a str>,
+}
+
+impl std::fmt::Debug for CodeAsk<'_> {
+    /// Does not show what was typed.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { campaign, pool, code: _, reference, subject } = self;
+        let mut shown = f.debug_struct("CodeAsk");
+        shown.field("campaign", campaign).field("pool", pool).field("reference", reference);
+        shown.field("subject", subject).finish_non_exhaustive()
+    }
 }
 
 /// Why what was typed is no code that anything can be done with.

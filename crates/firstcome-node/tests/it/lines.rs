@@ -4,7 +4,7 @@ use crate::holding::{holds, opens, units};
 use crate::mistakes::shows;
 use crate::several::{Seat, store};
 use firstcome_core::command::{Encoded, Late, Order, Steer, Step};
-use firstcome_core::hall::{Chunk, SeatSettings};
+use firstcome_core::hall::{Chunk, SeatChange, SeatSettings};
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, State};
 use firstcome_inject::Mistake;
@@ -354,4 +354,53 @@ async fn groups_that_make_too_many_seats_are_refused_before_they_are_written() {
     assert_eq!(one.position(), before, "nothing was written");
     let said = holds(&one, "h2", "bob", &six[..5]).await;
     assert_eq!(said.outcome.as_str(), "held", "five hundred are not too many");
+}
+
+/// Bob waits for a seat. The entry that refuses it to him, because cem has it, has two more commands: cem gives it back, and
+/// it gets another name. What bob waited for is not there any more, and nobody has it: he hears what the journal says then.
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_a_seat_that_gets_another_name_hears_that_there_is_no_such_seat() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    opens(&one, 10 * SECOND).await;
+    holds(&one, "h1", "ann", &["A1"]).await;
+    two.reaches(one.position().position).await;
+    let bob = waits(&two, "bob", &["A1"], 60 * SECOND).await;
+    sleep(Duration::from_millis(9_900)).await;
+    // A batch of his node is on its way while the hold ends, and what comes meanwhile is the next one.
+    two.journal.hold();
+    let intake = Arc::clone(&two.node.intake);
+    let under_way = tokio::spawn(async move { intake.tick().await });
+    sleep(Duration::from_millis(200)).await;
+    assert_eq!(holds(&one, "h2", "cem", &["A1"]).await.outcome.as_str(), "held");
+    while two.node.waiting() < 1 {
+        tokio::task::yield_now().await;
+    }
+    let intake = Arc::clone(&two.node.intake);
+    let others = tokio::spawn(async move {
+        let step = Step { campaign: "hall", hold: "h2", subject: "cem", id: None };
+        let release = Command::Release { step, units: Vec::new() };
+        let seats = vec![SeatChange {
+            name: "A1",
+            new_name: Some("A01"),
+            grade: None,
+            price: None,
+        }];
+        let rename = Command::ChangeSeats { campaign: "hall", pool: "main", seats, order: OPS };
+        let (released, renamed) = tokio::join!(intake.decide(&release), intake.decide(&rename));
+        [released, renamed].map(Result::unwrap)
+    });
+    while two.node.waiting() < 3 {
+        tokio::task::yield_now().await;
+    }
+    two.journal.let_go();
+    let [released, renamed] = others.await.unwrap();
+    assert_eq!((released.outcome.as_str(), renamed.outcome.as_str()), ("released", "seats_changed"));
+    under_way.await.unwrap().unwrap();
+    let entry = released.position.position;
+    let found = two.journal.truth().read(entry - 1).await.unwrap();
+    let (_, body) = found[0].open().unwrap();
+    assert_eq!(body.commands().unwrap().len(), 3, "the three of them are one entry");
+    assert_eq!(bob.await.unwrap().outcome.as_str(), "no_such_unit");
+    assert_eq!(two.node.intake.in_line(), 0);
 }

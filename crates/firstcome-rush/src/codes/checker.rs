@@ -1,6 +1,7 @@
 //! Compares the record, the results and the look-ups with the promises: plain functions over plain values.
 
 mod by_results;
+mod turns;
 mod uses;
 
 use std::collections::HashMap;
@@ -16,6 +17,7 @@ pub(super) fn check(plan: &Plan, record: &Record, read: &Read) -> Vec<Violation>
     by_results::compare(plan, record, read, &mut found);
     by_results::campaign_counts(plan, read, &mut found);
     by_results::looked_up(plan, record, read, &mut found);
+    by_results::in_the_ledger(plan, read, &mut found);
     found.0
 }
 
@@ -24,6 +26,7 @@ pub(super) fn by_answers(plan: &Plan, record: &Record) -> Vec<Violation> {
     let mut found = Found::default();
     owners(record, &mut found);
     uses::check(plan, record, &mut found);
+    turns::check(record, &mut found);
     for difference in &record.changed {
         found.add(Promised::Repeats, difference.clone());
     }

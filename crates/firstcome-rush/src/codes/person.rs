@@ -1,4 +1,8 @@
 //! One person: claims a code, and then uses it, gives it up, rolls back, or tries what is not theirs.
+//!
+//! Waiting for a code that comes free: `waiting`.
+
+mod waiting;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,6 +39,8 @@ pub(super) struct Person {
     crowd: bool,
     repeats: bool,
     tries_wrong: bool,
+    /// Whether they wait where all codes are gone.
+    waits: bool,
 }
 
 /// The letters of codes.
@@ -71,6 +77,7 @@ impl Person {
         let mut is = |share: f64| random.f64() < share;
         let (direct, crowd) = (is(shares.direct), is(shares.crowd));
         let (repeats, tries_wrong) = (is(shares.repeat), is(shares.wrong));
+        let waits = is(shares.wait);
         Self {
             plan: Arc::clone(plan),
             connections: Arc::clone(connections),
@@ -82,6 +89,7 @@ impl Person {
             crowd,
             repeats,
             tries_wrong,
+            waits,
         }
     }
 
@@ -115,6 +123,11 @@ impl Person {
             match answer.outcome() {
                 "won" | "already_won" => {
                     let issued = self.issued(&answer);
+                    if answer.outcome() == "won"
+                        && let Some(at) = waiting::position(&answer)
+                    {
+                        self.recorder.claimed(self.subject.clone(), at);
+                    }
                     if self.repeats {
                         let again = self.ask(ask, Instant::now()).await?;
                         let same =
@@ -127,6 +140,7 @@ impl Person {
                     }
                     return Ok(Some(issued));
                 }
+                "sold_out" if self.waits => return self.wait_for_code().await,
                 // What others give up comes free again; and they may have come too early.
                 "sold_out" | "not_open" if attempt + 1 < self.plan.tries => self.think().await,
                 _ => break,

@@ -25,6 +25,10 @@ pub struct Shares {
     pub repeat: f64,
     /// Try a code that they do not have.
     pub wrong: f64,
+    /// Of those who find all codes gone: join the waitlist.
+    pub wait: f64,
+    /// Of those who wait: do nothing about the offer they get.
+    pub let_go: f64,
     /// Requests, not people: cut off right after sending, and sent again.
     pub cut: f64,
 }
@@ -40,6 +44,8 @@ impl Default for Shares {
             crowd: 0.2,
             repeat: 0.3,
             wrong: 0.1,
+            wait: 0.2,
+            let_go: 0.2,
             cut: 0.0,
         }
     }
@@ -68,6 +74,8 @@ pub struct Plan {
     pub think: Duration,
     /// How often somebody asks again for a code when there is none.
     pub tries: u32,
+    /// How long somebody waits for a code on average before they leave the waitlist.
+    pub waits: Duration,
     /// What they do.
     pub shares: Shares,
     /// What every subject's name begins with.

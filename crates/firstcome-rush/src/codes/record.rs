@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::progress::Progress;
 use crate::people::Answers;
+use firstcome_core::names::Position;
 
 /// A code that somebody was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,10 +74,47 @@ pub(super) struct Cancelled {
     pub(super) rank: u64,
 }
 
+/// Somebody who was on the waitlist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Waited {
+    pub(super) subject: String,
+    /// The newest position that anybody had heard of before they asked: they joined after that.
+    pub(super) after: Position,
+    /// The position of the answer that gave the place: they joined then or before, as the answer to a request that is sent
+    /// again is a later one.
+    pub(super) joined: Position,
+    /// The last position at which they were seen to wait and had let no offer go.
+    pub(super) seen_waiting: Option<Position>,
+    /// The number of their first offer, and the first position at which it was seen.
+    pub(super) offered: Option<(u64, Position)>,
+    /// Whether they did nothing about it.
+    pub(super) let_go: bool,
+}
+
+impl Waited {
+    pub(super) fn since(subject: String, after: Position, joined: Position) -> Self {
+        Self { subject, after, joined, seen_waiting: None, offered: None, let_go: false }
+    }
+
+    /// They were seen to wait.
+    pub(super) fn waits(&mut self, at: Position) {
+        self.seen_waiting = Some(at);
+    }
+
+    /// They were seen to have their first offer.
+    pub(super) fn is_offered(&mut self, number: u64, at: Position) {
+        self.offered.get_or_insert((number, at));
+    }
+}
+
 /// Every answer so far.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     pub(super) issued: Vec<Issued>,
+    /// Who won a code by a claim that did not wait, and at which position.
+    pub(super) claimed: Vec<(String, Position)>,
+    /// Those who waited, once they do not wait any more.
+    pub(super) waited: Vec<Waited>,
     pub(super) steps: Vec<Step>,
     pub(super) cancelled: Vec<Cancelled>,
     /// Codes that were accepted and do not count, and what they were answered.
@@ -115,6 +153,14 @@ impl Recorder {
 
     pub(super) fn issued(&self, issued: Issued) {
         self.record().issued.push(issued);
+    }
+
+    pub(super) fn claimed(&self, subject: String, at: Position) {
+        self.record().claimed.push((subject, at));
+    }
+
+    pub(super) fn waited(&self, waited: Waited) {
+        self.record().waited.push(waited);
     }
 
     pub(super) fn cancelled(&self, cancelled: Cancelled) {

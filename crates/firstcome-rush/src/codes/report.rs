@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::plan::Plan;
 use super::record::{Record, Verb};
+use super::results::Ledger;
 use super::violation::{Promised, Violation};
 use crate::latency::Latency;
 use crate::outage::whole_ms;
@@ -64,6 +65,12 @@ pub struct Totals {
     pub wrong: u64,
     /// Requests that were sent a second time.
     pub repeats: u64,
+    /// People who waited for a code.
+    pub waited: u64,
+    /// Those of them who were offered one.
+    pub offered: u64,
+    /// Those who did nothing about it.
+    pub let_go: u64,
 }
 
 impl Totals {
@@ -84,6 +91,9 @@ impl Totals {
             refused: outcome(&["code_used", "code_reserved", "reused_since"]),
             wrong: record.wrong,
             repeats: record.repeats,
+            waited: record.waited.len() as u64,
+            offered: record.waited.iter().filter(|waited| waited.offered.is_some()).count() as u64,
+            let_go: record.waited.iter().filter(|waited| waited.let_go).count() as u64,
         }
     }
 }
@@ -92,11 +102,16 @@ impl Totals {
 const SHOWN: usize = 50;
 
 impl Report {
-    pub(super) fn new(plan: &Plan, record: &Record, violations: Vec<Violation>) -> Self {
+    pub(super) fn new(
+        plan: &Plan,
+        record: &Record,
+        ledger: &Ledger,
+        violations: Vec<Violation>,
+    ) -> Self {
         let totals = Totals::of(record);
         let promises = Promised::ALL.into_iter().map(|promised| {
             let of = || violations.iter().filter(move |found| found.promise == promised);
-            let (name, words) = words(promised, plan, &totals, record.incomplete);
+            let (name, words) = words(promised, plan, &totals, (record.incomplete, ledger));
             let evidence = of().next().map(|violation| violation.evidence.clone());
             Promise { name, words, broken: of().count() as u64, evidence }
         });
@@ -157,7 +172,8 @@ impl Totals {
         json!({
             "issued": self.issued, "cancelled": self.cancelled, "reserved": self.reserved,
             "redeemed": self.redeemed, "rolled_back": self.rolled_back, "refused": self.refused,
-            "wrong": self.wrong, "repeats": self.repeats,
+            "wrong": self.wrong, "repeats": self.repeats, "waited": self.waited,
+            "offered": self.offered, "let_go": self.let_go,
         })
     }
 }
@@ -166,7 +182,7 @@ fn words(
     promised: Promised,
     plan: &Plan,
     totals: &Totals,
-    incomplete: bool,
+    (incomplete, ledger): (bool, &Ledger),
 ) -> (&'static str, String) {
     let Totals { issued, reserved, redeemed, rolled_back, refused, wrong, repeats, .. } =
         totals.clone();
@@ -207,5 +223,20 @@ fn words(
             ("wrong", format!("no code was accepted that does not count: {} tried", n(wrong)))
         }
         P::Counts => ("counts", "the campaign counts what the results show".to_owned()),
+        P::Turns => {
+            let (waited, offered) = (n(totals.waited), n(totals.offered));
+            let counts = format!("{waited} waited, {offered} were offered one");
+            ("turns", format!("a code that came free went to who was next: {counts}"))
+        }
+        P::Ledger => {
+            let words = match ledger {
+                Ledger::Read(results) => {
+                    format!("the ledger has exactly these results: {}", n(results.len() as u64))
+                }
+                Ledger::None => "there is no ledger to compare with".to_owned(),
+                Ledger::Late => "the ledger lacks results still, and was not compared".to_owned(),
+            };
+            ("ledger", words)
+        }
     }
 }

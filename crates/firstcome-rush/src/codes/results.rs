@@ -1,8 +1,10 @@
 //! Reads the results, the counts of the campaign and every issued code at the end.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use firstcome_api::code::{CodeLookUpRequest, CodesFound, IssuedCode};
+use firstcome_api::node::Settling;
 use firstcome_client::{Ask, ResultFormat, ResultRange};
 use serde::Deserialize;
 use tokio::task::JoinSet;
@@ -16,6 +18,9 @@ use crate::people::Connections;
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct CampaignCounts {
     pub(super) pools: Vec<PoolCounts>,
+    /// Results that the ledger does not have yet.
+    #[serde(default)]
+    pub(super) unsettled: u64,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -24,11 +29,15 @@ pub(super) struct PoolCounts {
     pub(super) capacity: u64,
     pub(super) left: u64,
     pub(super) taken: u64,
+    /// Offered to those who wait.
+    #[serde(default)]
+    pub(super) held: u64,
 }
 
 /// One result as far as the check needs it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct CodeResult {
+    pub(super) number: u64,
     pub(super) kind: String,
     pub(super) pool: String,
     pub(super) rank: u64,
@@ -44,14 +53,30 @@ struct CodeResults {
     next: Option<u64>,
 }
 
+/// The results once more, as the ledger has them.
+#[derive(Debug, Default)]
+pub(super) enum Ledger {
+    /// There is none.
+    #[default]
+    None,
+    /// It did not have all of them in time.
+    Late,
+    /// These.
+    Read(Vec<CodeResult>),
+}
+
 /// What was read at the end.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     pub(super) counts: CampaignCounts,
     pub(super) results: Vec<CodeResult>,
+    pub(super) ledger: Ledger,
     /// Codes as they are looked up, by their holders.
     pub(super) codes: Vec<IssuedCode>,
 }
+
+/// How long results may take to reach the ledger before they are not compared with it.
+const SETTLES_WITHIN: Duration = Duration::from_secs(20);
 
 /// Look-ups that are under way at a time.
 const AT_ONCE: usize = 16;
@@ -63,6 +88,39 @@ pub(super) async fn read(
     record: &Record,
 ) -> Result<Read, LoadError> {
     let counts = connections.read(Ask::campaign(&plan.campaign)).await?;
+    let results = all_results(plan, connections).await?;
+    let codes = look_up(plan, connections, record).await?;
+    let ledger = from_ledger(plan, connections).await?;
+    Ok(Read { counts, results, ledger, codes })
+}
+
+/// Reads the results again once the ledger has all of them: a server then reads them there.
+async fn from_ledger(
+    plan: &Arc<Plan>,
+    connections: &Arc<Connections>,
+) -> Result<Ledger, LoadError> {
+    let settling: Settling = connections.read(Ask::get("/v1/settling")).await?;
+    if settling.ledger == "none" {
+        return Ok(Ledger::None);
+    }
+    let until = Instant::now() + SETTLES_WITHIN;
+    loop {
+        let counts: CampaignCounts = connections.read(Ask::campaign(&plan.campaign)).await?;
+        if counts.unsettled == 0 {
+            return Ok(Ledger::Read(all_results(plan, connections).await?));
+        }
+        if Instant::now() >= until {
+            return Ok(Ledger::Late);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Reads all results of the campaign.
+async fn all_results(
+    plan: &Arc<Plan>,
+    connections: &Arc<Connections>,
+) -> Result<Vec<CodeResult>, LoadError> {
     let mut results = Vec::new();
     let mut after = 0;
     loop {
@@ -72,11 +130,9 @@ pub(super) async fn read(
         results.extend(page.results);
         match page.next {
             Some(next) if next > after => after = next,
-            Some(_) | None => break,
+            Some(_) | None => return Ok(results),
         }
     }
-    let codes = look_up(plan, connections, record).await?;
-    Ok(Read { counts, results, codes })
 }
 
 /// Looks up the codes of everybody who has one.

@@ -16,9 +16,18 @@ async fn plan(fault: Fault, uses: u32) -> Plan {
         reservation: faulty_server::RESERVATION,
         people: 150,
         per_second: Some(300.0),
-        think: Duration::from_millis(10),
+        think: Duration::from_millis(150),
         tries: 2,
-        shares: Shares { cancel: 0.1, crowd: 0.4, repeat: 0.5, wrong: 0.2, ..Shares::default() },
+        waits: Duration::from_secs(1),
+        shares: Shares {
+            cancel: 0.25,
+            crowd: 0.4,
+            repeat: 0.5,
+            wrong: 0.2,
+            wait: 0.4,
+            let_go: 0.1,
+            ..Shares::default()
+        },
         prefix: "guest-".to_owned(),
         connections: 16,
         seed: 1,
@@ -49,12 +58,13 @@ async fn an_honest_server_keeps_every_promise() {
         let all = [totals.cancelled, totals.reserved, totals.redeemed, totals.rolled_back];
         assert!(all.iter().all(|count| *count > 0), "{totals:?}");
         assert!(totals.refused > 0 && totals.wrong > 0 && totals.repeats > 0, "{totals:?}");
+        assert!(totals.waited > totals.offered && totals.offered > 1, "{totals:?}");
         assert!(report.results > 0 && report.answers.contains_key("sold_out"), "{report:?}");
     }
 }
 
 /// Each promise with the fault that breaks it.
-const FAULTS: [(Fault, &str); 14] = [
+const FAULTS: [(Fault, &str); 18] = [
     (Fault::SameCodeForTwo, "codes"),
     (Fault::IssuesNoCode, "codes"),
     (Fault::Gap, "ranks"),
@@ -69,6 +79,10 @@ const FAULTS: [(Fault, &str); 14] = [
     (Fault::AcceptsMadeUp, "wrong"),
     (Fault::AcceptsCancelled, "wrong"),
     (Fault::Miscounts, "counts"),
+    (Fault::OffersToTheLast, "turns"),
+    (Fault::SellsPastTheList, "turns"),
+    (Fault::LedgerLacksOne, "ledger"),
+    (Fault::LedgerDiffers, "ledger"),
 ];
 
 #[tokio::test]

@@ -21,11 +21,15 @@ pub(crate) enum Promised {
     Wrong,
     /// What the campaign counts is what the results show.
     Counts,
+    /// What comes free goes to who has waited longest.
+    Turns,
+    /// The ledger has the results, and no others.
+    Ledger,
 }
 
 impl Promised {
     /// All of them, in the order in which they are shown.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Codes,
         Self::Ranks,
         Self::Uses,
@@ -35,6 +39,8 @@ impl Promised {
         Self::Refusals,
         Self::Wrong,
         Self::Counts,
+        Self::Turns,
+        Self::Ledger,
     ];
 }
 

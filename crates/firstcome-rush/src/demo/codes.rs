@@ -1,6 +1,7 @@
 //! The demonstration of coupon codes: many more people than codes, from the opening until the last of them has gone.
 //!
-//! They come by the load test of [`crate::codes`]. What somebody cancels goes to whoever asks next.
+//! They come by the load test of [`crate::codes`]. Some of those who find all codes gone wait: what others cancel is
+//! offered to them, in order.
 
 mod proofs;
 mod secrecy;
@@ -50,6 +51,8 @@ pub struct Shown {
     pub report: Report,
     /// Codes in stock at the end.
     pub left: u64,
+    /// Codes that somebody was offered and has not taken, at the end.
+    pub offered: u64,
     /// Every proof, kept or not.
     pub proofs: Vec<Proof>,
     /// The folder, where it was kept.
@@ -71,6 +74,7 @@ impl Shown {
             "took_ms": whole_ms(self.report.elapsed),
             "people": self.report.people,
             "left": self.left,
+            "offered": self.offered,
             "totals": self.report.totals.json(),
             "answers": self.report.answers,
             "folder": self.folder,
@@ -84,6 +88,15 @@ const BEFORE: Duration = Duration::from_millis(500);
 /// Over how long a time people come.
 const CROWD: Duration = Duration::from_secs(8);
 
+/// How many may wait: not all who would like to.
+const WAITLIST: u32 = 500;
+
+/// How long an offer lasts.
+const OFFER: Duration = Duration::from_secs(2);
+
+/// How long people wait for a code on average before they leave the list.
+const WAITS: Duration = Duration::from_secs(4);
+
 /// What people do.
 const SHARES: Shares = Shares {
     cancel: 0.1,
@@ -94,6 +107,8 @@ const SHARES: Shares = Shares {
     crowd: 0.2,
     repeat: 0.3,
     wrong: 0.05,
+    wait: 0.1,
+    let_go: 0.15,
     cut: 0.01,
 };
 
@@ -136,17 +151,26 @@ pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoErro
         report: &report,
         codes: plan.codes.into(),
         left: campaign.left,
+        offered: offered(&campaign),
         traces: &traces,
         audit: &audit,
     });
     let folder = server.close();
-    Ok(Shown { report, left: campaign.left, proofs, folder })
+    Ok(Shown { report, left: campaign.left, offered: offered(&campaign), proofs, folder })
+}
+
+/// How many codes are offered.
+fn offered(campaign: &Campaign) -> u64 {
+    campaign.pools.iter().filter_map(|pool| pool.held).map(u64::from).sum()
 }
 
 async fn create(client: &mut Client, codes: u32) -> Result<(), DemoError> {
     let settings = json!({
         "title": "Vouchers",
-        "pools": [{"name": POOL, "kind": "coded", "capacity": codes, "codes": {"uses": 1}}],
+        "offer_ms": whole_ms(OFFER),
+        "pools": [{
+            "name": POOL, "kind": "coded", "capacity": codes, "waitlist": WAITLIST, "codes": {"uses": 1},
+        }],
     });
     schedule(client, settings, BEFORE).await
 }
@@ -164,6 +188,7 @@ fn load_plan(plan: &Plan, server: &ServerProcess) -> codes::Plan {
         per_second: Some(f64::from(people) / CROWD.as_secs_f64()),
         think: Duration::from_millis(400),
         tries: 2,
+        waits: WAITS,
         shares: SHARES,
         prefix: "guest-".to_owned(),
         connections: 64,

@@ -169,15 +169,21 @@ impl<'a> Campaign<'a> {
         self.settings.pools[pool].codes.as_deref()
     }
 
-    /// Says whether a code can be redeemed still, or one may be reserved.
+    /// Says whether a code can be redeemed still, or one may be reserved. Those that were revoked cannot, nor those of
+    /// cancelled claims; how long the others last is what the last claim says.
     pub(super) fn has_valid_codes(&self, at: Timestamp) -> bool {
         (0..self.pools.len()).any(|pool| {
             let last = self.pools[pool].rows.last();
             let (Some(codes), Some(last)) = (self.settings_of_codes(pool), last) else {
                 return false;
             };
+            let counts = |rank: u32| {
+                self.pools[pool].rows[rank as usize - 1].undone.is_none()
+                    && !self.coupons(pool).is_revoked(rank)
+            };
             let over = codes.expires_at(last.at);
-            over.is_none_or(|over| at.micros_since(over) < LONGEST)
+            let any = (1..=self.pools[pool].rows.len() as u32).any(counts);
+            any && over.is_none_or(|over| at.micros_since(over) < LONGEST)
         })
     }
 

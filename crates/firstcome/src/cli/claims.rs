@@ -21,7 +21,8 @@ use firstcome_client::{Ask, CancelAsk, Cancelled, Claim, Client, Joined, Subject
 The identity of a claim is its campaign, pool and subject: a repeated claim is safe and prints the same rank.
 
 With --wait the subject joins the waitlist of the pool if what it wants is not free. What comes free is offered to \
-those who wait, in order: an offer is a hold, taken with `firstcome hold confirm`. A repeated claim prints the place.
+those who wait, in order: an offer is a hold, taken with `firstcome hold confirm`. A repeated claim prints the place, \
+or takes the code that is offered.
 A claim of a pool with codes prints the code of the subject; with --file they are not printed, see `codes export`.
 
 A file has a header `subject[,pool][,ref]`, or one subject on each line. A wrong line is reported before anything is sent. The \

@@ -43,10 +43,11 @@ With --seats people read the map, hold the best seats or chosen ones, and pay, l
 no seat has two owners, no hold is incomplete, confirmed seats stay, every seat named as taken was taken, limits are \
 kept, late payers get the same seats or a refund. --subjects is the number of people, --rate how many per second.
 
-With --codes people claim coupon codes, reserve them, redeem them, some for several orders at once, cancel, leave, \
-roll back, and try codes that do not count. The promises: each code has one subject, no code is used more often than \
-it may, a reservation never refuses its own order, repeated requests get their first answer, what was acknowledged is \
-in the results and in the look-ups. --create is the number of codes.
+With --codes people claim coupon codes or wait for one, reserve them, redeem them, some for several orders at once, \
+cancel, leave, roll back, and try codes that do not count. The promises: each code has one subject, no code is used \
+more often than it may, a reservation never refuses its own order, repeated requests get their first answer, what was \
+acknowledged is in the results and in the look-ups, what comes free goes to who is next, the ledger has exactly the \
+results. --create is the number of codes.
 
 Ctrl-C ends it early: the measurements are checked and printed, and the exit code is 130. A second Ctrl-C does not \
 wait for the check.
@@ -89,6 +90,9 @@ pub(super) struct RushArgs {
     /// With --codes: the share of people who try a code that was made up.
     #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0.1", requires = "codes")]
     wrong: f64,
+    /// With --codes: the share of people who join the waitlist when all codes are gone.
+    #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0.2", requires = "codes")]
+    wait: f64,
     /// With --seats: the share of people who choose on the map, 0 to 1.
     #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0.5", requires = "seats")]
     browse: f64,

@@ -328,6 +328,7 @@ fn codes_run_out_and_every_proof_holds() {
         names,
         [
             "issued",
+            "waitlist",
             "ranks",
             "uses",
             "reservations",

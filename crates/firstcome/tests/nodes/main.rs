@@ -9,6 +9,8 @@
 #![expect(clippy::print_stdout, reason = "figures and seeds are for people")]
 
 mod clocks;
+mod codes;
+mod codes_at_once;
 mod failovers;
 mod flood;
 mod forks;

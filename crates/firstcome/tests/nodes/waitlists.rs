@@ -19,7 +19,7 @@ const LASTS: Duration = Duration::from_secs(8);
 
 /// What somebody heard.
 #[derive(Clone, Debug)]
-enum Heard {
+enum Observation {
     /// An offer: its hold, its seat, and how many were not taken before it.
     Offered { who: String, hold: u64, seat: String, missed: u64 },
     /// An offer was confirmed: the seat.
@@ -35,7 +35,7 @@ struct Person {
     wish: Wish,
     ports: Vec<u16>,
     random: fastrand::Rng,
-    heard: Vec<Heard>,
+    heard: Vec<Observation>,
 }
 
 impl Person {
@@ -43,7 +43,7 @@ impl Person {
         Talk::to(self.ports[self.random.usize(..self.ports.len())])
     }
 
-    async fn goes(mut self, until: Instant) -> Vec<Heard> {
+    async fn goes(mut self, until: Instant) -> Vec<Observation> {
         while Instant::now() < until {
             sleep(Duration::from_millis(self.random.u64(100..900))).await;
             let place = Ask::place(CAMPAIGN, &self.who, None);
@@ -68,7 +68,7 @@ impl Person {
         let seat = place["units"][0]["unit"].as_str().unwrap().to_owned();
         let number = hold.strip_prefix("offer-").unwrap().parse().unwrap();
         let (who, missed) = (self.who.clone(), place["offers_not_taken"].as_u64().unwrap());
-        self.heard.push(Heard::Offered { who: who.clone(), hold: number, seat, missed });
+        self.heard.push(Observation::Offered { who: who.clone(), hold: number, seat, missed });
         let step = match self.random.u32(..10) {
             0..4 => "confirm",
             4..8 => "release",
@@ -78,7 +78,7 @@ impl Person {
         let Ok(said) = self.talk().tell(ask).await else { return false };
         if said["outcome"] == "confirmed" {
             let seat = said["units"][0]["unit"].as_str().unwrap().to_owned();
-            self.heard.push(Heard::Confirmed { who, seat });
+            self.heard.push(Observation::Confirmed { who, seat });
             return true;
         }
         false
@@ -86,7 +86,7 @@ impl Person {
 }
 
 /// Reads the list now and then, for the tickets.
-async fn reads_the_list(port: u16, until: Instant) -> Vec<Heard> {
+async fn reads_the_list(port: u16, until: Instant) -> Vec<Observation> {
     let mut heard = Vec::new();
     while Instant::now() < until {
         sleep(Duration::from_millis(120)).await;
@@ -97,7 +97,7 @@ async fn reads_the_list(port: u16, until: Instant) -> Vec<Heard> {
         assert!(tickets.is_sorted(), "the list is in order: {tickets:?}");
         // Of whoever let an offer go it is not the first place.
         let first = lines.iter().filter(|line| line["offers_not_taken"] == 0);
-        heard.extend(first.map(|line| Heard::Waits {
+        heard.extend(first.map(|line| Observation::Waits {
             who: line["subject"].as_str().unwrap().to_owned(),
             ticket: line["ticket"].as_u64().unwrap(),
         }));
@@ -106,7 +106,7 @@ async fn reads_the_list(port: u16, until: Instant) -> Vec<Heard> {
 }
 
 /// Gives what is wrong about what people heard, where these wait at the end who were never offered anything.
-fn judged(heard: &[Heard], results: &[Value], waiting: &[(u64, String)]) -> Vec<String> {
+fn judged(heard: &[Observation], results: &[Value], waiting: &[(u64, String)]) -> Vec<String> {
     let mut wrong = Vec::new();
     // A hold is one offer, to one subject, of one seat.
     let mut holds: BTreeMap<u64, (&str, &str)> = BTreeMap::new();
@@ -115,7 +115,7 @@ fn judged(heard: &[Heard], results: &[Value], waiting: &[(u64, String)]) -> Vec<
     let mut first_offers: BTreeMap<u64, &str> = BTreeMap::new();
     for heard in heard {
         match heard {
-            Heard::Offered { who, hold, seat, missed } => {
+            Observation::Offered { who, hold, seat, missed } => {
                 let known = *holds.entry(*hold).or_insert((who, seat));
                 if known != (who.as_str(), seat.as_str()) {
                     wrong.push(format!("offer {hold} is of {known:?} and of {who} and {seat}"));
@@ -124,11 +124,11 @@ fn judged(heard: &[Heard], results: &[Value], waiting: &[(u64, String)]) -> Vec<
                     first_offers.insert(*hold, who);
                 }
             }
-            Heard::Waits { who, ticket } => {
+            Observation::Waits { who, ticket } => {
                 let first = tickets.entry(who).or_insert(*ticket);
                 *first = (*first).min(*ticket);
             }
-            Heard::Confirmed { .. } => {}
+            Observation::Confirmed { .. } => {}
         }
     }
     // All wish for the same: first offers are made in the order of the first tickets. Who was off the list and came back
@@ -155,7 +155,7 @@ fn judged(heard: &[Heard], results: &[Value], waiting: &[(u64, String)]) -> Vec<
         }
     }
     for heard in heard {
-        if let Heard::Confirmed { who, seat } = heard
+        if let Observation::Confirmed { who, seat } = heard
             && owners.get(seat.as_str()) != Some(&who.as_str())
         {
             wrong.push(format!(
@@ -177,7 +177,7 @@ fn judged(heard: &[Heard], results: &[Value], waiting: &[(u64, String)]) -> Vec<
 }
 
 /// Everybody comes at once; servers die and stand still meanwhile. Gives what was heard.
-async fn evening(scene: &mut Scene, fire: bool) -> Vec<Heard> {
+async fn evening(scene: &mut Scene, fire: bool) -> Vec<Observation> {
     let settings = json!({"opens_at": "now", "offer_ms": 1_500, "allow_orphans": true,
         "limits": {"campaign": 1}, "pools": [{"name": "main", "kind": "seated"}]});
     let said = scene.nodes[0].talk().put(CAMPAIGN, settings).await;
@@ -254,8 +254,8 @@ async fn seats_go_to_who_is_next_on_three_servers_that_die_and_stand_still() {
     assert_eq!(closed["outcome"], "changed", "{closed}");
     let agreed = scene.says_the_same(CAMPAIGN).await;
     assert_eq!(judged(&heard, &agreed.results, &waiting), [""; 0]);
-    let offers = heard.iter().filter(|heard| matches!(heard, Heard::Offered { .. })).count();
-    let waits = heard.iter().filter(|heard| matches!(heard, Heard::Waits { .. })).count();
+    let offers = heard.iter().filter(|heard| matches!(heard, Observation::Offered { .. })).count();
+    let waits = heard.iter().filter(|heard| matches!(heard, Observation::Waits { .. })).count();
     assert!(offers > SEATS && waits > PEOPLE, "{offers} offers, {waits} places");
     // Everybody whose wait was not over is told, in the order of the list; offers that last on are still good.
     let ended = agreed.results.iter().filter(|line| line["reason"] == "ended").count();

@@ -88,6 +88,8 @@ fn a_server_that_lacks_the_key_of_a_campaign_is_not_ready_and_says_which() {
     assert!(ready.text().contains("local") && ready.text().contains("sale"), "{ready:?}");
     for subject in ["ann", "bob"] {
         talk.claim("sale", subject).refuses("unavailable", lacks);
+        let waits = json!({"subject": subject, "wait": true});
+        talk.post("/v1/campaigns/sale/claims", &waits).refuses("unavailable", lacks);
     }
     talk.post(steps, &redeem("o1")).refuses("unavailable", lacks);
     talk.get("/v1/campaigns/sale/claims/ann").refuses("unavailable", lacks);

@@ -63,6 +63,7 @@ mod tickets;
 mod time;
 mod tokens;
 mod waitlists;
+mod waitlists_codes;
 mod waitlists_killed;
 mod winners;
 mod wire;

@@ -70,8 +70,12 @@ impl Campaign {
                 Found::InStock { unit } => changed += u32::from(mark_in_stock(pool, unit, verdict)),
                 Found::Issued { rank, replaced: false } => {
                     let Some(word) = marked(codes, rank, verdict) else { continue };
+                    let live = pool.is_live(rank);
                     let codes = pool.codes_mut().expect("it was looked");
                     if !(verdict == Verdict::Revoke && inject(Mistake::RevokeForgotten)) {
+                        if live && verdict == Verdict::Revoke {
+                            codes.stands_no_more(rank);
+                        }
                         codes.issued.set(rank, word);
                     }
                     codes.mark(CodeMark {
@@ -175,7 +179,9 @@ impl Campaign {
             (Some(_), _) if left == 0 => return Err(Refusal::SoldOut),
             (Some(stock), _) => {
                 let unit = stock.give(rank);
+                codes.stands_no_more(rank);
                 codes.issued.set(rank, Word::new(u64::from(unit), issue));
+                codes.stands(rank);
                 pool.taken += 1;
             }
         }

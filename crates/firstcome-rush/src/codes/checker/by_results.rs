@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::super::plan::Plan;
 use super::super::record::{Record, Step, Verb};
-use super::super::results::{CodeResult, Read};
+use super::super::results::{CodeResult, Ledger, Read};
 use super::super::violation::{Found, Promised};
 
 /// Compares the results with everything that was answered.
@@ -119,14 +119,41 @@ pub(super) fn campaign_counts(plan: &Plan, read: &Read, found: &mut Found) {
     let ours = || read.results.iter().filter(|result| result.pool == plan.pool);
     let count = |kind: &str| ours().filter(|result| result.kind == kind).count() as u64;
     let live = count("claim").saturating_sub(count("cancel"));
-    if pool.taken != live {
-        let evidence = format!("the campaign says {} taken, the results show {live}", pool.taken);
+    // What is offered is taken, too.
+    let (left, taken, held, all) = (pool.left, pool.taken, pool.held, pool.capacity);
+    if taken != live + held {
+        let evidence = format!(
+            "the campaign says {taken} taken, {held} of them offered; the results show {live}"
+        );
         found.add(Promised::Counts, evidence);
     }
-    let (left, taken, all) = (pool.left, pool.taken, pool.capacity);
     if left + taken > all || plan.alone && left + taken != all {
         let evidence = format!("{left} left and {taken} taken are not the {all} there are");
         found.add(Promised::Counts, evidence);
+    }
+}
+
+/// Compares the results as the ledger has them with those that were read before: none is missing, none is another.
+///
+/// Others may have made more since; those have higher numbers.
+pub(super) fn in_the_ledger(plan: &Plan, read: &Read, found: &mut Found) {
+    let Ledger::Read(ledger) = &read.ledger else { return };
+    let there: HashMap<u64, &CodeResult> = ledger.iter().map(|row| (row.number, row)).collect();
+    for result in &read.results {
+        let number = result.number;
+        match there.get(&number) {
+            Some(row) if *row == result => {}
+            Some(_) => {
+                found.add(Promised::Ledger, format!("the ledger has another result {number}"))
+            }
+            None => found.add(Promised::Ledger, format!("the ledger lacks result {number}")),
+        }
+    }
+    // Offers that nobody took end later, and then some are off the list.
+    let made = |rows: &[CodeResult]| rows.iter().filter(|row| row.kind != "unserved").count();
+    let more = made(ledger).saturating_sub(made(&read.results));
+    if plan.alone && more > 0 {
+        found.add(Promised::Ledger, format!("the ledger has {more} results that nobody made"));
     }
 }
 

@@ -1,6 +1,6 @@
 //! A server of coupon codes that keeps its promises, or breaks exactly one of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -29,6 +29,10 @@ pub(super) enum Fault {
     AcceptsMadeUp,
     AcceptsCancelled,
     Miscounts,
+    OffersToTheLast,
+    SellsPastTheList,
+    LedgerLacksOne,
+    LedgerDiffers,
 }
 
 pub(super) const CODES: u32 = 60;
@@ -70,6 +74,12 @@ struct Book {
     last_rank: u64,
     results: Vec<Value>,
     ticks: u64,
+    waiting: VecDeque<String>,
+    /// The number of each offer that was not taken.
+    offers: BTreeMap<String, u64>,
+    last_offer: u64,
+    /// How often the results were read from the first on.
+    readings: u64,
 }
 
 impl Book {
@@ -87,6 +97,30 @@ impl Book {
 
     fn live(&self) -> u64 {
         self.codes.values().filter(|code| !code.cancelled).count() as u64
+    }
+
+    /// Codes that somebody has or was offered.
+    fn gone(&self) -> u64 {
+        self.live() + self.offers.len() as u64
+    }
+
+    /// A position that no other answer has.
+    fn position(&mut self) -> String {
+        self.ticks += 1;
+        format!("0.{}", self.ticks)
+    }
+
+    /// Offers what is free to those who wait.
+    fn serve(&mut self, fault: Fault) {
+        while fault != Fault::SellsPastTheList && self.gone() < u64::from(CODES) {
+            let next = match fault {
+                Fault::OffersToTheLast => self.waiting.pop_back(),
+                _ => self.waiting.pop_front(),
+            };
+            let Some(next) = next else { return };
+            self.last_offer += 1;
+            self.offers.insert(next, self.last_offer);
+        }
     }
 }
 
@@ -129,8 +163,17 @@ impl FaultyServer {
                     ["codes", verb] => self.step(verb, &body),
                     _ => no("not_found"),
                 }
+            } else if request.starts_with("DELETE") && path.contains("/waitlist/") {
+                self.leave(path.split('?').next()?.rsplit('/').next()?)
             } else if request.starts_with("DELETE") {
                 self.cancel(path.split('?').next()?.rsplit('/').next()?)
+            } else if path.contains("/waitlist/") {
+                self.place(path.split('?').next()?.rsplit('/').next()?)
+            } else if path.starts_with("/v1/settling") {
+                (
+                    200,
+                    json!({"ledger": "sqlite", "settled": 0, "last_result": 0, "lag": 0, "lag_ms": 0, "term": 1}),
+                )
             } else if path.contains("/results?") {
                 (200, self.results(path))
             } else {
@@ -150,9 +193,17 @@ impl FaultyServer {
         if let Some((rank, code)) = own {
             return (200, won("already_won", *rank, &code.code));
         }
-        if book.live() >= u64::from(CODES) {
-            return no("sold_out");
+        let position = book.position();
+        if book.offers.remove(&subject).is_none() && book.gone() >= u64::from(CODES) {
+            if body["wait"] != true {
+                return no("sold_out");
+            }
+            if !book.waiting.contains(&subject) {
+                book.waiting.push_back(subject);
+            }
+            return (202, json!({"outcome": "waitlisted", "position": position}));
         }
+        book.waiting.retain(|waits| *waits != subject);
         book.last_rank += 1 + u64::from(self.fault == Fault::Gap && book.last_rank == 4);
         let rank = book.last_rank;
         let code = match self.fault {
@@ -160,7 +211,8 @@ impl FaultyServer {
             Fault::IssuesNoCode if rank == 3 => String::new(),
             _ => format!("CODE-{rank}"),
         };
-        let answer = won("won", rank, &code);
+        let mut answer = won("won", rank, &code);
+        answer["position"] = position.into();
         let uses = BTreeMap::new();
         book.codes.insert(rank, Code { subject, code, cancelled: false, uses });
         book.result("claim", rank, None);
@@ -174,8 +226,29 @@ impl FaultyServer {
         let (rank, before) = (*rank, std::mem::replace(&mut code.cancelled, true));
         if !before {
             book.result("cancel", rank, None);
+            book.serve(self.fault);
         }
         (200, json!({"outcome": "cancelled", "rank": rank}))
+    }
+
+    fn place(&self, subject: &str) -> (u16, Value) {
+        let mut book = self.book.lock().unwrap();
+        let position = book.position();
+        if book.waiting.iter().any(|waits| waits == subject) {
+            return (200, json!({"state": "waits", "offers_not_taken": 0, "position": position}));
+        }
+        let Some(offer) = book.offers.get(subject) else { return no("not_on_waitlist") };
+        let hold = format!("offer-{offer}");
+        (
+            200,
+            json!({"state": "offered", "hold": hold, "offers_not_taken": 0, "position": position}),
+        )
+    }
+
+    fn leave(&self, subject: &str) -> (u16, Value) {
+        let mut book = self.book.lock().unwrap();
+        book.waiting.retain(|waits| waits != subject);
+        (200, json!({"outcome": "left_waitlist", "was_on": true}))
     }
 
     fn step(&self, verb: &str, body: &Value) -> (u16, Value) {
@@ -309,7 +382,15 @@ impl FaultyServer {
     fn results(&self, path: &str) -> Value {
         let after = path.split("after=").nth(1).and_then(|rest| rest.split('&').next());
         let after: usize = after.unwrap().parse().unwrap();
-        let lines = self.lines();
+        let mut lines = self.lines();
+        let mut book = self.book.lock().unwrap();
+        book.readings += u64::from(after == 0);
+        match self.fault {
+            Fault::LedgerLacksOne if book.readings > 1 => drop(lines.pop()),
+            Fault::LedgerDiffers if book.readings > 1 => lines[0]["subject"] = "nobody".into(),
+            _ => {}
+        }
+        drop(book);
         // Small pages, so that turning them is tested too.
         let page: Vec<Value> = lines.iter().skip(after).take(50).cloned().collect();
         let next = (after + page.len() < lines.len()).then_some(after + page.len());
@@ -317,9 +398,11 @@ impl FaultyServer {
     }
 
     fn campaign(&self) -> Value {
-        let taken = self.book.lock().unwrap().live() + u64::from(self.fault == Fault::Miscounts);
+        let book = self.book.lock().unwrap();
+        let (taken, held) =
+            (book.gone() + u64::from(self.fault == Fault::Miscounts), book.offers.len() as u64);
         let left = u64::from(CODES).saturating_sub(taken);
-        json!({"campaign": "vouchers", "pools": [{"name": "main", "capacity": CODES, "left": left, "taken": taken}]})
+        json!({"campaign": "vouchers", "unsettled": 0, "pools": [{"name": "main", "capacity": CODES, "left": left, "taken": taken, "held": held}]})
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Found<'a> {
     pub(super) codes: u64,
     /// Codes in stock at the end.
     pub(super) left: u64,
+    /// Codes that were offered at the end.
+    pub(super) offered: u64,
     /// In the files of the server.
     pub(super) traces: &'a Traces,
     /// By `audit`.
@@ -23,25 +25,38 @@ pub(super) struct Found<'a> {
 
 /// Compares everything that was found with what was promised.
 pub(super) fn all(found: &Found<'_>) -> Vec<Proof> {
-    let Found { report, codes, left, traces, audit } = *found;
+    let Found { report, codes, left, offered, traces, audit } = *found;
     let totals = &report.totals;
-    let Totals { issued, cancelled, reserved, redeemed, rolled_back, refused, wrong, repeats } =
-        totals.clone();
+    let Totals { issued, cancelled, reserved, redeemed, rolled_back, refused, wrong, .. } = *totals;
+    let Totals { repeats, waited, .. } = *totals;
     let live = issued.saturating_sub(cancelled);
     let n = thousands;
-    let uncounted = (live + left != codes || issued < codes).then(|| {
-        format!("{issued} issued, {cancelled} cancelled and {left} in stock are not the {codes}")
+    let uncounted = (live + left + offered != codes || issued < codes).then(|| {
+        format!(
+            "{issued} issued, {cancelled} cancelled, {left} in stock and {offered} offered are not the {codes}"
+        )
     });
     let mut proofs = vec![
         Proof::new(
             "issued",
             format!(
-                "every code has one subject: {} issued, {} of them came free again and went to others, {} in stock",
+                "every code has one subject: {} issued, {} of them came free again, {} in stock, {} offered",
                 n(issued),
                 n(cancelled),
-                n(left)
+                n(left),
+                n(offered)
             ),
             uncounted.or_else(|| report.evidence(&[Promised::Codes, Promised::Counts])),
+        ),
+        Proof::new(
+            "waitlist",
+            format!(
+                "what came free went to who was next: {} waited, {} of them were offered a code, {} let it go",
+                n(waited),
+                n(totals.offered),
+                n(totals.let_go)
+            ),
+            report.evidence(&[Promised::Turns]),
         ),
         Proof::new(
             "ranks",
@@ -81,7 +96,7 @@ pub(super) fn all(found: &Found<'_>) -> Vec<Proof> {
             "kept",
             "what was acknowledged is in the results and in the look-ups, and nothing else"
                 .to_owned(),
-            report.evidence(&[Promised::Kept]),
+            report.evidence(&[Promised::Kept, Promised::Ledger]),
         ),
         secrecy(report, traces),
         same_digest(audit),
@@ -110,13 +125,15 @@ mod tests {
 
     /// The names of the proofs that do not hold after something was doctored.
     fn broken(doctor: impl FnOnce(&mut Report, &mut Traces, &mut u64)) -> Vec<&'static str> {
-        let totals = Totals { issued: 22, cancelled: 3, redeemed: 10, ..Totals::default() };
+        let totals = Totals { issued: 22, cancelled: 4, redeemed: 10, ..Totals::default() };
+        let totals = Totals { waited: 5, offered: 3, ..totals };
         let mut report = Report { totals, ..Report::default() };
         let mut traces = Traces { bytes: 100, files: 2, found_in: Vec::new() };
         let mut left = 1;
         doctor(&mut report, &mut traces, &mut left);
         let audit = honest_audit();
-        let found = Found { report: &report, codes: 20, left, traces: &traces, audit: &audit };
+        let (report, traces, audit, offered) = (&report, &traces, &audit, 1);
+        let found = Found { report, codes: 20, left, offered, traces, audit };
         let proofs = all(&found).into_iter().filter(|proof| !proof.kept);
         proofs.map(|proof| proof.name).collect()
     }
@@ -145,6 +162,8 @@ mod tests {
             (Promised::Wrong, "wrong"),
             (Promised::Repeats, "repeats"),
             (Promised::Kept, "kept"),
+            (Promised::Turns, "waitlist"),
+            (Promised::Ledger, "kept"),
         ];
         assert_eq!(names.len(), Promised::ALL.len());
         for (promise, name) in names {

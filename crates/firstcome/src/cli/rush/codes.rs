@@ -28,6 +28,12 @@ const PEOPLE: u32 = 2_000;
 /// How often somebody asks again for a code when there is none.
 const TRIES: u32 = 3;
 
+/// How long somebody waits for a code on average before they leave the waitlist.
+const WAITS: Duration = Duration::from_secs(4);
+
+/// How long an offer lasts in a campaign that is made for the load test.
+const OFFER_MS: u32 = 5_000;
+
 pub(super) async fn run(
     args: RushArgs,
     servers: Vec<Server>,
@@ -53,10 +59,12 @@ pub(super) async fn run(
         per_second: args.rate,
         think: args.think,
         tries: TRIES,
+        waits: WAITS,
         shares: Shares {
             abandon: args.abandon,
             roll_back: args.roll_back,
             wrong: args.wrong,
+            wait: args.wait,
             cut: args.cut,
             ..Shares::default()
         },
@@ -138,7 +146,7 @@ async fn create(
     let pool = args.pool.as_deref().unwrap_or("main");
     let codes = json!({"uses": args.uses, "only_by_holder": true});
     let settings = json!({
-        "title": "made by rush", "opens_at": "now",
+        "title": "made by rush", "opens_at": "now", "offer_ms": OFFER_MS,
         "pools": [{"name": pool, "kind": "coded", "capacity": count, "codes": codes}],
     });
     let id = format!("rush-{:032x}", fastrand::u128(..));
