@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
-use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Row, SimpleQueryMessage};
 
 use super::dial::{Dialler, Line, Manner};
 use super::pool::{Postgres, Session};
@@ -24,7 +24,8 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unknown`] when the answer was lost: it may count. Otherwise it does not.
+    /// [`Failure::Unknown`] when the answer was lost: it may count. Also when somebody ended the wait for a synchronous
+    /// standby: see [`Work::commit`](super::Work::commit). Otherwise it does not.
     ///
     /// # Cancel safety
     ///
@@ -36,6 +37,31 @@ impl Postgres {
     ) -> Result<Vec<Row>, Failure> {
         let mut session = self.session().await?;
         session.step(sql, values).await
+    }
+
+    /// Gives what the server says it is, in its own words: some only look like PostgreSQL.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no answer: see [`Failure`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn version(&self) -> Result<String, Failure> {
+        let mut session = self.session().await?;
+        let line = match session.take() {
+            Some(line) => line,
+            None => session.inner().dialler.line().await?,
+        };
+        let dialler = &session.inner().dialler;
+        let rows = dialler.nothing_changed(line.client.simple_query("SELECT version()")).await?;
+        let said = rows.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+            _ => None,
+        });
+        session.keep(line);
+        said.ok_or_else(|| Failure::Unexpected { detail: "a server without a version".to_owned() })
     }
 
     /// Tells whether a pooler stands between: then a connection is nobody's own, and cannot listen.
@@ -131,8 +157,9 @@ impl Session {
         match timeout(limit, asking).await {
             Ok(Ok(rows)) => {
                 line.used = Instant::now();
+                let replicated = line.replicated(&place);
                 self.keep(line);
-                Ok(rows)
+                replicated.map(|()| rows).map_err(never)
             }
             Ok(Err(error)) => {
                 let again = refusal::gave_way(&error);
