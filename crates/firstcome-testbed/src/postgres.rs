@@ -108,7 +108,7 @@ impl Postgres {
         };
         standby.give(standby.folder.path());
         let output = standby
-            .program("pg_basebackup")
+            .as_user(Command::new("pg_basebackup"))
             .args(["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--pgdata"])
             .arg(standby.data())
             .arg("--dbname")

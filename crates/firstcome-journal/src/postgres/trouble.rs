@@ -27,36 +27,37 @@ pub(super) fn looked(space: SpaceId, failure: Store) -> Failure {
 
 /// Says why a journal cannot be opened.
 pub(super) fn refused(failure: Store) -> Failure {
-    let (text, hint) = (failure.to_string(), failure.hint());
-    match failure {
-        Store::Full { .. } => Failure::Full(text),
-        Store::Denied { .. } => {
-            let fix = "check user and password in its URL, and give the user the rights listed in \
-                docs/reference/journal-tables.md";
-            Failure::Unfit { why: text, fix: fix.to_owned() }
-        }
-        Store::Address { .. }
-        | Store::TooOld { .. }
-        | Store::WrongKind { .. }
-        | Store::Tls { .. }
-        | Store::NoTls { .. }
-        | Store::NoDatabase { .. }
-        | Store::NotBuilt { .. } => {
-            Failure::Unfit { why: text, fix: hint.unwrap_or_default().to_owned() }
-        }
-        failure => match failure.effect() {
-            Effect::None => Failure::Unavailable(text),
-            Effect::Unknown | _ => Failure::Unknown(text),
-        },
+    let (text, hint) = (failure.to_string(), failure.hint().unwrap_or_default().to_owned());
+    if let Store::Full { .. } = failure {
+        return Failure::Full(text);
+    }
+    if let Store::Denied { .. } = failure {
+        let fix = "check user and password in its URL, and give the user the rights listed in \
+            docs/reference/journal-tables.md";
+        return Failure::Unfit { why: text, fix: fix.to_owned() };
+    }
+    if let Store::Address { .. }
+    | Store::TooOld { .. }
+    | Store::WrongKind { .. }
+    | Store::Tls { .. }
+    | Store::NoTls { .. }
+    | Store::NoDatabase { .. }
+    | Store::NotBuilt { .. } = failure
+    {
+        return Failure::Unfit { why: text, fix: hint };
+    }
+    match failure.effect() {
+        Effect::None => Failure::Unavailable(text),
+        Effect::Unknown | _ => Failure::Unknown(text),
     }
 }
 
 /// Takes back that it may have happened, of what changes nothing.
 pub(super) fn unchanged(failure: Failure) -> Failure {
-    match failure {
-        Failure::Unknown(text) => Failure::Unavailable(text),
-        other => other,
+    if let Failure::Unknown(text) = failure {
+        return Failure::Unavailable(text);
     }
+    failure
 }
 
 /// A row of a shape that no statement of ours gives.

@@ -2,9 +2,9 @@
 
 use crate::postgres_opening::{Own, SCHEMA, open};
 use crate::redis_failing::until;
-use crate::world::{Player, SPACE, all, name_of, name_of_database, subject_of};
+use crate::world::{Player, all, name_of, name_of_database, subject_of};
 use firstcome_inject::Mistake;
-use firstcome_journal::postgres::{Durability, Options, Postgres};
+use firstcome_journal::postgres::{Durability, Options};
 use firstcome_journal::{Append, Entry, Exchange, Failure, Journal};
 use firstcome_store::postgres::{Access, Options as Store, Postgres as Pool, Session};
 use firstcome_testbed::{Fault, Postgres as Server, PostgresSettings, Proxy};
@@ -258,9 +258,8 @@ async fn without_names_a_standby_that_went_another_way_is_taken_for_the_same() {
 async fn a_commit_whose_wait_for_a_standby_was_ended_is_unknown() {
     let Some(server) = Server::with(durable(&[])) else { return };
     let server = &*Box::leak(Box::new(server));
-    let postgres: Postgres = open(&server.url(), fsync).await.unwrap();
-    let journal = Journal::Postgres(postgres.clone());
-    let own = Own { server, url: server.url(), postgres, journal: journal.clone() };
+    let journal = Journal::Postgres(open(&server.url(), fsync).await.unwrap());
+    let own = Own { server, url: server.url(), journal: journal.clone() };
     let mut ann = Player::new(b'a');
     ann.claims(&journal, "first").await.unwrap();
     let wait_for = |names: &str| {
@@ -292,5 +291,4 @@ async fn a_commit_whose_wait_for_a_standby_was_ended_is_unknown() {
     assert_eq!(journal.mint_term().await.unwrap(), 2);
     let append = ann.next("goes on");
     patiently(async || journal.append(append.clone()).await).await.unwrap();
-    let _: firstcome_core::names::SpaceId = SPACE;
 }

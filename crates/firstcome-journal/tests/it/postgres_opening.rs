@@ -14,7 +14,6 @@ pub(crate) const SCHEMA: &str = "fc_journal_main_0";
 pub(crate) struct Own {
     pub(crate) server: &'static Server,
     pub(crate) url: String,
-    pub(crate) postgres: Postgres,
     pub(crate) journal: Journal,
 }
 
@@ -22,9 +21,8 @@ impl Own {
     pub(crate) async fn start() -> Option<Self> {
         let server = Server::shared()?;
         let url = server.new_database();
-        let postgres = open(&url, |_| {}).await.unwrap();
-        let journal = Journal::Postgres(postgres.clone());
-        Some(Self { server, url, postgres, journal })
+        let journal = Journal::Postgres(open(&url, |_| {}).await.unwrap());
+        Some(Self { server, url, journal })
     }
 
     /// Opens the same journal as another node does.

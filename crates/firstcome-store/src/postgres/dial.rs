@@ -213,15 +213,14 @@ async fn run<S, T>(
     while let Some(Ok(said)) =
         std::future::poll_fn(|context| connection.poll_message(context)).await
     {
-        match (said, &notes) {
-            (AsyncMessage::Notification(note), Some(notes)) => {
-                // Whoever is so far behind looks anyway.
-                notes.try_send(note.payload().to_owned()).ok();
-            }
-            (AsyncMessage::Notice(notice), _) if notice.routine() == Some(WAITS_FOR_STANDBYS) => {
-                unreplicated.store(true, Ordering::SeqCst);
-            }
-            _ => {}
+        if let (AsyncMessage::Notification(note), Some(notes)) = (&said, &notes) {
+            // Whoever is so far behind looks anyway.
+            notes.try_send(note.payload().to_owned()).ok();
+        }
+        if let AsyncMessage::Notice(notice) = &said
+            && notice.routine() == Some(WAITS_FOR_STANDBYS)
+        {
+            unreplicated.store(true, Ordering::SeqCst);
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
+use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Row, SimpleQueryMessage};
 
 use super::dial::{Dialler, Line, Manner};
 use super::pool::{Postgres, Session};
@@ -55,12 +55,10 @@ impl Postgres {
             None => session.inner().dialler.line().await?,
         };
         let dialler = &session.inner().dialler;
-        let rows = dialler.nothing_changed(line.client.simple_query("SELECT version()")).await?;
-        let said = rows.iter().find_map(|message| match message {
-            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
-            _ => None,
-        });
+        let asking = line.client.query_typed("SELECT version()", &[]);
+        let rows = dialler.nothing_changed(asking).await?;
         session.keep(line);
+        let said = rows.first().and_then(|row| row.try_get::<_, String>(0).ok());
         said.ok_or_else(|| Failure::Unexpected { detail: "a server without a version".to_owned() })
     }
 
