@@ -22,10 +22,14 @@
 //! | n | body |
 //! | 8 | checksum over all of it: see [`Sealer::seal`] |
 
+#[cfg(any(feature = "redis", feature = "postgres"))]
+mod archiving;
 mod reader;
 mod skips;
 mod writer;
 
+#[cfg(any(feature = "redis", feature = "postgres"))]
+pub(crate) use archiving::Archiving;
 pub use reader::Frames;
 pub use skips::skips;
 pub use writer::Archive;

@@ -14,7 +14,7 @@ use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;
 
 /// Bytes of entries after which no more are named as old.
-const OLD_BYTES: usize = 1 << 20;
+pub(crate) const OLD_BYTES: usize = 1 << 20;
 
 /// What a store has at the moment of its atomic step.
 pub(crate) trait Stored {
@@ -34,6 +34,18 @@ pub(crate) trait Stored {
     fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure>;
     /// All cells of a kind.
     fn cells(&self, kind: Kind) -> Result<Vec<Cell>, Failure>;
+
+    /// The last of the first entries that may go: see [`Read::Old`]. A store that can tell without their bodies does.
+    fn old(&self, through: u64, cutoff: Timestamp) -> Result<Option<u64>, Failure> {
+        let mut bytes = 0;
+        let old = |entry: &&Entry| {
+            let fits = bytes <= OLD_BYTES && entry.position <= through && entry.at <= cutoff;
+            bytes += entry.body.len();
+            fits
+        };
+        let entries = self.entries(self.head()?.first, OLD_ENTRIES)?;
+        Ok(entries.iter().take_while(old).last().map(|entry| entry.position))
+    }
 }
 
 /// Gives the failure of the first condition that does not hold.
@@ -137,20 +149,8 @@ pub(crate) fn see(stored: &impl Stored, reads: &[Read], dropped: usize) -> Resul
                 seen.cells.extend(stored.cells(*kind)?.into_iter().map(bare));
             }
             Read::Piece(name) => seen.piece = stored.piece(*name)?,
-            Read::Old { through, cutoff } => seen.old = old(stored, *through, *cutoff)?,
+            Read::Old { through, cutoff } => seen.old = stored.old(*through, *cutoff)?,
         }
     }
     Ok(seen)
-}
-
-fn old(stored: &impl Stored, through: u64, cutoff: Timestamp) -> Result<Option<u64>, Failure> {
-    let first = stored.head()?.first;
-    let mut bytes = 0;
-    let old = |entry: &&Entry| {
-        let fits = bytes <= OLD_BYTES && entry.position <= through && entry.at <= cutoff;
-        bytes += entry.body.len();
-        fits
-    };
-    let entries = stored.entries(first, OLD_ENTRIES)?;
-    Ok(entries.iter().take_while(old).last().map(|entry| entry.position))
 }

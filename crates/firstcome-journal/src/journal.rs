@@ -6,6 +6,8 @@
 use crate::call::Call;
 use crate::entry::{Append, Entry, Exchange, Head};
 use crate::failure::Failure;
+#[cfg(feature = "postgres")]
+use crate::postgres;
 #[cfg(feature = "redis")]
 use crate::redis;
 use crate::shared::{News, Shared};
@@ -33,6 +35,9 @@ pub enum Journal {
     /// In Redis or Valkey.
     #[cfg(feature = "redis")]
     Redis(redis::Redis),
+    /// In PostgreSQL.
+    #[cfg(feature = "postgres")]
+    Postgres(postgres::Postgres),
     /// One of the others with faults.
     Faulty(faulty::Faulty),
     /// One in memory, over a simulated network.
@@ -46,6 +51,8 @@ macro_rules! each {
             Self::Sqlite($store) => $call.await,
             #[cfg(feature = "redis")]
             Self::Redis($store) => Box::pin($call).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres($store) => Box::pin($call).await,
             Self::Faulty($store) => Box::pin($call).await,
             Self::Distant($store) => Box::pin($call).await,
         }
@@ -60,6 +67,8 @@ impl Journal {
             Self::Sqlite(_) => false,
             #[cfg(feature = "redis")]
             Self::Redis(_) => true,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => true,
             Self::Faulty(faulty) => return faulty.truth().shared().map(|_| Shared::of(self)),
             Self::Distant(_) => true,
         };
@@ -111,6 +120,8 @@ impl Journal {
             }
             #[cfg(feature = "redis")]
             Self::Redis(redis) => Box::pin(redis.follow(after, timeout)).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => Box::pin(postgres.follow(after, timeout)).await,
             Self::Faulty(faulty) => Box::pin(faulty.follow(after, timeout)).await,
             Self::Distant(distant) => Box::pin(distant.follow(after, timeout)).await,
         }
@@ -134,6 +145,8 @@ impl Journal {
             Self::Sqlite(sqlite) => sqlite.archive(first, last, skips).await,
             #[cfg(feature = "redis")]
             Self::Redis(redis) => Box::pin(redis.archive(first, last, skips)).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => Box::pin(postgres.archive(first, last, skips)).await,
             Self::Faulty(faulty) => Box::pin(faulty.truth().archive(first, last, skips)).await,
         }
     }
@@ -145,6 +158,8 @@ impl Journal {
             Self::Sqlite(sqlite) => sqlite.keep_for(),
             #[cfg(feature = "redis")]
             Self::Redis(redis) => redis.keep_for(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.keep_for(),
             Self::Faulty(faulty) => faulty.truth().keep_for(),
         }
     }
@@ -157,6 +172,8 @@ impl Journal {
             Self::Sqlite(_) => watch::channel(0).1,
             #[cfg(feature = "redis")]
             Self::Redis(redis) => redis.incarnations(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.incarnations(),
             Self::Faulty(faulty) => faulty.truth().incarnations(),
             Self::Distant(distant) => distant.incarnations(),
         }
@@ -169,6 +186,9 @@ impl Journal {
             Self::Sqlite(_) => true,
             #[cfg(feature = "redis")]
             Self::Redis(redis) => redis.confirms_at_once(),
+            // A commit is answered when it is durable.
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => true,
             Self::Faulty(faulty) => faulty.truth().confirms_at_once(),
             Self::Distant(distant) => distant.confirms_at_once(),
         }

@@ -15,6 +15,7 @@
 //! | [`shared`], `membership`, `healing`, `reports` | what several nodes on one journal need beyond it: news, who else is there, repairs |
 //! | [`memory`] | the journal in memory, for tests |
 //! | [`sqlite`] | the journal in a SQLite file, with nothing installed |
+//! | `postgres` | the journal in PostgreSQL, which several nodes share; with the feature `postgres` |
 //! | `redis` | the journal in Redis or Valkey, which several nodes share; with the feature `redis` |
 //! | [`folder`] | the data folder: one process at a time, and who it is |
 //! | [`archive`] | what was trimmed, in files |
@@ -30,6 +31,8 @@ mod cell;
 mod clock;
 mod cluster;
 mod conditions;
+#[cfg(feature = "postgres")]
+mod database;
 pub mod distant;
 pub mod entry;
 pub mod failure;
@@ -42,6 +45,8 @@ mod manifest;
 mod membership;
 pub mod memory;
 mod name;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod reading;
 #[cfg(feature = "redis")]
 pub mod redis;
@@ -53,6 +58,8 @@ pub mod sqlite;
 mod transaction;
 mod trimming;
 pub mod verify;
+#[cfg(any(feature = "redis", feature = "postgres"))]
+mod warning;
 pub mod worker;
 
 pub use clock::Clock;

@@ -14,6 +14,24 @@ pub struct Name {
     pub number: u64,
 }
 
+#[cfg(any(feature = "redis", feature = "postgres"))]
+impl Name {
+    /// Gives it as it is stored: 16 bytes of the node, then the number, little-endian.
+    pub(crate) fn to_bytes(self) -> [u8; 24] {
+        let mut bytes = [0; 24];
+        bytes[..16].copy_from_slice(&self.node.0);
+        bytes[16..].copy_from_slice(&self.number.to_le_bytes());
+        bytes
+    }
+
+    /// Reads what [`Name::to_bytes`] gives; `None` for what is no name.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (node, number) = bytes.split_first_chunk::<16>()?;
+        let number = u64::from_le_bytes(number.try_into().ok()?);
+        Some(Self { node: NodeId(*node), number })
+    }
+}
+
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.node, self.number)

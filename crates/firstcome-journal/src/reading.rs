@@ -11,6 +11,8 @@ use crate::sqlite;
 use firstcome_core::names::PieceName;
 use firstcome_core::state::Skip;
 
+#[cfg(feature = "postgres")]
+use crate::postgres;
 #[cfg(feature = "redis")]
 use crate::redis;
 
@@ -22,6 +24,9 @@ pub enum Reading {
     /// In Redis or Valkey.
     #[cfg(feature = "redis")]
     Redis(redis::ReadOnly),
+    /// In PostgreSQL.
+    #[cfg(feature = "postgres")]
+    Postgres(postgres::ReadOnly),
 }
 
 macro_rules! each {
@@ -30,6 +35,8 @@ macro_rules! each {
             Self::Sqlite($store) => $call,
             #[cfg(feature = "redis")]
             Self::Redis($store) => $call,
+            #[cfg(feature = "postgres")]
+            Self::Postgres($store) => $call,
         }
     };
 }

@@ -39,11 +39,12 @@ mod stored;
 mod trouble;
 mod value;
 
+pub use crate::warning::Warning;
 pub use headroom::MemoryUse;
-pub use options::{Durability, Options, Warning};
+pub use options::{Durability, Options};
 pub use read_only::ReadOnly;
 
-use crate::archive::Archive;
+use crate::archive::Archiving;
 use crate::entry::Sealer;
 use crate::failure::Failure;
 use connection::AppendConnection;
@@ -61,7 +62,7 @@ use scripts::{Scripts, Step};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
 use trouble::looked;
 
 /// A journal in Redis.
@@ -91,7 +92,7 @@ struct Inner {
     headroom: Headroom,
     first_kept: FirstKept,
     incarnation: Incarnation,
-    archive: Arc<Mutex<Option<Archive>>>,
+    archiving: Archiving,
     warnings: Vec<Warning>,
 }
 
@@ -147,7 +148,7 @@ impl Redis {
                 headroom: Headroom::default(),
                 first_kept: FirstKept::default(),
                 incarnation: Incarnation::new(server.run()),
-                archive: Arc::default(),
+                archiving: Archiving::new(options.archive.clone()),
                 warnings,
                 options,
             }),

@@ -89,6 +89,51 @@ impl Postgres {
         Some(server)
     }
 
+    /// Starts a standby that has all of this server so far, and follows it over `through`, the port of a
+    /// [`Proxy`](crate::Proxy) in front of it. It takes writes after [`Postgres::promote`].
+    ///
+    /// # Panics
+    ///
+    /// Panics where it does not start.
+    #[must_use]
+    pub fn standby(&self, through: u16) -> Self {
+        let mut standby = Self {
+            programs: self.programs.clone(),
+            settings: PostgresSettings::default(),
+            folder: Folder::new("postgres-standby"),
+            identity: self.identity,
+            port: free_port(),
+            removed_by_guard: false,
+            guard: None,
+        };
+        standby.give(standby.folder.path());
+        let output = standby
+            .as_user(Command::new("pg_basebackup"))
+            .args(["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--pgdata"])
+            .arg(standby.data())
+            .arg("--dbname")
+            .arg(format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{through}/"))
+            .output()
+            .expect("it comes with the server");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "pg_basebackup failed: {said}");
+        let file = standby.data().join("postgresql.conf");
+        let settings = std::fs::read_to_string(&file).expect("it was copied");
+        let port = standby.port;
+        std::fs::write(&file, format!("{settings}port = {port}\n")).expect("it can be written");
+        standby.restart();
+        standby
+    }
+
+    /// Has a standby take writes from now on, with what it has.
+    ///
+    /// # Panics
+    ///
+    /// Panics where it is none.
+    pub fn promote(&self) {
+        assert_eq!(self.sql("postgres", "SELECT pg_promote()"), "t");
+    }
+
     /// Gives a server that all tests of this process share; it ends with the process.
     ///
     /// Whoever uses it keeps to tables of its own and does not stop it.
@@ -195,7 +240,8 @@ impl Postgres {
         let mut said = Vec::new();
         loop {
             match lines.next() {
-                Some(Ok(line)) if line.contains("ready to accept connections") => break,
+                // A standby says "read-only" in between.
+                Some(Ok(line)) if line.contains("ready to accept") => break,
                 // Whoever knocks while it starts is told so, and that is no failure of its own.
                 Some(Ok(line))
                     if line.contains("FATAL") && !line.contains("database system is") =>

@@ -6,6 +6,8 @@ mod code_keys;
 mod files;
 mod listen;
 mod serving;
+#[cfg(feature = "locks")]
+mod shared;
 mod signals;
 mod store;
 

@@ -8,6 +8,8 @@ use crate::sqlite;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
+#[cfg(feature = "postgres")]
+use crate::postgres;
 #[cfg(feature = "redis")]
 use crate::redis;
 
@@ -20,6 +22,8 @@ enum Store<'a> {
     Sqlite(&'a sqlite::ReadOnly),
     #[cfg(feature = "redis")]
     Redis(&'a redis::ReadOnly),
+    #[cfg(feature = "postgres")]
+    Postgres(&'a postgres::ReadOnly),
 }
 
 macro_rules! each {
@@ -28,6 +32,8 @@ macro_rules! each {
             Self::Sqlite($store) => $call,
             #[cfg(feature = "redis")]
             Self::Redis($store) => $call,
+            #[cfg(feature = "postgres")]
+            Self::Postgres($store) => $call,
         }
     };
 }
@@ -176,5 +182,15 @@ impl redis::ReadOnly {
     /// It ends at the head of the moment it gets there, or after the first failure.
     pub fn entries(&self, from: u64) -> Entries<'_> {
         Entries::new(Store::Redis(self), from)
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl postgres::ReadOnly {
+    /// Gives the entries from a position on, those in the archives first, each checked.
+    ///
+    /// It ends at the head of the moment it gets there, or after the first failure.
+    pub fn entries(&self, from: u64) -> Entries<'_> {
+        Entries::new(Store::Postgres(self), from)
     }
 }

@@ -3,11 +3,12 @@
 use super::headroom::MemoryUse;
 use super::info::{field, replicas, run_of};
 use super::keys::Keys;
-use super::options::{Durability, Options, Waits, Warning};
+use super::options::{Durability, Options, Waits};
 use super::scripts::{self, Scripts, done};
 use super::trouble::{looked, trouble};
 use crate::failure::Failure;
 use crate::name::Name;
+use crate::warning::Warning;
 use firstcome_core::LEVEL;
 use firstcome_core::names::SpaceId;
 use firstcome_store::{Command, Wire};

@@ -87,15 +87,6 @@ impl fmt::Display for Durability {
     }
 }
 
-/// Something about a store's settings that an operator should know.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
-    /// What it is and what may come of it.
-    pub what: String,
-    /// The command that changes it, or what else to do.
-    pub fix: String,
-}
-
 /// How long one WAIT waits in the server.
 pub(super) const WAIT: Duration = Duration::from_millis(100);
 

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::name::Name;
 use crate::redis::trouble::unexpected;
 use firstcome_core::names::PieceName;
-use firstcome_core::names::{NodeId, SpaceId};
+use firstcome_core::names::SpaceId;
 use firstcome_store::{Reply, Script};
 use std::sync::LazyLock;
 
@@ -135,21 +135,13 @@ pub(super) fn space(reply: &Reply) -> Result<SpaceId, Failure> {
     Ok(SpaceId(hex(reply)?))
 }
 
-/// Reads a name: 16 bytes of the node, then the number, little-endian.
+/// Reads a name.
 pub(super) fn name(reply: &Reply) -> Result<Name, Failure> {
-    let (node, number) = match bytes(reply)?.split_first_chunk::<16>() {
-        Some((node, rest)) => (node, rest.try_into().ok()),
-        None => return Err(unexpected(reply, "a name")),
-    };
-    let number = number.map(u64::from_le_bytes).ok_or_else(|| unexpected(reply, "a name"))?;
-    Ok(Name { node: NodeId(*node), number })
+    Name::from_bytes(bytes(reply)?).ok_or_else(|| unexpected(reply, "a name"))
 }
 
 pub(super) fn name_bytes(name: Name) -> [u8; 24] {
-    let mut bytes = [0; 24];
-    bytes[..16].copy_from_slice(&name.node.0);
-    bytes[16..].copy_from_slice(&name.number.to_le_bytes());
-    bytes
+    name.to_bytes()
 }
 
 fn text(reply: &Reply) -> String {

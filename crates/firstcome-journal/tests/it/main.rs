@@ -14,6 +14,10 @@ mod interleaved;
 mod keeping;
 mod opening;
 mod page;
+mod postgres_codes;
+mod postgres_failing;
+mod postgres_opening;
+mod postgres_waiting;
 mod redis_codes;
 mod redis_failing;
 mod redis_opening;
@@ -103,5 +107,7 @@ macro_rules! conformance {
 conformance!(memory, several, Some(crate::world::Stage::memory()));
 conformance!(sqlite, one, Some(crate::world::Stage::sqlite()));
 conformance!(redis, several, crate::world::Stage::redis().await);
+conformance!(postgres, several, crate::world::Stage::postgres().await);
+conformance!(postgres_behind_a_pooler, several, crate::world::Stage::pooled_postgres().await);
 conformance!(faulty_without_faults, several, Some(crate::world::Stage::faulty()));
 conformance!(distant_without_faults, several, Some(crate::world::Stage::distant()));

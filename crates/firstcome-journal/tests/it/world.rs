@@ -7,10 +7,11 @@ use firstcome_core::names::{NodeId, SpaceId};
 use firstcome_journal::faulty::Faulty;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
+use firstcome_journal::postgres::{self, Postgres};
 use firstcome_journal::redis::{self, Durability, Redis};
 use firstcome_journal::sqlite::{Options, Sqlite};
 use firstcome_journal::{Append, Clock, Entry, Exchange, Failure, Journal, Name, Shared, Tip};
-use firstcome_testbed::Redis as Server;
+use firstcome_testbed::{PgBouncer, Postgres as Database, Redis as Server};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -71,6 +72,9 @@ pub(crate) struct Stage {
     pub(crate) hands: Hands,
     folder: Option<Scratch>,
     server: Option<Server>,
+    /// A database of its own in a PostgreSQL, by its URL.
+    database: Option<(&'static Database, String)>,
+    _pooler: Option<PgBouncer>,
     /// The memory that the journal is, or is made of.
     beyond: Option<Memory>,
 }
@@ -80,7 +84,7 @@ impl Stage {
         let hands = Hands::new();
         let memory = Memory::new(SPACE, 0, hands.clock()).for_several();
         let (journal, beyond) = (Journal::Memory(memory.clone()), Some(memory));
-        Self { journal, hands, folder: None, server: None, beyond }
+        Self { beyond, ..Self::bare(journal, hands) }
     }
 
     /// One at the end of a way on which everything arrives.
@@ -101,7 +105,7 @@ impl Stage {
     pub(crate) fn sqlite() -> Self {
         let (hands, scratch) = (Hands::new(), Scratch::new());
         let journal = Journal::Sqlite(open(&scratch.data(), &hands));
-        Self { journal, hands, folder: Some(scratch), server: None, beyond: None }
+        Self { folder: Some(scratch), ..Self::bare(journal, hands) }
     }
 
     /// A server with a clock of ours; `None` where none is installed.
@@ -111,7 +115,40 @@ impl Stage {
         options.clock = Some(hands.clock());
         let store = firstcome_store::Options::new(server.url());
         let journal = Journal::Redis(Redis::open(store, options).await.unwrap());
-        Some(Self { journal, hands, folder: None, server: Some(server), beyond: None })
+        Some(Self { server: Some(server), ..Self::bare(journal, hands) })
+    }
+
+    /// A database in a PostgreSQL, with a clock of ours; `None` where none is installed.
+    pub(crate) async fn postgres() -> Option<Self> {
+        let server = Database::shared()?;
+        let url = server.new_database();
+        Self::in_database(server, &url, url.clone()).await
+    }
+
+    /// The same behind a pooler that gives each transaction any of two connections.
+    pub(crate) async fn pooled_postgres() -> Option<Self> {
+        let server = Database::shared()?;
+        let pooler = PgBouncer::start(server, 2)?;
+        let url = server.new_database();
+        let port = |port: u16| format!(":{port}/");
+        let through = url.replace(&port(server.port()), &port(pooler.port()));
+        let stage = Self::in_database(server, &url, through).await?;
+        Some(Self { _pooler: Some(pooler), ..stage })
+    }
+
+    async fn in_database(server: &'static Database, url: &str, through: String) -> Option<Self> {
+        let hands = Hands::new();
+        let mut options = postgres::Options::new(SPACE, postgres::Durability::Memory);
+        options.clock = Some(hands.clock());
+        let store = firstcome_store::postgres::Options::new(through);
+        let journal = Journal::Postgres(Postgres::open(store, options).await.unwrap());
+        let database = Some((server, name_of_database(url)));
+        Some(Self { database, ..Self::bare(journal, hands) })
+    }
+
+    fn bare(journal: Journal, hands: Hands) -> Self {
+        let (folder, server, database, beyond) = (None, None, None, None);
+        Self { journal, hands, folder, server, database, _pooler: None, beyond }
     }
 
     pub(crate) fn shared(&self) -> Shared {
@@ -120,12 +157,24 @@ impl Stage {
 
     /// Has the store lose everything.
     pub(crate) fn empty(&self) {
-        match (&self.beyond, &self.server) {
-            (Some(memory), _) => memory.empty(),
-            (_, Some(server)) => assert_eq!(server.ask("FLUSHALL"), "+OK"),
+        match (&self.beyond, &self.server, &self.database) {
+            (Some(memory), ..) => memory.empty(),
+            (_, Some(server), _) => assert_eq!(server.ask("FLUSHALL"), "+OK"),
+            (.., Some((server, name))) => {
+                server.sql(
+                    name,
+                    "SET client_min_messages = error; DROP SCHEMA fc_journal_main_0 CASCADE",
+                );
+            }
             _ => panic!("only a shared store is emptied: {:?}", self.folder),
         }
     }
+}
+
+/// The name of the database that a URL of a [`Database`] names.
+pub(crate) fn name_of_database(url: &str) -> String {
+    let (_, name) = url.rsplit_once('/').unwrap();
+    name.split('?').next().unwrap().to_owned()
 }
 
 pub(crate) fn options(hands: &Hands) -> Options {

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::sleep;
 
-const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
 /// A ledger whose next transactions panic in the task that asks for them, as an unknown mistake does.
 #[derive(Debug)]
@@ -47,7 +47,12 @@ impl Way for Panics {
     }
 }
 
-fn leads(seat: &Seat, ledger: Ledger, election: Election, metrics: &Arc<Metrics>) -> Leader {
+pub(crate) fn leads(
+    seat: &Seat,
+    ledger: Ledger,
+    election: Election,
+    metrics: &Arc<Metrics>,
+) -> Leader {
     let pace = Pace {
         settle_interval: SECOND / 5,
         settle_delay: SettleDelay::default(),
@@ -58,8 +63,17 @@ fn leads(seat: &Seat, ledger: Ledger, election: Election, metrics: &Arc<Metrics>
     Leader::start(&seat.node, Some(ledger), pace, election, metrics)
 }
 
-fn is_settled(seat: &Seat) -> bool {
+pub(crate) fn is_settled(seat: &Seat) -> bool {
     seat.node.replica.look(|state| state.settled() == state.last_result())
+}
+
+/// Waits for something that a server brings about.
+pub(crate) async fn until(what: &str, done: impl Fn() -> bool) {
+    let end = std::time::Instant::now() + 60 * SECOND;
+    while !done() {
+        assert!(std::time::Instant::now() < end, "not within a minute: {what}");
+        sleep(SECOND / 50).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -293,15 +307,6 @@ mod elected {
         assert!(leader.leads() && leader.is_healthy() && leader.store_silent().is_zero());
         assert_eq!(metrics.terms_won.get(), 2);
         leader.stop().await;
-    }
-
-    /// Waits for something that a server brings about.
-    async fn until(what: &str, done: impl Fn() -> bool) {
-        let end = std::time::Instant::now() + 60 * SECOND;
-        while !done() {
-            assert!(std::time::Instant::now() < end, "not within a minute: {what}");
-            sleep(SECOND / 50).await;
-        }
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

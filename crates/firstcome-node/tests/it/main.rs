@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops there")]
 
 mod crashes;
+#[cfg(all(feature = "postgres", feature = "redis"))]
+mod databases;
 mod forks;
 mod holding;
 mod large;

@@ -34,9 +34,13 @@ pub(crate) struct Seat {
 }
 
 pub(crate) fn store() -> Memory {
+    Memory::new(SpaceId([7; 16]), 0, clock()).for_several()
+}
+
+/// The clock of a store, which begins now.
+pub(crate) fn clock() -> Clock {
     let begun = Instant::now();
-    let clock = Clock::of(move || BEGIN + begun.elapsed().as_micros() as i64);
-    Memory::new(SpaceId([7; 16]), 0, clock).for_several()
+    Clock::of(move || BEGIN + begun.elapsed().as_micros() as i64)
 }
 
 impl Seat {
@@ -50,7 +54,12 @@ impl Seat {
         store: &Memory,
         random: impl FnMut() -> u64 + Send + 'static,
     ) -> Self {
-        let journal = Faulty::new(Journal::Memory(store.clone()));
+        Self::on(Journal::Memory(store.clone()), random).await
+    }
+
+    /// Starts a node on any journal.
+    pub(crate) async fn on(journal: Journal, random: impl FnMut() -> u64 + Send + 'static) -> Self {
+        let journal = Faulty::new(journal);
         let mut counts = Registry::with_prefix("firstcome");
         let metrics = Arc::new(Metrics::new(&mut counts));
         let wait = Duration::from_secs(5);

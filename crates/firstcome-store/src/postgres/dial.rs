@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -55,6 +56,8 @@ pub(super) struct Line {
     pub(super) manner: Option<Manner>,
     /// Statements the server has prepared, by their text.
     pub(super) prepared: HashMap<&'static str, Statement>,
+    /// Set when the server says that it did not wait for a synchronous standby.
+    unreplicated: Arc<AtomicBool>,
 }
 
 /// Who is at the other end of a connection.
@@ -69,7 +72,22 @@ pub(super) enum Manner {
 /// Where what the server says without being asked goes; one that is full or gone misses it.
 pub(super) type Notes = mpsc::Sender<String>;
 
+/// The server's function that waits for synchronous standbys. A notice from it, which is what somebody gets who ends that
+/// wait, comes before a commit's good answer; its text depends on the server's language.
+///
+/// Source: PostgreSQL, src/backend/replication/syncrep.c.
+const WAITS_FOR_STANDBYS: &str = "SyncRepWaitForLSN";
+
 impl Line {
+    /// Fails where the last commit is on this server and, as far as it knows, on no other.
+    pub(super) fn replicated(&self, place: &str) -> Result<(), Failure> {
+        if !self.unreplicated.swap(false, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let reason = "the wait for a synchronous standby was cancelled".to_owned();
+        Err(Failure::Unknown { place: place.to_owned(), reason })
+    }
+
     /// Says good-bye and waits until the connection is closed.
     pub(super) async fn close(mut self) {
         let driver = self.driver.take();
@@ -142,13 +160,15 @@ impl Dialler {
             config.password(password);
         }
         let refused = |error| refusal::not_connected(&place, error);
+        let unreplicated = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&unreplicated);
         let (client, version, driver) = match &self.tls {
             None => {
                 config.ssl_mode(SslMode::Disable);
                 let (client, connection) =
                     config.connect_raw(stream, NoTls).await.map_err(refused)?;
                 let version = connection.parameter("server_version").map(str::to_owned);
-                (client, version, tokio::spawn(run(connection, notes)))
+                (client, version, tokio::spawn(run(connection, notes, flag)))
             }
             Some(tls) => {
                 config.ssl_mode(SslMode::Require);
@@ -156,7 +176,7 @@ impl Dialler {
                 let (client, connection) =
                     config.connect_raw(stream, tls).await.map_err(refused)?;
                 let version = connection.parameter("server_version").map(str::to_owned);
-                (client, version, tokio::spawn(run(connection, notes)))
+                (client, version, tokio::spawn(run(connection, notes, flag)))
             }
         };
         let number = self.made.fetch_add(1, Ordering::Relaxed) + 1;
@@ -167,6 +187,7 @@ impl Dialler {
             used: Instant::now(),
             manner: None,
             prepared: HashMap::new(),
+            unreplicated,
         };
         let major = version.as_deref().unwrap_or("").split(|c: char| !c.is_ascii_digit()).next();
         match major.and_then(|major| major.parse::<u32>().ok()) {
@@ -181,17 +202,25 @@ impl Dialler {
 }
 
 /// Moves a connection's bytes until it ends; callers that wait for an answer then learn of it.
-async fn run<S, T>(mut connection: tokio_postgres::Connection<S, T>, notes: Option<Notes>)
-where
+async fn run<S, T>(
+    mut connection: tokio_postgres::Connection<S, T>,
+    notes: Option<Notes>,
+    unreplicated: Arc<AtomicBool>,
+) where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
 {
     while let Some(Ok(said)) =
         std::future::poll_fn(|context| connection.poll_message(context)).await
     {
-        if let (AsyncMessage::Notification(note), Some(notes)) = (said, &notes) {
+        if let (AsyncMessage::Notification(note), Some(notes)) = (&said, &notes) {
             // Whoever is so far behind looks anyway.
             notes.try_send(note.payload().to_owned()).ok();
+        }
+        if let AsyncMessage::Notice(notice) = &said
+            && notice.routine() == Some(WAITS_FOR_STANDBYS)
+        {
+            unreplicated.store(true, Ordering::SeqCst);
         }
     }
 }

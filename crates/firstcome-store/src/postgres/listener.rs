@@ -45,16 +45,32 @@ enum State {
 }
 
 impl Postgres {
-    /// Begins to listen to `channel`, over a connection of its own.
+    /// Begins to listen to `channel`, a name as it stands, over a connection of its own.
     ///
     /// It must not lead through a pooler: see [`Postgres::is_pooled`].
     #[must_use]
-    pub fn listener(&self, channel: &'static str) -> Listener {
+    pub fn listener(&self, channel: impl Into<String>) -> Listener {
+        self.listener_of(channel.into(), None)
+    }
+
+    /// Begins to listen as [`Postgres::listener`] does, and holds a shared advisory lock of the session as long as it
+    /// listens. Who notifies finds out by that lock, without a row, whether anybody hears it.
+    #[must_use]
+    pub fn listener_with_lock(&self, channel: impl Into<String>, lock: i64) -> Listener {
+        self.listener_of(channel.into(), Some(lock))
+    }
+
+    fn listener_of(&self, channel: String, lock: Option<i64>) -> Listener {
         let heard = broadcast::Sender::new(WAITING);
         let (states, state) = watch::channel(State::Dialling);
         let inner = Arc::clone(&self.inner);
         let patience = inner.dialler.options.connect_within;
-        let task = tokio::spawn(keep_listening(inner, channel, heard.clone(), states));
+        let listen = format!("LISTEN \"{}\"", channel.replace('"', "\"\""));
+        let listen = match lock {
+            Some(lock) => format!("{listen}; SELECT pg_advisory_lock_shared({lock})"),
+            None => listen,
+        };
+        let task = tokio::spawn(keep_listening(inner, listen, heard.clone(), states));
         Listener { heard, state, task, patience }
     }
 }
@@ -121,13 +137,13 @@ impl Liveness {
 
 async fn keep_listening(
     inner: Arc<Inner>,
-    channel: &'static str,
+    statements: String,
     heard: broadcast::Sender<Heard>,
     states: watch::Sender<State>,
 ) {
     let mut pause = PAUSES_MS.0;
     loop {
-        let failure = match listen(&inner, channel, &heard, &states).await {
+        let failure = match listen(&inner, &statements, &heard, &states).await {
             Ok(lasted) => {
                 if lasted > QUIET {
                     pause = PAUSES_MS.0;
@@ -150,15 +166,14 @@ async fn keep_listening(
 /// Listens over one connection until it is gone; gives for how long.
 async fn listen(
     inner: &Inner,
-    channel: &str,
+    statements: &str,
     heard: &broadcast::Sender<Heard>,
     states: &watch::Sender<State>,
 ) -> Result<Duration, Failure> {
     let dialler = &inner.dialler;
     let (notes, mut said) = mpsc::channel(WAITING);
     let line = dialler.line_with(Some(notes)).await?;
-    let listen = format!("LISTEN {channel}");
-    let listen = line.client.batch_execute(&listen);
+    let listen = line.client.batch_execute(statements);
     let place = dialler.place();
     match timeout(dialler.options.answer_within, listen).await {
         Ok(Ok(())) => {}

@@ -20,6 +20,7 @@ pub struct Options {
     pub(super) lock_within: Duration,
     pub(super) idle_within: Duration,
     pub(super) heartbeat: Duration,
+    pub(super) forget_at_crash: bool,
 }
 
 impl Options {
@@ -40,6 +41,7 @@ impl Options {
             lock_within: Duration::from_secs(5),
             idle_within: Duration::from_secs(5),
             heartbeat: Duration::from_secs(5),
+            forget_at_crash: false,
         }
     }
 
@@ -90,12 +92,26 @@ impl Options {
         self
     }
 
+    /// Has commits answered before they are on the server's disk (`synchronous_commit = off`): a crash of the server
+    /// loses those of the last second. Without this every commit that was answered is there after a crash.
+    #[must_use]
+    pub fn forget_at_crash(mut self) -> Self {
+        self.forget_at_crash = true;
+        self
+    }
+
     /// What every transaction begins with.
     ///
     /// All of it is local to the transaction: behind a pooler the connection is not ours afterwards. A commit that is
     /// not forced to the disk, as the operator may have it for other work, is not what an answer here stands for.
     pub(super) fn begin(&self) -> String {
         format!("BEGIN ISOLATION LEVEL READ COMMITTED; {}", self.settings(Reach::Transaction))
+    }
+
+    /// What a transaction begins with whose statements all read the same moment.
+    pub(super) fn begin_snapshot(&self) -> String {
+        let settings = self.settings(Reach::Transaction);
+        format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {settings}")
     }
 
     /// What a connection of our own is set to, for single statements.
@@ -112,11 +128,16 @@ impl Options {
             Reach::Transaction => ("SET LOCAL", true),
             Reach::Session => ("SET", false),
         };
+        let commit = match self.forget_at_crash {
+            true => format!("{set} synchronous_commit = off"),
+            false => format!(
+                "SELECT set_config('synchronous_commit', 'on', {local}) \
+                 WHERE current_setting('synchronous_commit') = 'off'"
+            ),
+        };
         let mut text = format!(
             "{set} statement_timeout = {}; {set} lock_timeout = {}; \
-             {set} idle_in_transaction_session_timeout = {}; \
-             SELECT set_config('synchronous_commit', 'on', {local}) \
-             WHERE current_setting('synchronous_commit') = 'off'",
+             {set} idle_in_transaction_session_timeout = {}; {commit}",
             ms(self.answer_within * 3 / 4),
             ms(self.lock_within),
             ms(self.idle_within),

@@ -24,7 +24,8 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unknown`] when the answer was lost: it may count. Otherwise it does not.
+    /// [`Failure::Unknown`] when the answer was lost: it may count. Also when somebody ended the wait for a synchronous
+    /// standby: see [`Work::commit`](super::Work::commit). Otherwise it does not.
     ///
     /// # Cancel safety
     ///
@@ -36,6 +37,29 @@ impl Postgres {
     ) -> Result<Vec<Row>, Failure> {
         let mut session = self.session().await?;
         session.step(sql, values).await
+    }
+
+    /// Gives what the server says it is, in its own words: some only look like PostgreSQL.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no answer: see [`Failure`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn version(&self) -> Result<String, Failure> {
+        let mut session = self.session().await?;
+        let line = match session.take() {
+            Some(line) => line,
+            None => session.inner().dialler.line().await?,
+        };
+        let dialler = &session.inner().dialler;
+        let asking = line.client.query_typed("SELECT version()", &[]);
+        let rows = dialler.nothing_changed(asking).await?;
+        session.keep(line);
+        let said = rows.first().and_then(|row| row.try_get::<_, String>(0).ok());
+        said.ok_or_else(|| Failure::Unexpected { detail: "a server without a version".to_owned() })
     }
 
     /// Tells whether a pooler stands between: then a connection is nobody's own, and cannot listen.
@@ -131,8 +155,9 @@ impl Session {
         match timeout(limit, asking).await {
             Ok(Ok(rows)) => {
                 line.used = Instant::now();
+                let replicated = line.replicated(&place);
                 self.keep(line);
-                Ok(rows)
+                replicated.map(|()| rows).map_err(never)
             }
             Ok(Err(error)) => {
                 let again = refusal::gave_way(&error);

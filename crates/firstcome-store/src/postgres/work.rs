@@ -17,6 +17,8 @@ use crate::failure::Failure;
 pub enum Access {
     /// Read only.
     ReadOnly,
+    /// Read only, and every statement sees what there was at the first one.
+    Snapshot,
     /// As the database and the user are set; the default is to write.
     Usual,
 }
@@ -36,7 +38,8 @@ pub struct Work<'a> {
 }
 
 impl Session {
-    /// Begins a transaction: READ COMMITTED, with the time-outs of [`Options`](super::Options).
+    /// Begins a transaction: READ COMMITTED unless it is a [`Access::Snapshot`], with the time-outs of
+    /// [`Options`](super::Options).
     ///
     /// # Errors
     ///
@@ -65,10 +68,11 @@ impl Session {
 
     async fn try_begin(&self, line: Line, access: Access) -> (Line, Result<(), Failure>) {
         let options = &self.inner().dialler.options;
-        let mut text = options.begin();
-        if access == Access::ReadOnly {
-            text.push_str("; SET TRANSACTION READ ONLY");
-        }
+        let text = match access {
+            Access::Usual => options.begin(),
+            Access::ReadOnly => format!("{}; SET TRANSACTION READ ONLY", options.begin()),
+            Access::Snapshot => options.begin_snapshot(),
+        };
         let place = self.inner().dialler.place();
         let begun = match timeout(options.answer_within, line.client.batch_execute(&text)).await {
             Ok(begun) => begun.map_err(|error| refusal::undone(&place, &error)),
@@ -132,7 +136,8 @@ impl<'a> Work<'a> {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unknown`] when the answer was lost: it may count. Otherwise it does not.
+    /// [`Failure::Unknown`] when the answer was lost: it may count. Also when somebody ended the wait for a synchronous
+    /// standby: it counts on this server, and may be lost with it. Otherwise it does not.
     ///
     /// # Panics
     ///
@@ -150,8 +155,9 @@ impl<'a> Work<'a> {
         match timeout(limit, line.client.batch_execute("COMMIT")).await {
             Ok(Ok(())) => {
                 line.used = Instant::now();
+                let replicated = line.replicated(&place);
                 self.session.keep(line);
-                Ok(())
+                replicated
             }
             Ok(Err(error)) => Err(refusal::uncertain(&place, &error)),
             Err(_) => {

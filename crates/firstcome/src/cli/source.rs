@@ -9,7 +9,7 @@ use firstcome_journal::{Failure, Reading};
 use super::complaint::{Complaint, Exit};
 use super::connect::FolderArgs;
 use super::out;
-use crate::config::StoreUrl;
+use crate::config::{StoreKind, StoreUrl};
 
 /// Where a journal is: in a server's data folder, or in a store that several servers share.
 #[derive(Debug, Args)]
@@ -20,7 +20,7 @@ pub(super) struct SourceArgs {
     #[arg(long, env = "FIRSTCOME_STORE", hide_env_values = true, value_name = "URL")]
     // Read later: what the parser of arguments refuses it repeats, and there may be a password in it.
     store: Option<String>,
-    /// PEM file with the certificate authorities for a rediss:// store.
+    /// PEM file with the certificate authorities for a rediss:// or postgres:// store.
     #[arg(long, env = "FIRSTCOME_STORE_CA", value_name = "FILE")]
     store_ca: Option<PathBuf>,
     /// A folder with entries that were trimmed from the journal in the store: DATA/archive of a server that was leader.
@@ -105,21 +105,16 @@ impl SourceArgs {
         self.open_url(&url, space)
     }
 
-    /// Gives the store that is named, and how it is connected to.
-    #[cfg(feature = "redis")]
-    pub(super) fn connection(&self) -> Result<(StoreUrl, firstcome_store::Options), Complaint> {
-        let url: StoreUrl = self
-            .store
-            .as_deref()
-            .unwrap_or_default()
-            .parse()
-            .map_err(|why| Complaint::usage(format!("the store: it {why}")))?;
-        let options = self.options(&url)?;
-        Ok((url, options))
+    /// Gives the store that is named.
+    #[cfg(feature = "locks")]
+    pub(super) fn url(&self) -> Result<StoreUrl, Complaint> {
+        let url = self.store.as_deref().unwrap_or_default();
+        url.parse().map_err(|why| Complaint::usage(format!("the store: it {why}")))
     }
 
+    /// Gives how a Redis is connected to.
     #[cfg(feature = "redis")]
-    fn options(&self, url: &StoreUrl) -> Result<firstcome_store::Options, Complaint> {
+    pub(super) fn redis(&self, url: &StoreUrl) -> Result<firstcome_store::Options, Complaint> {
         let mut options = firstcome_store::Options::new(url.reveal());
         if let Some(file) = &self.store_ca {
             let authorities = std::fs::read_to_string(file).map_err(|why| {
@@ -133,19 +128,36 @@ impl SourceArgs {
         Ok(options)
     }
 
-    #[cfg(feature = "redis")]
-    fn open_url(&self, url: &StoreUrl, space: &str) -> Result<Reading, Complaint> {
-        let options = self.options(url)?;
-        firstcome_journal::redis::ReadOnly::open(options, space, 0, self.archive.clone())
-            .map(Reading::Redis)
-            .map_err(|failure| Complaint::about_store(url, &failure))
+    /// Gives how a PostgreSQL is connected to.
+    #[cfg(feature = "postgres")]
+    pub(super) fn postgres(&self, url: &StoreUrl) -> firstcome_store::postgres::Options {
+        firstcome_store::postgres::Options::new(url.with_authorities(self.store_ca.as_deref()))
     }
 
-    #[cfg(not(feature = "redis"))]
-    fn open_url(&self, url: &StoreUrl, _: &str) -> Result<Reading, Complaint> {
-        Err(Complaint::usage(format!(
-            "{url} cannot be read: this build has no Redis (feature `redis`)"
-        )))
+    fn open_url(&self, url: &StoreUrl, space: &str) -> Result<Reading, Complaint> {
+        match url.kind() {
+            #[cfg(feature = "redis")]
+            StoreKind::Redis => {
+                let (options, archive) = (self.redis(url)?, self.archive.clone());
+                firstcome_journal::redis::ReadOnly::open(options, space, 0, archive)
+                    .map(Reading::Redis)
+                    .map_err(|failure| Complaint::about_store(url, &failure))
+            }
+            #[cfg(feature = "postgres")]
+            StoreKind::Postgres => {
+                let (options, archive) = (self.postgres(url), self.archive.clone());
+                firstcome_journal::postgres::ReadOnly::open(options, space, 0, archive)
+                    .map(Reading::Postgres)
+                    .map_err(|failure| Complaint::about_store(url, &failure))
+            }
+            #[cfg(not(all(feature = "redis", feature = "postgres")))]
+            StoreKind::Redis | StoreKind::Postgres => {
+                let _: &str = space;
+                Err(Complaint::usage(format!(
+                    "{url} cannot be read: this build has no such store (features `redis`, `postgres`)"
+                )))
+            }
+        }
     }
 }
 
@@ -161,7 +173,7 @@ impl From<Failure> for Complaint {
     }
 }
 
-#[cfg(feature = "redis")]
+#[cfg(feature = "locks")]
 impl Complaint {
     /// Names the store that a failure is about; its password is left out.
     pub(super) fn about_store(url: &StoreUrl, failure: &Failure) -> Self {

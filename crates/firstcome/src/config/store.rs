@@ -1,18 +1,59 @@
 //! The store that several servers share, and what an answer from it must have survived.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 /// The URL of a shared store. It may hold a password, which is never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoreUrl(Box<str>);
 
-const KNOWN: [&str; 4] = ["redis", "rediss", "redis+sentinel", "rediss+sentinel"];
+/// Which kind of store a URL names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreKind {
+    /// Redis or Valkey.
+    Redis,
+    /// PostgreSQL.
+    Postgres,
+}
+
+const KNOWN: [(&str, StoreKind); 6] = [
+    ("redis", StoreKind::Redis),
+    ("rediss", StoreKind::Redis),
+    ("redis+sentinel", StoreKind::Redis),
+    ("rediss+sentinel", StoreKind::Redis),
+    ("postgres", StoreKind::Postgres),
+    ("postgresql", StoreKind::Postgres),
+];
 
 impl StoreUrl {
     /// Gives the URL, password and all.
     pub fn reveal(&self) -> &str {
         &self.0
+    }
+
+    /// Gives which kind of store it names.
+    pub fn kind(&self) -> StoreKind {
+        let scheme = self.0.split_once("://").map_or("", |(scheme, _)| scheme);
+        let known = KNOWN.iter().find(|(known, _)| *known == scheme);
+        known.map(|(_, kind)| *kind).expect("it was looked at when it was read")
+    }
+
+    /// Gives the URL of a database, password and all, with a file of authorities to trust.
+    pub fn with_authorities(&self, file: Option<&Path>) -> Cow<'_, str> {
+        let Some(file) = file else { return Cow::Borrowed(&self.0) };
+        let mut escaped = String::new();
+        for byte in file.as_os_str().as_encoded_bytes() {
+            match byte {
+                b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                    escaped.push(char::from(*byte));
+                }
+                other => escaped.push_str(&format!("%{other:02x}")),
+            }
+        }
+        let and = if self.0.contains('?') { '&' } else { '?' };
+        Cow::Owned(format!("{}{and}sslrootcert={escaped}", self.0))
     }
 
     /// Says whether it holds a password.
@@ -27,11 +68,14 @@ impl FromStr for StoreUrl {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once("://") {
-            Some((scheme, rest)) if KNOWN.contains(&scheme) && !rest.is_empty() => {
+            Some((scheme, rest))
+                if KNOWN.iter().any(|(known, _)| *known == scheme) && !rest.is_empty() =>
+            {
                 Ok(Self(text.into()))
             }
             Some((scheme, _)) => Err(format!(
-                "names a `{scheme}` store: this build knows redis://, rediss://, redis+sentinel:// and rediss+sentinel://"
+                "names a `{scheme}` store: this build knows redis://, rediss://, redis+sentinel://, rediss+sentinel:// \
+                 and postgres://"
             )),
             None => Err("must be a URL such as redis://127.0.0.1:6379".to_owned()),
         }
@@ -60,7 +104,7 @@ impl fmt::Debug for StoreUrl {
 /// What an answer from a shared store must have survived before it leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// One copy where a replica is connected when the server starts, else memory.
+    /// On Redis, one copy where a replica is connected when the server starts, else memory; in a database, fsync.
     #[default]
     Auto,
     /// Nothing: it is in the memory of the store's primary.
@@ -116,7 +160,12 @@ mod tests {
             assert_eq!((url.to_string().as_str(), url.reveal()), (printed, text));
             assert_eq!(format!("{url:?}"), printed);
         }
-        for bad in ["", "redis", "redis://", "postgres://host/db"] {
+        let url: StoreUrl = "postgres://ann:secret@host/db?sslmode=require".parse().unwrap();
+        assert_eq!(url.to_string(), "postgres://ann:…@host/db?sslmode=require");
+        assert_eq!(url.kind(), StoreKind::Postgres);
+        let trusting = url.with_authorities(Some(Path::new("/etc/our ca.pem")));
+        assert!(trusting.ends_with("/db?sslmode=require&sslrootcert=/etc/our%20ca.pem"));
+        for bad in ["", "redis", "redis://", "http://host/db", "sqlite://file"] {
             assert!(bad.parse::<StoreUrl>().is_err(), "{bad}");
         }
     }

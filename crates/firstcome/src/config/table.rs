@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::memory;
 use super::span::duration_from_text;
-use super::{Config, ConfigError, Durability, Layers, LogLevel, StoreUrl, default_data};
+use super::{Config, ConfigError, Durability, Layers, LogLevel, StoreKind, StoreUrl, default_data};
 use firstcome_api::key::Secret;
 use firstcome_node::ledger::choice::Ledger;
 use http::Uri;
@@ -43,6 +43,8 @@ impl Setting {
 
 /// Characters of a space's name that fit, behind `firstcome_`, into the name of a schema.
 const LONGEST_WITH_POSTGRES: usize = 53;
+/// Characters that the name of a space may have where its journal is in PostgreSQL.
+const LONGEST_IN_POSTGRES: usize = 50;
 
 /// All settings, in the order they are documented and printed.
 pub const SETTINGS: [Setting; 45] = [
@@ -54,17 +56,17 @@ pub const SETTINGS: [Setting; 45] = [
     Setting::new(
         "store",
         "none",
-        "URL of the Redis or Valkey that several servers share, instead of the embedded store",
+        "URL of the Redis, Valkey or PostgreSQL that several servers share, instead of the embedded store",
     ),
     Setting::new(
         "store_ca",
         "the system's",
-        "PEM file with the authorities that a rediss:// store is trusted by",
+        "PEM file with the authorities that a rediss:// or postgres:// store is trusted by",
     ),
     Setting::new(
         "durability",
         "auto",
-        "what an answer from a shared store has survived: memory, copies=N, fsync; auto: copies=1 with a replica",
+        "what an answer from a shared store has survived: memory, copies=N (Redis), fsync; auto: copies=1 on a Redis with a replica, fsync in PostgreSQL",
     ),
     Setting::new(
         "leader_lease_ms",
@@ -301,6 +303,27 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
                  whichever server leads must find the same ledger; name postgres://…, or sqlite:FILE where all \
                  servers are on one machine, or none"
                 .to_owned(),
+        });
+    }
+    let kind = config.store.as_ref().map(StoreUrl::kind);
+    if let (Some(StoreKind::Postgres), Durability::Copies(_)) = (kind, config.durability) {
+        return Err(ConfigError::BadValue {
+            origin: layers.origins.get("durability").cloned().unwrap_or(super::Origin::Default),
+            key: "durability".to_owned(),
+            reason:
+                "may not be `copies=N` in PostgreSQL, which itself waits for the standbys that its \
+                 synchronous_standby_names names; choose fsync or memory"
+                    .to_owned(),
+        });
+    }
+    if kind == Some(StoreKind::Postgres) && config.space.len() > LONGEST_IN_POSTGRES {
+        return Err(ConfigError::BadValue {
+            origin: layers.origins.get("space").cloned().unwrap_or(super::Origin::Default),
+            key: "space".to_owned(),
+            reason: format!(
+                "may have {LONGEST_IN_POSTGRES} characters where the store is PostgreSQL: its tables are in the \
+                 schema `fc_journal_SPACE_0`"
+            ),
         });
     }
     let is_long = config.space.len() > LONGEST_WITH_POSTGRES;

@@ -38,9 +38,9 @@ fn a_slip_in_the_file_is_named_with_its_line() {
         said.talk,
         "error: mine.toml:2: unknown setting `lissen`\nhint: did you mean `listen`?\n"
     );
-    let said = scene.run(&["serve", "--store", "postgres://db"]);
+    let said = scene.run(&["serve", "--store", "mongodb://db"]);
     assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.talk.contains("names a `postgres` store: this build knows redis://"), "{said:?}");
+    assert!(said.talk.contains("names a `mongodb` store: this build knows redis://"), "{said:?}");
 }
 
 #[test]

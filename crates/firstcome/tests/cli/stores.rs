@@ -1,13 +1,17 @@
-//! Several servers on one Redis, as their operator meets them.
+//! Several servers on one Redis or PostgreSQL, as their operator meets them.
 
-use firstcome_testbed::Redis;
+use firstcome_testbed::{Postgres, Redis};
 
 use crate::scene::{KEY, Said, Scene, Server, said};
 
 /// Runs a verb that reads the store.
 fn look(scene: &Scene, redis: &Redis, args: &[&str]) -> Said {
+    look_at(scene, &redis.url(), args)
+}
+
+fn look_at(scene: &Scene, url: &str, args: &[&str]) -> Said {
     let mut command = scene.program(args);
-    command.env("FIRSTCOME_STORE", redis.url()).env("FIRSTCOME_KEY", KEY);
+    command.env("FIRSTCOME_STORE", url).env("FIRSTCOME_KEY", KEY);
     said(&command.output().unwrap())
 }
 
@@ -29,15 +33,58 @@ fn leader(scene: &Scene, server: &Server) -> String {
 fn an_operator_sees_the_servers_the_journal_and_that_all_agree() {
     let Some(redis) = Redis::start() else { return };
     let scene = Scene::new();
-    let url = redis.url();
-    let servers = [scene.serve_with(&["--store", &url]), scene.serve_with(&["--store", &url])];
-    create(&scene, &servers[0], "spring");
-    servers[1].ask(&scene, &["claim", "spring", "ann"]).ends(0);
-    servers[0].ask(&scene, &["claim", "spring", "bob"]).ends(0);
+    sees_all(&scene, &redis.url(), &[]);
+    assert_eq!(redis.ask("XDEL fc:{main/0}:journal 2-0"), ":1");
+    finds_entry_2_missing(&scene, &redis.url());
+}
 
-    let leads = leader(&scene, &servers[1]);
+#[test]
+fn an_operator_sees_the_same_of_a_postgres_with_the_ledger_in_the_same_database() {
+    let Some(postgres) = Postgres::shared() else { return };
+    let url = postgres.new_database();
+    let scene = Scene::new();
+    sees_all(&scene, &url, &["--ledger", &url, "--durability", "memory"]);
+    let (_, database) = url.rsplit_once('/').unwrap();
+    let database = database.split('?').next().unwrap();
+    postgres.sql(database, "DELETE FROM fc_journal_main_0.entries WHERE position = 2");
+    finds_entry_2_missing(&scene, &url);
+    let said = look_at(&scene, &url, &["journal", "verify", "--space", "other"]);
+    assert!(said.code == 3 && said.talk.contains("no space \"other\""), "{said:?}");
+}
+
+#[test]
+fn what_postgres_cannot_keep_is_refused_before_anything_is_made() {
+    let Some(postgres) = Postgres::shared() else { return };
+    let url = postgres.new_database();
+    let scene = Scene::new();
+    let refused = |more: &[&str]| {
+        let args = [&["serve", "--listen", "127.0.0.1:0", "--store", &url], more].concat();
+        let mut command = scene.program(&args);
+        said(&command.env("FIRSTCOME_ADMIN_KEY", KEY).output().unwrap())
+    };
+    let said = refused(&["--durability", "copies=1"]);
+    assert!(said.code == 2 && said.talk.contains("synchronous_standby_names"), "{said:?}");
+    // The servers of the tests run with fsync = off.
+    let said = refused(&[]);
+    assert!(said.code == 3 && said.talk.contains("--durability memory"), "{said:?}");
+    let said = refused(&["--space", &"x".repeat(51)]);
+    assert!(said.code == 2 && said.talk.contains("fc_journal_SPACE_0"), "{said:?}");
+    let (_, database) = url.rsplit_once('/').unwrap();
+    let made = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'fc%'";
+    assert_eq!(postgres.sql(database.split('?').next().unwrap(), made), "0");
+}
+
+/// Two servers share a store, and all that is shown of it agrees.
+fn sees_all(scene: &Scene, url: &str, more: &[&str]) {
+    let args = [&["--store", url][..], more].concat();
+    let servers = [scene.serve_with(&args), scene.serve_with(&args)];
+    create(scene, &servers[0], "spring");
+    servers[1].ask(scene, &["claim", "spring", "ann"]).ends(0);
+    servers[0].ask(scene, &["claim", "spring", "bob"]).ends(0);
+
+    let leads = leader(scene, &servers[1]);
     let shown = loop {
-        let shown = servers[1].ask(&scene, &["nodes"]).ends(0);
+        let shown = servers[1].ask(scene, &["nodes"]).ends(0);
         if servers.iter().all(|server| shown.contains(&server.url)) {
             break shown;
         }
@@ -46,29 +93,30 @@ fn an_operator_sees_the_servers_the_journal_and_that_all_agree() {
         shown.contains(&format!("{}, term ", &leads[..8])) && shown.contains("this one"),
         "{shown}"
     );
-    assert!(servers[0].ask(&scene, &["nodes", "forks"]).ends(0).contains("no report of a fork"));
-    let said = servers[0].ask(&scene, &["nodes", "reseed"]);
+    assert!(servers[0].ask(scene, &["nodes", "forks"]).ends(0).contains("no report of a fork"));
+    let said = servers[0].ask(scene, &["nodes", "reseed"]);
     assert!(said.code == 2 && said.talk.contains("use --yes"), "{said:?}");
-    let said = servers[0].ask(&scene, &["nodes", "reseed", "--yes"]);
+    let said = servers[0].ask(scene, &["nodes", "reseed", "--yes"]);
     assert!(said.code == 1 && said.talk.contains("nothing_lost"), "{said:?}");
 
-    let shown = look(&scene, &redis, &["journal", "show"]).ends(0);
+    let shown = look_at(scene, url, &["journal", "show"]).ends(0);
     assert!(shown.contains("subject ann") && shown.contains("subject bob"), "{shown}");
-    assert_eq!(look(&scene, &redis, &["journal", "verify", "--json"]).json()["ok"], true);
-    let exported = look(&scene, &redis, &["journal", "export"]).ends(0);
+    assert_eq!(look_at(scene, url, &["journal", "verify", "--json"]).json()["ok"], true);
+    let exported = look_at(scene, url, &["journal", "export"]).ends(0);
     assert!(exported.lines().count() >= 3, "{exported}");
     let both = ["--server", &servers[0].url, "--server", &servers[1].url];
-    let audit = look(&scene, &redis, &[&["audit", "--json"], both.as_slice()].concat());
+    let audit = look_at(scene, url, &[&["audit", "--json"], both.as_slice()].concat());
     assert_eq!(audit.code, 0, "{audit:?}");
     let report = audit.json();
     assert_eq!(report["from"], "beginning");
     assert_eq!(report["servers"].as_array().map(Vec::len), Some(2), "{report}");
     assert_eq!(report["servers"][1]["digest"], report["digest_recomputed"], "{report}");
+}
 
-    assert_eq!(redis.ask("XDEL fc:{main/0}:journal 2-0"), ":1");
-    let said = look(&scene, &redis, &["journal", "verify", "--json"]);
+fn finds_entry_2_missing(scene: &Scene, url: &str) {
+    let said = look_at(scene, url, &["journal", "verify", "--json"]);
     assert_eq!((said.code, said.json()["position"].as_u64()), (1, Some(2)), "{said:?}");
-    let said = look(&scene, &redis, &["audit", "--json"]);
+    let said = look_at(scene, url, &["audit", "--json"]);
     assert_eq!(said.code, 1, "{said:?}");
     assert_eq!(said.json()["differences"][0]["position"], 2, "{said:?}");
 }

@@ -24,7 +24,7 @@ async fn the_stores_clock_jumps_and_time_never_goes_back_along_the_journal() {
 
     let flood = Flood::of(&scene, "spring", 400.0);
     flood.goes_on(60).await;
-    scene.redis.set_clock(600);
+    scene.redis().set_clock(600);
     flood.goes_on(60).await;
     for node in &scene.nodes {
         // What a node last heard may be from before; the journal decides then.
@@ -38,10 +38,10 @@ async fn the_stores_clock_jumps_and_time_never_goes_back_along_the_journal() {
         }
         assert_eq!(said["rank"], 1, "{said}");
     }
-    scene.redis.set_clock(-600);
+    scene.redis().set_clock(-600);
     flood.goes_on(60).await;
     assert_eq!(scene.nodes[0].talk().wins("later", "bob").await, 2, "once open it stays open");
-    scene.redis.set_clock(0);
+    scene.redis().set_clock(0);
     flood.goes_on(60).await;
     flood.ends().await;
     let agreed = scene.agrees("spring").await;

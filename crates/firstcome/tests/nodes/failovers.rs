@@ -12,7 +12,7 @@ async fn with_replica(settings: &[(&str, &str)]) -> Option<Scene> {
 
 /// Gives the reports of forks that servers left in the store.
 fn reports(scene: &Scene) -> String {
-    scene.redis.ask("HVALS fc:{main/0}:forks")
+    scene.redis().ask("HVALS fc:{main/0}:forks")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

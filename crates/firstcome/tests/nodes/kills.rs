@@ -7,8 +7,12 @@ use tokio::time::sleep;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_however_often_servers_are_killed_and_paused() {
+    servers_killed_and_paused(Setup::default()).await;
+}
+
+pub(crate) async fn servers_killed_and_paused(setup: Setup<'_>) {
     let settings = [("LEADER_LEASE_MS", "500"), ("SNAPSHOT_EVERY", "1s")];
-    let setup = Setup { settings: &settings, ..Setup::default() };
+    let setup = Setup { settings: &settings, ..setup };
     let Some(mut scene) = Scene::set(setup).await else { return };
     let mut random = fastrand::Rng::with_seed(scene.seed);
     scene.nodes[0].talk().open("spring", 1_200).await;
@@ -38,7 +42,11 @@ async fn nothing_acknowledged_is_lost_however_often_servers_are_killed_and_pause
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_servers_are_restarted_in_turn_under_load_and_no_request_is_lost() {
-    let Some(mut scene) = Scene::set(Setup::default()).await else { return };
+    servers_restarted_in_turn(Setup::default()).await;
+}
+
+pub(crate) async fn servers_restarted_in_turn(setup: Setup<'_>) {
+    let Some(mut scene) = Scene::set(setup).await else { return };
     scene.nodes[0].talk().open("spring", 100_000).await;
     let flood = Flood::of(&scene, "spring", 500.0);
     for node in 0..3 {
@@ -58,7 +66,11 @@ async fn all_servers_are_restarted_in_turn_under_load_and_no_request_is_lost() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_servers_killed_at_once_lose_nothing_that_the_store_has() {
-    let Some(mut scene) = Scene::set(Setup::default()).await else { return };
+    all_servers_killed(Setup::default()).await;
+}
+
+pub(crate) async fn all_servers_killed(setup: Setup<'_>) {
+    let Some(mut scene) = Scene::set(setup).await else { return };
     scene.nodes[0].talk().open("spring", 20_000).await;
     let flood = Flood::of(&scene, "spring", 500.0);
     for _ in 0..2 {

@@ -31,8 +31,12 @@ async fn term(scene: &Scene, of: usize) -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_leads_after_the_other_whether_told_to_stop_killed_or_paused() {
+    one_after_the_other(Setup::default()).await;
+}
+
+pub(crate) async fn one_after_the_other(setup: Setup<'_>) {
     let settings = [("LEADER_LEASE_MS", "1000"), ("SNAPSHOT_EVERY", "1s")];
-    let setup = Setup { settings: &settings, ..Setup::default() };
+    let setup = Setup { settings: &settings, ..setup };
     let Some(mut scene) = Scene::set(setup).await else { return };
     scene.nodes[0].talk().open("spring", 100_000).await;
     let flood = Flood::of(&scene, "spring", 200.0);

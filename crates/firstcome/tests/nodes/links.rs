@@ -8,8 +8,12 @@ use tokio::time::sleep;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_bad_connection_to_the_store_breaks_a_promise() {
+    bad_connections(Setup::default()).await;
+}
+
+pub(crate) async fn bad_connections(setup: Setup<'_>) {
     let settings = [("LEADER_LEASE_MS", "500"), ("SNAPSHOT_EVERY", "1s")];
-    let setup = Setup { settings: &settings, ..Setup::default() };
+    let setup = Setup { settings: &settings, ..setup };
     let Some(mut scene) = Scene::set(setup).await else { return };
     let mut random = fastrand::Rng::with_seed(scene.seed);
     scene.nodes[0].talk().open("spring", 1_500).await;

@@ -1,6 +1,6 @@
-//! Many nodes on one Redis, all of them real processes, under real faults.
+//! Many nodes on one store, all of them real processes, under real faults.
 //!
-//! Each story is told to three servers on a Redis of their own, each behind a proxy of its own, while
+//! Each story is told to three servers on a Redis, or a PostgreSQL, of their own, each behind a proxy of its own, while
 //! a flood of claims holds every answer against all it heard before. What is drawn at random follows
 //! from a seed, which is printed; `FIRSTCOME_SEED` draws the same again.
 
@@ -11,6 +11,8 @@
 mod clocks;
 mod codes;
 mod codes_at_once;
+#[cfg(feature = "postgres")]
+mod databases;
 mod failovers;
 mod flood;
 mod forks;

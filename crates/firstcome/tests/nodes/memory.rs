@@ -175,13 +175,13 @@ async fn not_found_is_answered_after_one_shared_look_at_the_store() {
         assert_eq!(scene.nodes[1 + number % 2].talk().claim(&campaign, "ann").await["rank"], 1);
     }
     catch_up(&scene).await;
-    let before = scene.redis.calls_of("xrange");
+    let before = scene.redis().calls_of("xrange");
     let node = &scene.nodes[2];
     let asks = (0..40).map(|_| async { node.talk().claim("unheard-of", "ann").await });
     for said in futures_util::future::join_all(asks).await {
         assert_eq!((&said["outcome"], &said["decided"]), (&"not_found".into(), &"replica".into()));
     }
-    let looks = scene.redis.calls_of("xrange") - before;
+    let looks = scene.redis().calls_of("xrange") - before;
     assert!(looks <= 20, "40 who waited for the same cost {looks} looks");
 }
 

@@ -10,7 +10,7 @@ use firstcome_journal::{Append, Journal, Name};
 
 /// Opens the journal of the scene beside its servers.
 pub(crate) async fn journal(scene: &Scene) -> (Redis, Journal) {
-    let store = firstcome_store::Options::new(scene.redis.url());
+    let store = firstcome_store::Options::new(scene.redis().url());
     let options = Options::new(SpaceId([1; 16]), Durability::Memory);
     let redis = Redis::open(store, options).await.unwrap();
     (redis.clone(), Journal::Redis(redis))
@@ -50,7 +50,7 @@ async fn who_joins_during_a_flood_and_its_snapshots_is_ready_once_it_caught_up()
 }
 
 fn journal_end(scene: &Scene) -> String {
-    scene.redis.ask("XLEN fc:{main/0}:journal")
+    scene.redis().ask("XLEN fc:{main/0}:journal")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,7 +1,7 @@
-//! A Redis, perhaps a replica of it, and servers that share it.
+//! A store, perhaps a replica of it, and servers that share it.
 
 use crate::server::{PATIENCE, Server};
-use firstcome_testbed::{Fault, Proxy, Redis, Settings};
+use firstcome_testbed::{Fault, Postgres, PostgresSettings, Proxy, Redis, Settings};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -10,17 +10,71 @@ use tokio::time::{Instant, sleep};
 #[derive(Default)]
 pub(crate) struct Setup<'a> {
     pub(crate) redis: Settings,
-    /// Whether the Redis has a replica, behind a proxy of its own.
+    /// A PostgreSQL with these settings in the place of the Redis.
+    pub(crate) postgres: Option<PostgresSettings>,
+    /// Whether the store has a replica, behind a proxy of its own.
     pub(crate) replica: bool,
     /// Settings of every server, without their prefix.
     pub(crate) settings: &'a [(&'a str, &'a str)],
 }
 
-/// A Redis and three servers.
+impl Setup<'_> {
+    /// Servers on a PostgreSQL that forces its commits to the disk.
+    pub(crate) fn on_postgres() -> Self {
+        let settings = PostgresSettings { fsync: true, ..PostgresSettings::default() };
+        Self { postgres: Some(settings), ..Self::default() }
+    }
+}
+
+/// The store that the servers share.
+pub(crate) enum Primary {
+    Redis(Redis),
+    Postgres(Postgres),
+}
+
+impl Primary {
+    fn port(&self) -> u16 {
+        match self {
+            Self::Redis(redis) => redis.port(),
+            Self::Postgres(postgres) => postgres.port(),
+        }
+    }
+
+    /// Gives the URL of the store, behind a proxy at a port.
+    fn url_through(&self, port: u16) -> String {
+        match self {
+            Self::Redis(_) => format!("redis://127.0.0.1:{port}"),
+            Self::Postgres(postgres) => postgres.url_through(port),
+        }
+    }
+
+    /// Gives the position of the journal's head; none where there is no journal.
+    fn position(&self) -> Option<u64> {
+        match self {
+            Self::Redis(redis) => {
+                redis.ask("HGET fc:{main/0}:head position").lines().nth(1)?.parse().ok()
+            }
+            Self::Postgres(postgres) => {
+                let sql = "SELECT max(position) FROM fc_journal_main_0.entries";
+                postgres.try_sql("ledger", sql).ok()?.parse().ok()
+            }
+        }
+    }
+
+    /// Kills it and starts it again with what it had on its disk.
+    pub(crate) fn restart(&mut self) {
+        match self {
+            Self::Redis(redis) => redis.restart(),
+            Self::Postgres(postgres) => postgres.restart(),
+        }
+    }
+}
+
+/// A store and three servers.
 pub(crate) struct Scene {
-    pub(crate) redis: Redis,
+    pub(crate) primary: Primary,
     /// A replica, and the proxy through which it hears from its master.
-    pub(crate) replica: Option<(Redis, Proxy)>,
+    pub(crate) replica: Option<(Primary, Proxy)>,
     pub(crate) nodes: Vec<Server>,
     pub(crate) seed: u64,
     settings: Vec<(String, String)>,
@@ -47,7 +101,7 @@ impl Agreed {
 }
 
 impl Scene {
-    /// Sets the scene, or `None` where Redis is not installed.
+    /// Sets the scene, or `None` where the store is not installed.
     pub(crate) async fn set(setup: Setup<'_>) -> Option<Self> {
         let mut scene = Self::without_nodes(setup).await?;
         for _ in 0..3 {
@@ -63,21 +117,44 @@ impl Scene {
         let seed = given.map_or_else(|| fastrand::u64(..1_000_000), |seed| seed.parse().unwrap());
         let test = std::thread::current().name().unwrap_or_default().to_owned();
         eprintln!("seed {seed} {test}");
-        let redis = Redis::with(setup.redis)?;
+        let primary = match setup.postgres {
+            Some(settings) => Primary::Postgres(Postgres::with(settings)?),
+            None => Primary::Redis(Redis::with(setup.redis)?),
+        };
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let settings = setup.settings.iter().map(own).collect();
-        let mut scene = Self { redis, replica: None, nodes: Vec::new(), seed, settings };
+        let mut scene = Self { primary, replica: None, nodes: Vec::new(), seed, settings };
         if setup.replica {
             scene.add_replica().await;
         }
         Some(scene)
     }
 
-    /// Gives the Redis a new replica.
+    /// Gives the Redis that the servers share.
+    ///
+    /// # Panics
+    ///
+    /// The story is told on another store.
+    pub(crate) fn redis(&self) -> &Redis {
+        match &self.primary {
+            Primary::Redis(redis) => redis,
+            Primary::Postgres(_) => panic!("this story is about Redis"),
+        }
+    }
+
+    /// Gives the store a new replica.
     pub(crate) async fn add_replica(&mut self) {
-        let link = Proxy::start(self.redis.port()).await;
-        let settings = Settings { replica_of: Some(link.port()), ..Settings::default() };
-        let replica = Redis::with(settings).expect("it was there before");
+        let link = Proxy::start(self.primary.port()).await;
+        let replica = match &self.primary {
+            Primary::Redis(_) => {
+                let settings = Settings { replica_of: Some(link.port()), ..Settings::default() };
+                Primary::Redis(Redis::with(settings).expect("it was there before"))
+            }
+            Primary::Postgres(postgres) => {
+                let standby = tokio::task::block_in_place(|| postgres.standby(link.port()));
+                Primary::Postgres(standby)
+            }
+        };
         self.replica = Some((replica, link));
         self.until_replicating().await;
     }
@@ -85,8 +162,15 @@ impl Scene {
     /// Waits until the replica has what the primary has.
     async fn until_replicating(&self) {
         let end = Instant::now() + PATIENCE;
+        let replicates = || match &self.primary {
+            Primary::Redis(redis) => redis.ask("INFO replication").contains("state=online"),
+            Primary::Postgres(postgres) => {
+                let sql = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
+                postgres.sql("postgres", sql) == "1"
+            }
+        };
         // A replica offers no signal for this.
-        while !self.redis.ask("INFO replication").contains("state=online") {
+        while !replicates() {
             assert!(Instant::now() < end, "the replica does not come");
             sleep(Duration::from_millis(10)).await;
         }
@@ -94,9 +178,9 @@ impl Scene {
 
     /// Waits until the replica has applied all that the primary has now.
     pub(crate) async fn until_copied(&self) {
-        let wanted = position_in(&self.redis);
+        let wanted = self.primary.position();
         let end = Instant::now() + PATIENCE;
-        while position_in(&self.replica.as_ref().unwrap().0) < wanted {
+        while self.replica.as_ref().unwrap().0.position() < wanted {
             assert!(Instant::now() < end, "the replica does not follow");
             sleep(Duration::from_millis(5)).await;
         }
@@ -112,7 +196,8 @@ impl Scene {
     pub(crate) async fn add(&mut self) -> &mut Server {
         let settings: Vec<_> =
             self.settings.iter().map(|(name, value)| (&name[..], &value[..])).collect();
-        let mut server = Server::at(self.redis.port(), &settings).await;
+        let url = |port| self.primary.url_through(port);
+        let mut server = Server::at(self.primary.port(), url, &settings).await;
         server.start().await;
         self.nodes.push(server);
         self.nodes.last_mut().unwrap()
@@ -133,14 +218,19 @@ impl Scene {
     /// Kills the primary and puts the replica in its place, under the address the servers know.
     pub(crate) fn fail_over(&mut self) {
         let (replica, link) = self.replica.take().unwrap();
-        self.redis.kill();
+        match &mut self.primary {
+            Primary::Redis(redis) => redis.kill(),
+            Primary::Postgres(postgres) => postgres.kill(),
+        }
         // What was kept back is lost with the connection.
         link.cut();
-        let said = replica.ask("REPLICAOF NO ONE");
-        assert_eq!(said, "+OK");
-        self.redis = replica;
+        match &replica {
+            Primary::Redis(redis) => assert_eq!(redis.ask("REPLICAOF NO ONE"), "+OK"),
+            Primary::Postgres(postgres) => postgres.promote(),
+        }
+        self.primary = replica;
         for node in &self.nodes {
-            node.store.lead_to(self.redis.port());
+            node.store.lead_to(self.primary.port());
         }
     }
 
@@ -217,11 +307,6 @@ impl Scene {
             sleep(Duration::from_millis(20)).await;
         }
     }
-}
-
-/// Gives the position of the journal's head in a store; none where there is no journal.
-fn position_in(redis: &Redis) -> Option<u64> {
-    redis.ask("HGET fc:{main/0}:head position").lines().nth(1)?.parse().ok()
 }
 
 /// Holds results against what is promised of them.

@@ -20,18 +20,26 @@ pub(crate) struct Server {
     port: u16,
     /// Between it and the store.
     pub(crate) store: Proxy,
+    /// The URL of the store through that.
+    url: String,
     settings: Vec<(String, String)>,
     errors: Arc<Mutex<String>>,
 }
 
 impl Server {
-    /// Sets a server up that will find its store at a port; it does not run yet.
-    pub(crate) async fn at(store: u16, settings: &[(&str, &str)]) -> Self {
+    /// Sets a server up that will find its store at a port, through a proxy whose port makes its URL; it does not run yet.
+    pub(crate) async fn at(
+        store: u16,
+        url: impl FnOnce(u16) -> String,
+        settings: &[(&str, &str)],
+    ) -> Self {
         let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        let store = Proxy::start(store).await;
         Self {
             child: None,
             port: free_port(),
-            store: Proxy::start(store).await,
+            url: url(store.port()),
+            store,
             settings: settings.collect(),
             errors: Arc::default(),
         }
@@ -40,7 +48,7 @@ impl Server {
     fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
         command.arg("serve").env_clear();
-        command.env("FIRSTCOME_STORE", format!("redis://127.0.0.1:{}", self.store.port()));
+        command.env("FIRSTCOME_STORE", &self.url);
         command.env("FIRSTCOME_LISTEN", format!("127.0.0.1:{}", self.port));
         command.env("FIRSTCOME_ADMIN_KEY", KEY).env("RUST_BACKTRACE", "0");
         command.env("FIRSTCOME_LEAVE_MS", "0");

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 /// Runs a verb on the store of a scene; gives its exit code and all it said.
 fn verb(scene: &Scene, args: &[&str]) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
-    command.args(args).env_clear().env("FIRSTCOME_STORE", scene.redis.url());
+    command.args(args).env_clear().env("FIRSTCOME_STORE", scene.redis().url());
     command.env("FIRSTCOME_INJECT", "claim_breaks_rule");
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();

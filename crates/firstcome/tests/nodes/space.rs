@@ -140,7 +140,7 @@ async fn other_keys_and_checks_are_named_without_a_word_of_them() {
         differing.iter().all(|d| secrets.iter().all(|s| !d.contains(&s[..8]))),
         "{differing:?}"
     );
-    let stored = scene.redis.ask(WORDS);
+    let stored = scene.redis().ask(WORDS);
     assert!(stored.contains(" tokens=none") && !stored.contains("11111111"), "{stored}");
     // Who was stopped is not missed.
     let alone = |said: &Value| said["nodes"].as_array().is_some_and(|nodes| nodes.len() == 1);
@@ -173,7 +173,7 @@ async fn one_that_is_told_to_stop_is_shown_as_leaving_and_answers_meanwhile() {
 async fn what_a_store_that_was_emptied_needs_is_named_to_everybody() {
     let Some(scene) = Scene::set(Setup::default()).await else { return };
     scene.nodes[0].talk().open("spring", 10).await;
-    let _emptied = scene.redis.ask("FLUSHALL");
+    let _emptied = scene.redis().ask("FLUSHALL");
     let named = |text: &str| text.contains("`firstcome nodes reseed`");
     let end = Instant::now() + PATIENCE;
     while !named(&condition(scene.nodes[0].port()).await) {

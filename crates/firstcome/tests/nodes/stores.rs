@@ -22,7 +22,7 @@ async fn a_store_with_its_file_is_killed_and_nothing_is_lost() {
     let flood = Flood::of(&scene, "spring", 500.0);
     for _ in 0..3 {
         flood.goes_on(60).await;
-        scene.redis.restart();
+        scene.primary.restart();
     }
     flood.goes_on(60).await;
     flood.ends().await;
@@ -35,12 +35,12 @@ async fn a_store_that_comes_back_empty_waits_for_the_operators_word_and_loses_no
     scene.nodes[0].talk().open("spring", 2_000).await;
     let flood = Flood::of(&scene, "spring", 500.0);
     flood.goes_on(100).await;
-    scene.redis.restart();
+    scene.primary.restart();
     let said = the_word(&scene).await;
     assert_eq!(said["reseed"], "accepted", "{said}");
     flood.goes_on(100).await;
     // Once more, now emptied while it runs.
-    let _emptied = scene.redis.ask("FLUSHALL");
+    let _emptied = scene.redis().ask("FLUSHALL");
     let said = the_word(&scene).await;
     assert_eq!(said["reseed"], "accepted", "{said}");
     flood.goes_on(100).await;
@@ -76,7 +76,7 @@ async fn without_the_operators_word_an_emptied_store_stays_empty() {
     assert_eq!(scene.nodes[1].talk().claim("spring", "ann").await["rank"], 1);
     let refused = scene.nodes[0].talk().post("/v1/reseed", None).await;
     assert_eq!(refused["outcome"], "nothing_lost", "{refused}");
-    let _emptied = scene.redis.ask("FLUSHALL");
+    let _emptied = scene.redis().ask("FLUSHALL");
     for node in &scene.nodes {
         node.not_ready().await;
     }
@@ -84,7 +84,7 @@ async fn without_the_operators_word_an_emptied_store_stays_empty() {
     assert_eq!(said["outcome"], "unavailable", "{said}");
     assert_eq!(said["changed"], "no", "{said}");
     let found =
-        scene.redis.ask("EXISTS fc:{main/0}:head fc:{main/0}:journal fc:{main/0}:manifests");
+        scene.redis().ask("EXISTS fc:{main/0}:head fc:{main/0}:journal fc:{main/0}:manifests");
     assert_eq!(found, ":0", "somebody wrote without being told to");
     the_word(&scene).await;
     scene.all_ready().await;
@@ -100,7 +100,7 @@ async fn a_store_that_forgets_its_scripts_is_taught_them_again() {
     let flood = Flood::of(&scene, "spring", 400.0);
     for _ in 0..5 {
         flood.goes_on(40).await;
-        assert_eq!(scene.redis.ask("SCRIPT FLUSH"), "+OK");
+        assert_eq!(scene.redis().ask("SCRIPT FLUSH"), "+OK");
     }
     let report = flood.ends().await;
     assert_eq!((report.counts.unknown, report.counts.busy), (0, 0), "nobody noticed");
@@ -113,7 +113,7 @@ async fn a_full_store_says_so_and_goes_on_when_there_is_room() {
     scene.nodes[0].talk().open("spring", 1_000_000).await;
     let flood = Flood::of(&scene, "spring", 400.0);
     flood.goes_on(50).await;
-    assert_eq!(scene.redis.ask("CONFIG SET maxmemory 1mb"), "+OK");
+    assert_eq!(scene.redis().ask("CONFIG SET maxmemory 1mb"), "+OK");
     let mut full = false;
     for number in 0..400 {
         let who = format!("late-{number}");
@@ -126,7 +126,7 @@ async fn a_full_store_says_so_and_goes_on_when_there_is_room() {
         sleep(Duration::from_millis(20)).await;
     }
     assert!(full, "a store without room was never said to be full");
-    assert_eq!(scene.redis.ask("CONFIG SET maxmemory 0"), "+OK");
+    assert_eq!(scene.redis().ask("CONFIG SET maxmemory 0"), "+OK");
     flood.goes_on(50).await;
     flood.ends().await;
     scene.all_ready().await;

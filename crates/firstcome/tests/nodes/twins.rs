@@ -21,7 +21,7 @@ async fn a_late_copy(settings: &[(&str, &str)]) -> Option<(Scene, serde_json::Va
     let path = format!("/v1/campaigns/spring/claims/ann?rank={won}&by=subject");
     let said = scene.nodes[1].talk().tell(Ask::change("DELETE", path)).await.unwrap();
     assert_eq!(said["outcome"], "cancelled", "{said}");
-    let length = || scene.redis.ask("HGET fc:{main/0}:head position");
+    let length = || scene.redis().ask("HGET fc:{main/0}:head position");
     let before = length();
     node.store.let_go();
     let end = Instant::now() + PATIENCE;
@@ -56,7 +56,7 @@ async fn an_older_copy(settings: &[(&str, &str)]) -> Option<Scene> {
     let scene = Scene::set(Setup { settings, ..Setup::default() }).await?;
     scene.nodes[0].talk().open("spring", 100).await;
     assert_eq!(scene.nodes[0].talk().wins("spring", "ann").await, 1);
-    let copied = scene.redis.ask(
+    let copied = scene.redis().ask(
         "MULTI\r\nCOPY fc:{main/0}:journal fc:{main/0}:journal-kept\r\n\
          COPY fc:{main/0}:head fc:{main/0}:head-kept\r\nEXEC",
     );
@@ -74,7 +74,7 @@ async fn an_older_copy(settings: &[(&str, &str)]) -> Option<Scene> {
     scene.nodes[1].talk().get(&format!("/v1/time?min_position={min}")).await;
     scene.nodes[0].pause();
     scene.nodes[1].pause();
-    let moved = scene.redis.ask(
+    let moved = scene.redis().ask(
         "MULTI\r\nRENAME fc:{main/0}:journal-kept fc:{main/0}:journal\r\n\
          RENAME fc:{main/0}:head-kept fc:{main/0}:head\r\nEXEC",
     );

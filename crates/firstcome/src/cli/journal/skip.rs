@@ -15,6 +15,8 @@ use super::super::complaint::{Complaint, Exit};
 use super::super::connect::LedgerArgs;
 use super::super::out;
 use super::super::source::SourceArgs;
+#[cfg(feature = "locks")]
+use crate::config::StoreKind;
 use crate::data_folder;
 use crate::offline::breaking::{self, Refused};
 use firstcome_core::names::check_text;
@@ -159,20 +161,46 @@ fn write(
     }
 }
 
-#[cfg(feature = "redis")]
+#[cfg(feature = "locks")]
 async fn in_store(args: &SkipArgs, head: &Head, skip: Skip) -> Result<(), Complaint> {
-    use firstcome_journal::redis::{Durability, Options, Redis};
-    let (url, store) = args.source.connection()?;
-    let options = Options {
-        space_name: args.ledger.space.clone(),
-        shard: head.shard,
-        wanted: Some(head.space),
-        ..Options::new(head.space, Durability::Memory)
-    };
+    let url = args.source.url()?;
     let about = |failure| Complaint::about_store(&url, &failure);
-    let redis = Redis::open(store, options).await.map_err(about)?;
-    let skipped = Journal::Redis(redis.clone()).skip(skip).await;
-    redis.close().await;
+    let skipped = match url.kind() {
+        #[cfg(feature = "redis")]
+        StoreKind::Redis => {
+            use firstcome_journal::redis::{Durability, Options, Redis};
+            let options = Options {
+                space_name: args.ledger.space.clone(),
+                shard: head.shard,
+                wanted: Some(head.space),
+                ..Options::new(head.space, Durability::Memory)
+            };
+            let redis = Redis::open(args.source.redis(&url)?, options).await.map_err(about)?;
+            let skipped = Journal::Redis(redis.clone()).skip(skip).await;
+            redis.close().await;
+            skipped
+        }
+        #[cfg(feature = "postgres")]
+        StoreKind::Postgres => {
+            use firstcome_journal::postgres::{Durability, Options, Postgres};
+            let options = Options {
+                space_name: args.ledger.space.clone(),
+                shard: head.shard,
+                wanted: Some(head.space),
+                ..Options::new(head.space, Durability::Memory)
+            };
+            let store = args.source.postgres(&url);
+            let postgres = Postgres::open(store, options).await.map_err(about)?;
+            let skipped = Journal::Postgres(postgres.clone()).skip(skip).await;
+            postgres.close().await;
+            skipped
+        }
+        #[cfg(not(all(feature = "redis", feature = "postgres")))]
+        StoreKind::Redis | StoreKind::Postgres => {
+            let _: (&Head, Skip) = (head, skip);
+            return Err(Complaint::usage("this build has no such store"));
+        }
+    };
     let Err(failure) = skipped else { return Ok(()) };
     if !matches!(failure, firstcome_journal::Failure::Applied { .. }) {
         return Err(about(failure));
@@ -181,9 +209,9 @@ async fn in_store(args: &SkipArgs, head: &Head, skip: Skip) -> Result<(), Compla
     Err(complaint.hint(failure.hint().unwrap_or_default()))
 }
 
-#[cfg(not(feature = "redis"))]
+#[cfg(not(feature = "locks"))]
 async fn in_store(_: &SkipArgs, _: &Head, _: Skip) -> Result<(), Complaint> {
-    Err(Complaint::usage("this build has no Redis (feature `redis`)"))
+    Err(Complaint::usage("this build has no shared store (features `redis`, `postgres`)"))
 }
 
 fn say(skip: &Skip, json: bool, what: &str) {

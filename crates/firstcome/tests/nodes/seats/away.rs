@@ -54,13 +54,13 @@ async fn away(settings: &[(&str, &str)]) -> Option<After> {
     let cem = holds(&scene, 1, "cem", "1-2").await;
     let before = micros(&cem["expires_at"]).unwrap();
     assert_eq!((&ann["outcome"], &cem["outcome"]), (&json!("held"), &json!("held")));
-    scene.redis.pause();
+    scene.redis().pause();
     for node in &scene.nodes {
         node.not_ready().await;
     }
     scene.nodes[1].kill().await;
-    scene.redis.set_clock(AWAY);
-    scene.redis.resume();
+    scene.redis().set_clock(AWAY);
+    scene.redis().resume();
     scene.nodes[1].start().await;
     scene.all_ready().await;
     // Whoever comes now says by their own end what the time is.
@@ -101,7 +101,7 @@ async fn nine_minutes_without_the_store_take_nothing_from_a_hold_of_eight() {
         assert!(refused < 1_000, "it is never over");
         // An entry of its own for each step.
         ahead += 12;
-        scene.redis.set_clock(ahead);
+        scene.redis().set_clock(ahead);
         let eve = holds(&scene, refused % 3, &format!("eve-{refused}"), "floor").await;
         assert_eq!(eve["outcome"], "held", "{eve}");
     };

@@ -169,7 +169,7 @@ async fn who_stands_in_line_costs_the_store_nothing_and_hears_in_time_that_it_wa
 
 /// Gives how many commands the store has carried out.
 fn commands(scene: &Scene) -> u64 {
-    let said = scene.redis.ask("INFO stats");
+    let said = scene.redis().ask("INFO stats");
     let count = said.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
     count.unwrap().parse().unwrap()
 }

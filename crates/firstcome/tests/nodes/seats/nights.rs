@@ -112,7 +112,7 @@ async fn a_store_with_its_file_is_killed_and_no_hold_is_lost_or_lasts_longer_tha
     let mut night = Night::begins(&scene, house);
     for _ in 0..3 {
         night.goes_on(60).await;
-        scene.redis.restart();
+        scene.primary.restart();
     }
     night.goes_on(60).await;
     let (house, book) = night.ends(&scene).await;

@@ -1,0 +1,126 @@
+//! Appends an entry, and reads what the caller has not applied yet.
+
+use super::Postgres;
+use super::trouble::{strange, trouble};
+use crate::database::{follow_on, front};
+use crate::entry::{Append, Confirm, Entry, Exchange};
+use crate::failure::Failure;
+use crate::name::Name;
+use firstcome_core::Timestamp;
+use firstcome_core::limits::READ_ENTRIES;
+use firstcome_core::names::SpaceId;
+use firstcome_store::postgres::{FromSql, Row, Type};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The step that appends.
+pub(super) const FUNCTION: &str = include_str!("append.sql");
+/// What calls it.
+pub(super) const CALL: &str =
+    "SELECT * FROM append_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+/// The pause between two notifications of one node at least: each costs all commits of the server.
+pub(super) const TELL_EVERY: Duration = Duration::from_millis(20);
+
+impl Postgres {
+    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
+        let inner = &*self.inner;
+        let (applied, body) = (append.applied.cast_signed(), &append.body[..]);
+        let (applied_name, name) = (append.applied_name.to_bytes(), append.name.to_bytes());
+        let tell = self.may_tell();
+        let clock = self.clock().map(Timestamp::as_micros);
+        let names = &inner.names;
+        let rows = inner
+            .pool
+            .step(
+                inner.append,
+                &[
+                    (&&inner.space.0[..], Type::BYTEA),
+                    (&inner.run.seen(), Type::INT8),
+                    (&names.order_lock, Type::INT8),
+                    (&applied, Type::INT8),
+                    (&&applied_name[..], Type::BYTEA),
+                    (&&name[..], Type::BYTEA),
+                    (&body, Type::BYTEA),
+                    (&tell, Type::BOOL),
+                    (&names.listening_lock, Type::INT8),
+                    (&names.schema, Type::TEXT),
+                    (&inner.note, Type::TEXT),
+                    (&clock, Type::INT8),
+                ],
+            )
+            .await
+            .map_err(|failure| trouble(inner.space, failure))?;
+        let (first, missed) = rows.split_first().ok_or_else(|| strange("no row"))?;
+        self.refuse(&append, first)?;
+        // From here on it is stored: nothing that goes wrong may say otherwise.
+        if cell(first, 6)? {
+            *inner.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        }
+        let mut entries = Vec::with_capacity(missed.len() + 1);
+        for row in missed {
+            entries.push(entry(row, cell::<&[u8]>(row, 5)?.into())?);
+        }
+        if entries.len() < READ_ENTRIES {
+            // Its body did not have to come back.
+            entries.push(entry(first, Arc::clone(&append.body))?);
+        }
+        let entries = front(follow_on(append.applied, entries))?;
+        Ok(Exchange { entries, confirm: Confirm::AtOnce })
+    }
+
+    /// Gives why nothing was stored, if so.
+    fn refuse(&self, append: &Append, row: &Row) -> Result<(), Failure> {
+        let (space, applied) = (self.inner.space, append.applied);
+        let position = || cell(row, 1).map(i64::cast_unsigned);
+        Err(match cell(row, 0)? {
+            0 => return Ok(()),
+            1 => Failure::Gone(space),
+            2 => Failure::OtherSpace { found: space_of(cell(row, 4)?)?, wanted: space },
+            3 => Failure::Behind { head: position()?, applied },
+            4 => {
+                // No name at all where its row was removed by hand.
+                let found = cell::<Option<&[u8]>>(row, 4)?.and_then(Name::from_bytes);
+                let found = found.unwrap_or_default();
+                Failure::Forked { position: applied, found, applied: append.applied_name }
+            }
+            5 => Failure::Trimmed { wanted: applied + 1, first: position()? },
+            6 => {
+                // Somebody else may have noticed it already: nothing was stored all the same.
+                let _noticed = self.inner.run.note(cell(row, 1)?);
+                Failure::Changed
+            }
+            other => strange(format!("code {other}")),
+        })
+    }
+
+    /// Says whether whoever listens may be told now.
+    fn may_tell(&self) -> bool {
+        let told = *self.inner.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.is_none_or(|told| told.elapsed() >= TELL_EVERY)
+    }
+}
+
+/// Reads an entry out of columns 1 to 4: position, time, epoch, name of the one before.
+pub(super) fn entry(row: &Row, body: Arc<[u8]>) -> Result<Entry, Failure> {
+    let position = cell::<i64>(row, 1)?.cast_unsigned();
+    let damaged = |why: &str| Failure::Damaged { position, why: why.to_owned() };
+    let epoch = u32::try_from(cell::<i64>(row, 3)?);
+    let before = Name::from_bytes(cell(row, 4)?);
+    Ok(Entry {
+        position,
+        at: Timestamp::from_micros(cell(row, 2)?),
+        epoch: epoch.map_err(|_| damaged("its epoch is none"))?,
+        before: before.ok_or_else(|| damaged("the name before it is none"))?,
+        body,
+    })
+}
+
+pub(super) fn cell<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failure> {
+    row.try_get(column).map_err(strange)
+}
+
+pub(super) fn space_of(bytes: &[u8]) -> Result<SpaceId, Failure> {
+    let bytes = bytes.try_into();
+    bytes.map(SpaceId).map_err(|_| Failure::Broken("the identity of its space is none".to_owned()))
+}

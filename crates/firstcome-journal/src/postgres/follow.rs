@@ -1,0 +1,146 @@
+//! Reads entries, and waits for new ones.
+
+use super::Postgres;
+use super::append::{TELL_EVERY, cell, entry, space_of};
+use super::trouble::{looked, unchanged};
+use crate::cluster::News;
+use crate::database::{follow_on, front};
+use crate::entry::Entry;
+use crate::failure::Failure;
+use firstcome_core::Timestamp;
+use firstcome_store::postgres::{Heard, Type};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+
+/// What lies beyond a position, and who answers: one row at least.
+const READ: &str = "SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, \
+    e.position, e.at, e.epoch, e.before, e.body, h.space, h.base_position, \
+    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint \
+    FROM (SELECT 1) AS one LEFT JOIN head h ON true LEFT JOIN LATERAL \
+    (SELECT * FROM entries WHERE entries.position > $1 ORDER BY entries.position LIMIT 64) e ON true \
+    ORDER BY e.position";
+
+/// The pause between two looks where nobody is notified: the shortest, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(250));
+/// The longest time without a look where notifications come: one may be left out.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long is waited for the connection that listens before the first look.
+const LISTENS_WITHIN: Duration = Duration::from_millis(100);
+/// After a notification others may be left out for [`TELL_EVERY`]; what was stored meanwhile is there then.
+const LOOK_AGAIN: Duration = TELL_EVERY.saturating_add(Duration::from_millis(5));
+
+/// When there were entries last, where nobody is notified: looks are more seldom the longer there were none.
+#[derive(Debug)]
+pub(super) struct Pace(Mutex<Instant>);
+
+impl Pace {
+    pub(super) fn new() -> Self {
+        Self(Mutex::new(Instant::now()))
+    }
+
+    fn note_entries(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn pause(&self) -> Duration {
+        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (last.elapsed() / 4).clamp(PAUSES.0, PAUSES.1)
+    }
+}
+
+impl Postgres {
+    pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
+        Ok(self.look(after).await?.entries)
+    }
+
+    pub(crate) async fn follow(&self, after: u64, within: Duration) -> Result<News, Failure> {
+        let end = Instant::now() + within;
+        // Before the first look, so that nothing is missed in between.
+        let mut ear = self.ear().await;
+        let mut heard_at = None;
+        loop {
+            let news = self.look(after).await?;
+            if !news.entries.is_empty() {
+                self.inner.pace.note_entries();
+                return Ok(news);
+            }
+            let now = Instant::now();
+            let next_look = match (&ear, heard_at.take()) {
+                (None, _) => now + self.inner.pace.pause(),
+                (Some(_), Some(heard)) => heard + LOOK_AGAIN,
+                (Some(_), None) => now + LOOK_EVERY,
+            };
+            let heard = self.hear(&mut ear, next_look.min(end)).await;
+            // The next call looks first of all: a look now would be one too many.
+            if Instant::now() >= end {
+                return Ok(news);
+            }
+            heard_at = heard.then(Instant::now);
+        }
+    }
+
+    /// Subscribes to notifications; `None` where there are none.
+    async fn ear(&self) -> Option<Receiver<Heard>> {
+        let inner = &self.inner;
+        if inner.pooled {
+            return None;
+        }
+        let names = &inner.names;
+        let listener = inner
+            .listener
+            .get_or_init(|| inner.pool.listener_with_lock(&names.schema, names.listening_lock));
+        // One that cannot listen now looks instead.
+        timeout(LISTENS_WITHIN, listener.subscribe()).await.ok()?.ok()
+    }
+
+    /// Waits for a notification of somebody else, or until a time; says whether there was one.
+    async fn hear(&self, ear: &mut Option<Receiver<Heard>>, until: Instant) -> bool {
+        let Some(receiver) = ear else {
+            sleep_until(until).await;
+            return false;
+        };
+        while let Ok(heard) = timeout_at(until, receiver.recv()).await {
+            match heard {
+                Ok(Heard::Note(note)) if *note == *self.inner.note => {}
+                // Something may have been missed.
+                Ok(Heard::Note(_) | Heard::Cut) | Err(RecvError::Lagged(_)) => return true,
+                Err(RecvError::Closed) => {
+                    *ear = None;
+                    return false;
+                }
+            }
+        }
+        false
+    }
+
+    async fn look(&self, after: u64) -> Result<News, Failure> {
+        let inner = &self.inner;
+        let rows = inner.pool.step(READ, &[(&after.cast_signed(), Type::INT8)]).await;
+        let rows = rows.map_err(|failure| looked(inner.space, failure))?;
+        let Some(first) = rows.first() else { return Err(Failure::Gone(inner.space)) };
+        inner.run.note(cell(first, 0).map_err(unchanged)?)?;
+        let Some(space) = cell::<Option<&[u8]>>(first, 6).map_err(unchanged)? else {
+            return Err(Failure::Gone(inner.space));
+        };
+        let found = space_of(space)?;
+        if found != inner.space {
+            return Err(Failure::OtherSpace { found, wanted: inner.space });
+        }
+        let base = cell::<i64>(first, 7).map_err(unchanged)?.cast_unsigned();
+        if after < base {
+            return Err(Failure::Trimmed { wanted: after + 1, first: base + 1 });
+        }
+        let mut entries = Vec::with_capacity(rows.len());
+        for row in &rows {
+            if let Some(body) = cell::<Option<&[u8]>>(row, 5).map_err(unchanged)? {
+                entries.push(entry(row, body.into()).map_err(unchanged)?);
+            }
+        }
+        let entries = front(follow_on(after, entries))?;
+        let now = Timestamp::from_micros(cell(first, 8).map_err(unchanged)?);
+        Ok(News { entries, now: self.clock().unwrap_or(now) })
+    }
+}

@@ -1,0 +1,217 @@
+//! Opens a journal: looks at the server, and makes the tables where they are not there.
+
+use super::append::{CALL, FUNCTION, cell, space_of};
+use super::fitness::{Settings, check_version};
+use super::follow::Pace;
+use super::names::Names;
+use super::options::{Durability, Options};
+use super::trouble::refused;
+use super::{ANSWER_WITHIN, CONNECTIONS, IDLE_WITHIN, Inner, LOCK_WITHIN, Postgres};
+use crate::archive::Archiving;
+use crate::database::Run;
+use crate::failure::Failure;
+use crate::name::Name;
+use firstcome_core::LEVEL;
+use firstcome_core::names::SpaceId;
+use firstcome_inject::{Mistake, inject};
+use firstcome_store::postgres::{Access, Options as Store, Postgres as Pool, ToSql, Type, Work};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// The version of the tables that this build makes and knows.
+const TABLES: i32 = 1;
+
+/// What is asked of a server before anything else; the last two say whether tables and function are there.
+const LOOK: &str = "SELECT pg_is_in_recovery(), current_setting('fsync') = 'on', \
+    current_setting('synchronous_commit'), current_setting('full_page_writes') = 'on', \
+    current_setting('synchronous_standby_names'), \
+    (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, \
+    to_regclass('head') IS NOT NULL, to_regproc('append_1') IS NOT NULL";
+
+pub(super) async fn open(store: Store, options: Options) -> Result<Postgres, Failure> {
+    let names = Names::of(&options.space_name, options.shard)?;
+    let pool = pool(store, &names, options.durability)?;
+    check_version(&pool.version().await.map_err(refused)?)?;
+    let pooled = pool.is_pooled().await.map_err(refused)?;
+    let looked = look(&pool).await?;
+    looked.settings.check(options.durability)?;
+    if !(looked.has_tables && looked.has_function) {
+        if let (Some(wanted), false) = (options.wanted, looked.has_tables) {
+            // Somebody knows this space: where it is not, it was lost.
+            return Err(Failure::Gone(wanted));
+        }
+        make_tables(&pool, &names).await?;
+    }
+    let space = enter(&pool, &names, &options).await?;
+    let append = match inject(Mistake::PredecessorIgnored) {
+        true => without_names(&pool).await?,
+        false => CALL,
+    };
+    let mut note = RandomState::new().build_hasher();
+    note.write_u128(u128::from_be_bytes(options.fresh.0));
+    Ok(Postgres {
+        inner: Arc::new(Inner {
+            run: Run::new(looked.run),
+            listener: OnceLock::new(),
+            note: format!("{:016x}", note.finish()),
+            told: Mutex::default(),
+            pace: Pace::new(),
+            archiving: Archiving::new(options.archive.clone()),
+            warnings: looked.settings.warnings(options.durability, pooled),
+            promise: looked.settings.promise(options.durability),
+            pool,
+            names,
+            space,
+            options,
+            pooled,
+            append,
+        }),
+    })
+}
+
+/// Makes the connections of a journal; nothing is sent yet.
+pub(super) fn pool(store: Store, names: &Names, durability: Durability) -> Result<Pool, Failure> {
+    let store = store
+        .schema(&names.schema)
+        .connections(CONNECTIONS)
+        .answer_within(ANSWER_WITHIN)
+        .lock_within(LOCK_WITHIN)
+        .idle_within(IDLE_WITHIN);
+    let store = match durability {
+        Durability::Memory => store.forget_at_crash(),
+        Durability::Fsync => store,
+    };
+    Pool::new(store).map_err(refused)
+}
+
+struct Looked {
+    settings: Settings,
+    run: i64,
+    has_tables: bool,
+    has_function: bool,
+}
+
+async fn look(pool: &Pool) -> Result<Looked, Failure> {
+    let rows = pool.step(LOOK, &[]).await.map_err(refused)?;
+    let row = rows.first().ok_or_else(|| Failure::Broken("it says nothing of itself".into()))?;
+    let settings = Settings {
+        is_standby: cell(row, 0)?,
+        fsync: cell(row, 1)?,
+        synchronous_commit: cell(row, 2)?,
+        full_page_writes: cell(row, 3)?,
+        standbys: cell(row, 4)?,
+    };
+    Ok(Looked {
+        settings,
+        run: cell(row, 5)?,
+        has_tables: cell(row, 6)?,
+        has_function: cell(row, 7)?,
+    })
+}
+
+/// Makes schema, tables and function, as far as they are not there.
+pub(super) async fn make_tables(pool: &Pool, names: &Names) -> Result<(), Failure> {
+    let mut session = pool.session().await.map_err(refused)?;
+    let work = session.begin(Access::Usual).await.map_err(refused)?;
+    let made = async {
+        // Two servers that begin at once would get in each other's way.
+        lock(&work, names).await?;
+        let sql = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
+        if work.query(sql, &[(&names.schema, Type::NAME)]).await?.is_empty() {
+            work.batch(&format!("CREATE SCHEMA \"{}\"", names.schema)).await?;
+        }
+        work.batch(include_str!("schema.sql")).await?;
+        work.batch(FUNCTION).await
+    };
+    match made.await {
+        Ok(()) => work.commit().await.map_err(refused),
+        Err(failure) => {
+            work.roll_back().await;
+            Err(refused(failure))
+        }
+    }
+}
+
+async fn lock(work: &Work<'_>, names: &Names) -> Result<(), firstcome_store::Failure> {
+    let key = [(&names.order_lock as &(dyn ToSql + Sync), Type::INT8)];
+    work.query("SELECT pg_advisory_xact_lock($1)", &key).await.map(drop)
+}
+
+/// Opens a space, or makes it where nothing is stored of it; gives its identity.
+async fn enter(pool: &Pool, names: &Names, options: &Options) -> Result<SpaceId, Failure> {
+    let mut session = pool.session().await.map_err(refused)?;
+    let work = session.begin(Access::Usual).await.map_err(refused)?;
+    let entered = try_enter(&work, names, options).await;
+    match entered {
+        Ok(space) => work.commit().await.map_err(refused).map(|()| space),
+        Err(failure) => {
+            work.roll_back().await;
+            Err(failure)
+        }
+    }
+}
+
+async fn try_enter(work: &Work<'_>, names: &Names, options: &Options) -> Result<SpaceId, Failure> {
+    let sql = "SELECT tables, space, shard, level FROM head";
+    let mut rows = work.query(sql, &[]).await.map_err(refused)?;
+    if rows.is_empty() {
+        lock(work, names).await.map_err(refused)?;
+        rows = work.query(sql, &[]).await.map_err(refused)?;
+    }
+    let Some(row) = rows.first() else {
+        if let Some(wanted) = options.wanted {
+            return Err(Failure::Gone(wanted));
+        }
+        make_space(work, options).await?;
+        return Ok(options.fresh);
+    };
+    let tables: i32 = cell(row, 0)?;
+    if tables != TABLES {
+        return Err(Failure::Unfit {
+            why: format!("its tables are of version {tables}, this build knows version {TABLES}"),
+            fix: "start a build of firstcome that knows them".to_owned(),
+        });
+    }
+    let level = u32::try_from(cell::<i64>(row, 3)?).unwrap_or(u32::MAX);
+    if level > LEVEL {
+        return Err(Failure::TooNew(level));
+    }
+    let found = space_of(cell(row, 1)?)?;
+    if let Some(wanted) = options.wanted.filter(|wanted| *wanted != found) {
+        return Err(Failure::OtherSpace { found, wanted });
+    }
+    let shard: i64 = cell(row, 2)?;
+    if shard != i64::from(options.shard) {
+        return Err(Failure::Broken(format!("it is of shard {shard}, not of {}", options.shard)));
+    }
+    Ok(found)
+}
+
+async fn make_space(work: &Work<'_>, options: &Options) -> Result<(), Failure> {
+    let left = work.query("SELECT 1 FROM entries LIMIT 1", &[]).await.map_err(refused)?;
+    if !left.is_empty() {
+        return Err(Failure::Broken("it has entries and no head".to_owned()));
+    }
+    let sql = "INSERT INTO head (tables, space, shard, level, epoch, term, base_position, base_name) \
+        VALUES ($1, $2, $3, $4, 0, 0, 0, $5)";
+    let values: [(&(dyn ToSql + Sync), Type); 5] = [
+        (&TABLES, Type::INT4),
+        (&&options.fresh.0[..], Type::BYTEA),
+        (&i64::from(options.shard), Type::INT8),
+        (&i64::from(LEVEL), Type::INT8),
+        (&&Name::default().to_bytes()[..], Type::BYTEA),
+    ];
+    work.execute(sql, &values).await.map_err(refused).map(drop)
+}
+
+/// Makes a step for [`Mistake::PredecessorIgnored`] that compares the height alone; gives what calls it.
+async fn without_names(pool: &Pool) -> Result<&'static str, Failure> {
+    let blind = FUNCTION
+        .replace("append_1", "append_blind")
+        .replace("found_name IS DISTINCT FROM applied_name", "false");
+    let mut session = pool.session().await.map_err(refused)?;
+    let work = session.begin(Access::Usual).await.map_err(refused)?;
+    work.batch(&blind).await.map_err(refused)?;
+    work.commit().await.map_err(refused)?;
+    Ok("SELECT * FROM append_blind($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)")
+}

@@ -1,0 +1,65 @@
+//! How a journal in PostgreSQL is opened.
+
+use crate::sqlite::KEEP_FOR;
+use firstcome_core::names::SpaceId;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How a journal is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The name of the space, which its schema carries.
+    pub space_name: String,
+    /// The number of the journal in its space.
+    pub shard: u32,
+    /// The identity of a space that is made now.
+    pub fresh: SpaceId,
+    /// The space the journal must be of. With `None` any will do, and one is made where there is none.
+    pub wanted: Option<SpaceId>,
+    /// What an entry must have survived to count as durable.
+    pub durability: Durability,
+    /// How long entries and unnamed pieces are kept at least: [`KEEP_FOR`], shorter in tests.
+    pub keep_for: Duration,
+    /// The folder that takes in what is trimmed, if any; its parent must be there.
+    pub archive: Option<PathBuf>,
+    /// A clock in the place of the server's, for tests.
+    #[cfg(feature = "inject")]
+    #[doc(hidden)]
+    pub clock: Option<crate::Clock>,
+}
+
+impl Options {
+    /// Gives what applies unless chosen otherwise: space `main`, shard 0, any identity, no archive.
+    pub fn new(fresh: SpaceId, durability: Durability) -> Self {
+        Self {
+            space_name: "main".to_owned(),
+            shard: 0,
+            fresh,
+            wanted: None,
+            durability,
+            keep_for: KEEP_FOR,
+            archive: None,
+            #[cfg(feature = "inject")]
+            clock: None,
+        }
+    }
+}
+
+/// What an entry must have survived to count as durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Nothing: it is in the memory of the server, which commits without waiting for its disk.
+    Memory,
+    /// It is on the server's disk, and wherever else `synchronous_standby_names` has commits wait for.
+    Fsync,
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "memory",
+            Self::Fsync => "fsync",
+        })
+    }
+}

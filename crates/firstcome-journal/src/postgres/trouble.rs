@@ -1,0 +1,66 @@
+//! Maps failures of PostgreSQL to failures of the journal.
+
+use crate::failure::Failure;
+use firstcome_core::names::SpaceId;
+use firstcome_store::{Effect, Failure as Store};
+
+/// The SQLSTATEs of a schema, a table or a function that is not there.
+const MISSING: [&str; 3] = ["3F000", "42P01", "42883"];
+
+/// Says whether the journal's tables, or its function, are not there.
+pub(super) fn is_missing(failure: &Store) -> bool {
+    matches!(failure, Store::Statement { code, .. } if MISSING.contains(&code.as_str()))
+}
+
+/// Says what became of a call that may have changed something.
+pub(super) fn trouble(space: SpaceId, failure: Store) -> Failure {
+    if is_missing(&failure) {
+        return Failure::Gone(space);
+    }
+    refused(failure)
+}
+
+/// Says what became of a call that only reads: it cannot have changed anything.
+pub(super) fn looked(space: SpaceId, failure: Store) -> Failure {
+    unchanged(trouble(space, failure))
+}
+
+/// Says why a journal cannot be opened.
+pub(super) fn refused(failure: Store) -> Failure {
+    let (text, hint) = (failure.to_string(), failure.hint().unwrap_or_default().to_owned());
+    if let Store::Full { .. } = failure {
+        return Failure::Full(text);
+    }
+    if let Store::Denied { .. } = failure {
+        let fix = "check user and password in its URL, and give the user the rights listed in \
+            docs/reference/journal-tables.md";
+        return Failure::Unfit { why: text, fix: fix.to_owned() };
+    }
+    if let Store::Address { .. }
+    | Store::TooOld { .. }
+    | Store::WrongKind { .. }
+    | Store::Tls { .. }
+    | Store::NoTls { .. }
+    | Store::NoDatabase { .. }
+    | Store::NotBuilt { .. } = failure
+    {
+        return Failure::Unfit { why: text, fix: hint };
+    }
+    match failure.effect() {
+        Effect::None => Failure::Unavailable(text),
+        Effect::Unknown | _ => Failure::Unknown(text),
+    }
+}
+
+/// Takes back that it may have happened, of what changes nothing.
+pub(super) fn unchanged(failure: Failure) -> Failure {
+    if let Failure::Unknown(text) = failure {
+        return Failure::Unavailable(text);
+    }
+    failure
+}
+
+/// A row of a shape that no statement of ours gives.
+pub(super) fn strange(error: impl std::fmt::Display) -> Failure {
+    Failure::Unknown(format!("the database answered something else than was asked for: {error}"))
+}

@@ -1,0 +1,165 @@
+//! The stores that several servers share.
+
+use crate::config::{Config, Durability as Wanted, StoreUrl};
+use anyhow::Context;
+use firstcome_core::SpaceId;
+use firstcome_journal::Journal;
+#[cfg(feature = "postgres")]
+use firstcome_journal::postgres::{self, Postgres};
+#[cfg(feature = "redis")]
+use firstcome_journal::redis::{self, Redis};
+use firstcome_lock::Locks;
+use firstcome_node::log;
+use std::path::PathBuf;
+
+/// A journal that several servers share, opened.
+pub(super) enum SharedJournal {
+    #[cfg(feature = "redis")]
+    Redis(Redis),
+    #[cfg(feature = "postgres")]
+    Postgres(Postgres),
+}
+
+/// Where it is decided who leads: on the store of the journal.
+pub(super) enum Candidates {
+    #[cfg(feature = "redis")]
+    Redis(Box<firstcome_store::Options>),
+    #[cfg(feature = "postgres")]
+    Postgres(Box<firstcome_lock::PostgresOptions>),
+}
+
+impl Candidates {
+    /// Connects; the watchdog's lease is that of locks without one of their own, and the leader's has one.
+    pub(super) async fn connect(self) -> Result<Locks, firstcome_lock::Error> {
+        match self {
+            #[cfg(feature = "redis")]
+            Self::Redis(options) => Locks::builder().connect(*options).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(options) => Locks::builder().postgres(*options).await,
+        }
+    }
+}
+
+impl SharedJournal {
+    #[cfg(feature = "redis")]
+    pub(super) async fn redis(
+        config: &Config,
+        url: &StoreUrl,
+        archive: Option<PathBuf>,
+        fresh: SpaceId,
+    ) -> anyhow::Result<(Self, Candidates)> {
+        let mut options = firstcome_store::Options::new(url.reveal());
+        if let Some(file) = &config.store_ca {
+            let authorities = std::fs::read_to_string(file)
+                .with_context(|| format!("cannot read the authorities in {}", file.display()))?;
+            options = options.trust(authorities);
+        }
+        let durability = match config.durability {
+            Wanted::Auto => redis::Durability::default_for(options.clone()).await?,
+            Wanted::Memory => redis::Durability::Memory,
+            Wanted::Copies(copies) => redis::Durability::Copies(copies),
+            Wanted::Fsync => redis::Durability::Fsync,
+        };
+        let journal = redis::Options {
+            space_name: config.space.clone(),
+            archive,
+            ..redis::Options::new(fresh, durability)
+        };
+        let redis = Redis::open(options.clone(), journal).await?;
+        Ok((Self::Redis(redis), Candidates::Redis(Box::new(options))))
+    }
+
+    #[cfg(not(feature = "redis"))]
+    pub(super) async fn redis(
+        _: &Config,
+        _: &StoreUrl,
+        _: Option<PathBuf>,
+        _: SpaceId,
+    ) -> anyhow::Result<(Self, Candidates)> {
+        anyhow::bail!("this build has no Redis (feature `redis`)")
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(super) async fn postgres(
+        config: &Config,
+        url: &StoreUrl,
+        archive: Option<PathBuf>,
+        fresh: SpaceId,
+    ) -> anyhow::Result<(Self, Candidates)> {
+        let durability = match config.durability {
+            Wanted::Auto | Wanted::Fsync => postgres::Durability::Fsync,
+            Wanted::Memory => postgres::Durability::Memory,
+            Wanted::Copies(_) => anyhow::bail!("copies=N is for Redis"),
+        };
+        let url = url.with_authorities(config.store_ca.as_deref());
+        let options = firstcome_store::postgres::Options::new(&*url);
+        let journal = postgres::Options {
+            space_name: config.space.clone(),
+            archive,
+            ..postgres::Options::new(fresh, durability)
+        };
+        let postgres = Postgres::open(options, journal).await?;
+        // Beside the journal, so that one right to one schema is enough.
+        let locks = firstcome_lock::PostgresOptions::new(&*url)
+            .schema(postgres.schema())
+            .connections(1)
+            .answer_within(LOCKS_ANSWER_WITHIN)
+            .lock_within(LOCKS_ANSWER_WITHIN / 2);
+        Ok((Self::Postgres(postgres), Candidates::Postgres(Box::new(locks))))
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    pub(super) async fn postgres(
+        _: &Config,
+        _: &StoreUrl,
+        _: Option<PathBuf>,
+        _: SpaceId,
+    ) -> anyhow::Result<(Self, Candidates)> {
+        anyhow::bail!("this build has no PostgreSQL (feature `postgres`)")
+    }
+
+    /// Logs settings of the store that weaken the promises, and what to do.
+    pub(super) fn warn(&self) {
+        let warnings = match self {
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => redis.warnings(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.warnings(),
+        };
+        for warning in warnings {
+            log!(StoreWarning, "{}; {}", warning.what, warning.fix);
+        }
+    }
+
+    pub(super) fn journal(&self) -> Journal {
+        match self {
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => Journal::Redis(redis.clone()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => Journal::Postgres(postgres.clone()),
+        }
+    }
+
+    /// Says what an answer that left is safe against.
+    pub(super) fn promise(&self) -> String {
+        match self {
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => redis.promise(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.promise(),
+        }
+    }
+
+    pub(super) async fn close(self) {
+        match self {
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => redis.close().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.close().await,
+        }
+    }
+}
+
+/// How long a step of the leader's lock may take in a database.
+#[cfg(feature = "postgres")]
+const LOCKS_ANSWER_WITHIN: std::time::Duration = std::time::Duration::from_secs(3);
