@@ -15,6 +15,7 @@ mod process;
 mod public;
 mod scene;
 mod seats;
+mod shop;
 mod states;
 mod trouble;
 #[path = "../server/wire.rs"]
