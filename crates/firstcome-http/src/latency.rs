@@ -24,6 +24,8 @@ pub(crate) enum Route {
     Claim,
     /// A hold, answered beside the router.
     Hold,
+    /// Another one that is answered beside the router: its path with the names of its parameters.
+    Beside(&'static str),
     /// What the router found: a path with the names of its parameters.
     Found(axum::extract::MatchedPath),
     /// None: there is no such route, or the request was answered before one was looked for.
@@ -36,6 +38,7 @@ impl Route {
         match self {
             Self::Claim => CLAIMS,
             Self::Hold => HOLDS,
+            Self::Beside(path) => path,
             Self::Found(path) => path.as_str(),
             Self::None => "none",
         }
@@ -89,13 +92,15 @@ impl Latency {
         let table = &*self.0;
         // The router answers HEAD as it does GET.
         let method = if *method == Method::HEAD { "GET" } else { method.as_str() };
+        let of = |path: &str| {
+            let found = table.routes.get(path).and_then(|found| found.get(method));
+            found.unwrap_or(&table.none)
+        };
         let Classes(classes) = match route {
             Route::Claim => &table.claims,
             Route::Hold => &table.holds,
-            Route::Found(path) => {
-                let found = table.routes.get(path.as_str()).and_then(|found| found.get(method));
-                found.unwrap_or(&table.none)
-            }
+            Route::Beside(path) => of(path),
+            Route::Found(path) => of(path.as_str()),
             Route::None => &table.none,
         };
         match status.as_u16() / 100 {

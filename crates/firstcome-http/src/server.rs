@@ -4,6 +4,7 @@ use crate::accepting::Accepting;
 use crate::answer::Code;
 use crate::app::App;
 use crate::codes::Origin;
+use crate::codes::steps::{self, Step};
 use crate::drain::Drain;
 use crate::guard::cors::Allowed;
 use crate::idle::{Answer, IdleTimer, Timed};
@@ -256,7 +257,7 @@ async fn answer(
     answer
 }
 
-/// Answers a request: a claim and a hold straight away, everything else by its route.
+/// Answers a request: a claim, a hold and a step on a code straight away, everything else by its route.
 async fn decide(
     connection: &Connection,
     address: IpAddr,
@@ -296,6 +297,12 @@ async fn decide(
             let answer = holds::answer(app, campaign, query, headers, body).await?;
             return Ok(answer.map(Either::Right));
         }
+        if let Some((step, campaign)) = code_step_in(path) {
+            *route = Route::Beside(step.template());
+            let (step, origin) = ((step, campaign), Origin(address));
+            let answer = steps::answer(app, step, query, origin, headers, body).await?;
+            return Ok(answer.map(Either::Right));
+        }
         request = Request::from_parts(parts, body);
     }
     request.extensions_mut().insert(Origin(address));
@@ -316,10 +323,10 @@ async fn decide(
 /// nor do the probes, which must not wait behind them.
 fn may_take_long(path: &str) -> bool {
     let in_campaign = || path.strip_prefix("/v1/campaigns/")?.split_once('/').map(|(_, rest)| rest);
-    let of_codes = ["codes/reserve", "codes/redeem", "codes/roll-back", "codes/release"];
-    let steps = ["claims/", "holds/", "waitlist/"];
-    let is_step =
-        |rest: &str| steps.iter().any(|begin| rest.starts_with(begin)) || of_codes.contains(&rest);
+    let under = ["claims/", "holds/", "waitlist/"];
+    let is_step = |rest: &str| {
+        under.iter().any(|begin| rest.starts_with(begin)) || Step::of_path(rest).is_some()
+    };
     // Many commands are not answered where they are read: their lines are, as their client takes the answers.
     let is_many = path == "/v1/commands";
     !(is_many || OPERATIONS.contains(&path) || in_campaign().is_some_and(is_step))
@@ -330,6 +337,12 @@ fn may_take_long(path: &str) -> bool {
 fn campaign_in<'a>(path: &'a str, end: &str) -> Option<&'a str> {
     let campaign = path.strip_prefix("/v1/campaigns/")?.strip_suffix(end)?;
     (!campaign.contains(['/', '%'])).then_some(campaign)
+}
+
+/// Gives the step and the campaign if this is the path of a step on a code, with nothing in it that is percent-encoded.
+fn code_step_in(path: &str) -> Option<(Step, &str)> {
+    let (campaign, end) = path.strip_prefix("/v1/campaigns/")?.split_once('/')?;
+    Some((Step::of_path(end)?, campaign)).filter(|_| !campaign.contains('%'))
 }
 
 fn connection() -> http1::Builder {

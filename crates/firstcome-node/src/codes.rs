@@ -10,6 +10,7 @@
 //! | `pool` | what is needed of a pool to make and read many codes without a look at the state |
 
 mod cipher;
+mod numerals;
 mod pool;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -33,7 +33,8 @@ pub(crate) enum InStock {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StockRun {
     pub(crate) hashes: Vec<[u8; 16]>,
-    ends: Vec<u32>,
+    /// How many bytes of `sealed` are of each: at most 80.
+    lengths: Vec<u8>,
     sealed: Vec<u8>,
     /// The rank each was issued at; 0 while nobody has it.
     pub(crate) ranks: Vec<u32>,
@@ -42,23 +43,46 @@ pub(crate) struct StockRun {
 }
 
 impl StockRun {
+    /// Begins the run after another, which is full: with room for as much, so that nothing grows.
+    fn after(full: &Self) -> Self {
+        Self {
+            hashes: Vec::with_capacity(full.hashes.len()),
+            lengths: Vec::with_capacity(full.lengths.len()),
+            sealed: Vec::with_capacity(full.sealed.len()),
+            ranks: Vec::with_capacity(full.ranks.len()),
+            stored: OnceLock::new(),
+        }
+    }
+
     pub(crate) fn is_full(&self) -> bool {
         self.hashes.len() == TOGETHER as usize
     }
 
     pub(crate) fn sealed(&self, at: usize) -> &[u8] {
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
-        &self.sealed[start..self.ends[at] as usize]
+        // Only a code that is shown is looked for here: adding up costs less than a place for each.
+        let start = self.lengths[..at].iter().map(|length| usize::from(*length)).sum();
+        &self.sealed[start..][..self.lengths[at].into()]
+    }
+
+    /// Gives hash, sealed text and rank of each unit, in order.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&[u8; 16], &[u8], u32)> {
+        let mut rest = &*self.sealed;
+        self.hashes.iter().zip(&self.lengths).zip(&self.ranks).map(move |((hash, length), rank)| {
+            let (sealed, after) = rest.split_at((*length).into());
+            rest = after;
+            (hash, sealed, *rank)
+        })
     }
 
     fn push(&mut self, hash: [u8; 16], sealed: &[u8], rank: u32) {
         self.hashes.push(hash);
         self.sealed.extend_from_slice(sealed);
-        self.ends.push(self.sealed.len() as u32);
+        // The limit of a sealed text is far below 255.
+        self.lengths.push(sealed.len() as u8);
         self.ranks.push(rank);
         if self.is_full() {
             self.hashes.shrink_to_fit();
-            self.ends.shrink_to_fit();
+            self.lengths.shrink_to_fit();
             self.sealed.shrink_to_fit();
             self.ranks.shrink_to_fit();
         }
@@ -67,13 +91,13 @@ impl StockRun {
     fn pop(&mut self) {
         self.hashes.pop();
         self.ranks.pop();
-        self.ends.pop();
-        self.sealed.truncate(self.ends.last().map_or(0, |end| *end as usize));
+        let length = self.lengths.pop().map_or(0, usize::from);
+        self.sealed.truncate(self.sealed.len() - length);
         self.stored = OnceLock::new();
     }
 
     fn memory(&self) -> usize {
-        let rows = self.hashes.capacity() * 16 + self.ends.capacity() * 4;
+        let rows = self.hashes.capacity() * 16 + self.lengths.capacity();
         rows + self.ranks.capacity() * 4 + self.sealed.capacity() + size_of::<Self>() + 16
     }
 }
@@ -234,7 +258,8 @@ impl Stock {
         }
         let unit = self.len();
         if self.runs.last().is_none_or(|run| run.is_full()) {
-            self.runs.push(Arc::default());
+            let run = self.runs.last().map_or_else(StockRun::default, |full| StockRun::after(full));
+            self.runs.push(Arc::new(run));
             self.bytes += self.runs.last().map_or(0, |run| run.memory());
         }
         let run = self.runs.last_mut().expect("there is one");

@@ -26,12 +26,11 @@ pub(super) mod part {
 }
 
 pub(super) fn stock_rows(out: &mut Vec<u8>, run: &StockRun) {
-    for (at, hash) in run.hashes.iter().enumerate() {
+    for (hash, sealed, rank) in run.rows() {
         out.extend_from_slice(hash);
-        let sealed = run.sealed(at);
         out.varint(sealed.len() as u64);
         out.extend_from_slice(sealed);
-        out.varint(u64::from(run.ranks[at]));
+        out.varint(u64::from(rank));
     }
 }
 

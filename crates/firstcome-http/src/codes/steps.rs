@@ -8,7 +8,7 @@ use crate::clock_text;
 use crate::problem::{Answered, Problem, yes};
 use crate::request::{self, InPath, Query};
 use crate::respond;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Extension, RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::code::{CodeStep, CodeStepRequest, RedeemRequest, ReserveRequest};
@@ -18,9 +18,8 @@ use firstcome_core::limits::{RESERVATION_LEAST_US, RESERVATION_MOST_US, RESERVAT
 use firstcome_core::names::check_reference;
 use firstcome_node::Answer;
 use firstcome_node::intake::{CodeAsk, CodeVerb};
+use std::borrow::Cow;
 use std::sync::Arc;
-
-const STEP_MEMBERS: &str = "`code`, `reference` and optionally `pool`, `for`";
 
 /// Reserves a use of a code until a deadline.
 ///
@@ -39,26 +38,7 @@ pub(crate) async fn reserve(
     body: Body,
 ) -> Answered {
     let campaign = request::path(campaign)?;
-    let bearer = app.bearer(&headers, Role::Redeem, &campaign)?;
-    let bytes = request::body(&app.options, &headers, body).await?;
-    let members = "`code`, `reference` and optionally `pool`, `subject`, `ttl_ms`, `for`";
-    let asked: ReserveRequest<'_> = json(&bytes, members)?;
-    let ttl_us = asked.ttl_ms.map_or(RESERVATION_TTL_US, |ms| ms.saturating_mul(1_000));
-    if !(RESERVATION_LEAST_US..=RESERVATION_MOST_US).contains(&ttl_us) {
-        let (least, most) = (RESERVATION_LEAST_US / 1_000, RESERVATION_MOST_US / 1_000);
-        return Err(Problem::invalid(format!("ttl_ms is outside {least} to {most}")));
-    }
-    let of_token = match &bearer {
-        Bearer::Subject(token) => Some(&*token.subject),
-        Bearer::Key(_) => None,
-    };
-    let subject = asked.subject.as_deref().or(of_token);
-    let (code, reference) = (&*asked.code, &*asked.reference);
-    let pool = asked.pool.as_deref();
-    let ask = CodeAsk { campaign: &campaign, pool, code, reference, subject };
-    let customer = asked.r#for.as_deref();
-    let trier = Trier { bearer: &bearer, origin, campaign: &campaign, customer };
-    take(&app, trier, &ask, CodeVerb::Reserve { ttl_us }, query).await
+    answer(&app, (Step::Reserve, &campaign), query.as_deref(), origin, &headers, body).await
 }
 
 /// Redeems a code, reserved before or not.
@@ -75,16 +55,7 @@ pub(crate) async fn redeem(
     body: Body,
 ) -> Answered {
     let campaign = request::path(campaign)?;
-    let bearer = Bearer::Key(app.keys.allow(&headers, Role::Redeem, &campaign)?);
-    let bytes = request::body(&app.options, &headers, body).await?;
-    let members = "`code`, `reference` and optionally `pool`, `subject`, `for`";
-    let asked: RedeemRequest<'_> = json(&bytes, members)?;
-    let (code, reference) = (&*asked.code, &*asked.reference);
-    let (pool, subject) = (asked.pool.as_deref(), asked.subject.as_deref());
-    let ask = CodeAsk { campaign: &campaign, pool, code, reference, subject };
-    let customer = asked.r#for.as_deref();
-    let trier = Trier { bearer: &bearer, origin, campaign: &campaign, customer };
-    take(&app, trier, &ask, CodeVerb::Redeem, query).await
+    answer(&app, (Step::Redeem, &campaign), query.as_deref(), origin, &headers, body).await
 }
 
 /// Undoes a redemption: the use comes back, unless the code has expired meanwhile.
@@ -100,7 +71,8 @@ pub(crate) async fn roll_back(
     headers: HeaderMap,
     body: Body,
 ) -> Answered {
-    give_back(&app, campaign, query, origin, (&headers, body), CodeVerb::RollBack).await
+    let campaign = request::path(campaign)?;
+    answer(&app, (Step::RollBack, &campaign), query.as_deref(), origin, &headers, body).await
 }
 
 /// Gives a reservation of a code back, also one that is over.
@@ -116,26 +88,113 @@ pub(crate) async fn release(
     headers: HeaderMap,
     body: Body,
 ) -> Answered {
-    give_back(&app, campaign, query, origin, (&headers, body), CodeVerb::EndReservation).await
+    let campaign = request::path(campaign)?;
+    answer(&app, (Step::Release, &campaign), query.as_deref(), origin, &headers, body).await
 }
 
-async fn give_back(
-    app: &App,
-    campaign: InPath<String>,
-    query: Option<String>,
-    origin: Origin,
-    (headers, body): (&HeaderMap, Body),
+/// A step that a path names.
+#[derive(Clone, Copy)]
+pub(crate) enum Step {
+    Reserve,
+    Redeem,
+    RollBack,
+    Release,
+}
+
+/// What a request for a step contains.
+struct Asked<'a> {
+    code: Cow<'a, str>,
+    reference: Cow<'a, str>,
+    pool: Option<Cow<'a, str>>,
+    subject: Option<Cow<'a, str>>,
+    customer: Option<Cow<'a, str>>,
     verb: CodeVerb,
-) -> Answered {
-    let campaign = request::path(campaign)?;
-    let bearer = Bearer::Key(app.keys.allow(headers, Role::Redeem, &campaign)?);
+}
+
+impl Step {
+    /// Gives the step of the end of a path, behind the campaign.
+    pub(crate) fn of_path(end: &str) -> Option<Self> {
+        match end {
+            "codes/reserve" => Some(Self::Reserve),
+            "codes/redeem" => Some(Self::Redeem),
+            "codes/roll-back" => Some(Self::RollBack),
+            "codes/release" => Some(Self::Release),
+            _ => None,
+        }
+    }
+
+    /// Gives its path with the names of its parameters.
+    pub(crate) fn template(self) -> &'static str {
+        match self {
+            Self::Reserve => "/v1/campaigns/{campaign}/codes/reserve",
+            Self::Redeem => "/v1/campaigns/{campaign}/codes/redeem",
+            Self::RollBack => "/v1/campaigns/{campaign}/codes/roll-back",
+            Self::Release => "/v1/campaigns/{campaign}/codes/release",
+        }
+    }
+
+    fn read(self, bytes: &[u8]) -> Result<Asked<'_>, Problem> {
+        Ok(match self {
+            Self::Reserve => {
+                let members =
+                    "`code`, `reference` and optionally `pool`, `subject`, `ttl_ms`, `for`";
+                let ReserveRequest { code, reference, pool, subject, ttl_ms, r#for: customer } =
+                    json(bytes, members)?;
+                let ttl_us = ttl_ms.map_or(RESERVATION_TTL_US, |ms| ms.saturating_mul(1_000));
+                if !(RESERVATION_LEAST_US..=RESERVATION_MOST_US).contains(&ttl_us) {
+                    let (least, most) = (RESERVATION_LEAST_US / 1_000, RESERVATION_MOST_US / 1_000);
+                    return Err(Problem::invalid(format!("ttl_ms is outside {least} to {most}")));
+                }
+                let verb = CodeVerb::Reserve { ttl_us };
+                Asked { code, reference, pool, subject, customer, verb }
+            }
+            Self::Redeem => {
+                let members = "`code`, `reference` and optionally `pool`, `subject`, `for`";
+                let RedeemRequest { code, reference, pool, subject, r#for: customer } =
+                    json(bytes, members)?;
+                Asked { code, reference, pool, subject, customer, verb: CodeVerb::Redeem }
+            }
+            Self::RollBack | Self::Release => {
+                let members = "`code`, `reference` and optionally `pool`, `for`";
+                let CodeStepRequest { code, reference, pool, r#for: customer } =
+                    json(bytes, members)?;
+                let verb = match self {
+                    Self::RollBack => CodeVerb::RollBack,
+                    _ => CodeVerb::EndReservation,
+                };
+                Asked { code, reference, pool, subject: None, customer, verb }
+            }
+        })
+    }
+}
+
+/// Answers a request for a step; the accept loop comes here straight away.
+pub(crate) async fn answer<B>(
+    app: &App,
+    (step, campaign): (Step, &str),
+    query: Option<&str>,
+    origin: Origin,
+    headers: &HeaderMap,
+    body: B,
+) -> Answered
+where
+    B: hyper::body::Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let bearer = match step {
+        Step::Reserve => app.bearer(headers, Role::Redeem, campaign)?,
+        _ => Bearer::Key(app.keys.allow(headers, Role::Redeem, campaign)?),
+    };
     let bytes = request::body(&app.options, headers, body).await?;
-    let asked: CodeStepRequest<'_> = json(&bytes, STEP_MEMBERS)?;
-    let (code, reference) = (&*asked.code, &*asked.reference);
-    let pool = asked.pool.as_deref();
-    let ask = CodeAsk { campaign: &campaign, pool, code, reference, subject: None };
-    let customer = asked.r#for.as_deref();
-    let trier = Trier { bearer: &bearer, origin, campaign: &campaign, customer };
+    let Asked { code, reference, pool, subject, customer, verb } = step.read(&bytes)?;
+    let of_token = match &bearer {
+        Bearer::Subject(token) => Some(&*token.subject),
+        Bearer::Key(_) => None,
+    };
+    let subject = subject.as_deref().or(of_token);
+    let (code, reference, pool) = (&*code, &*reference, pool.as_deref());
+    let ask = CodeAsk { campaign, pool, code, reference, subject };
+    let trier = Trier { bearer: &bearer, origin, campaign, customer: customer.as_deref() };
     take(app, trier, &ask, verb, query).await
 }
 
@@ -148,7 +207,7 @@ async fn take(
     trier: Trier<'_>,
     ask: &CodeAsk<'_>,
     verb: CodeVerb,
-    query: Option<String>,
+    query: Option<&str>,
 ) -> Answered {
     let campaign = ask.campaign;
     request::campaign(campaign)?;
@@ -160,7 +219,7 @@ async fn take(
     if let Some(subject) = ask.subject {
         app.may_act(trier.bearer, campaign, subject)?;
     }
-    let min = Query::parse(query.as_deref(), &[])?.min_position()?;
+    let min = Query::parse(query, &[])?.min_position()?;
     let tries = app.tries(&trier)?;
     let taken = app.node.intake.code(ask, verb, min).await;
     let taken = match taken {

@@ -5,7 +5,8 @@
 //! of everything that is hashed here, is the pool: the space's id, the campaign's number, the pool's number. These bytes
 //! are frozen: a code that was printed must be read for ever.
 
-use super::text::{self, DIGITS};
+use super::numerals::Numerals;
+use super::text;
 use aes::Aes256;
 use aes_siv::KeyInit as _;
 use aes_siv::siv::Aes256Siv;
@@ -14,7 +15,7 @@ use firstcome_core::codes::{CodeKey, CodeUnit, TAG_BITS, TAG_MOST};
 use firstcome_core::limits::CODE_BYTES;
 use firstcome_core::names::check_text;
 use firstcome_inject::{Mistake, inject};
-use fpe::ff1::{FF1, FlexibleNumeralString};
+use fpe::ff1::FF1;
 use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
 use std::fmt;
@@ -111,18 +112,16 @@ impl<'a> PoolCipher<'a> {
 
     fn generated(&self, unit: u32, tag: u64) -> String {
         let bits = u128::from(unit) << TAG_BITS | u128::from(tag & TAG_MOST);
-        let digits: Vec<u16> = (0..DIGITS).rev().map(|at| (bits >> (5 * at)) as u16 & 31).collect();
-        let secret = self.keys.ff1.encrypt(&self.pool, &FlexibleNumeralString::from(digits));
-        let secret: Vec<u16> = secret.expect("15 digits of radix 32 fit FF1").into();
-        text::write(&std::array::from_fn(|at| secret[at] as u8))
+        let secret = self.keys.ff1.encrypt(&self.pool, &Numerals(bits));
+        let Numerals(secret) = secret.expect("15 numerals of radix 32 fit FF1");
+        text::write(&text::digits(secret))
     }
 
     /// Reads a generated code as people type it; none of what cannot be one: a typing error.
     pub fn read(&self, typed: &str) -> Option<CodeKey> {
-        let secret: Vec<u16> = text::read(typed)?.map(u16::from).into();
-        let digits = self.keys.ff1.decrypt(&self.pool, &FlexibleNumeralString::from(secret));
-        let digits: Vec<u16> = digits.expect("15 digits of radix 32 fit FF1").into();
-        let bits = digits.iter().fold(0, |bits: u128, digit| bits << 5 | u128::from(*digit));
+        let secret = Numerals(text::bits(&text::read(typed)?));
+        let opened = self.keys.ff1.decrypt(&self.pool, &secret);
+        let Numerals(bits) = opened.expect("15 numerals of radix 32 fit FF1");
         let (unit, tag) = ((bits >> TAG_BITS) as u32, bits as u64 & TAG_MOST);
         Some(CodeKey::Generated { unit, tag })
     }
@@ -170,6 +169,7 @@ fn checked(text: &str) -> Result<&str, NotACode> {
 mod tests {
     use super::*;
     use firstcome_core::codes::CodeUnit;
+    use fpe::ff1::FlexibleNumeralString;
     use proptest::prelude::*;
 
     fn keys() -> Derived {
@@ -275,6 +275,17 @@ mod tests {
                 let back = cipher.write(CodeUnit::Imported { unit, sealed: &sealed });
                 prop_assert_eq!(back.as_deref(), Ok(text.trim_matches(' ')));
             }
+        }
+
+        /// The library's own numerals are what NIST's samples were tried with.
+        #[test]
+        fn our_numerals_are_those_of_the_library(bits in 0..1_u128 << 75, key: [u8; 32], tweak: [u8; 24]) {
+            let ff1 = FF1::<Aes256>::new(&key, 32).expect("a radix");
+            let digits: Vec<u16> = text::digits(bits).map(u16::from).into();
+            let theirs = ff1.encrypt(&tweak, &FlexibleNumeralString::from(digits)).expect("it fits");
+            let Numerals(ours) = ff1.encrypt(&tweak, &Numerals(bits)).expect("it fits");
+            prop_assert_eq!(Vec::from(theirs), text::digits(ours).map(u16::from));
+            prop_assert_eq!(ff1.decrypt(&tweak, &Numerals(ours)).expect("it fits"), Numerals(bits));
         }
 
         #[test]

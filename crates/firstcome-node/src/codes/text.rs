@@ -19,6 +19,16 @@ fn check(digits: &[u8; DIGITS]) -> u8 {
     double(digits.iter().fold(0, |interim, digit| double(interim) ^ digit))
 }
 
+/// Gives the digits of 75 bits, the highest first.
+pub(super) fn digits(bits: u128) -> [u8; DIGITS] {
+    std::array::from_fn(|at| (bits >> (5 * (DIGITS - 1 - at))) as u8 & 31)
+}
+
+/// Gives the bits of digits.
+pub(super) fn bits(digits: &[u8; DIGITS]) -> u128 {
+    digits.iter().fold(0, |bits, digit| bits << 5 | u128::from(*digit))
+}
+
 /// Writes 15 digits of five bits: with the check letter four groups of four.
 pub(super) fn write(digits: &[u8; DIGITS]) -> String {
     let mut text = String::with_capacity(19);

@@ -307,7 +307,10 @@ impl<'a> Campaign<'a> {
         let (unit, hold) = (row.unit, row.hold);
         let name = pool.hall.as_ref().and_then(|hall| hall.name(unit));
         if self.settings.units_return {
-            self.untried.insert(pool_index);
+            // An imported code that was cancelled goes to nobody else.
+            if !pool.coupons.as_ref().is_some_and(|coupons| coupons.imported) {
+                self.untried.insert(pool_index);
+            }
             match (unit, &mut pool.hall) {
                 (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Nobody,
                 (Unit::Area(area), Some(hall)) => hall.areas[area].given -= 1,

@@ -158,6 +158,9 @@ impl<'a> Campaign<'a> {
                     if !over && coupons.shelf[at].stands != stands {
                         coupons.shelf[at].stands = stands;
                         changed += 1;
+                        if stands == Stands::Free {
+                            self.untried.insert(pool);
+                        }
                     }
                 }
                 Found::OfRank { rank, replaced: false } => {
@@ -217,7 +220,7 @@ impl<'a> Campaign<'a> {
         if row.is_none_or(|row| row.subject != subject || row.undone.is_some()) {
             return Err(turn.says(Refusal::NoSuchClaim));
         }
-        let left = self.left(pool);
+        let left = if self.has_somebody_first(pool) { 0 } else { self.left(pool) };
         let coupons = self.stock(pool);
         let card = &coupons.cards[rank as usize - 1];
         let same = coupons.imported || tag == Some(card.now);
@@ -291,7 +294,9 @@ impl<'a> Campaign<'a> {
             coupons.file = Some(file);
             return no(CodeRefusal::ImportIncomplete { lines });
         }
-        Ok(turn.says(coupons.commit(turn, file)))
+        let done = coupons.commit(turn, file);
+        self.untried.insert(pool);
+        Ok(turn.says(done))
     }
 }
 

@@ -23,8 +23,12 @@ struct Rounds {
     issued: Figures,
     reserved: Figures,
     redeemed: Figures,
+    /// One code with as many uses as there are requests.
+    shared: Figures,
     #[cfg(feature = "postgres")]
     by_hand: Figures,
+    #[cfg(feature = "postgres")]
+    shared_by_hand: Figures,
     /// Seconds.
     import: Vec<f64>,
 }
@@ -36,8 +40,15 @@ pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
     let imported = plan.claims.min(1_000_000);
     for _ in 0..plan.rounds {
         rounds.measure(plan.requests)?;
+        rounds.measure_shared(plan.requests)?;
         #[cfg(feature = "postgres")]
-        postgres::measure(plan.requests / 10, &mut rounds.by_hand)?;
+        {
+            let requests = plan.requests / 10;
+            let own = |turn| format!("CODE-{turn:07}");
+            postgres::measure(requests, own, &mut rounds.by_hand)?;
+            let shared = |_| "CODE-SHARED".to_owned();
+            postgres::measure(requests, shared, &mut rounds.shared_by_hand)?;
+        }
         rounds.import.push(import(imported)?);
     }
     rounds.add(imported, table);
@@ -59,29 +70,57 @@ impl Rounds {
         closed(&server, requests, |turn| self::claim("codes", turn), 201, &mut self.issued)?;
         let codes = Rc::new(codes(&server.address, "codes")?);
         ensure!(codes.len() == requests, "{} of {requests} codes", codes.len());
-        for (verb, figures) in [("reserve", &mut self.reserved), ("redeem", &mut self.redeemed)] {
+        let steps = [("reserve", 201, &mut self.reserved), ("redeem", 200, &mut self.redeemed)];
+        for (verb, status, figures) in steps {
             let codes = Rc::clone(&codes);
             let step = move |turn: usize| step("codes", verb, &codes[turn], turn);
-            closed(&server, requests, step, 200, figures)?;
+            closed(&server, requests, step, status, figures)?;
         }
         Ok(())
     }
 
+    /// Measures redemptions of one code with many uses, each for an order of its own.
+    fn measure_shared(&mut self, requests: usize) -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let server = Server::in_folder(folder.path())?;
+        let pool = format!(
+            r#"{{"name":"main","kind":"coded","capacity":1,"codes":{{"uses":{requests}}}}}"#
+        );
+        put(&server.address, "shared", &pool)?;
+        let won =
+            tell(&server.address, "POST", "/v1/campaigns/shared/claims", r#"{"subject":"s"}"#)?;
+        ensure!(won.starts_with("HTTP/1.1 201"), "{won}");
+        let codes = codes(&server.address, "shared")?;
+        let code = codes.first().context("a code")?.clone();
+        let redeem = move |turn: usize| step("shared", "redeem", &code, turn);
+        closed(&server, requests, redeem, 200, &mut self.shared)
+    }
+
     fn add(&self, imported: usize, table: &mut Table) {
         let against = format!("a plain claim {}", self.claimed.text());
-        let steps =
-            [("issued", &self.issued), ("reserved", &self.reserved), ("redeemed", &self.redeemed)];
+        let steps = [
+            ("issued", &self.issued),
+            ("reserved", &self.reserved),
+            ("redeemed", &self.redeemed),
+            ("one code redeemed by all", &self.shared),
+        ];
         for (what, figures) in steps {
             let what = format!("HTTP, codes {what}, {CONNECTIONS}");
             let rate = ratios(&figures.rate, &self.claimed.rate);
             table.add(what, figures.text(), &against, rate, Budget::AtLeast(0.8));
         }
         #[cfg(feature = "postgres")]
-        if !self.by_hand.rate.is_empty() {
-            let against = format!("axum + PostgreSQL by hand {}", self.by_hand.text());
-            let rate = ratios(&self.redeemed.rate, &self.by_hand.rate);
-            let what = format!("HTTP, codes redeemed, {CONNECTIONS}, against PostgreSQL by hand");
-            table.add(what, self.redeemed.text(), against, rate, Budget::AtLeast(10.0));
+        for (what, ours, by_hand) in [
+            ("codes redeemed", &self.redeemed, &self.by_hand),
+            ("one code redeemed by all", &self.shared, &self.shared_by_hand),
+        ] {
+            if by_hand.rate.is_empty() {
+                continue;
+            }
+            let against = format!("axum + PostgreSQL by hand {}", by_hand.text());
+            let rate = ratios(&ours.rate, &by_hand.rate);
+            let what = format!("HTTP, {what}, {CONNECTIONS}, against PostgreSQL by hand");
+            table.add(what, ours.text(), against, rate, Budget::AtLeast(10.0));
         }
         let seconds = crate::spread::Spread::from(self.import.clone()).text(1);
         // Twenty seconds for a million.

@@ -51,7 +51,7 @@ pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
         );
         let made = tell(address, "PUT", "/v1/campaigns/list", &list)?;
         ensure!(made.starts_with("HTTP/1.1 201"), "{made}");
-        fill(address, waiting - requests + 1)?;
+        fill(address, waiting - requests)?;
         let measure = |figures: &mut Figures, status, turn: Box<dyn Fn(usize) -> String>| {
             let before = server.cpu_us()?;
             let phase = loader::turns(&[address], CONNECTIONS, requests, move |n| vec![turn(n)])?;

@@ -10,10 +10,11 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio_postgres::{Client, Statement};
 
 const CONNECTIONS: usize = 16;
-/// Codes in the table: more than are redeemed while it is measured.
+/// Codes in the table: more than are redeemed while it is measured, and one with uses for everybody.
 const TABLES: &str = "
     CREATE TABLE code (code text PRIMARY KEY, used int4 NOT NULL, most int4 NOT NULL, reference text);
     INSERT INTO code SELECT 'CODE-' || lpad(n::text, 7, '0'), 0, 1, NULL FROM generate_series(0, 199999) n;
+    INSERT INTO code VALUES ('CODE-SHARED', 0, 1000000, NULL);
     ANALYZE code;";
 const USE: &str = "UPDATE code SET used = used + 1, reference = $2 WHERE code = $1 AND used < most";
 
