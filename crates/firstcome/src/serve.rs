@@ -84,6 +84,9 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
             Some(data_folder::take(&config.data, warn)?)
         }
     };
+    if let Some(own) = config.pages_dir.as_ref().filter(|own| !own.is_dir()) {
+        bail!("pages_dir: there is no folder {}", own.display());
+    }
     let mut registry = Registry::with_prefix("firstcome");
     let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
     let metrics = Arc::new(Metrics::new(registry, firstcome_http::paths_and_methods()));

@@ -295,7 +295,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         log_format: layers.take("log_format", || None, |text| text.parse().map(Some))?,
         log_level: layers.take("log_level", || LogLevel::Info, str::parse)?,
         pages: layers.take("pages", || true, on_or_off)?,
-        pages_dir: layers.take("pages_dir", || None, |text| existing_folder(text).map(Some))?,
+        pages_dir: layers.take("pages_dir", || None, |text| folder(text).map(Some))?,
         pages_shop: layers.take("pages_shop", || None, shop)?,
         guards: super::guards::settings_from(layers)?,
     };
@@ -365,15 +365,6 @@ fn on_or_off(text: &str) -> Result<bool, String> {
         "on" => Ok(true),
         "off" => Ok(false),
         _ => Err(format!("must be on or off, not `{text}`")),
-    }
-}
-
-fn existing_folder(text: &str) -> Result<PathBuf, String> {
-    let path = folder(text)?;
-    if path.is_dir() {
-        Ok(path)
-    } else {
-        Err(format!("must name a folder that is there, not `{text}`"))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The page and its files: what is served, with which policy, and how they are replaced and turned off.
 
+use crate::process::{cannot_serve, serve};
 use crate::scene::Scene;
 use crate::wire::{Answer, Talk};
 
@@ -56,6 +57,9 @@ fn the_files_of_the_team_come_first_and_pages_can_be_off() {
     assert!(ask(&scene, "/c/-/page.js", "").text().contains("WORDS"));
     ask(&scene, "/c/-/secret.txt", "").refuses("no_such_route", "no such file");
     ask(&scene, "/c/-/large.png", "").refuses("no_such_route", "more than 4194304 bytes");
+    let folder = tempfile::tempdir().unwrap();
+    let said = cannot_serve(serve(folder.path(), &[("PAGES_DIR", "/nowhere/at/all")]));
+    assert!(said.contains("pages_dir: there is no folder /nowhere/at/all"), "{said}");
     let scene = Scene::with(&[("PAGES", "off")]);
     ask(&scene, "/c/spring", "").refuses("no_such_route", "off");
     ask(&scene, "/c/-/page.js", "").refuses("no_such_route", "off");
