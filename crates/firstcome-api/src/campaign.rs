@@ -29,6 +29,9 @@ pub struct CampaignRequest {
     /// Whether a cancelled unit goes back to its pool.
     #[serde(default = "yes")]
     pub units_return: bool,
+    /// Whether everybody may read the campaign, its map and its events, without a key.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub public: bool,
     /// How long a hold lasts, 1,000 to `hold_max_ms`; 480,000 (8 minutes), or `hold_max_ms` if that is less, if left out.
     #[serde(default)]
     pub hold_ttl_ms: Option<i64>,
@@ -55,6 +58,11 @@ fn yes() -> bool {
     true
 }
 
+// Servers from before there was such a member refuse it.
+fn is_false(public: &bool) -> bool {
+    !public
+}
+
 impl Default for CampaignRequest {
     /// Gives what a request says that leaves out all but `pools`, of which there is none yet.
     fn default() -> Self {
@@ -65,6 +73,7 @@ impl Default for CampaignRequest {
             limits: LimitsRequest::default(),
             claim_again: false,
             units_return: true,
+            public: false,
             hold_ttl_ms: None,
             hold_max_ms: None,
             holds: HoldsRequest::default(),
@@ -326,6 +335,9 @@ pub struct Campaign {
     pub claim_again: bool,
     /// Whether a cancelled unit goes back to its pool.
     pub units_return: bool,
+    /// Whether everybody may read it, its map and its events, without a key.
+    #[serde(default)]
+    pub public: bool,
     /// How long a hold lasts.
     pub hold_ttl_ms: i64,
     /// The longest time of a hold with extensions, from its start.
@@ -373,6 +385,7 @@ impl Campaign {
             },
             claim_again: self.claim_again,
             units_return: self.units_return,
+            public: self.public,
             hold_ttl_ms: Some(self.hold_ttl_ms),
             hold_max_ms: Some(self.hold_max_ms),
             holds: if many { HoldsRequest::Many } else { HoldsRequest::One },

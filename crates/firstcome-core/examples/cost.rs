@@ -87,6 +87,7 @@ fn put(state: &mut State, capacity: u32) {
         limit: None,
         claim_again: false,
         units_return: true,
+        public: false,
         holding: HoldSettings::default(),
         pools: vec![PoolSettings::counted("main", capacity)],
     };

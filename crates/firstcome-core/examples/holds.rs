@@ -56,6 +56,7 @@ fn opened(holds: u32) -> State {
         limit: None,
         claim_again: false,
         units_return: true,
+        public: false,
         pools: (0..pools).map(|n| PoolSettings::seated(&pool(n))).collect(),
         holding: HoldSettings {
             ttl_us: 10_000_000,

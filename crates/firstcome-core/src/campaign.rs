@@ -111,6 +111,8 @@ pub struct Campaign {
     pub(crate) limit: Option<u32>,
     pub(crate) claim_again: bool,
     pub(crate) units_return: bool,
+    /// Whether everybody may see its counts and map.
+    pub(crate) public: bool,
     pub(crate) paused: bool,
     /// When the operator closed it.
     pub(crate) closed_at: Option<Timestamp>,
@@ -181,6 +183,7 @@ impl Campaign {
             limit: wanted.limit,
             claim_again: wanted.claim_again,
             units_return: wanted.units_return,
+            public: wanted.public,
             paused: false,
             closed_at: None,
             unsettled: 0,
@@ -212,6 +215,11 @@ impl Campaign {
         self.level
     }
 
+    /// Says whether everybody may read its counts, its map and its events.
+    pub fn is_public(&self) -> bool {
+        self.public
+    }
+
     /// Gives the version: 1 at first, one more with every change by an operator.
     pub fn version(&self) -> u32 {
         self.version
@@ -231,6 +239,7 @@ impl Campaign {
             limit: self.limit,
             claim_again: self.claim_again,
             units_return: self.units_return,
+            public: self.public,
             pools: self.pools.iter().map(Pool::settings).collect(),
             holding: self.holding.clone(),
         }
@@ -338,7 +347,7 @@ impl Campaign {
 
     /// Changes the campaign to what is wanted.
     ///
-    /// The first refusal that applies is given, in this order: `closed` (then only the title may change),
+    /// The first refusal that applies is given, in this order: `closed` (then only the title and `public` may change),
     /// `not_changeable` (after opening: the opening time, `claim_again`, `units_return`, a pool that
     /// would go), `closes_too_early`. In a campaign made before level 4 settings of waitlists are `not_changeable` before all. A capacity below what was given goes down to what was given.
     pub(crate) fn put(&mut self, at: Timestamp, wanted: &Settings) -> Outcome {
@@ -358,6 +367,7 @@ impl Campaign {
         }
         if self.closed_since(at).is_some() {
             now.title = wanted.title.clone();
+            now.public = wanted.public;
             if now != wanted {
                 return Refusal::Closed.into();
             }
@@ -378,6 +388,7 @@ impl Campaign {
         self.limit = wanted.limit;
         self.claim_again = wanted.claim_again;
         self.units_return = wanted.units_return;
+        self.public = wanted.public;
         self.holding = wanted.holding;
         let clamped = self.put_pools(&wanted.pools);
         self.changed(clamped)

@@ -113,6 +113,8 @@ pub struct Settings {
     pub claim_again: bool,
     /// Whether a cancelled unit goes back to its pool.
     pub units_return: bool,
+    /// Whether the campaign, its map and its counts may be read by everybody. From level 5 on; no rule asks it.
+    pub public: bool,
     /// The pools: 1 to 256, in the order given.
     pub pools: Vec<PoolSettings>,
     /// How units are held.
@@ -218,6 +220,9 @@ impl Settings {
                 }
             });
         }
+        if self.public {
+            out.number(40, 1);
+        }
         self.holding.encode(out);
     }
 
@@ -235,6 +240,7 @@ impl Settings {
             limit: None,
             claim_again: false,
             units_return: true,
+            public: false,
             pools: Vec::new(),
             holding: HoldSettings::default(),
         };
@@ -266,6 +272,7 @@ impl Settings {
                     })?;
                     read.pools.push(pool);
                 }
+                40 if value.flag()? => read.public = true,
                 _ => read.holding.field(field, value)?,
             }
             Ok(())

@@ -6,8 +6,9 @@ use crate::auth::Key;
 use crate::guard::token::{Fault, SubjectToken};
 use crate::problem::Problem;
 use crate::request;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue, Response, header};
 use firstcome_api::key::Role;
+use firstcome_core::campaign::Campaign;
 use std::borrow::Cow;
 
 /// The bearer of a request: a key that may act for anybody, or a subject token that may act for one subject.
@@ -17,7 +18,52 @@ pub(crate) enum Bearer<'a> {
     Subject(SubjectToken),
 }
 
+/// Who reads a campaign: a bearer or, where the campaign is public, anybody.
+#[derive(Debug)]
+pub(crate) enum Reader<'a> {
+    Bearer(Bearer<'a>),
+    Anybody,
+}
+
+impl Reader<'_> {
+    /// Says whether the reader has a key, and so sees what is for operators and back ends.
+    pub(crate) fn has_key(&self) -> bool {
+        match self {
+            Self::Bearer(Bearer::Key(_)) => true,
+            Self::Bearer(Bearer::Subject(_)) | Self::Anybody => false,
+        }
+    }
+
+    /// Writes for how long an answer to this reader may be used again: one answer for all who come within a second.
+    pub(crate) fn cache<B>(&self, mut answer: Response<B>) -> Response<B> {
+        let headers = answer.headers_mut();
+        headers.append(header::VARY, HeaderValue::from_static("authorization"));
+        if matches!(self, Self::Anybody) {
+            let second = HeaderValue::from_static("public, max-age=1");
+            headers.insert(header::CACHE_CONTROL, second);
+        }
+        answer
+    }
+}
+
 impl App {
+    /// As [`App::bearer`] with the role to read; without a key or a token a public campaign is read all the same.
+    pub(crate) fn reader(
+        &self,
+        headers: &HeaderMap,
+        campaign: &str,
+    ) -> Result<Reader<'_>, Problem> {
+        if !headers.contains_key(header::AUTHORIZATION) && self.is_public(campaign) {
+            return Ok(Reader::Anybody);
+        }
+        self.bearer(headers, Role::Read, campaign).map(Reader::Bearer)
+    }
+
+    /// Says whether there is a public campaign of this name.
+    pub(crate) fn is_public(&self, campaign: &str) -> bool {
+        self.node.replica.look(|state| state.campaign(campaign).is_ok_and(Campaign::is_public))
+    }
+
     /// Accepts a request whose key has at least this role and is for this campaign, or whose token is
     /// for this campaign and whose subject does not ask too often.
     ///

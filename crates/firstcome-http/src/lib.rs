@@ -60,7 +60,7 @@ pub use auth::{Key, Keys};
 pub use bulk_requests::BulkRequests;
 pub use codes::missing_key::MissingKey;
 pub use openapi::Description;
-pub use options::Options;
+pub use options::{Options, Pages};
 pub use routes::{openapi, paths_and_methods, router};
 pub use runtimes::Runtimes;
 pub use seat_map::SeatMaps;

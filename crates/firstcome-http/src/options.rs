@@ -1,5 +1,6 @@
 //! The settings of the HTTP server.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The settings of the HTTP server.
@@ -21,6 +22,17 @@ pub struct Options {
     pub hold_wait: Duration,
     /// Whether a subject with white space at an end, or with characters that nobody sees, is refused.
     pub strict_subjects: bool,
+    /// The pages for people; none where they are off.
+    pub pages: Option<Pages>,
     /// What an answer that left is safe against, in a sentence.
     pub durability: String,
+}
+
+/// The pages for people.
+#[derive(Clone, Debug, Default)]
+pub struct Pages {
+    /// A folder whose files come before the built-in ones.
+    pub folder: Option<PathBuf>,
+    /// Where people log in and pay: `?campaign=` and `&hold=` are added.
+    pub shop: Option<String>,
 }

@@ -1,5 +1,6 @@
 //! Pages for people: where to go, what the routes are, and what each problem means.
 
+pub(crate) mod campaign;
 mod docs;
 mod what_to_do;
 

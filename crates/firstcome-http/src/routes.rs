@@ -138,6 +138,8 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/docs/docs.css", get(pages::style))
         .route("/docs/docs.js", get(pages::script))
         .route("/problems/{outcome}", get(pages::problem))
+        .route("/c/{campaign}", get(pages::campaign::page))
+        .route("/c/-/{file}", get(pages::campaign::file))
         .method_not_allowed_fallback(|method: Method, uri: Uri| async move {
             let detail = format!("{} does not take {method}", uri.path());
             Problem::new(Code::MethodNotAllowed, detail)

@@ -7,10 +7,12 @@
 pub(crate) mod events;
 mod gzip;
 pub(crate) mod layout;
+mod own;
 pub(crate) mod show;
 pub(crate) mod streams;
 
 use axum::body::Bytes;
+use firstcome_core::campaign::Phase;
 use firstcome_core::hall::Standings;
 use firstcome_core::names::Position;
 use firstcome_core::{Refusal, State};
@@ -83,6 +85,8 @@ pub(super) struct Seen {
     pub(super) position: Position,
     /// Which branch of the journal it is of.
     branch: u64,
+    /// The state of the campaign, and its version.
+    phase: (Phase, u32),
     pub(super) pools: Vec<Pool>,
 }
 
@@ -91,6 +95,8 @@ pub(super) struct Seen {
 pub(super) struct Pool {
     pub(super) name: String,
     left: u32,
+    /// How many wait for its units.
+    waiting: u64,
     /// Of a seated pool.
     pub(super) seats: Option<Seats>,
 }
@@ -120,6 +126,7 @@ impl Seen {
         before: Option<&Self>,
     ) -> Result<Self, Refusal> {
         let campaign = state.campaign(campaign)?;
+        let phase = (campaign.phase(state.at()), campaign.version());
         let pools = campaign.pools().iter().enumerate().map(|(index, pool)| {
             // On another branch other seats may have been added.
             let old = before
@@ -142,9 +149,9 @@ impl Seen {
                 packed: OnceCell::new(),
                 tag: OnceLock::new(),
             });
-            Pool { name: pool.name().to_owned(), left: pool.left(), seats }
+            Pool { name: pool.name().to_owned(), left: pool.left(), waiting: pool.waiters(), seats }
         });
-        Ok(Self { position: state.token(), branch, pools: pools.collect() })
+        Ok(Self { position: state.token(), branch, phase, pools: pools.collect() })
     }
 
     /// Writes what changed since an earlier read; `None` if the map has to be fetched again.
@@ -161,6 +168,9 @@ impl Seen {
                 }
                 new.changes(old, &mut text);
             }
+            if new.waiting != old.waiting {
+                put(&mut text, format_args!(r#","waiting":{}"#, new.waiting));
+            }
             if new.left == old.left && text.is_empty() {
                 continue;
             }
@@ -169,12 +179,25 @@ impl Seen {
             put(&mut pools, format_args!(r#"{comma}{{"pool":"{name}","left":{left}{text}}}"#));
         }
         let position = self.position;
-        Some((!pools.is_empty()).then(|| Event {
-            text: format!(
-                "id: {position}\nevent: standing\ndata: {{\"position\":\"{position}\",\"pools\":[{pools}]}}\n\n"
-            )
-            .into(),
-        }))
+        let mut text = String::new();
+        if self.phase != before.phase {
+            let (phase, version) = (self.phase.0.as_str(), self.phase.1);
+            put(
+                &mut text,
+                format_args!(
+                    "id: {position}\nevent: campaign\ndata: {{\"position\":\"{position}\",\"state\":\"{phase}\",\"version\":{version}}}\n\n"
+                ),
+            );
+        }
+        if !pools.is_empty() {
+            put(
+                &mut text,
+                format_args!(
+                    "id: {position}\nevent: standing\ndata: {{\"position\":\"{position}\",\"pools\":[{pools}]}}\n\n"
+                ),
+            );
+        }
+        Some((!text.is_empty()).then(|| Event { text: text.into() }))
     }
 
     fn reset(&self) -> Event {
@@ -305,7 +328,9 @@ impl Shared {
 /// Works where nobody else waits for it; gives nothing where the process is ending.
 ///
 /// A panic goes on in who asked, so that nothing half done is kept for others.
-async fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+pub(crate) async fn on_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     match spawn_blocking(work).await.map_err(JoinError::try_into_panic) {
         Ok(done) => Some(done),
         Err(Ok(panic)) => resume_unwind(panic),

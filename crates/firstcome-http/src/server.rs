@@ -304,8 +304,8 @@ async fn decide(
             return Ok(answer.map(Either::Right));
         }
         request = Request::from_parts(parts, body);
-        request.extensions_mut().insert(Origin(address));
     }
+    request.extensions_mut().insert(Origin(address));
     let slow = slow.as_ref().filter(|_| may_take_long(request.uri().path()));
     let answering = router.clone().call(request.map(Body::new));
     let Ok(answer) = match slow {

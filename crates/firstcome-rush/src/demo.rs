@@ -6,6 +6,7 @@
 mod campaign;
 pub mod claims;
 pub mod codes;
+pub mod page;
 mod proofs;
 pub mod seats;
 mod server;

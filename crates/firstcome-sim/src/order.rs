@@ -72,6 +72,7 @@ fn environment(nodes: usize, seed: u64) -> Environment {
         limit: None,
         claim_again: false,
         units_return: true,
+        public: false,
         venue: None,
         codes: Vec::new(),
         holding: HoldSettings::default(),

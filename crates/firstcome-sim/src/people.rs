@@ -366,6 +366,7 @@ pub(crate) fn settings(campaign: &Campaign, capacity: Option<u32>) -> Settings {
         limit: campaign.limit,
         claim_again: campaign.claim_again,
         units_return: campaign.units_return,
+        public: campaign.public,
         holding: campaign.holding.clone(),
         pools: pools.chain(hall).collect(),
     }

@@ -78,6 +78,8 @@ pub struct Campaign {
     pub claim_again: bool,
     /// Whether the unit of a cancelled claim can be won again.
     pub units_return: bool,
+    /// Whether everybody may see it.
+    pub public: bool,
     /// Its seated pool after the others, if it has one.
     pub venue: Option<Venue>,
     /// How units are held.

@@ -14,6 +14,27 @@ const PROGRAMS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// How long a test waits for the browser before it gives up.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Notes what goes wrong in every page, before anything of the page runs.
+const WATCHER: &str = "window.wrong = []; \
+    addEventListener('securitypolicyviolation', e => wrong.push(`policy ${e.violatedDirective}: ${e.blockedURI}`)); \
+    addEventListener('error', e => wrong.push(`error: ${e.message}`)); \
+    addEventListener('unhandledrejection', e => wrong.push(`not caught: ${e.reason?.stack ?? e.reason}`));";
+
+/// What a page is shown on.
+#[derive(Clone, Copy, Debug)]
+pub struct Screen {
+    /// Its width, in CSS pixels.
+    pub width: u32,
+    /// Its height, in CSS pixels.
+    pub height: u32,
+    /// Whether it is one that fingers touch.
+    pub is_phone: bool,
+    /// The language of its owner, such as `ko`.
+    pub language: &'static str,
+    /// Whether its owner wants dark pages.
+    pub is_dark: bool,
+}
+
 /// A browser with one page. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Browser {
@@ -64,8 +85,89 @@ impl Browser {
         let made = browser.ask("Target.createTarget", &json!({"url": "about:blank"}));
         let attach = json!({"targetId": made["targetId"], "flatten": true});
         browser.session = browser.ask("Target.attachToTarget", &attach)["sessionId"].clone();
-        browser.ask("Page.navigate", &json!({ "url": url }));
+        browser.ask("Page.enable", &json!({}));
+        browser.ask("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": WATCHER }));
+        browser.go(url);
         Some(browser)
+    }
+
+    /// Goes to another page.
+    pub fn go(&mut self, url: &str) {
+        self.ask("Page.navigate", &json!({ "url": url }));
+    }
+
+    /// Shows pages as on this screen.
+    pub fn screen(&mut self, screen: &Screen) {
+        let Screen { width, height, is_phone, language, is_dark } = *screen;
+        let metrics =
+            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone});
+        self.ask("Emulation.setDeviceMetricsOverride", &metrics);
+        self.ask("Emulation.setTouchEmulationEnabled", &json!({ "enabled": is_phone }));
+        let scheme = if is_dark { "dark" } else { "light" };
+        let scheme = json!({"name": "prefers-color-scheme", "value": scheme});
+        self.ask("Emulation.setEmulatedMedia", &json!({ "features": [scheme] }));
+        self.ask("Emulation.setLocaleOverride", &json!({ "locale": language }));
+        let agent = json!({"userAgent": "firstcome-test", "acceptLanguage": language});
+        self.ask("Emulation.setUserAgentOverride", &agent);
+        self.ask("Emulation.setTimezoneOverride", &json!({"timezoneId": "Asia/Seoul"}));
+    }
+
+    /// Cuts the browser from the network, or connects it again.
+    pub fn offline(&mut self, is: bool) {
+        self.ask("Network.enable", &json!({}));
+        let conditions =
+            json!({"offline": is, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1});
+        self.ask("Network.emulateNetworkConditions", &conditions);
+    }
+
+    /// Makes the page's processor so many times slower.
+    pub fn slower(&mut self, times: u32) {
+        self.ask("Emulation.setCPUThrottlingRate", &json!({ "rate": times }));
+    }
+
+    /// Presses a key, such as `Tab`, `Enter` or `ArrowRight`.
+    pub fn press(&mut self, key: &str) {
+        let text = match key {
+            "Enter" => "\r",
+            " " => " ",
+            _ => "",
+        };
+        let codes = [("Tab", 9), ("Enter", 13), (" ", 32), ("ArrowLeft", 37), ("ArrowUp", 38)];
+        let more = [("ArrowRight", 39), ("ArrowDown", 40)];
+        let mut codes = codes.into_iter().chain(more);
+        let code = codes.find_map(|(known, code)| (known == key).then_some(code)).unwrap_or(0);
+        for kind in ["keyDown", "keyUp"] {
+            let mut event = json!({"type": kind, "key": key, "windowsVirtualKeyCode": code});
+            if kind == "keyDown" && !text.is_empty() {
+                event["text"] = json!(text);
+            }
+            self.ask("Input.dispatchKeyEvent", &event);
+        }
+    }
+
+    /// Clicks at a point of the page that is in view.
+    pub fn click(&mut self, x: f64, y: f64) {
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event = json!({"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1});
+            self.ask("Input.dispatchMouseEvent", &event);
+        }
+    }
+
+    /// Gives a picture of the whole page, as PNG in base64.
+    pub fn picture(&mut self) -> String {
+        let size = self.ask("Page.getLayoutMetrics", &json!({}))["cssContentSize"].clone();
+        let clip =
+            json!({"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1});
+        let ask = json!({"format": "png", "clip": clip, "captureBeyondViewport": true});
+        let picture = self.ask("Page.captureScreenshot", &ask);
+        picture["data"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Gives what went wrong in the page since it was loaded: broken policies, errors, promises that nobody caught.
+    pub fn wrong(&mut self) -> Vec<String> {
+        let wrong = self.evaluate("window.wrong").unwrap_or_default();
+        let wrong = wrong.as_array().cloned().unwrap_or_default();
+        wrong.iter().filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
     /// Gives the value of an expression of JavaScript in the page, once its promise is kept; an error as its text.

@@ -38,7 +38,7 @@ mod redisson;
 mod sentinel;
 mod shedlock;
 
-pub use browser::Browser;
+pub use browser::{Browser, Screen};
 pub use certificates::Certificates;
 pub use clock::shift_clock;
 pub use folder::Folder;

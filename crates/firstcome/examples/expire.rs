@@ -108,6 +108,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
             idle_time: Duration::from_secs(60),
             hold_wait: Duration::from_secs(3),
             stream_time: Duration::from_secs(600),
+            pages: None,
             strict_subjects: false,
             durability: "fsync".into(),
         },
@@ -208,6 +209,7 @@ async fn open(app: &App, seats: u32) -> anyhow::Result<()> {
             limit: None,
             claim_again: false,
             units_return: true,
+            public: false,
             holding,
             pools,
         };

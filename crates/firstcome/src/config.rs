@@ -108,6 +108,12 @@ pub struct Config {
     pub log_format: Option<LogFormat>,
     /// The least important lines of the log.
     pub log_level: LogLevel,
+    /// Whether there are pages for people.
+    pub pages: bool,
+    /// The folder of the team's own files of these pages.
+    pub pages_dir: Option<PathBuf>,
+    /// Where people log in and pay.
+    pub pages_shop: Option<String>,
     /// What stands before the rules.
     pub guards: GuardSettings,
 }

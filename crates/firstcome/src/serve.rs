@@ -26,7 +26,9 @@ use firstcome_http::guard::rate::{Limiter, Pace, Rate};
 use firstcome_http::guard::wrong_codes::WrongCodes;
 use firstcome_http::limits::{KEPT_CONNECTIONS, MISSES, OPS_CONNECTIONS, REFUSALS};
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, BulkRequests, Key, Keys, MissingKey, Options, Runtimes, SeatMaps};
+use firstcome_http::{
+    App, BulkRequests, Key, Keys, MissingKey, Options, Pages, Runtimes, SeatMaps,
+};
 use firstcome_journal::folder::DataFolder;
 use firstcome_node::leader::{self, Leader};
 use firstcome_node::ledger::Ledger;
@@ -84,6 +86,9 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
             Some(data_folder::take(&config.data, warn)?)
         }
     };
+    if let Some(own) = config.pages_dir.as_ref().filter(|own| !own.is_dir()) {
+        bail!("pages_dir: there is no folder {}", own.display());
+    }
     let mut registry = Registry::with_prefix("firstcome");
     let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
     let metrics = Arc::new(Metrics::new(registry, firstcome_http::paths_and_methods()));
@@ -284,6 +289,9 @@ fn options(config: &Config, connections: usize, durability: String) -> Options {
         hold_wait: config.hold_wait,
         stream_time: config.stream_max,
         strict_subjects: config.guards.strict_subjects,
+        pages: config
+            .pages
+            .then(|| Pages { folder: config.pages_dir.clone(), shop: config.pages_shop.clone() }),
         durability,
     }
 }

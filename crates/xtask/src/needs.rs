@@ -26,9 +26,10 @@ const NEEDS: [Need; 9] = [
 ];
 
 /// Programs without which `cargo xtask test` skips a part of the tests, loudly; not in CI, where they have to be here.
-const OPTIONAL: [Need; 2] = [
+const OPTIONAL: [Need; 3] = [
     ("java", "openjdk-17-jdk-headless", "locks are shared with real Redisson and real ShedLock"),
     ("mvn", "maven", "brings Redisson and ShedLock"),
+    ("npm", "npm", "brings axe-core, which reads pages as people with a screen reader do"),
 ];
 
 /// Programs that try the Debian package.

@@ -66,6 +66,7 @@ impl Rules {
             limit: None,
             claim_again: false,
             units_return: true,
+            public: false,
             holding,
             pools,
         };

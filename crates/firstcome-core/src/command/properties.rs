@@ -11,6 +11,7 @@ impl Command<'_> {
             Self::Cancel { pool: None, .. } => 2,
             Self::ChangeSeats { .. } | Self::Bar { .. } | Self::Unbar { .. } => 3,
             Self::Code(_) | Self::Claim { tag: Some(_), .. } => 4,
+            Self::Put { settings, .. } if settings.public => 5,
             Self::Put { settings, .. } if settings.pools.iter().any(|p| p.codes.is_some()) => 4,
             Self::Steer { steer: Steer::Delete, .. } => 3,
             Self::Join { .. } | Self::Leave { .. } => 4,

@@ -195,6 +195,7 @@ impl Restore {
             limit: settings.limit,
             claim_again: settings.claim_again,
             units_return: settings.units_return,
+            public: settings.public,
             paused,
             closed_at,
             unsettled,

@@ -19,6 +19,7 @@ fn state() -> State {
         limit: None,
         claim_again: true,
         units_return: true,
+        public: false,
         pools: vec![PoolSettings::counted("main", 9)],
         holding: HoldSettings { each: HoldsEach::Many, ..HoldSettings::default() },
     };

@@ -23,6 +23,7 @@ impl Later {
                 limit: None,
                 claim_again: false,
                 units_return: true,
+                public: false,
                 holding,
                 pools: vec![PoolSettings::counted("main", 100_000)],
             };

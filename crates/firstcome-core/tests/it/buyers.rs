@@ -111,6 +111,7 @@ impl House {
             limit: None,
             claim_again: false,
             units_return: true,
+            public: false,
             holding: HoldSettings {
                 ttl_us: LASTS,
                 each: HoldsEach::Many,

@@ -22,6 +22,7 @@ fn settings() -> Settings {
         limit: Some(2),
         claim_again: true,
         units_return: false,
+        public: false,
         holding: HoldSettings::default(),
         pools: vec![pool("main", 500), pool("vip", u32::MAX - 1)],
     }

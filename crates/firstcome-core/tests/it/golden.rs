@@ -30,13 +30,14 @@ macro_rules! golden {
     };
 }
 
-const GOLDEN: [Golden; 6] = [
+const GOLDEN: [Golden; 7] = [
     golden!("level-1"),
     golden!("level-1-seats"),
     golden!("level-2"),
     golden!("level-3"),
     golden!("level-4"),
     golden!("level-4-waitlists"),
+    golden!("level-5"),
 ];
 
 /// They take 100,000 bars, 1,000 references, imports or reissues, or 1,000,000 codes: other tests have them.

@@ -353,7 +353,12 @@ impl Drop {
             return Ok(Outcome::Unchanged { version: self.version });
         }
         if self.is_closed(at)
-            && wanted != (Settings { title: wanted.title.clone(), ..self.settings.clone() })
+            && wanted
+                != (Settings {
+                    title: wanted.title.clone(),
+                    public: wanted.public,
+                    ..self.settings.clone()
+                })
         {
             return Err(Refusal::Closed);
         }

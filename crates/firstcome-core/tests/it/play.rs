@@ -219,6 +219,7 @@ fn put<'a>(said: &'a str, order: Order<'a>) -> Command<'a> {
         limit: None,
         claim_again: false,
         units_return: true,
+        public: false,
         holding: HoldSettings::default(),
         pools: Vec::new(),
     };
@@ -230,6 +231,7 @@ fn put<'a>(said: &'a str, order: Order<'a>) -> Command<'a> {
             ("limit", limit) => settings.limit = Some(limit.parse().unwrap()),
             ("title", title) => settings.title = title.into(),
             ("again", "") => settings.claim_again = true,
+            ("public", "") => settings.public = true,
             ("gone", "") => settings.units_return = false,
             (word, rest) if holding::setting(&mut settings, word, rest) => {}
             (word, rest) if coding::setting(&mut settings, word, rest) => {}

@@ -63,6 +63,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             limit,
             claim_again,
             units_return,
+            public: false,
             holding: HoldSettings::default(),
             pools,
         },
@@ -160,6 +161,7 @@ pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
             limit: None,
             claim_again,
             units_return,
+            public: false,
             holding: HoldSettings::default(),
             pools: pools.clone(),
         };

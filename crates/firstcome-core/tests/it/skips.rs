@@ -16,6 +16,7 @@ fn settings() -> Settings {
         limit: None,
         claim_again: false,
         units_return: true,
+        public: false,
         holding: HoldSettings::default(),
         pools: vec![PoolSettings::counted("main", 5)],
     }

@@ -239,6 +239,7 @@ fn longest_names_and_reasons_fit_their_pieces() {
         limit: None,
         claim_again: false,
         units_return: true,
+        public: false,
         holding: HoldSettings::default(),
         pools: pools.collect(),
     };
@@ -281,6 +282,7 @@ fn many_small_pools_share_pieces() {
             limit: None,
             claim_again: false,
             units_return: true,
+            public: false,
             holding: HoldSettings::default(),
             pools,
         };

@@ -14,6 +14,7 @@ fn flood(places: u32, entrants: u32) {
         limit: None,
         claim_again: false,
         units_return: true,
+        public: false,
         holding: HoldSettings::default(),
         pools: vec![PoolSettings::counted("main", places)],
     };

@@ -69,6 +69,7 @@ pub(crate) fn settings(ask: CampaignRequest) -> Result<Settings, Problem> {
         limit: ask.limits.campaign,
         claim_again: ask.claim_again,
         units_return: ask.units_return,
+        public: ask.public,
         holding,
         pools: ask.pools.into_iter().map(pool).collect::<Result<_, _>>()?,
     })

@@ -1,7 +1,6 @@
 //! Campaigns as they stand.
 
 use crate::app::App;
-use crate::bearer::Bearer;
 use crate::clock_text;
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
@@ -20,6 +19,8 @@ use firstcome_node::Decided;
 use std::sync::Arc;
 
 /// Gives a campaign.
+///
+/// A public campaign is given to everybody, without a key, for a second (`Cache-Control: public, max-age=1`).
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}", tag = "campaigns",
     params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
     responses((status = 200, body = Campaign)))]
@@ -30,7 +31,7 @@ pub(crate) async fn show(
     headers: HeaderMap,
 ) -> Answered {
     let campaign = request::path(campaign)?;
-    let bearer = app.bearer(&headers, Role::Read, &campaign)?;
+    let reader = app.reader(&headers, &campaign)?;
     request::campaign(&campaign)?;
     app.reach(&Query::parse(query.as_deref(), &[])?).await?;
     app.readable(&campaign)?;
@@ -41,11 +42,11 @@ pub(crate) async fn show(
         let found = state.campaign(&campaign).map_err(refused)?;
         Ok::<_, Problem>((view(state, found, now, stale), position))
     })?;
-    if let Bearer::Subject(_) = bearer {
+    if !reader.has_key() {
         leave_out_for_a_subject(&mut view);
     }
     view.durable = app.node.intake.endures(position).await;
-    Ok(tagged(StatusCode::OK, view.version, &view))
+    Ok(reader.cache(tagged(StatusCode::OK, view.version, &view)))
 }
 
 /// Gives all campaigns.
@@ -152,6 +153,7 @@ fn view(state: &State, campaign: &campaign::Campaign, now: Timestamp, stale: boo
         },
         claim_again: settings.claim_again,
         units_return: settings.units_return,
+        public: settings.public,
         hold_ttl_ms: holding.ttl_us / 1_000,
         hold_max_ms: holding.max_us / 1_000,
         holds: holding.each.as_str().into(),

@@ -20,8 +20,10 @@ enum Asker {
     KeyOrToken(Role),
     /// Whoever has a subject token.
     Token,
-    /// Whoever has a key of the role, a subject token, or a ticket in the address.
-    KeyTokenOrTicket(Role),
+    /// Whoever has a key to read or a subject token, and of a public campaign anybody.
+    Reader,
+    /// The same, and whoever has a ticket in the address.
+    ReaderOrTicket,
 }
 
 /// An operation.
@@ -46,7 +48,7 @@ const fn operation(
     Operation { method, path, id, asker, yes, refusals }
 }
 
-use Asker::{Anybody, AnybodyOrKey, Key, KeyOrToken, KeyTokenOrTicket, Token};
+use Asker::{Anybody, AnybodyOrKey, Key, KeyOrToken, Reader, ReaderOrTicket, Token};
 use Role::{Admin, Backend, Operator, Read, Redeem};
 
 const STEERED: &[(u16, &[&str])] = &[(200, &["changed", "unchanged"])];
@@ -60,7 +62,7 @@ const OPERATIONS: &[Operation] = &[
         &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, SETTINGS, CLOSED, SEATS, NO_CODE_KEY]),
     operation(("delete", "/v1/campaigns/{campaign}"), "delete_campaign", Key(Operator), &[(200, &["deleted"])],
         &[POSITION, COMMAND, CAMPAIGN, ORDER, DELETE]),
-    operation(("get", "/v1/campaigns/{campaign}"), "show_campaign", KeyOrToken(Read), &[], &[POSITION, CAMPAIGN]),
+    operation(("get", "/v1/campaigns/{campaign}"), "show_campaign", Reader, &[], &[POSITION, CAMPAIGN]),
     operation(("post", "/v1/campaigns/{campaign}/pause"), "pause_campaign", Key(Operator), STEERED,
         &[POSITION, COMMAND, CAMPAIGN, ORDER, CLOSED]),
     operation(("post", "/v1/campaigns/{campaign}/resume"), "resume_campaign", Key(Operator), STEERED,
@@ -113,9 +115,9 @@ const OPERATIONS: &[Operation] = &[
     operation(("patch", "/v1/campaigns/{campaign}/pools/{pool}/seats"), "change_seats", Key(Operator),
         &[(200, &["seats_changed"])],
         &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, CLOSED, CHANGED_SEATS]),
-    operation(("get", "/v1/campaigns/{campaign}/pools/{pool}/seats"), "show_seats", KeyOrToken(Read), &[],
+    operation(("get", "/v1/campaigns/{campaign}/pools/{pool}/seats"), "show_seats", Reader, &[],
         &[POSITION, CAMPAIGN, COUNTED]),
-    operation(("get", "/v1/campaigns/{campaign}/events"), "follow_seats", KeyTokenOrTicket(Read), &[], &[POSITION, CAMPAIGN, STREAM]),
+    operation(("get", "/v1/campaigns/{campaign}/events"), "follow_seats", ReaderOrTicket, &[], &[POSITION, CAMPAIGN, STREAM]),
     operation(("post", "/v1/campaigns/{campaign}/pools/{pool}/block"), "block_units", Key(Operator),
         &[(200, &["blocked"])], &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, UNITS, TAKEN]),
     operation(("post", "/v1/campaigns/{campaign}/pools/{pool}/unblock"), "unblock_units", Key(Operator),
@@ -222,7 +224,9 @@ impl Operation {
         let asker: &[Group] = match self.asker {
             Asker::Anybody | Asker::AnybodyOrKey(_) => &[],
             Asker::Key(_) => &[READ, KEY],
-            Asker::KeyOrToken(_) | Asker::Token | Asker::KeyTokenOrTicket(_) => &[READ, KEY, TOKEN],
+            Asker::KeyOrToken(_) | Asker::Token | Asker::Reader | Asker::ReaderOrTicket => {
+                &[READ, KEY, TOKEN]
+            }
         };
         let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
         let groups = self.refusals.iter().chain(asker).chain([&CONNECTION]);
@@ -243,8 +247,9 @@ impl Asker {
             Self::AnybodyOrKey(role) => json!([{}, {"key": [role.as_str()]}]),
             Self::Key(role) => json!([{"key": [role.as_str()]}]),
             Self::Token => json!([{"subject_token": []}]),
-            Self::KeyTokenOrTicket(role) => {
-                json!([{"key": [role.as_str()]}, {"subject_token": []}, {"ticket": []}])
+            Self::Reader => json!([{"key": [Read.as_str()]}, {"subject_token": []}, {}]),
+            Self::ReaderOrTicket => {
+                json!([{"key": [Read.as_str()]}, {"subject_token": []}, {"ticket": []}, {}])
             }
             Self::KeyOrToken(role) => json!([{"key": [role.as_str()]}, {"subject_token": []}]),
         }

@@ -111,6 +111,8 @@ fn who(security: &Value) -> String {
             "a subject token".to_owned()
         } else if requirement.get("ticket").is_some() {
             "a ticket".to_owned()
+        } else if security.as_array().is_some_and(|all| all.len() > 2) {
+            "everybody, if the campaign is public".to_owned()
         } else {
             "everybody".to_owned()
         }

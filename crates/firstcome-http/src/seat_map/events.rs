@@ -1,21 +1,24 @@
 //! Changes of seat status, as server-sent events.
 
+use super::own::Own;
 use super::streams::{Follower, StreamSlot};
 use super::{Event, Watched};
 use crate::app::App;
-use crate::bearer::Bearer;
+use crate::bearer::{Bearer, Reader};
+use crate::codes::Origin;
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
+use crate::slots::network;
 use axum::body::{Body, Bytes};
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{Extension, RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, header};
-use firstcome_api::key::Role;
 use firstcome_core::Timestamp;
 use firstcome_core::names::Position;
 use firstcome_node::Decided;
 use futures_util::stream;
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast::{self, error::RecvError};
@@ -36,14 +39,16 @@ const TOKEN_OVER: &[u8] = b"event: end\ndata: {\"outcome\":\"token_expired\"}\n\
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndsAt(pub(crate) Instant);
 
-/// Follows the changes of a campaign's pools, as server-sent events.
+/// Follows the changes of a campaign, as server-sent events.
 ///
-/// A `standing` event has all changed seats and areas, at most every 25 ms: `pools`, each with `left`, `seats` by letter and
-/// `areas` as [number, left, held, confirmed, blocked]. Its id is its position. Send the position of a map, or of the last
+/// A `standing` event has all changed pools, at most every 25 ms: `pools`, each with `left`, `seats` by letter, `areas` as
+/// [number, left, held, confirmed, blocked], and `waiting` if that changed. A `campaign` event has the new `state` and
+/// `version`. With a subject token or a ticket an `own` event has all `claims` (without codes), live `holds` and `places` on
+/// waitlists of the subject: at once, and whenever they changed, at most every 250 ms. Its id is its position. Send the position of a map, or of the last
 /// event, as `Last-Event-ID` or `after`. After a `reset` event, fetch the map: the server does not know that position (any
 /// more), seats were added or changed, or the reader was too slow.
 ///
-/// The `EventSource` of a browser cannot send `Authorization`: it sends a `ticket` instead.
+/// A public campaign is followed without a key, too. The `EventSource` of a browser cannot send `Authorization`: it sends a `ticket` instead.
 ///
 /// A stream lasts 10 minutes (`stream_max_ms`), and not longer than its subject token; then there is an `end` event. Its last
 /// line is `retry: 1000`: connect again with the last id.
@@ -53,6 +58,7 @@ pub(crate) struct EndsAt(pub(crate) Instant);
     responses((status = 200, description = "events", content_type = "text/event-stream")))]
 pub(crate) async fn events(
     Extract(app): Extract<Arc<App>>,
+    Extension(Origin(address)): Extension<Origin>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -60,13 +66,13 @@ pub(crate) async fn events(
     let campaign = request::path(campaign)?;
     let query = Query::parse(query.as_deref(), &["after", "ticket"]);
     // Who asks comes before what is wrong with it.
-    let bearer = match query.as_ref().ok().and_then(|query| query.get("ticket")) {
-        None => app.bearer(&headers, Role::Read, &campaign)?,
+    let reader = match query.as_ref().ok().and_then(|query| query.get("ticket")) {
+        None => app.reader(&headers, &campaign)?,
         Some(_) if headers.contains_key(header::AUTHORIZATION) => {
             let detail = "give Authorization or a ticket, not both";
             return Err(Problem::invalid(detail));
         }
-        Some(ticket) => app.ticket(ticket, &campaign)?,
+        Some(ticket) => Reader::Bearer(app.ticket(ticket, &campaign)?),
     };
     request::campaign(&campaign)?;
     let query = query?;
@@ -78,14 +84,19 @@ pub(crate) async fn events(
         .seat_maps
         .watch(&app.node.intake, &campaign)
         .map_err(|(refusal, at)| Problem::refused(refusal, &campaign).at(at, Decided::Replica))?;
-    let end = End::of(&app, &bearer);
-    let follower = match &bearer {
-        Bearer::Key(key) => Follower::Key(key.name.clone()),
-        Bearer::Subject(token) => Follower::Subject(token.subject.clone()),
+    let end = End::of(&app, &reader);
+    let (follower, subject) = match reader {
+        Reader::Bearer(Bearer::Key(key)) => (Follower::Key(key.name.clone()), None),
+        Reader::Bearer(Bearer::Subject(token)) => {
+            (Follower::Subject(token.subject.clone()), Some(token.subject))
+        }
+        Reader::Anybody => (Follower::Anybody(network(address)), None),
     };
     let slot = app.seat_maps.streams.take(follower)?;
     let ends_at = EndsAt(end.at);
-    let subscriber = Subscriber::join(watched, after, app.draining.clone(), (end, slot));
+    let draining = app.draining.clone();
+    let own = subject.map(|subject| Own::new(Arc::clone(&app), &watched, subject));
+    let subscriber = Subscriber { own, ..Subscriber::join(watched, after, draining, (end, slot)) };
     let events = stream::unfold(subscriber, |mut subscriber| async move {
         let text = subscriber.next().await?;
         Some((Ok::<_, Infallible>(text), subscriber))
@@ -108,11 +119,11 @@ struct End {
 
 impl End {
     /// The longest life of a stream, or the end of the token it was opened with, by the store's clock.
-    fn of(app: &App, bearer: &Bearer<'_>) -> Self {
+    fn of(app: &App, reader: &Reader<'_>) -> Self {
         let longest = app.options.stream_time;
-        let left = match bearer {
-            Bearer::Key(_) => None,
-            Bearer::Subject(token) => {
+        let left = match reader {
+            Reader::Bearer(Bearer::Key(_)) | Reader::Anybody => None,
+            Reader::Bearer(Bearer::Subject(token)) => {
                 let end = Timestamp::from_micros(token.expires.saturating_mul(1_000_000));
                 let left = end.micros_since(app.node.intake.now()).max(0).cast_unsigned();
                 Some(Duration::from_micros(left)).filter(|left| *left < longest)
@@ -131,6 +142,8 @@ struct Subscriber {
     /// Whether the last words are said.
     over: bool,
     _slot: StreamSlot,
+    /// What the subject of the stream has, if it has one.
+    own: Option<Own>,
     /// Kept so that its task reads on.
     watched: Arc<Watched>,
     missed: VecDeque<Event>,
@@ -155,7 +168,7 @@ impl Subscriber {
             None => VecDeque::from([watched.shared.seen.borrow().reset()]),
         };
         drop(past);
-        Self { end, over: false, _slot: slot, watched, missed, events, draining }
+        Self { end, over: false, _slot: slot, own: None, watched, missed, events, draining }
     }
 
     /// Gives what is to be sent next; nothing if the stream is over.
@@ -178,6 +191,7 @@ impl Subscriber {
                 Ok(Err(RecvError::Closed)) => None,
                 Err(_) => Some(Bytes::from_static(b":\n\n")),
             },
+            text = changed(&mut self.own) => Some(text),
             () = sleep_until(self.end.at) => Some(self.last_words(self.end.words)),
             () = self.draining.cancelled() => None,
             () = self.watched.shared.broken.cancelled() => Some(self.last_words(RETRY)),
@@ -190,6 +204,14 @@ impl Subscriber {
     }
 }
 
+/// Gives the next event about the subject; never, where the stream is of none.
+async fn changed(own: &mut Option<Own>) -> Bytes {
+    match own {
+        Some(own) => own.next().await,
+        None => pending().await,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Past, Seen, Shared, guarded, streams::Streams};
@@ -199,7 +221,8 @@ mod tests {
 
     fn shared() -> Arc<Shared> {
         let position = "1.1".parse().expect("a position");
-        let seen = Seen { position, branch: 0, pools: Vec::new() };
+        let phase = (firstcome_core::campaign::Phase::Open, 1);
+        let seen = Seen { position, branch: 0, phase, pools: Vec::new() };
         Arc::new(Shared {
             campaign: "spring".to_owned(),
             seen: tokio::sync::watch::Sender::new(Arc::new(seen)),

@@ -10,7 +10,6 @@ use crate::request::{self, InPath, Query};
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use firstcome_api::key::Role;
 use firstcome_core::outcome::Missing;
 use firstcome_core::{Refusal, State};
 use firstcome_node::{Decided, Replica};
@@ -35,7 +34,7 @@ pub(crate) async fn show(
     headers: HeaderMap,
 ) -> Answered {
     let (campaign, pool) = request::path(path)?;
-    app.bearer(&headers, Role::Read, &campaign)?;
+    let reader = app.reader(&headers, &campaign)?;
     request::campaign(&campaign)?;
     request::pool(&campaign, &pool)?;
     let query = Query::parse(query.as_deref(), &["standing"])?;
@@ -53,7 +52,8 @@ pub(crate) async fn show(
         return Err(refused((Refusal::NotSeated, seen.position)));
     }
     let only_status = query.get("standing").is_some_and(|value| value != "0");
-    answer(&app.node.replica, seen, index, &campaign, only_status, &headers).await
+    let answer = answer(&app.node.replica, seen, index, &campaign, only_status, &headers).await?;
+    Ok(reader.cache(answer))
 }
 
 async fn answer(

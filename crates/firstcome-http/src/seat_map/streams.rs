@@ -4,6 +4,7 @@ use crate::answer::Code;
 use crate::problem::Problem;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Streams of one subject, whichever of its tokens it shows: a page in a few tabs. Beyond it `too_many_streams`.
@@ -15,11 +16,19 @@ pub const STREAMS_OF_KEY: usize = 64;
 /// Streams of one server: each change is written to all of them. Beyond it `too_many_streams`.
 pub const STREAMS_OF_SERVER: usize = 1_000;
 
+/// Streams of one address without a key or a token: many people may share it. Beyond it `too_many_streams`.
+pub const STREAMS_OF_ADDRESS: usize = 64;
+
+/// Streams of one server without a key or a token, so that others find room. Beyond it `too_many_streams`.
+pub const STREAMS_OF_ANYBODY: usize = 500;
+
 /// Whose a stream is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Follower {
     Subject(Box<str>),
     Key(Box<str>),
+    /// Anybody at an address, of a public campaign.
+    Anybody(IpAddr),
 }
 
 /// The streams that are open.
@@ -35,6 +44,12 @@ pub(super) struct StreamSlot {
 
 fn locked(streams: &Mutex<BTreeMap<Follower, usize>>) -> MutexGuard<'_, BTreeMap<Follower, usize>> {
     streams.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts the streams without a key or a token.
+fn anybody(streams: &BTreeMap<Follower, usize>) -> usize {
+    let of = streams.iter().filter(|(follower, _)| matches!(follower, Follower::Anybody(_)));
+    of.map(|(_, own)| own).sum()
 }
 
 impl Streams {
@@ -53,8 +68,15 @@ impl Streams {
             Follower::Key(key) if own >= STREAMS_OF_KEY => {
                 Some(("key", format!("key {key:?} has {own} streams open")))
             }
+            Follower::Anybody(address) if own >= STREAMS_OF_ADDRESS => {
+                Some(("address", format!("address {address} has {own} streams open")))
+            }
+            Follower::Anybody(_) if anybody(&streams) >= STREAMS_OF_ANYBODY => {
+                let detail = format!("{STREAMS_OF_ANYBODY} streams without a key are open");
+                Some(("anybody", detail))
+            }
             // At most as many entries as there are streams.
-            Follower::Subject(_) | Follower::Key(_) => {
+            Follower::Subject(_) | Follower::Key(_) | Follower::Anybody(_) => {
                 let all: usize = streams.values().sum();
                 (all >= STREAMS_OF_SERVER)
                     .then(|| ("server", format!("this server has {all} streams open")))
@@ -97,6 +119,14 @@ mod tests {
         assert_eq!(refused.outcome(), "too_many_streams");
         // Whose share is full is told of that first.
         assert!(take(0).unwrap_err().detail().contains("subject \"s0\" has 4"));
+        drop(open);
+        let anybody = |n: usize| Follower::Anybody(IpAddr::from([10, 0, 0, n as u8]));
+        let take = |n: usize| streams.take(anybody(n / STREAMS_OF_ADDRESS));
+        let open: Vec<_> = (0..STREAMS_OF_ANYBODY).map(|n| take(n).unwrap()).collect();
+        let refused = take(STREAMS_OF_ANYBODY).unwrap_err();
+        assert!(refused.detail().contains("500 streams without a key are open"));
+        assert!(take(0).unwrap_err().detail().contains("address 10.0.0.0 has 64"));
+        streams.take(subject(1)).unwrap();
         drop(open);
         assert!(locked(&streams.0).is_empty());
         streams.take(Follower::Key("admin".into())).unwrap();

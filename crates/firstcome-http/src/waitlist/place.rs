@@ -66,7 +66,7 @@ pub(crate) async fn show(
     Ok(json(StatusCode::OK, &place))
 }
 
-fn place(
+pub(crate) fn place(
     state: &State,
     campaign: &Campaign,
     (pool, subject): (&str, &str),

@@ -23,6 +23,7 @@ fn settings() -> Settings {
         limit: None,
         claim_again: false,
         units_return: true,
+        public: false,
         pools: vec![
             PoolSettings::coded("made", 10, generated),
             PoolSettings::coded("stock", 0, imported),

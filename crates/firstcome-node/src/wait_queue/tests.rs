@@ -110,6 +110,7 @@ impl House {
                 limit: None,
                 claim_again: false,
                 units_return: true,
+                public: false,
                 holding: holding.clone(),
                 pools: vec![PoolSettings::seated("main")],
             };

@@ -151,6 +151,7 @@ pub(crate) fn places(capacity: u32) -> Settings {
         limit: None,
         claim_again: false,
         units_return: true,
+        public: false,
         holding: HoldSettings::default(),
         pools: vec![PoolSettings::counted("main", capacity)],
     }

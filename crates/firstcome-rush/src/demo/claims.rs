@@ -256,7 +256,10 @@ fn load_plan(plan: &Plan, server: &ServerProcess) -> claims::Plan {
 }
 
 /// Counts down until the impatient begin to ask.
-async fn wait_for_opening(client: &mut Client, observer: &dyn Observer) -> Result<(), DemoError> {
+pub(super) async fn wait_for_opening(
+    client: &mut Client,
+    observer: &dyn Observer,
+) -> Result<(), DemoError> {
     loop {
         let left = opens_in(client).await?;
         observer.countdown(left);

@@ -40,6 +40,8 @@ pub(super) struct ServerProcess {
     address: Server,
     key: Secret,
     child: Option<Child>,
+    /// Settings of the server, as environment variables.
+    settings: Vec<(&'static str, String)>,
     /// Held so that the server never writes to a pipe nobody reads.
     stdout: Option<BufReader<ChildStdout>>,
 }
@@ -50,6 +52,14 @@ const START: Duration = Duration::from_secs(30);
 impl ServerProcess {
     /// Makes the folder and starts a server on a free port.
     pub(super) async fn start_new(keep: bool) -> Result<Self, ServerError> {
+        Self::start_with(keep, Vec::new()).await
+    }
+
+    /// The same, with settings as environment variables.
+    pub(super) async fn start_with(
+        keep: bool,
+        settings: Vec<(&'static str, String)>,
+    ) -> Result<Self, ServerError> {
         let name = format!("firstcome-demo-{}-{:08x}", std::process::id(), fastrand::u32(..));
         let folder = std::env::temp_dir().join(name);
         make_private(&folder)
@@ -57,7 +67,7 @@ impl ServerProcess {
         let key = Secret::new(&format!("demo-{:032x}", fastrand::u128(..)));
         let key = key.map_err(ServerError::Silent)?;
         let address = Server::parse("http://127.0.0.1:1").map_err(ServerError::Silent)?;
-        let mut process = Self { folder, keep, address, key, child: None, stdout: None };
+        let mut process = Self { folder, keep, address, key, settings, child: None, stdout: None };
         let listening = process.spawn("127.0.0.1:0").await?;
         process.address = Server::parse(&listening).map_err(ServerError::Silent)?;
         process.until_ready().await?;
@@ -116,6 +126,7 @@ impl ServerProcess {
             .arg(&self.folder);
         // No balancer stands before it that had to hear of its end.
         command.env("FIRSTCOME_ADMIN_KEY", self.key.reveal()).env("FIRSTCOME_LEAVE_MS", "0");
+        command.envs(self.settings.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         // Ctrl-C on the terminal is for the demo; the demo then ends the server.
         command.process_group(0).kill_on_drop(true);

@@ -343,8 +343,9 @@ impl<'a> Campaign<'a> {
         if self.level < 4 && (listed || asked.holding.offer_us != usual) {
             return Err(Refusal::NotChangeable(Fixed::Waitlist));
         }
-        let but_the_title = Settings { title: asked.title.clone(), ..self.settings.clone() };
-        if self.is_closed(at) && asked != but_the_title {
+        let (title, public) = (asked.title.clone(), asked.public);
+        let but_these = Settings { title, public, ..self.settings.clone() };
+        if self.is_closed(at) && asked != but_these {
             return Err(Refusal::Closed);
         }
         if self.has_opened(at) {

@@ -212,6 +212,7 @@ mod tests {
             limit: Some(1),
             claim_again: true,
             units_return: true,
+            public: false,
             holding: HoldSettings::default(),
             pools: vec![PoolSettings::counted("main", 2), PoolSettings::counted("vip", 2)],
         });

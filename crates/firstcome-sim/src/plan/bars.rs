@@ -83,6 +83,7 @@ impl Plan {
                 limit: None,
                 claim_again: false,
                 units_return: true,
+                public: false,
                 holding: HoldSettings::default(),
                 pools: vec![PoolSettings::counted("main", capacity)],
             };

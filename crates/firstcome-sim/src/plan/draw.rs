@@ -58,6 +58,7 @@ impl Plan {
         plan.draw_level(&mut Rng::with_seed(seed ^ 0x1e7e_0f00_0000_0000));
         plan.draw_lists(&mut Rng::with_seed(seed ^ 0x11e5_0f00_0000_0000));
         plan.draw_coupons(&mut Rng::with_seed(seed ^ 0xc0de_0f00_0000_0000));
+        plan.draw_public(&mut Rng::with_seed(seed ^ 0x9b11_0f00_0000_0000));
         plan.draw_desks(&mut Rng::with_seed(seed ^ 0xde5c_0f00_0000_0000));
         plan.steps.sort_by_key(|step| step.at);
         plan
@@ -84,6 +85,13 @@ impl Plan {
         for _ in 0..*random.choice([0, 1, 1, 1, 2].iter()).unwrap_or(&1) {
             let at = random_moment(random, Duration::ZERO, self.ends);
             self.ask(random, at, Want::Raise);
+        }
+    }
+
+    /// Some campaigns of a space that begins at the newest level are public.
+    fn draw_public(&mut self, random: &mut Rng) {
+        if self.level == LEVEL {
+            self.campaigns.iter_mut().for_each(|campaign| campaign.public = random.bool());
         }
     }
 
@@ -264,6 +272,7 @@ fn campaign(random: &mut Rng, number: usize, ends: Duration) -> Campaign {
         limit: (random.u32(0..4) == 0).then_some(1),
         claim_again: random.bool(),
         units_return: random.u32(0..4) > 0,
+        public: false,
         venue: None,
         holding: HoldSettings::default(),
     }

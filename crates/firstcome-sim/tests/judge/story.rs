@@ -55,6 +55,7 @@ pub(crate) fn units_for_sale(capacity: u32) -> Settings {
         limit: None,
         claim_again: false,
         units_return: true,
+        public: false,
         holding: HoldSettings::default(),
         pools: vec![PoolSettings::counted("main", capacity)],
     }

@@ -142,6 +142,7 @@ impl Embedded {
             limit: None,
             claim_again: false,
             units_return: true,
+            public: false,
             holding: HoldSettings::default(),
             pools,
         }

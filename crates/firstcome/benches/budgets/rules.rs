@@ -25,6 +25,7 @@ impl Rules {
             limit: None,
             claim_again: false,
             units_return: true,
+            public: false,
             holding: HoldSettings::default(),
             pools: vec![PoolSettings::counted("main", capacity)],
         };

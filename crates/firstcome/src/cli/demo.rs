@@ -15,7 +15,9 @@ use super::progress::LoadProgress;
 use super::screen::width;
 use firstcome_rush::claims::{Kind, MOST_SUBJECTS, Progress};
 use firstcome_rush::demo::claims::{self, Observer, Plan, Shown};
-use firstcome_rush::demo::{CAMPAIGN, DemoError, Proof, codes as codes_demo, seats as seats_demo};
+use firstcome_rush::demo::{
+    CAMPAIGN, DemoError, Proof, codes as codes_demo, page, seats as seats_demo,
+};
 use firstcome_rush::terminal::{self, thousands};
 
 /// Options of `demo`.
@@ -31,12 +33,17 @@ pay, some leave without releasing them, some pay too late; a hold lasts 2 s. The
 every late payer has the same seats or gets the money back, free + held + confirmed + blocked = all seats, journal and \
 ledger compared.
 
+With --page: prints the address of a page to open in a browser. It counts down, then a crowd comes for the places, or with \
+--seats for the seats, and you are among them. It stays until Ctrl-C, and proves nothing.
+
 The exit code is 0 only if every proof holds. The server and its folder are removed unless --keep is given.
 
 Examples:
   firstcome demo
   firstcome demo --seats
   firstcome demo --codes
+  firstcome demo --page
+  firstcome demo --page --seats
   firstcome demo --places 5000 --requests 50000 --subjects 20000 --seed 7 --json")]
 pub(super) struct DemoArgs {
     /// The number of places.
@@ -57,6 +64,12 @@ pub(super) struct DemoArgs {
     /// Show this number of coupon codes instead, 20 to 10,000 [default: 1000], and twenty people for each.
     #[arg(long, value_name = "COUNT", num_args = 0..=1, default_missing_value = "1000", value_parser = clap::value_parser!(u32).range(20..=10_000), conflicts_with_all = ["seats", "places", "subjects", "requests", "connections"])]
     codes: Option<u32>,
+    /// Open a page for a browser, and a crowd behind it.
+    #[arg(long, conflicts_with_all = ["codes", "subjects", "requests", "connections"])]
+    page: bool,
+    /// Seconds that the page counts down, 3 to 3600.
+    #[arg(long, value_name = "SECONDS", requires = "page", default_value_t = 20, value_parser = clap::value_parser!(u64).range(3..=3_600))]
+    opens_in: u64,
     /// The seed of all random choices [default: random, and printed].
     #[arg(long)]
     seed: Option<u64>,
@@ -97,6 +110,9 @@ impl Observer for Printer {
 
 pub(super) async fn run(args: DemoArgs, json: bool) -> Result<Exit, Complaint> {
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+    if args.page {
+        return run_page(&args, seed, json).await;
+    }
     if let Some(seats) = args.seats {
         let plan = seats_demo::Plan { seats, seed, keep: args.keep };
         return unless_stopped(args.keep, || {}, seats::run(&plan, json)).await;
@@ -128,6 +144,28 @@ pub(super) async fn run(args: DemoArgs, json: bool) -> Result<Exit, Complaint> {
             print(&shown);
         }
         Ok(if shown.kept() { Exit::Yes } else { Exit::Refused })
+    })
+    .await
+}
+
+/// Opens the page, and serves it until a signal comes.
+async fn run_page(args: &DemoArgs, seed: u64, json: bool) -> Result<Exit, Complaint> {
+    let (places, seats, keep) = (args.places, args.seats, args.keep);
+    let before = Duration::from_secs(args.opens_in);
+    let plan = page::Plan { places, seats, before, seed, keep };
+    let printer = Printer {
+        progress: Mutex::new(LoadProgress::new(places.saturating_mul(4), Some(places))),
+        seconds: Mutex::new(None),
+    };
+    let opened = |link: &str| match json {
+        true => out::json(&serde_json::json!({ "page": link })),
+        false => out::line(link),
+    };
+    unless_stopped(keep, || printer.lock().end(), async {
+        match page::run(&plan, &printer, &opened).await {
+            Ok(never) => match never {},
+            Err(error) => Err(error.into()),
+        }
     })
     .await
 }

@@ -169,6 +169,15 @@ pub(super) struct ServeArgs {
     /// Origins of pages that may call the server, separated by commas, or * [default: none].
     #[arg(long, value_name = "ORIGINS", help_heading = "Addresses")]
     cors_origins: Option<String>,
+    /// Pages for people, /c/CAMPAIGN: on or off [default: on].
+    #[arg(long, value_name = "ON", help_heading = "Pages")]
+    pages: Option<String>,
+    /// A folder whose files come before those that the pages have [default: none].
+    #[arg(long, value_name = "FOLDER", help_heading = "Pages")]
+    pages_dir: Option<String>,
+    /// Where people log in and pay; the pages add ?campaign= and &hold= to it [default: none].
+    #[arg(long, value_name = "URL", help_heading = "Pages")]
+    pages_shop: Option<String>,
     /// Stop when standard input ends: for a parent process that must not leave the server running.
     #[arg(long, hide = true)]
     until_stdin_ends: bool,
@@ -216,6 +225,9 @@ impl ServeArgs {
             ("trusted_proxies", &self.trusted_proxies),
             ("proxy_header", &self.proxy_header),
             ("cors_origins", &self.cors_origins),
+            ("pages", &self.pages),
+            ("pages_dir", &self.pages_dir),
+            ("pages_shop", &self.pages_shop),
         ];
         let mut flags: BTreeMap<_, _> =
             given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect();

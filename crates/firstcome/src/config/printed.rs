@@ -102,6 +102,9 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "outbox_max" => config.outbox_max.to_string(),
         "log_format" => quoted(config.log_format?.as_str()),
         "log_level" => quoted(config.log_level.as_str()),
+        "pages" => quoted(if config.pages { "on" } else { "off" }),
+        "pages_dir" => quoted(&config.pages_dir.as_ref()?.to_string_lossy()),
+        "pages_shop" => quoted(config.pages_shop.as_ref()?),
         "rate_entries" => config.guards.rate_entries.to_string(),
         _ => quoted(&config.guards.shown(key)?),
     };

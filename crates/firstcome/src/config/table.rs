@@ -47,7 +47,7 @@ const LONGEST_WITH_POSTGRES: usize = 53;
 const LONGEST_IN_POSTGRES: usize = 50;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 45] = [
+pub const SETTINGS: [Setting; 48] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -203,6 +203,13 @@ pub const SETTINGS: [Setting; 45] = [
         "none",
         "pages a browser may call from, such as https://shop.example, by commas, or *",
     ),
+    Setting::new("pages", "on", "pages for people, /c/CAMPAIGN: on or off"),
+    Setting::new("pages_dir", "none", "folder whose files come before those that the pages have"),
+    Setting::new(
+        "pages_shop",
+        "none",
+        "URL where people log in and pay; the pages add ?campaign= and &hold= to it",
+    ),
     Setting {
         secret: true,
         ..Setting::new("token_secret", "none", "signs subject tokens, at least 32 characters")
@@ -289,6 +296,9 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         outbox_max: layers.take("outbox_max", || 10_000_000, |t| whole(t, 1, 1_000_000_000))?,
         log_format: layers.take("log_format", || None, |text| text.parse().map(Some))?,
         log_level: layers.take("log_level", || LogLevel::Info, str::parse)?,
+        pages: layers.take("pages", || true, on_or_off)?,
+        pages_dir: layers.take("pages_dir", || None, |text| folder(text).map(Some))?,
+        pages_shop: layers.take("pages_shop", || None, shop)?,
         guards: super::guards::settings_from(layers)?,
     };
     layers.origins.insert("keys", layers.contents.keys.origin.clone());
@@ -371,6 +381,23 @@ fn truth(text: &str) -> Result<bool, String> {
 
 fn folder(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() { Err("must name a folder".to_owned()) } else { Ok(PathBuf::from(text)) }
+}
+
+fn on_or_off(text: &str) -> Result<bool, String> {
+    match text.trim() {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(format!("must be on or off, not `{text}`")),
+    }
+}
+
+fn shop(text: &str) -> Result<Option<String>, String> {
+    match advertised(text) {
+        Ok(url) if !text.contains(['?', '#']) => Ok(url),
+        Ok(_) | Err(_) => Err(format!(
+            "must be a URL such as https://shop.example/pay, without `?` and `#`, not `{text}`"
+        )),
+    }
 }
 
 fn store(text: &str) -> Result<Option<StoreUrl>, String> {

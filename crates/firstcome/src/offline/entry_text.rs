@@ -208,6 +208,7 @@ fn settings(settings: &Settings) -> Value {
         "limits": {"campaign": settings.limit, "grades": grades},
         "claim_again": settings.claim_again,
         "units_return": settings.units_return,
+        "public": settings.public,
         "pools": pools,
         "hold_ttl_us": holding.ttl_us,
         "hold_max_us": holding.max_us,

@@ -43,6 +43,7 @@ pub(crate) fn plain() -> Settings {
         limit: None,
         claim_again: true,
         units_return: true,
+        public: false,
         pools: vec![PoolSettings::counted("main", 1_000)],
         holding,
     }
@@ -135,6 +136,7 @@ fn settings() -> BoxedStrategy<Settings> {
                     limit,
                     claim_again,
                     units_return,
+                    public: false,
                     pools,
                     holding,
                 }

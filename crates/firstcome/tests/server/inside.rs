@@ -180,6 +180,7 @@ impl Inside {
             idle_time: second,
             hold_wait: Duration::from_secs(3),
             stream_time: Duration::from_secs(600),
+            pages: None,
             strict_subjects: false,
             durability: "for a test".into(),
         };

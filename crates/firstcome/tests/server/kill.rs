@@ -223,6 +223,7 @@ async fn serves_from_memory_and_writes_behind() {
         idle_time: wait,
         hold_wait: Duration::from_secs(3),
         stream_time: Duration::from_secs(600),
+        pages: None,
         strict_subjects: false,
         durability: "for a test".into(),
     };

@@ -64,6 +64,7 @@ fn settings(random: &mut fastrand::Rng, at: i64, coupons: bool) -> Settings {
         limit: (random.u32(..3) == 0).then(|| random.u32(1..3)),
         claim_again: random.u32(..3) > 0,
         units_return: random.u32(..3) > 0,
+        public: false,
         holding: holding(random),
         pools,
     }

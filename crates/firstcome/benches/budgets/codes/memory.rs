@@ -29,6 +29,7 @@ impl Rules {
             limit: None,
             claim_again: false,
             units_return: true,
+            public: false,
             holding: HoldSettings::default(),
             pools: vec![pool],
         };

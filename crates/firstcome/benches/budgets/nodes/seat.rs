@@ -62,6 +62,7 @@ impl Seat {
             limit: None,
             claim_again: false,
             units_return: true,
+            public: false,
             holding: HoldSettings::default(),
             pools: vec![PoolSettings::counted("main", capacity)],
         };

@@ -44,6 +44,9 @@ pub(in crate::cli) struct ChangeArgs {
     /// Units of one subject over all pools, held and claimed together; none removes the limit.
     #[arg(long, value_name = "COUNT", value_parser = limit_from_text)]
     limit: Option<Limit>,
+    /// Whether everybody may read its counts and its seat map without a key: true or false.
+    #[arg(long, value_name = "BOOL")]
+    public: Option<bool>,
     #[command(flatten)]
     id: IdArgs,
     #[command(flatten)]
@@ -94,7 +97,7 @@ impl ChangeArgs {
             Some(Limit::Lifted) => None,
             None => now.limits.campaign,
         };
-        Ok(json!({
+        let mut settings = json!({
             "title": self.title.as_ref().unwrap_or(&now.title),
             "opens_at": opens_at,
             "closes_at": closes_at,
@@ -107,7 +110,14 @@ impl ChangeArgs {
             "holds_per_hour": now.holds_per_hour,
             "allow_orphans": now.allow_orphans,
             "pools": self.pools(now)?,
-        }))
+        });
+        if let Some(time) = now.offer_ms {
+            settings["offer_ms"] = time.into();
+        }
+        if self.public.unwrap_or(now.public) {
+            settings["public"] = true.into();
+        }
+        Ok(settings)
     }
 
     /// The pools with the places that are named, and everything else of them as it is.

@@ -85,8 +85,11 @@ pub(in crate::cli) struct CreateArgs {
     /// Do not put cancelled places back into the pool.
     #[arg(long)]
     no_units_return: bool,
+    /// Let everybody read its counts and its seat map without a key, for the page /c/NAME.
+    #[arg(long)]
+    public: bool,
     /// The settings as JSON, in the form of PUT /v1/campaigns/NAME; `-` reads stdin.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["places", "pool", "seated", "hold_ttl", "waitlist", "offer_time", "opens", "closes", "title", "limit", "claim_again", "no_units_return", "coded", "coded_import"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["places", "pool", "seated", "hold_ttl", "waitlist", "offer_time", "opens", "closes", "title", "limit", "claim_again", "no_units_return", "public", "coded", "coded_import"])]
     file: Option<PathBuf>,
     #[command(flatten)]
     id: IdArgs,
@@ -133,6 +136,9 @@ impl CreateArgs {
             "units_return": !self.no_units_return,
             "pools": pools,
         });
+        if self.public {
+            settings["public"] = true.into();
+        }
         if let Some(ttl) = self.hold_ttl {
             let ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
             settings["hold_ttl_ms"] = ms.into();

@@ -26,6 +26,7 @@ pub(super) fn campaign(random: &mut fastrand::Rng, at: i64) -> Command<'static> 
         limit: None,
         claim_again: true,
         units_return: true,
+        public: false,
         holding: HoldSettings::default(),
         pools,
     };

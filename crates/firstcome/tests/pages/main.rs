@@ -1,0 +1,23 @@
+//! The pages for people, in a real Chromium against the built server; and what they read.
+//!
+//! `FIRSTCOME_PICTURES=FOLDER` keeps a picture of every state on every screen.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops there")]
+
+mod axe;
+#[path = "../server/documented.rs"]
+mod documented;
+mod files;
+mod own;
+#[path = "../server/process.rs"]
+#[expect(dead_code, reason = "other tests use the rest")]
+mod process;
+mod public;
+mod scene;
+mod seats;
+mod shop;
+mod states;
+mod trouble;
+#[path = "../server/wire.rs"]
+#[expect(dead_code, reason = "other tests use the rest")]
+mod wire;
