@@ -380,12 +380,8 @@ async fn who_waits_for_a_seat_that_gets_another_name_hears_that_there_is_no_such
     let others = tokio::spawn(async move {
         let step = Step { campaign: "hall", hold: "h2", subject: "cem", id: None };
         let release = Command::Release { step, units: Vec::new() };
-        let seats = vec![SeatChange {
-            name: "A1",
-            new_name: Some("A01"),
-            grade: None,
-            price: None,
-        }];
+        let seats =
+            vec![SeatChange { name: "A1", new_name: Some("A01"), grade: None, price: None }];
         let rename = Command::ChangeSeats { campaign: "hall", pool: "main", seats, order: OPS };
         let (released, renamed) = tokio::join!(intake.decide(&release), intake.decide(&rename));
         [released, renamed].map(Result::unwrap)
@@ -395,7 +391,10 @@ async fn who_waits_for_a_seat_that_gets_another_name_hears_that_there_is_no_such
     }
     two.journal.let_go();
     let [released, renamed] = others.await.unwrap();
-    assert_eq!((released.outcome.as_str(), renamed.outcome.as_str()), ("released", "seats_changed"));
+    assert_eq!(
+        (released.outcome.as_str(), renamed.outcome.as_str()),
+        ("released", "seats_changed")
+    );
     under_way.await.unwrap().unwrap();
     let entry = released.position.position;
     let found = two.journal.truth().read(entry - 1).await.unwrap();
