@@ -36,9 +36,10 @@ impl Reader<'_> {
 
     /// Writes for how long an answer to this reader may be used again: one answer for all who come within a second.
     pub(crate) fn cache<B>(&self, mut answer: Response<B>) -> Response<B> {
-        let headers = answer.headers_mut();
-        headers.append(header::VARY, HeaderValue::from_static("authorization"));
         if matches!(self, Self::Anybody) {
+            let headers = answer.headers_mut();
+            // No cache gives it to who has a key. What a key gets is stored by none (RFC 9111, section 3.5).
+            headers.append(header::VARY, HeaderValue::from_static("authorization"));
             let second = HeaderValue::from_static("public, max-age=1");
             headers.insert(header::CACHE_CONTROL, second);
         }

@@ -46,7 +46,7 @@ type Ends = (i32, &'static str);
 
 /// Every verb with examples: what it needs, and how each example ends.
 const VERBS: &[(&str, Before, &[Ends])] = &[
-    ("demo", Before::Nothing, &[PROVED, PROVED, PROVED, (0, "\"kept\":true")]),
+    ("demo", Before::Nothing, &[PROVED, PROVED, PROVED, OPENS, OPENS, (0, "\"kept\":true")]),
     ("serve", Before::Redis, &[SERVES, SERVES, SERVES, (0, "queue = 512")]),
     (
         "campaign create",
@@ -187,6 +187,8 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
 const PROVED: Ends = (0, "\nthe proofs\n[ok] ");
 const KEPT: Ends = (0, "\n[ok] ");
 const SERVES: Ends = (0, "listening on http://127.0.0.1:");
+/// A page, which stays until it is stopped.
+const OPENS: Ends = (0, "http://127.0.0.1:");
 
 const ELSEWHERE: [&str; 2] = ["lock", "elect"];
 
@@ -367,6 +369,7 @@ impl Stage {
     fn starts(&self, line: &str) -> String {
         // The shell becomes the server, so that it is the server that ends.
         let line = line.replacen("firstcome serve", "exec firstcome serve", 1);
+        let line = line.replacen("firstcome demo", "exec firstcome demo", 1);
         let mut command = self.shell(&line);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut first = String::new();
@@ -407,9 +410,9 @@ fn type_all(first: &[&str]) {
         assert_eq!(examples.len(), ends.len(), "{verb}: {examples:?}");
         let Some(stage) = Stage::new(*before) else { return };
         for (example, ends) in examples.iter().zip(*ends) {
-            if *ends == SERVES {
+            if [SERVES, OPENS].contains(ends) {
                 let first = stage.starts(example);
-                assert!(first.starts_with(SERVES.1), "{example}: {first:?}");
+                assert!(first.starts_with(ends.1), "{example}: {first:?}");
                 continue;
             }
             let said = stage.type_in(example);
