@@ -222,8 +222,8 @@ fn a_space_that_an_older_build_made_is_raised_by_an_admin_and_by_nobody_else() {
     let said = servers[0].ask(&scene, &["nodes", "raise-level", "--yes"]).ends(0);
     assert!(said.contains("at level 5"), "{said}");
     servers[1].ask(&scene, &["claim", "spring", "bob"]).ends(0);
-    while !servers[1].ask(&scene, &["nodes"]).ends(0).contains("level       4") {}
-    while !redis.ask("HGET fc:{main/0}:head level").contains('4') {}
+    while !servers[1].ask(&scene, &["nodes"]).ends(0).contains("level       5") {}
+    while !redis.ask("HGET fc:{main/0}:head level").contains('5') {}
     let shown = look(&scene, &redis, &["journal", "show"]).ends(0);
     assert!(shown.contains("raise, level 5"), "{shown}");
     let both = ["--server", &servers[0].url, "--server", &servers[1].url];
