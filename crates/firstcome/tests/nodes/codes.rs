@@ -151,12 +151,14 @@ async fn codes_keep_their_promises_on_three_servers_that_die_and_stand_still() {
 async fn a_code_that_is_used_too_often_is_noticed_by_the_same_people() {
     let inject = [("INJECT", "code_used_beyond_uses")];
     let Some((_scene, report)) = story(&inject, false).await else { return };
-    assert!(broken(&report).iter().any(|broken| broken.starts_with("uses")), "{report:?}");
+    let broken = broken(&report);
+    assert!(broken.iter().any(|broken| broken.starts_with("uses")), "{:?}", report.promises);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_that_is_jumped_is_noticed_by_the_same_people() {
-    let inject = [("INJECT", "waitlist_jumped")];
+async fn a_code_that_goes_to_who_asks_next_is_noticed_by_the_same_people() {
+    let inject = [("INJECT", "freed_units_skip_list")];
     let Some((_scene, report)) = story(&inject, false).await else { return };
-    assert!(broken(&report).iter().any(|broken| broken.starts_with("turns")), "{report:?}");
+    let broken = broken(&report);
+    assert!(broken.iter().any(|broken| broken.starts_with("turns")), "{:?}", report.promises);
 }
