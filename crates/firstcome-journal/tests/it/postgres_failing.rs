@@ -147,9 +147,9 @@ async fn an_append_whose_answer_is_lost_is_unknown_and_stored() {
 /// Appends until the cut connection is known to be gone; what a new one would send is not sent.
 async fn patiently_unavailable(journal: &Journal, append: &Append) -> Failure {
     loop {
-        match journal.append(append.clone()).await.unwrap_err() {
-            Failure::Unknown(_) => {}
-            failure => return failure,
+        let failure = journal.append(append.clone()).await.unwrap_err();
+        if !matches!(failure, Failure::Unknown(_)) {
+            return failure;
         }
     }
 }
