@@ -70,6 +70,9 @@ fn kinds(seen: &[Seen]) -> Vec<(&str, Level)> {
 #[tokio::test(start_paused = true)]
 async fn a_subscriber_sees_what_happens_with_its_level_and_fields() {
     let kept = Kept::default();
+    // Where there is one subscriber only, tracing asks that of the thread which comes to an event first, and remembers the
+    // answer: on the thread of another test there is none, and then nobody ever hears of the event.
+    let _second = tracing::Dispatch::new(Kept::default());
     let _guard = tracing::subscriber::set_default(kept.clone());
     let (memory, link) = (Memory::new(), MemoryLink::new());
     let builder = Locks::builder().watchdog(60 * SECOND);
