@@ -12,6 +12,7 @@
 mod archiving;
 mod commit;
 pub mod durable;
+mod keeper;
 mod options;
 mod read_only;
 mod rows;
@@ -29,10 +30,11 @@ use crate::folder::DataFolder;
 use crate::transaction::{Seen, Transaction};
 use crate::worker::{Lost, Worker};
 use firstcome_core::state::Skip;
+use keeper::{Keeper, SharedWriter};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
-use writer::{SharedWriter, Writer};
+use writer::Writer;
 
 /// A journal in a SQLite file.
 ///
@@ -43,7 +45,7 @@ use writer::{SharedWriter, Writer};
 pub struct Sqlite {
     /// Fair from time to time, so that appends one after the other let the journal's own thread come in between.
     writer: SharedWriter,
-    worker: Worker<SharedWriter>,
+    worker: Worker<Keeper>,
     keep_for: Duration,
 }
 
@@ -62,9 +64,10 @@ impl Sqlite {
     /// [`Failure::Damaged`] when the last entry is not what was written; [`Failure::Broken`] when
     /// the file is not a journal or is damaged otherwise.
     pub fn open(folder: &DataFolder, options: Options) -> Result<Self, Failure> {
-        let writer = Writer::open(folder, &options)?;
-        let writer = SharedWriter(Arc::new(Mutex::new(Some(writer))));
-        let worker = Worker::start("journal", options.queue.max(1), writer.clone())
+        let (writer, checkpointer) = Writer::open(folder, &options)?;
+        let writer = Arc::new(Mutex::new(Some(writer)));
+        let keeper = Keeper { writer: Arc::clone(&writer), checkpointer };
+        let worker = Worker::start("journal", options.queue.max(1), keeper)
             .map_err(|error| Failure::Unavailable(error.to_string()))?;
         Ok(Self { writer, worker, keep_for: options.keep_for })
     }
@@ -83,9 +86,19 @@ impl Sqlite {
         &self,
         job: impl FnOnce(&mut Writer) -> Result<R, Failure> + Send + 'static,
     ) -> Result<R, Failure> {
-        let job = move |shared: &mut SharedWriter| match shared.0.lock().as_mut() {
-            Some(writer) => job(writer),
-            None => Err(Failure::Unavailable(Lost::Closed.to_string())),
+        let job = move |keeper: &mut Keeper| {
+            let mut held = keeper.writer.lock();
+            let Some(writer) = held.as_mut() else {
+                return Err(Failure::Unavailable(Lost::Closed.to_string()));
+            };
+            let answer = job(writer);
+            let is_due = writer.log.is_due();
+            drop(held);
+            if is_due {
+                // Whoever writes this much waits for it: a snapshot goes slower, and no append does.
+                keeper.checkpoint();
+            }
+            answer
         };
         match self.worker.call(job).await {
             Ok(answer) => answer,
@@ -99,13 +112,16 @@ impl Sqlite {
         if self.worker.is_closed() {
             return Err(closed());
         }
-        let mut held = self.writer.0.lock();
+        let mut held = self.writer.lock();
         let writer = held.as_mut().ok_or_else(closed)?;
         let was_tidy = !writer.untidy;
         let exchange = writer.append(append);
+        let is_due = writer.log.is_due();
         drop(held);
-        if was_tidy {
-            self.worker.nudge();
+        if is_due {
+            self.worker.post(|keeper| keeper.checkpoint());
+        } else if was_tidy {
+            self.worker.post(|_| {});
         }
         exchange
     }

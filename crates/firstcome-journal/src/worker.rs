@@ -105,10 +105,12 @@ impl<T: Owned> Worker<T> {
         }
     }
 
-    /// Wakes the thread, if nothing else does: what it owns became untidy elsewhere.
-    pub fn nudge(&self) {
+    /// Has the thread do something that nobody waits for, unless its queue is full.
+    ///
+    /// A job that does nothing wakes it: what it owns may have become untidy elsewhere.
+    pub fn post(&self, job: impl FnOnce(&mut T) + Send + 'static) {
         // With a full queue it is awake.
-        drop(self.jobs.try_send(Box::new(|_| {})));
+        drop(self.jobs.try_send(Box::new(job)));
     }
 
     /// Says whether it was closed.
@@ -123,7 +125,7 @@ impl<T: Owned> Worker<T> {
     /// Cancel safe: the thread ends all the same.
     pub async fn close(&self) {
         self.closing.store(true, Ordering::Release);
-        self.nudge();
+        self.post(|_| {});
         let mut ended = self.ended.clone();
         // Nothing is ever sent: the sender's going is the signal.
         drop(ended.wait_for(|ended| *ended).await);

@@ -1,12 +1,18 @@
 //! A SQLite file whose commits are durable when they return.
 
 use super::trouble::{Trouble, is_full};
+use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags, Params};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Pages of the write-ahead log after which a commit also checkpoints: 16 MiB.
-const CHECKPOINT_PAGES: u32 = 4_096;
+/// Pages of the write-ahead log after which it is written into the file: 16 MiB.
+pub(super) const CHECKPOINT_PAGES: u32 = 4_096;
+/// Pages of the log after which a commit writes it into the file itself where that is left to a [`Checkpointer`]:
+/// 256 MiB. It does so if the other one does not come to it.
+const MAX_LOG_PAGES: u32 = 65_536;
 /// Statements kept compiled.
 const STATEMENTS: usize = 64;
 
@@ -96,8 +102,29 @@ impl Durable {
 
     /// Writes what is in the log into the file, as far as no reader needs it.
     pub fn checkpoint(&self) {
-        // What does not work now is done by a later commit or by the next start.
-        drop(self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())));
+        checkpoint(&self.connection);
+    }
+
+    /// Leaves it to somebody else to write the log into the file: no commit waits for that any more.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be opened once more.
+    pub(super) fn checkpoint_beside(&mut self, path: &Path) -> Result<Checkpointer, Trouble> {
+        let (connection, _) = connect(path, self.form).map_err(|trouble| trouble.about(path))?;
+        let pages = Arc::new(AtomicU32::new(0));
+        let seen = Arc::clone(&pages);
+        let hook = move |log: &mut Wal, now| {
+            let now = u32::try_from(now).unwrap_or(0);
+            seen.store(now, Ordering::Relaxed);
+            if now >= MAX_LOG_PAGES {
+                // The commit is durable already: what does not work now is done by a later one.
+                drop(log.checkpoint());
+            }
+            Ok(())
+        };
+        self.connection.wal_hook(Some(hook))?;
+        Ok(Checkpointer { connection, pages })
     }
 
     /// Closes the file and, if nobody reads it, its log.
@@ -147,6 +174,26 @@ impl Durable {
             drop(run(&self.connection, "ROLLBACK"));
         }
     }
+}
+
+/// Writes the log of a file into the file, while another connection commits.
+#[derive(Debug)]
+pub(super) struct Checkpointer {
+    connection: Connection,
+    /// Pages of the log after the commit before.
+    pub(super) pages: Arc<AtomicU32>,
+}
+
+impl Checkpointer {
+    /// Writes what is in the log into the file, as far as no reader needs it.
+    pub(super) fn checkpoint(&self) {
+        checkpoint(&self.connection);
+    }
+}
+
+fn checkpoint(connection: &Connection) {
+    // What does not work now is done by a later one or by the next start.
+    drop(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())));
 }
 
 /// Runs a statement that is kept compiled.

@@ -1,6 +1,7 @@
 //! The writer thread: the one connection that changes the file.
 
-use super::durable::{Durable, Form, execute};
+use super::durable::{Checkpointer, Durable, Form, execute};
+use super::keeper::Log;
 use super::options::Options;
 use super::rows::{self, Rows};
 use super::stored;
@@ -10,12 +11,10 @@ use crate::entry::{Append, Confirm, Entry, Exchange, Head, Sealer};
 use crate::failure::Failure;
 use crate::folder::DataFolder;
 use crate::name::Name;
-use crate::worker::{Owned, PAUSE};
 use firstcome_core::command::level_of;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_core::{LEVEL, Timestamp};
-use parking_lot::Mutex;
 use rusqlite::Connection;
 use std::sync::Arc;
 use std::time::Instant;
@@ -40,7 +39,8 @@ pub(super) struct Writer {
     pub(super) archive: Option<Archive>,
     pub(super) untidy: bool,
     /// When the last append ended.
-    appended: Instant,
+    pub(super) appended: Instant,
+    pub(super) log: Log,
 }
 
 /// Where a journal stands, as far as it is kept in memory.
@@ -100,8 +100,11 @@ impl HeadRow {
 }
 
 impl Writer {
-    pub(super) fn open(folder: &DataFolder, options: &Options) -> Result<Self, Failure> {
-        let file = Durable::open(&folder.journal(), FORM, |connection| {
+    pub(super) fn open(
+        folder: &DataFolder,
+        options: &Options,
+    ) -> Result<(Self, Checkpointer), Failure> {
+        let mut file = Durable::open(&folder.journal(), FORM, |connection| {
             let space = options.space.unwrap_or(options.fresh_space);
             connection.execute_batch(include_str!("schema.sql"))?;
             let sql = "INSERT INTO head VALUES (1, ?1, ?2, ?3, 0, 0, 0)";
@@ -117,6 +120,7 @@ impl Writer {
             let (found, wanted) = (sealer.shard, options.shard);
             return Err(Failure::Broken(format!("it is of shard {found}, not of {wanted}")));
         }
+        let checkpointer = file.checkpoint_beside(&folder.journal())?;
         let last = rows::last(file.connection(), &sealer)?;
         let first = rows::first(file.connection())?.unwrap_or(1);
         let skips = stored::count_skips(file.connection())?;
@@ -124,7 +128,7 @@ impl Writer {
             Some((entry, name)) => (entry.position, *name, entry.at),
             None => (0, Name::default(), Timestamp::from_micros(i64::MIN)),
         };
-        Ok(Self {
+        let writer = Self {
             file,
             folder: folder.clone(),
             sealer,
@@ -143,7 +147,9 @@ impl Writer {
             archive: None,
             untidy: true,
             appended: Instant::now(),
-        })
+            log: Log::new(Arc::clone(&checkpointer.pages)),
+        };
+        Ok((writer, checkpointer))
     }
 
     pub(super) fn append(&mut self, append: Append) -> Result<Exchange, Failure> {
@@ -236,30 +242,4 @@ fn insert(connection: &Connection, sealer: &Sealer, entry: &Entry) -> Result<(),
     );
     execute(connection, include_str!("append.sql"), values)?;
     Ok(())
-}
-
-/// The writer as its thread and whoever appends share it; nothing once it is closed.
-#[derive(Clone)]
-pub(super) struct SharedWriter(pub(super) Arc<Mutex<Option<Writer>>>);
-
-impl Owned for SharedWriter {
-    fn is_untidy(&self) -> bool {
-        self.0.lock().as_ref().is_some_and(|writer| writer.untidy)
-    }
-
-    fn tidy(&mut self) {
-        let mut held = self.0.lock();
-        // Appends do not come through the queue: the pause may have been none.
-        if let Some(writer) = held.as_mut().filter(|writer| writer.appended.elapsed() >= PAUSE) {
-            writer.file.checkpoint();
-            writer.untidy = false;
-        }
-    }
-
-    fn end(self) {
-        if let Some(Writer { file, folder, .. }) = self.0.lock().take() {
-            file.close();
-            drop(folder);
-        }
-    }
 }

@@ -12,6 +12,7 @@ mod faults;
 mod full_disk;
 mod interleaved;
 mod keeping;
+mod log_of_the_file;
 mod opening;
 mod page;
 mod postgres_codes;
