@@ -29,6 +29,7 @@ use crate::failure::Failure;
 use crate::folder::DataFolder;
 use crate::transaction::{Seen, Transaction};
 use crate::worker::{Lost, Worker};
+use durable::{CHECKPOINT_PAGES, CHECKPOINT_PAGES_OF_PIECES};
 use firstcome_core::state::Skip;
 use keeper::{Keeper, SharedWriter};
 use parking_lot::Mutex;
@@ -92,7 +93,7 @@ impl Sqlite {
                 return Err(Failure::Unavailable(Lost::Closed.to_string()));
             };
             let answer = job(writer);
-            let is_due = writer.log.is_due();
+            let is_due = writer.log.is_due(CHECKPOINT_PAGES_OF_PIECES);
             drop(held);
             if is_due {
                 // Whoever writes this much waits for it: a snapshot goes slower, and no append does.
@@ -116,7 +117,7 @@ impl Sqlite {
         let writer = held.as_mut().ok_or_else(closed)?;
         let was_tidy = !writer.untidy;
         let exchange = writer.append(append);
-        let is_due = writer.log.is_due();
+        let is_due = writer.log.is_due(CHECKPOINT_PAGES);
         drop(held);
         if is_due {
             self.worker.post(|keeper| keeper.checkpoint());

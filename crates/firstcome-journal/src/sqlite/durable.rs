@@ -8,11 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Pages of the write-ahead log after which it is written into the file: 16 MiB.
+/// Pages of the write-ahead log after which it is written into the file: 16 MiB. Most of them are pages that appends
+/// changed again and again, so little is to be written.
 pub(super) const CHECKPOINT_PAGES: u32 = 4_096;
+/// The same where a [`Checkpointer`] does it and pieces are stored: 4 MiB. All of them are to be written.
+pub(super) const CHECKPOINT_PAGES_OF_PIECES: u32 = 1_024;
 /// Pages of the log after which a commit writes it into the file itself where that is left to a [`Checkpointer`]:
-/// 256 MiB. It does so if the other one does not come to it.
-const MAX_LOG_PAGES: u32 = 65_536;
+/// 256 MiB. It happens only if that one does not come to it.
+const PAGES_BY_COMMIT: u32 = 65_536;
 /// Statements kept compiled.
 const STATEMENTS: usize = 64;
 
@@ -117,7 +120,7 @@ impl Durable {
         let hook = move |log: &mut Wal, now| {
             let now = u32::try_from(now).unwrap_or(0);
             seen.store(now, Ordering::Relaxed);
-            if now >= MAX_LOG_PAGES {
+            if now >= PAGES_BY_COMMIT {
                 // The commit is durable already: what does not work now is done by a later one.
                 drop(log.checkpoint());
             }
@@ -181,13 +184,43 @@ impl Durable {
 pub(super) struct Checkpointer {
     connection: Connection,
     /// Pages of the log after the commit before.
-    pub(super) pages: Arc<AtomicU32>,
+    pages: Arc<AtomicU32>,
 }
 
 impl Checkpointer {
+    /// Gives how long the log is.
+    pub(super) fn log(&self) -> Log {
+        Log { pages: Arc::clone(&self.pages), tried: 0 }
+    }
+
     /// Writes what is in the log into the file, as far as no reader needs it.
     pub(super) fn checkpoint(&self) {
         checkpoint(&self.connection);
+    }
+}
+
+/// How long the log of a file is, and when it was last looked into.
+pub(super) struct Log {
+    pages: Arc<AtomicU32>,
+    /// Pages when it was last to be written into the file.
+    tried: u32,
+}
+
+impl Log {
+    /// Says whether it is time to write the log into the file; once each time that so many pages came to it.
+    ///
+    /// A reader may keep the log from being written whole, for as long as it reads.
+    pub(super) fn is_due(&mut self, after: u32) -> bool {
+        let pages = self.pages.load(Ordering::Relaxed);
+        if pages < self.tried {
+            // It has begun anew.
+            self.tried = 0;
+        }
+        let due = pages - self.tried >= after;
+        if due {
+            self.tried = pages;
+        }
+        due
     }
 }
 

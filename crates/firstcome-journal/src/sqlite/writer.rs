@@ -1,7 +1,6 @@
 //! The writer thread: the one connection that changes the file.
 
-use super::durable::{Checkpointer, Durable, Form, execute};
-use super::keeper::Log;
+use super::durable::{Checkpointer, Durable, Form, Log, execute};
 use super::options::Options;
 use super::rows::{self, Rows};
 use super::stored;
@@ -16,7 +15,6 @@ use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_core::{LEVEL, Timestamp};
 use rusqlite::Connection;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// What makes a file a journal.
@@ -147,7 +145,7 @@ impl Writer {
             archive: None,
             untidy: true,
             appended: Instant::now(),
-            log: Log::new(Arc::clone(&checkpointer.pages)),
+            log: checkpointer.log(),
         };
         Ok((writer, checkpointer))
     }
