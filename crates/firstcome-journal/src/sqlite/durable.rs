@@ -14,7 +14,7 @@ pub(super) const CHECKPOINT_PAGES: u32 = 4_096;
 /// The same where a [`Checkpointer`] does it and pieces are stored: 4 MiB. All of them are to be written.
 pub(super) const CHECKPOINT_PAGES_OF_PIECES: u32 = 1_024;
 /// Pages of the log after which a commit writes it into the file itself where that is left to a [`Checkpointer`]:
-/// 256 MiB. It happens only if that one does not come to it.
+/// 256 MiB. It happens only if that one does not come to it, or somebody reads the file for long.
 const PAGES_BY_COMMIT: u32 = 65_536;
 /// Statements kept compiled.
 const STATEMENTS: usize = 64;

@@ -1,4 +1,4 @@
-//! The write-ahead log of the journal's file does not grow without end, and no append waits for it to be written into the file.
+//! The write-ahead log of the journal's file does not grow without end while appends go on.
 
 use crate::world::{Hands, Scratch, node, open};
 use firstcome_core::Command;
