@@ -125,7 +125,6 @@ pub struct Campaign {
     pub(crate) barred: BTreeSet<Box<str>>,
     /// Subjects that the operator barred.
     pub(crate) bars: Bars,
-    /// What operators did to it last, from level 6 of the space on.
     pub(crate) acts: Acts,
     pub(crate) holding: HoldSettings,
     pub(crate) holds: Holds,
@@ -148,6 +147,8 @@ pub(crate) struct Counted {
     pub(crate) memory: usize,
     /// How large it may become, as its settings have it.
     pub(crate) sizes: Sizes,
+    /// Ranks given, and how many of them by the last entry.
+    pub(crate) given: (u64, u64),
 }
 
 /// What a command to hold asks.

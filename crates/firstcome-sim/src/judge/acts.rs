@@ -1,10 +1,5 @@
-//! The judge's own list of what operators did to each campaign, and the comparison with that of the nodes.
+//! The judge's own list of what operators did to a campaign, and the comparison with that of a node.
 
-use super::Broken;
-use super::campaign::Campaign;
-use super::model::Model;
-use super::replay::Replay;
-use crate::history::History;
 use firstcome_core::acts as core;
 use firstcome_core::codes::Verdict;
 use firstcome_core::command::{CodeCommand, Steer};
@@ -12,7 +7,7 @@ use firstcome_core::outcome::By;
 use firstcome_core::{Command, Timestamp};
 
 /// From this level of the space on acts are listed, and so many of each campaign are given.
-const LISTED_FROM: u32 = 6;
+pub(super) const LISTED_FROM: u32 = 6;
 const GIVEN: usize = 1_000;
 
 /// An operator's command, as a list of acts has it.
@@ -85,25 +80,18 @@ fn told<'a>(command: &Command<'a>) -> Option<(&'static str, &'a str, &'a str)> {
     })
 }
 
-impl<'a> Model<'a> {
-    /// Lists a command that was decided: not one that was known under its id.
-    pub(super) fn list_act(&mut self, at: Timestamp, command: &Command<'a>, outcome: &'static str) {
-        if self.level() < LISTED_FROM {
-            return;
-        }
-        let (Some((deed, who, reason)), Some(name)) = (told(command), command.campaign()) else {
-            return;
-        };
-        if let Some(campaign) = self.campaigns.get_mut(name).filter(|found| !found.archived) {
-            campaign.acts.push(Act { at, who, deed, reason, outcome });
-        }
+impl<'a> Act<'a> {
+    /// Gives the act that a command is, if an operator's word is behind it.
+    pub(super) fn of(at: Timestamp, command: &Command<'a>, outcome: &'static str) -> Option<Self> {
+        let (deed, who, reason) = told(command)?;
+        Some(Self { at, who, deed, reason, outcome })
     }
 }
 
 /// Says whether a list, the newest first, is what a campaign's acts must give.
-pub(super) fn is_as_listed(campaign: &Campaign<'_>, theirs: &[(u32, &core::Act)]) -> bool {
-    let skipped = campaign.acts.len().saturating_sub(GIVEN);
-    let mut ours = (1_u32..).zip(&campaign.acts).skip(skipped).filter(|_| !campaign.archived);
+pub(super) fn is_as_listed(acts: &[Act<'_>], theirs: &[(u32, &core::Act)]) -> bool {
+    let skipped = acts.len().saturating_sub(GIVEN);
+    let mut ours = (1_u32..).zip(acts).skip(skipped);
     let same = theirs.iter().rev().all(|(number, act)| {
         let texts = (&*act.who, act.deed.as_str(), &*act.reason, &*act.outcome);
         ours.next().is_some_and(|(ours_number, ours)| {
@@ -112,22 +100,4 @@ pub(super) fn is_as_listed(campaign: &Campaign<'_>, theirs: &[(u32, &core::Act)]
         })
     });
     same && ours.next().is_none()
-}
-
-/// Compares the list of each node that stands at the end of the journal.
-pub(super) fn check(history: &History, replay: &Replay<'_>, wrong: &mut Vec<Broken>) {
-    let head = history.end.journal.last().copied();
-    for node in history.end.nodes.iter().filter(|node| node.applied == head) {
-        let Some(all) = &node.acts else { continue };
-        for (name, campaign) in &replay.last.campaigns {
-            let of_it = all.iter().filter(|row| row.campaign == *name);
-            let theirs: Vec<_> = of_it.map(|row| (row.number, &row.act)).collect();
-            if !is_as_listed(campaign, &theirs) {
-                let (node_run, ours) = (node.node_run, &campaign.acts);
-                let what =
-                    format!("life {node_run} lists of {name} {theirs:?}, the journal has {ours:?}");
-                wrong.push(Broken::new("acts_listed", what));
-            }
-        }
-    }
 }

@@ -154,6 +154,11 @@ impl<'a> Campaign<'a> {
         })
     }
 
+    /// Gives what the list of acts must have: nothing once it left memory.
+    pub(super) fn listed(&self) -> &[Act<'a>] {
+        if self.archived { &[] } else { &self.acts }
+    }
+
     pub(super) fn is_closed(&self, at: Timestamp) -> bool {
         self.closed_by_hand || self.settings.closes_at.is_some_and(|closes_at| closes_at <= at)
     }

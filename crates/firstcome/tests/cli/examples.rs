@@ -167,7 +167,7 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     ("journal export", Before::Store, &[(0, ""), (0, "")]),
     // The entry can be applied, so it is not skipped.
     ("journal skip", Before::Stopped, &[(1, "entry 4"), (1, "entry 4")]),
-    ("journal raise-level", Before::Stopped, &[(0, "the space is at level 5 already")]),
+    ("journal raise-level", Before::Stopped, &[(0, "the space is at level 6 already")]),
     ("settle status", Before::Server, &[(0, "settled  ")]),
     ("settle rebuild", Before::Stopped, &[(0, "the ledger had results up to "), (0, " written")]),
     ("settle set-aside", Before::Stopped, &[(0, "the ledger is now called ")]),
