@@ -25,7 +25,7 @@ Examples:
   firstcome results spring
   firstcome results spring --all --format csv > results.csv
   firstcome results spring --after 1000 --limit 100 --json
-  firstcome results spring --follow --format ndjson")]
+  firstcome results spring --follow --format csv")]
 pub(super) struct ResultsArgs {
     /// The campaign.
     campaign: String,

@@ -1,9 +1,9 @@
 //! The console of operators: each view on each screen, what an act does, and who may do it.
 
 use crate::axe;
+use crate::process::KEY;
 use crate::scene::{DESK, PHONE, Scene, click, has, nothing_wrong, rows};
 use crate::states::keep_picture;
-use crate::process::KEY;
 use firstcome_testbed::{Browser, Screen};
 use serde_json::json;
 
@@ -13,7 +13,8 @@ const OWNER: &str = "a-key-for-own-campaigns";
 
 /// A server that knows these keys too.
 fn scene() -> Scene {
-    let digest = |key: &str| data_encoding::HEXLOWER.encode(&<sha2::Sha256 as sha2::Digest>::digest(key));
+    let digest =
+        |key: &str| data_encoding::HEXLOWER.encode(&<sha2::Sha256 as sha2::Digest>::digest(key));
     let file = format!(
         "[[keys]]\nname = \"viewer\"\nsha256 = \"{}\"\nrole = \"read\"\n\n\
          [[keys]]\nname = \"owner\"\nsha256 = \"{}\"\nrole = \"operator\"\ncampaigns = \"own-\"\n",
@@ -79,14 +80,20 @@ fn campaigns(scene: &Scene) {
     scene.put("hall", &json!({"title": "A concert", "opens_at": "now", "holds": "many", "allow_orphans": true, "pools": rows(6)}));
     let hold = |id: &str, subject: &str, units: &[&str]| json!({"id": id, "subject": subject, "picks": [{"pool": "main", "units": units}]});
     talk.post("/v1/campaigns/hall/holds", &hold("h1", "ann", &["A1", "A2"])).says(201, "held");
-    talk.post("/v1/campaigns/hall/holds/h1/confirm", &json!({"subject": "ann"})).says(200, "confirmed");
+    talk.post("/v1/campaigns/hall/holds/h1/confirm", &json!({"subject": "ann"}))
+        .says(200, "confirmed");
     talk.post("/v1/campaigns/hall/holds", &hold("h2", "ann", &["B1"])).says(201, "held");
-    scene.put("draft", &json!({"title": "Not decided", "pools": [{"name": "main", "capacity": 5}]}));
+    scene
+        .put("draft", &json!({"title": "Not decided", "pools": [{"name": "main", "capacity": 5}]}));
 }
 
 const VIEWS: [(&str, &str, &str); 10] = [
     ("campaigns", "#/", "document.querySelectorAll('tbody tr').length === 3"),
-    ("overview", "#/c/spring", "document.querySelectorAll('figure svg path').length > 5 && document.querySelector('#n-claims')?.textContent === '26'"),
+    (
+        "overview",
+        "#/c/spring",
+        "document.querySelectorAll('figure svg path').length > 5 && document.querySelector('#n-claims')?.textContent === '26'",
+    ),
     ("seats", "#/c/hall/seats", "document.querySelectorAll('#counts li').length > 3"),
     ("results", "#/c/spring/results", "document.querySelectorAll('tbody tr').length === 28"),
     ("acts", "#/c/spring/acts", "document.querySelectorAll('tbody tr').length === 3"),
@@ -123,7 +130,11 @@ fn every_view(screen: &Screen) {
     for (name, hash, shown) in VIEWS {
         view(&mut browser, hash, shown);
         if name == "new" {
-            browser.evaluate("(s => { s.value = 'time'; s.oninput(); })(document.querySelector('#fOpens'))").unwrap();
+            browser
+                .evaluate(
+                    "(s => { s.value = 'time'; s.oninput(); })(document.querySelector('#fOpens'))",
+                )
+                .unwrap();
             fill_in(&mut browser, "#fOpensLocal", "2027-03-01T10:00");
             browser.until("document.querySelectorAll('#fOpensZones li').length > 4");
         }
@@ -164,7 +175,9 @@ fn a_campaign_is_made_changed_paused_and_closed_and_the_list_says_so() {
     view(&mut browser, "#/new", "document.querySelector('#campaignForm')");
     fill_in(&mut browser, "#fName", "own-spring");
     fill_in(&mut browser, "#fTitle", "Spring");
-    browser.evaluate("(s => { s.value = 'now'; s.oninput(); })(document.querySelector('#fOpens'))").unwrap();
+    browser
+        .evaluate("(s => { s.value = 'now'; s.oninput(); })(document.querySelector('#fOpens'))")
+        .unwrap();
     fill_in(&mut browser, ".pool input[type=number]", "3");
     click(&mut browser, "#send");
     // A no changes nothing.
@@ -247,7 +260,10 @@ fn seats_are_blocked_unblocked_and_moved_on_the_map_by_keyboard() {
     agree(&mut browser, Some("broken seat"));
     browser.until(&has("#said", "moved"));
     let claims = scene.talk().get("/v1/campaigns/hall/claims/ann").json();
-    assert!(claims["claims"].as_array().unwrap().iter().any(|claim| claim["unit"] == "A3"), "{claims}");
+    assert!(
+        claims["claims"].as_array().unwrap().iter().any(|claim| claim["unit"] == "A3"),
+        "{claims}"
+    );
     browser.until("document.querySelector('#clear').disabled");
     browser.evaluate(&format!("{map}.focus(); 1")).unwrap();
     go_to(&mut browser, "A4 ", &["ArrowRight"]);
@@ -261,7 +277,8 @@ fn seats_are_blocked_unblocked_and_moved_on_the_map_by_keyboard() {
     agree(&mut browser, Some("no camera"));
     browser.until("!document.querySelector('[data-letter=b]')");
     // What others do is there by itself.
-    let hold = json!({"id": "h9", "subject": "bob", "picks": [{"pool": "main", "units": ["C1", "C2"]}]});
+    let hold =
+        json!({"id": "h9", "subject": "bob", "picks": [{"pool": "main", "units": ["C1", "C2"]}]});
     scene.talk().post("/v1/campaigns/hall/holds", &hold).says(201, "held");
     browser.until(&has("[data-letter=h]", "3"));
     nothing_wrong(&mut browser);
@@ -326,7 +343,20 @@ fn who_may_only_read_sees_no_button_that_acts() {
         view(browser, hash, shown);
         let acts = browser.evaluate(acts).unwrap();
         let acts: Vec<String> = serde_json::from_value(acts).unwrap();
-        for act in ["pause", "resume", "close", "plain raise", "button", "block", "unblock", "move", "plain cancel", "danger bar", "Acts", "Change"] {
+        for act in [
+            "pause",
+            "resume",
+            "close",
+            "plain raise",
+            "button",
+            "block",
+            "unblock",
+            "move",
+            "plain cancel",
+            "danger bar",
+            "Acts",
+            "Change",
+        ] {
             assert!(!acts.iter().any(|known| known == act), "{hash}: {act} among {acts:?}");
         }
         nothing_wrong(browser);
@@ -337,15 +367,23 @@ fn who_may_only_read_sees_no_button_that_acts() {
     look(&mut browser, "#/c/spring/results", "document.querySelectorAll('tbody tr').length === 28");
     look(&mut browser, "#/subject/ann", "document.querySelectorAll('#story table').length === 2");
     look(&mut browser, "#/new", "document.querySelectorAll('tbody tr').length === 3");
-    look(&mut browser, "#/c/spring/change", "document.querySelector('#n-claims')?.textContent === '26'");
+    look(
+        &mut browser,
+        "#/c/spring/change",
+        "document.querySelector('#n-claims')?.textContent === '26'",
+    );
     // Nothing was asked that could only be refused.
     let metrics = scene.talk().get("/metrics").text();
-    let forbidden = metrics.lines().find(|line| line.contains("answers_total{outcome=\"forbidden\"}")).unwrap();
+    let forbidden =
+        metrics.lines().find(|line| line.contains("answers_total{outcome=\"forbidden\"}")).unwrap();
     assert!(forbidden.ends_with(" 0"), "{forbidden}");
     // A key for some campaigns sees those, and nothing of the servers.
     let Some(mut owner) = log_in(&scene, &PHONE, OWNER) else { return };
     owner.until(&has("main", "None yet."));
-    assert_eq!(owner.evaluate("!!document.querySelector('a[href=\"#/servers\"]')").unwrap(), json!(false));
+    assert_eq!(
+        owner.evaluate("!!document.querySelector('a[href=\"#/servers\"]')").unwrap(),
+        json!(false)
+    );
     nothing_wrong(&mut owner);
 }
 
@@ -359,10 +397,13 @@ fn programs_in_names_do_not_run() {
     let mut talk = scene.talk();
     let hold = json!({"id": "<u>h</u>", "subject": BAD, "picks": [{"pool": "main", "units": ["<b>1</b>"]}]});
     talk.post("/v1/campaigns/bad/holds", &hold).says(201, "held");
-    talk.post("/v1/campaigns/bad/holds/%3Cu%3Eh%3C%2Fu%3E/confirm", &json!({"subject": BAD})).says(200, "confirmed");
-    talk.post("/v1/campaigns/bad/bars", &json!({"subject": "x", "reason": BAD})).says(200, "bar_set");
+    talk.post("/v1/campaigns/bad/holds/%3Cu%3Eh%3C%2Fu%3E/confirm", &json!({"subject": BAD}))
+        .says(200, "confirmed");
+    talk.post("/v1/campaigns/bad/bars", &json!({"subject": "x", "reason": BAD}))
+        .says(200, "bar_set");
     let Some(mut browser) = log_in(&scene, &DESK, KEY) else { return };
-    let subject = format!("#/subject/{}", BAD.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>());
+    let subject =
+        format!("#/subject/{}", BAD.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>());
     for (hash, shown) in [
         ("#/", has("tbody tr", "<img")),
         ("#/c/bad", has("h1", "<img")),
@@ -374,7 +415,10 @@ fn programs_in_names_do_not_run() {
         ("#/c/bad/change", "document.querySelector('#fTitle')?.value.includes('<img')".into()),
     ] {
         view(&mut browser, hash, &shown);
-        assert_eq!(browser.evaluate("document.querySelectorAll('main img, main script').length").unwrap(), json!(0));
+        assert_eq!(
+            browser.evaluate("document.querySelectorAll('main img, main script').length").unwrap(),
+            json!(0)
+        );
     }
     click(&mut browser, "#close");
     browser.until(&has("#askTitle", "<img"));

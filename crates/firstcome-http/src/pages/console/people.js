@@ -108,7 +108,7 @@ function serversView() {
       fill(place, [all.nodes.map(one => [one.node, one.position, one.seen, one.leader, one.state]), all.gone, ledger], () => [
         all.leader ? null : make("p", { class: "bad", role: "alert" }, say("noLeader")),
         ledger.trouble ? make("p", { class: "bad", role: "alert" }, say("trouble", { why: ledger.trouble })) : null,
-        make("dl", { class: "numbers" }, ...[["ledgerLag", number(ledger.lag)], ["oldest", ms(ledger.lag_ms * 1000)], ["position", all.position], ["level", String(all.level)], ["ledger", ledger.ledger]].map(([text, value]) => make("div", {}, make("dt", {}, say(text)), make("dd", {}, value)))),
+        make("dl", { class: "numbers" }, ...[["ledgerLag", number(ledger.lag)], ["oldest", ledger.lag_ms ? ms(ledger.lag_ms * 1000) : "–"], ["position", all.position], ["level", String(all.level)], ["ledger", ledger.ledger]].map(([text, value]) => make("div", {}, make("dt", {}, say(text)), make("dd", {}, value)))),
         make("section", { class: "card" }, table([[say("node")], [say("state")], [say("position"), true], [say("lag"), true], [say("seen")], [say("level"), true], [say("ledger")], [say("since")]], [...all.nodes.map(one => row(one, false)), ...all.gone.map(one => row(one, true))])),
       ].filter(Boolean));
       fill(report, forks, () => [make("h2", {}, say("forks")), ...(forks.length === 0 ? [make("p", {}, say("noForks"))] : forks.toReversed().map(fork => make("details", {}, make("summary", {}, `${say("epoch", { n: fork.epoch })} · ${fork.node.slice(0, 8)}`), make("pre", { tabindex: "0" }, fork.report))))]);

@@ -28,7 +28,7 @@ each second in which something changed.
 Examples:
   firstcome campaign watch spring
   firstcome campaign watch spring --once
-  firstcome campaign watch spring --json | jq .left")]
+  firstcome campaign watch spring --once --json")]
 pub(in crate::cli) struct WatchArgs {
     /// The campaign.
     name: String,
