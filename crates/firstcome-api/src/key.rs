@@ -1,6 +1,20 @@
 //! The keys of requests, and their roles.
 
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
+
+/// What a key lets its bearer do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct KeyView {
+    /// Its name, which acts of operators record.
+    pub name: String,
+    /// Its role: `read`, `redeem`, `backend`, `operator` or `admin`.
+    pub role: Cow<'static, str>,
+    /// What the names of the campaigns begin with that it is for; null for all.
+    pub campaigns: Option<String>,
+}
 
 /// A secret: its `Debug` and the printed configuration hide it.
 #[derive(Clone, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 //! A reader ignores unknown fields, and a field that is added later has a default: so servers and clients of different
 //! versions understand each other. A request with an unknown field is refused.
 
+pub mod act;
 pub mod bar;
 pub mod bulk;
 pub mod campaign;
@@ -12,6 +13,7 @@ mod hidden_codes;
 pub mod hold;
 pub mod key;
 pub mod line_numbers;
+pub mod minute;
 pub mod node;
 pub mod problem;
 pub mod result;

@@ -30,6 +30,7 @@ pub use waiting::OnList;
 pub use codes::{CodeStatus, CodeView};
 pub use look::{ResultRow, Winner};
 
+use crate::acts::Acts;
 use crate::bars::Bars;
 use crate::codes::Codes;
 use crate::command::{Pick, Steer};
@@ -40,6 +41,7 @@ use crate::pool::Pool;
 use crate::settings::{HoldSettings, Opens, PoolSettings, Settings, Sizes};
 use crate::time::Timestamp;
 use crate::waitlist::UnservedLog;
+use firstcome_inject::{Mistake, inject};
 use std::collections::BTreeSet;
 
 /// Where a campaign stands.
@@ -123,6 +125,7 @@ pub struct Campaign {
     pub(crate) barred: BTreeSet<Box<str>>,
     /// Subjects that the operator barred.
     pub(crate) bars: Bars,
+    pub(crate) acts: Acts,
     pub(crate) holding: HoldSettings,
     pub(crate) holds: Holds,
     /// Refunds that became due, in order: results point at them by their number, from 1.
@@ -144,6 +147,8 @@ pub(crate) struct Counted {
     pub(crate) memory: usize,
     /// How large it may become, as its settings have it.
     pub(crate) sizes: Sizes,
+    /// Ranks given, and how many of them by the last entry.
+    pub(crate) given: (u64, u64),
 }
 
 /// What a command to hold asks.
@@ -190,6 +195,7 @@ impl Campaign {
             pools: wanted.pools.iter().map(Pool::new).collect(),
             barred: BTreeSet::new(),
             bars: Bars::new(),
+            acts: Acts::default(),
             holding: wanted.holding.clone(),
             holds: Holds::new(),
             refunds: Vec::new(),
@@ -307,6 +313,7 @@ impl Campaign {
             + pools
             + self.holds.memory()
             + self.bars.memory()
+            + self.acts.memory()
             + self.unserved.memory()
     }
 
@@ -318,6 +325,7 @@ impl Campaign {
             + pools
             + self.holds.walked_memory()
             + self.bars.walked_memory()
+            + self.acts.walked_memory()
             + unserved
     }
 
@@ -388,7 +396,7 @@ impl Campaign {
         self.limit = wanted.limit;
         self.claim_again = wanted.claim_again;
         self.units_return = wanted.units_return;
-        self.public = wanted.public;
+        self.public = if inject(Mistake::PublicForgotten) { self.public } else { wanted.public };
         self.holding = wanted.holding;
         let clamped = self.put_pools(&wanted.pools);
         self.changed(clamped)

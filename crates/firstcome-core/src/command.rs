@@ -3,6 +3,7 @@
 //! A *body* is what a node writes into one entry of the journal: who it is, which of its batches
 //! this is, and the commands in order. Its bytes are documented in `docs/reference/journal-format.md`.
 
+mod act;
 mod bars;
 mod codes;
 mod content;

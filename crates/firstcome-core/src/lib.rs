@@ -13,6 +13,7 @@
 //! | [`pool`] | a pool: its capacity, and its claims by rank |
 //! | [`hold`] | one hold: its subject, its units and its deadline |
 //! | [`codes`] | the codes of one coded pool: issued, in stock, and what they were used for |
+//! | [`acts`] | what operators did to a campaign, its last acts |
 //! | [`bars`] | the subjects that an operator barred from a campaign |
 //! | [`hall`] | the seats of one pool: seats, areas and groups, and the status of each |
 //! | [`command`] | commands: what can be asked, and how it is stored |
@@ -25,6 +26,7 @@
 //! | [`wire`] | numbers and byte strings as they are stored |
 //! | [`limits`] | every maximum, on one page |
 
+pub mod acts;
 pub mod bars;
 pub mod campaign;
 pub mod codes;

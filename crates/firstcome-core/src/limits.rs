@@ -8,6 +8,12 @@ pub const SUBJECT_BYTES: usize = 255;
 pub const TITLE_BYTES: usize = 256;
 /// Bytes in the reason an operator gives for a cancel: 0 to this many.
 pub const REASON_BYTES: usize = 256;
+/// Acts of operators on one campaign that are given, the last ones; a few more are kept.
+pub const ACTS: u32 = 1_000;
+/// Bytes of what an act is about: 0 to this many; what is longer is cut.
+pub const ACT_ABOUT_BYTES: usize = 512;
+/// Bytes of the outcome of an act.
+pub const ACT_OUTCOME_BYTES: usize = 64;
 /// Subjects barred from one campaign.
 pub const BARS: usize = 100_000;
 /// Bytes in the id of an operator command: 1 to this many.

@@ -5,7 +5,9 @@
 //! time, at most 256 KiB each, and the manifest last. A piece is named by its content, so a sealed
 //! segment is written once in its life, whatever the number of snapshots.
 
+mod acts;
 mod bars;
+mod campaign;
 mod codes;
 mod finish;
 mod freeze;
@@ -206,4 +208,5 @@ mod field {
     pub(super) const WAITERS: u32 = 39;
     pub(super) const UNSERVED: u32 = 40;
     pub(super) const CODES: u32 = 15;
+    pub(super) const ACT: u32 = 16;
 }

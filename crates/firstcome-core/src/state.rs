@@ -1,5 +1,6 @@
 //! The state of one shard as of a position; entries are applied here.
 
+mod acts;
 mod count;
 mod guarded;
 #[cfg(test)]
@@ -10,6 +11,7 @@ mod orders;
 mod remains;
 mod skip;
 
+pub use acts::ACTS_LEVEL;
 pub use guarded::{Applied, Broke, is_applying, silence_broken_rules};
 pub use remains::Remains;
 pub(crate) use skip::Skips;
@@ -103,6 +105,8 @@ pub struct State {
     at_work: AtWork,
     agenda: Agenda,
     scratch: Vec<u8>,
+    /// What the put that runs changed, for the list of acts.
+    changes: String,
     new_results: NewResults,
 }
 
@@ -136,6 +140,7 @@ impl State {
             at_work: AtWork::default(),
             agenda: Agenda::default(),
             scratch: Vec::new(),
+            changes: String::new(),
             new_results: NewResults::default(),
         }
     }
@@ -234,6 +239,7 @@ impl State {
                     let number = campaign.number;
                     self.record(Kind::Cancel, number, pool as u16, *rank, subject);
                 }
+                self.note_act(command, &outcome);
                 outcome
             }
             Command::Hold { campaign, id, subject, picks, limit } => {

@@ -10,7 +10,7 @@ use crate::time::Timestamp;
 /// The newest level of stored bytes and rules: the highest this build reads, and the one at which new spaces begin.
 ///
 /// An entry or a snapshot above it stops a node cleanly; it is never skipped.
-pub const LEVEL: u32 = 5;
+pub const LEVEL: u32 = 6;
 
 /// Bytes that are not what was stored, or not for this level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

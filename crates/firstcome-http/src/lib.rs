@@ -3,6 +3,7 @@
 //! Limits, keys and counts of the claim route sit in the accept loop and in the handlers, not in layers around them.
 
 mod accepting;
+mod acts;
 mod admission;
 pub mod answer;
 mod app;
@@ -29,6 +30,7 @@ mod latency;
 pub mod limits;
 mod memory;
 pub mod metrics;
+mod minute;
 mod nodes;
 mod observed;
 mod openapi;

@@ -6,6 +6,7 @@ use crate::answer::Code;
 use crate::by_campaign::{self, Standing};
 use crate::guard::eligibility::CountsOfAll;
 use crate::latency::Latency;
+use crate::minute::here::Here;
 use crate::process;
 use crate::request_id::RequestId;
 use firstcome_core::{CodeOutcome, LEVEL, Outcome};
@@ -31,6 +32,8 @@ pub struct Metrics {
     process: Registry,
     /// How long requests took.
     pub(crate) latency: Latency,
+    /// What was answered about each campaign in the last minutes.
+    pub(crate) minute: Here,
     /// Where the last request came from whose key was refused, and its id.
     last_refused: Mutex<Option<(IpAddr, RequestId)>>,
     answers: BTreeMap<&'static str, Counter>,
@@ -169,6 +172,7 @@ impl Metrics {
             registry,
             process: process::registry(),
             latency,
+            minute: Here::default(),
             last_refused: Mutex::default(),
             answers,
             connections_refused,

@@ -2,9 +2,11 @@
 
 use crate::app::App;
 use crate::latency::Route;
+use crate::minute::here::campaign_of;
 use crate::problem::ToCount;
 use crate::request_id::RequestId;
 use axum::http::{Method, Request, Response};
+use firstcome_core::State;
 use firstcome_node::log;
 use std::net::IpAddr;
 use std::time::Instant;
@@ -15,6 +17,8 @@ pub(crate) struct Observed {
     begun: Instant,
     id: RequestId,
     method: Method,
+    /// The campaign whose claims, holds, waitlist or codes it wants to change.
+    campaign: Option<Box<str>>,
     /// Its route, where it is answered beside the router.
     pub(crate) route: Route,
     /// The outcome of the problem it was answered with beside the router.
@@ -27,6 +31,7 @@ impl Observed {
             begun: Instant::now(),
             id: RequestId::of(request.headers()),
             method: request.method().clone(),
+            campaign: campaign_of(request.method(), request.uri().path()).map(Into::into),
             route: Route::None,
             outcome: None,
         }
@@ -42,6 +47,13 @@ impl Observed {
         }
         let (took, status) = (self.begun.elapsed(), answer.status());
         app.metrics.latency.of(&self.method, &self.route, status).took(took);
+        if let Some(campaign) = &self.campaign {
+            let is_there = || {
+                let look = |state: &State| state.campaign(campaign).is_ok();
+                app.node.replica.look_whole(look).unwrap_or_default()
+            };
+            app.metrics.minute.answered(campaign, self.outcome, took, is_there);
+        }
         if let Some("unauthorized" | "forbidden") = self.outcome {
             app.metrics.key_refused(peer, self.id.clone());
         }

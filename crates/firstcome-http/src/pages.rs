@@ -1,6 +1,7 @@
 //! Pages for people: where to go, what the routes are, and what each problem means.
 
 pub(crate) mod campaign;
+pub(crate) mod console;
 mod docs;
 mod what_to_do;
 
@@ -44,6 +45,7 @@ pub(super) async fn root(headers: HeaderMap) -> Response<Body> {
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let mut response = if accepts.is_some_and(|accepts| accepts.contains("text/html")) {
         let body = "<p>This is a server of Firstcome: it decides who was first.</p><ul>\
+            <li><a href=/console>The console for operators</a>\
             <li><a href=/docs>All routes, with examples, and a way to try them</a>\
             <li><a href=/openapi.json>The description of the routes for programs (OpenAPI 3.1)</a>\
             <li><a href=/readyz>Whether this server takes commands</a></ul>";

@@ -7,8 +7,8 @@ use crate::codes::{Origin, imports, look_up, operate, steps};
 use crate::openapi::{Description, complete};
 use crate::problem::{Problem, ToCount};
 use crate::{
-    bars, bulk, claiming, claims, holds, nodes, pages, results, seat_map, seats, status, subjects,
-    tokens, waitlist, winners,
+    acts, bars, bulk, claiming, claims, holds, minute, nodes, pages, results, seat_map, seats,
+    status, subjects, tokens, waitlist, winners,
 };
 use axum::Router;
 use axum::body::Body;
@@ -59,6 +59,8 @@ fn routes_and_handlers() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(claims::look_up, claims::cancel))
         .routes(routes!(waitlist::list::list))
         .routes(routes!(waitlist::place::show, waitlist::place::leave))
+        .routes(routes!(acts::list))
+        .routes(routes!(minute::show))
         .routes(routes!(bars::bar, bars::list))
         .routes(routes!(bars::unbar))
         .routes(routes!(holds::hold))
@@ -92,6 +94,7 @@ fn routes_and_handlers() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(winners::winners))
         .routes(routes!(tokens::mint))
         .routes(routes!(tokens::mint_ticket))
+        .routes(routes!(status::key))
         .routes(routes!(status::time))
         .routes(routes!(nodes::nodes))
         .routes(routes!(nodes::raise_level))
@@ -139,6 +142,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/docs/docs.js", get(pages::script))
         .route("/problems/{outcome}", get(pages::problem))
         .route("/c/{campaign}", get(pages::campaign::page))
+        .route("/console", get(pages::console::page))
         .route("/c/-/{file}", get(pages::campaign::file))
         .method_not_allowed_fallback(|method: Method, uri: Uri| async move {
             let detail = format!("{} does not take {method}", uri.path());

@@ -10,7 +10,7 @@ use crate::serves::ForOperations;
 use axum::body::Body;
 use axum::extract::{Extension, RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use firstcome_api::key::Role;
+use firstcome_api::key::{KeyView, Role};
 use firstcome_api::node::{Alive, Audit, Ready, Settling, Time};
 use firstcome_core::State;
 use firstcome_node::Condition;
@@ -54,6 +54,18 @@ pub(super) async fn ready(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -
         reasons,
     };
     json(status, &ready)
+}
+
+/// Says whose key a request brings: its name, its role, and the campaigns it is for.
+#[utoipa::path(get, path = "/v1/key", tag = "operation", responses((status = 200, body = KeyView)))]
+pub(super) async fn key(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
+    let key = app.keys.know(&headers, Role::Read)?;
+    let view = KeyView {
+        name: key.name.to_string(),
+        role: key.role.as_str().into(),
+        campaigns: key.campaigns.as_deref().map(str::to_owned),
+    };
+    Ok(json(StatusCode::OK, &view))
 }
 
 /// Gives the server's time.

@@ -29,6 +29,7 @@ pub mod leader;
 pub mod ledger;
 mod load;
 mod metrics;
+pub mod minutes;
 mod node;
 mod pace;
 mod queue;

@@ -1,5 +1,6 @@
 //! This node's state, and the one place where entries are applied to it.
 
+use crate::minutes::Minutes;
 use crate::remains;
 use crate::wait_queue::WaitQueue;
 use firstcome_core::command::Mark;
@@ -25,6 +26,8 @@ pub struct Replica {
     bytes: AtomicU64,
     /// The callers that wait for a seat: an entry may free it.
     pub(crate) wait_queue: Arc<WaitQueue>,
+    /// How campaigns went in the last minutes.
+    pub minutes: Minutes,
 }
 
 #[derive(Debug)]
@@ -114,6 +117,7 @@ impl Replica {
             at_once,
             bytes: AtomicU64::new(0),
             wait_queue: Arc::default(),
+            minutes: Minutes::default(),
         }
     }
 
@@ -257,6 +261,7 @@ impl Replica {
             durable.position = if self.at_once { stamp.position } else { 0 };
         });
         drop(current);
+        self.minutes.forget();
         self.wait_queue.switched_branch();
         self.applied.send_replace(stamp.position);
         over
@@ -304,6 +309,7 @@ impl Replica {
         debug_assert!(ran == Became::Ran || outcomes.len() == before);
         current.name = name;
         let token = current.state.token();
+        self.minutes.note(&current.state);
         let calls = self.wait_queue.freed(&current.state);
         let remains = current.state.take_remains();
         drop(current);

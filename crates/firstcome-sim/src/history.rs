@@ -1,6 +1,7 @@
 //! The history of a world, as the judge reads it: requests and replies, the entries that any server of the store ever
 //! had, and the faults.
 
+use firstcome_core::acts::Act;
 use firstcome_core::codes::CodeKey;
 use firstcome_core::command::{Encoded, Order, Steer};
 use firstcome_core::names::Position;
@@ -269,6 +270,19 @@ pub struct Last {
     pub digest: u64,
     /// What is wrong with it, if anything is.
     pub trouble: Option<String>,
+    /// The acts of operators on each campaign, the newest first; `None` if nobody looked.
+    pub acts: Option<Vec<ActRow>>,
+}
+
+/// A row of a list of acts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActRow {
+    /// On which campaign.
+    pub campaign: String,
+    /// Its number.
+    pub number: u32,
+    /// What it says.
+    pub act: Act,
 }
 
 /// How the world stood when the faults had been over for the stated time.

@@ -25,6 +25,7 @@
 //! | `ranks_without_a_gap` | the final journal gives ranks 1, 2, 3 in its order, and results too | `events` |
 //! | `nobody_twice` | no two live claims of a subject in a pool, none over the campaign's limit | `events` |
 //! | `never_more_than_there_is` | live claims never exceed the capacity in force | `events` |
+//! | `acts_listed` | the list of acts of each campaign has every operator's command that the journal decided, once | `ended` |
 //! | `only_while_open` | nothing is given before the opening, after the closing, or while paused | `events` |
 //! | `never_used_beyond` | no code has more redemptions that stand than uses | `events` |
 //! | `code_has_one_subject` | a generated code is one subject's in all histories, an imported one in each | `whose_codes` |
@@ -44,6 +45,7 @@
 //! | `quiet_at_the_end` | every node is at the end of the journal, they agree, one leads, nothing is in trouble | `ended` |
 
 mod acknowledged;
+mod acts;
 mod answers;
 mod asked;
 mod baskets;

@@ -366,7 +366,8 @@ pub(crate) fn settings(campaign: &Campaign, capacity: Option<u32>) -> Settings {
         limit: campaign.limit,
         claim_again: campaign.claim_again,
         units_return: campaign.units_return,
-        public: campaign.public,
+        // Some changes of a public campaign make it private, and others public again.
+        public: campaign.public && capacity.is_none_or(|units| units % 2 == 0),
         holding: campaign.holding.clone(),
         pools: pools.chain(hall).collect(),
     }

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 const FILES: &[(&str, &[&str])] = &[
     ("firstcome-core/src/limits.rs", &[]),
     ("firstcome-node/src/wait_queue.rs", &[]),
+    ("firstcome-node/src/minutes.rs", &["QUIET"]),
+    ("firstcome-http/src/minute/here.rs", &["CLASSES", "FIRST_US"]),
     ("firstcome-node/src/intake.rs", &["*"]),
     ("firstcome-node/src/queue.rs", &["*"]),
     ("firstcome-http/src/bulk.rs", &["*"]),

@@ -1,6 +1,7 @@
 //! Rules of barring a subject from a campaign, and of taking that back.
 
 use super::Campaign;
+use crate::acts::Act;
 use crate::bars::Bar;
 use crate::context::ApplyContext;
 use crate::hold::Fate;
@@ -53,6 +54,12 @@ impl Campaign {
         }
         let was_barred = self.bars.remove(subject).is_some();
         Outcome::BarLifted { was_barred }
+    }
+
+    /// Gives the last acts of operators on it with their numbers, the newest first: at most
+    /// [`ACTS`](crate::limits::ACTS). They are kept from level 6 of the space on.
+    pub fn acts(&self) -> impl Iterator<Item = (u32, &Act)> {
+        self.acts.newest_first()
     }
 
     /// Gives the bar of a subject.

@@ -90,6 +90,11 @@ impl Campaign {
         live.iter().map(|number| self.holds.at(*number))
     }
 
+    /// Gives how many units the last entry about the campaign gave for good; after a snapshot was read, all of them.
+    pub fn given_last(&self) -> u64 {
+        self.counted.given.1
+    }
+
     /// Gives how many holds are live.
     pub fn live_holds(&self) -> usize {
         self.holds.live()

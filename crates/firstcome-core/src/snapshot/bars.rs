@@ -20,7 +20,7 @@ pub(super) fn bar_fields(out: &mut Vec<u8>, campaign: u32, number: u32, bar: &Ba
     }
 }
 
-fn text<'a>(value: Value<'a>, most: usize) -> Result<&'a str, Malformed> {
+pub(super) fn text<'a>(value: Value<'a>, most: usize) -> Result<&'a str, Malformed> {
     let text = value.text()?;
     if text.len() > most || check_text(text).is_err() {
         return Err(value.wrong("a text outside its bounds"));

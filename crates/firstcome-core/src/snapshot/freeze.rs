@@ -1,8 +1,9 @@
 //! Writes a snapshot: takes the state apart into pieces.
 
-use super::{Manifest, bars, codes, field, holds, waiting};
+use super::campaign::{campaign_fields, note_fields};
+use super::{Manifest, acts, bars, codes, field, holds, waiting};
+use crate::acts::NeighbourActs;
 use crate::bars::NeighbourBars;
-use crate::campaign::Campaign;
 use crate::codes::{Codes, IssuedRun, NeighbourUses, StockRun};
 use crate::grants::GrantRun;
 use crate::hall::Hall;
@@ -10,7 +11,7 @@ use crate::hall::pieces::HallPart;
 use crate::holds::{NeighbourHolders, Neighbours as NeighbourHolds};
 use crate::limits::PIECE_BYTES;
 use crate::names::PieceName;
-use crate::pool::{Note, Notes};
+use crate::pool::Notes;
 use crate::results::Record;
 use crate::segment::Segment;
 use crate::state::{Named, State};
@@ -55,6 +56,11 @@ enum Part {
     Bars {
         campaign: u32,
         chunk: Arc<NeighbourBars>,
+    },
+    Acts {
+        campaign: u32,
+        number: u32,
+        chunk: Arc<NeighbourActs>,
     },
     Waiters {
         campaign: u32,
@@ -116,6 +122,7 @@ impl Sealed {
             | Part::Holders { .. }
             | Part::Holds { .. }
             | Part::Bars { .. }
+            | Part::Acts { .. }
             | Part::Waiters { .. }
             | Part::Unserved { .. }
             | Part::Results { .. } => None,
@@ -213,6 +220,12 @@ impl State {
             parts.extend(holds.map(|chunk| Part::Holds { campaign: number, chunk }));
             let bars = campaign.bars.chunks.values().map(Arc::clone);
             parts.extend(bars.map(|chunk| Part::Bars { campaign: number, chunk }));
+            let acts = campaign.acts.chunks.iter();
+            parts.extend(acts.map(|(at, chunk)| Part::Acts {
+                campaign: number,
+                number: *at,
+                chunk: Arc::clone(chunk),
+            }));
             parts.extend(campaign.unserved.parts().map(|(first, part)| Part::Unserved {
                 campaign: number,
                 first,
@@ -406,6 +419,9 @@ fn write_part(out: &mut Vec<u8>, part: &Part) {
                 out.nested(field::BAR, |out| bars::bar_fields(out, *campaign, *number, bar));
             }
         }
+        Part::Acts { campaign, number, chunk } => {
+            acts::act_rows(out, field::ACT, *campaign, *number, chunk);
+        }
         Part::Waiters { campaign, pool, part } => out.nested(field::WAITERS, |out| {
             waiting::waiter_fields(out, (*campaign, *pool), part);
         }),
@@ -446,55 +462,5 @@ fn write_part(out: &mut Vec<u8>, part: &Part) {
                 out.varint(u64::from(record.rank));
             }
         }),
-    }
-}
-
-fn note_fields(out: &mut Vec<u8>, campaign: u32, pool: u32, rank: u32, note: &Note) {
-    out.number(1, u64::from(campaign));
-    out.number(2, u64::from(pool));
-    out.number(3, u64::from(rank));
-    if let Some(earlier) = note.earlier {
-        out.number(4, u64::from(earlier));
-    }
-    if let Some(cancel) = &note.cancel {
-        out.time(5, cancel.at);
-        out.number(6, u64::from(cancel.by.code()));
-        out.text(7, &cancel.reason);
-        out.text(8, &cancel.who);
-    }
-}
-
-fn campaign_fields(out: &mut Vec<u8>, campaign: &Campaign) {
-    out.number(1, u64::from(campaign.number));
-    out.text(2, &campaign.name);
-    out.number(3, u64::from(campaign.version));
-    out.time(4, campaign.created_at);
-    out.nested(5, |out| campaign.settings().encode(out));
-    out.number(6, u64::from(campaign.paused));
-    if let Some(at) = campaign.closed_at {
-        out.time(7, at);
-    }
-    out.number(8, campaign.unsettled);
-    for pool in &campaign.pools {
-        out.nested(9, |out| {
-            out.number(1, u64::from(pool.taken));
-            out.number(2, u64::from(pool.last_rank()));
-            if pool.held > 0 {
-                out.number(3, u64::from(pool.held));
-            }
-            if let Some(list) = pool.list() {
-                out.nested(28, |out| waiting::list_fields(out, list));
-            }
-        });
-    }
-    if campaign.holds.last > 0 {
-        out.number(10, u64::from(campaign.holds.last));
-        out.number(11, u64::from(campaign.holds.last_holder));
-    }
-    if campaign.level > 1 {
-        out.number(12, u64::from(campaign.level));
-    }
-    if campaign.bars.last > 0 {
-        out.number(13, u64::from(campaign.bars.last));
     }
 }

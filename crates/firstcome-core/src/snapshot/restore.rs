@@ -2,6 +2,7 @@
 
 use super::finish::{finish, lists_fit, results_fit, units_fit};
 use super::{BadSnapshot, Manifest, counted, field, service_time, waiting};
+use crate::acts::Acts;
 use crate::bars::Bars;
 use crate::campaign::{Campaign, Counted};
 use crate::dedup::{Answered, LastBatch};
@@ -12,7 +13,7 @@ use crate::pool::{Cancel, Note, Pool};
 use crate::results::{Kind, Record};
 use crate::segment::Segment;
 use crate::settings::{Opens, Settings};
-use crate::state::{Archived, Named, State};
+use crate::state::{ACTS_LEVEL, Archived, Named, State};
 use crate::time::Timestamp;
 use crate::waitlist::UnservedLog;
 use crate::wire::{Malformed, Reader, Value};
@@ -128,6 +129,7 @@ impl Restore {
             field::WAITERS if self.state.stamp.level >= 4 => self.waiters(value),
             field::UNSERVED if self.state.stamp.level >= 4 => self.unserved(value),
             field::BAR if self.state.stamp.level >= 3 => self.bar(value),
+            field::ACT if self.state.stamp.level >= ACTS_LEVEL => self.act(value),
             field::CODES if self.state.stamp.level >= 4 => self.codes(value),
             _ => Err(value.wrong("an unknown part of a state")),
         }
@@ -202,6 +204,7 @@ impl Restore {
             pools: Vec::new(),
             barred: std::collections::BTreeSet::new(),
             bars: Bars::new(),
+            acts: Acts::default(),
             holding: settings.holding,
             holds: Holds::new(),
             refunds: Vec::new(),

@@ -67,7 +67,10 @@ impl State {
         touched.dedup();
         for number in touched {
             if let Some(campaign) = self.campaigns.get_mut(number) {
-                let now = Counted { memory: campaign.memory(), sizes: campaign.sizes() };
+                let ranks: u64 =
+                    campaign.pools.iter().map(|pool| u64::from(pool.last_rank())).sum();
+                let given = (ranks, ranks - campaign.counted.given.0);
+                let now = Counted { memory: campaign.memory(), sizes: campaign.sizes(), given };
                 let before = std::mem::replace(&mut campaign.counted, now);
                 all.memory = all.memory + now.memory - before.memory;
                 all.sizes = all.sizes.plus(now.sizes).minus(before.sizes);

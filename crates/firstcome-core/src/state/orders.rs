@@ -22,18 +22,30 @@ impl State {
         // What an operator wanted shows in later outcomes only: the digest tells it at once.
         self.scratch.extend_from_slice(&content.to_le_bytes());
         let Some(id) = order.id else {
-            return run(self);
+            let outcome = run(self);
+            self.note_act(command, &outcome);
+            return outcome;
         };
         self.orders.forget(self.service);
         // The ids of different keys are apart; those of before the raise are still known to all.
         let apart = self.stamp.level >= 2 && !inject(Mistake::IdsOfAllKeys);
         let who = if apart { order.who } else { "" };
         match self.orders.look_up(who, id, content) {
-            Known::Same(outcome) => return outcome,
-            Known::Other => return Refusal::IdReused.into(),
+            Known::Same(outcome) => {
+                if inject(Mistake::RepeatedActListed) {
+                    self.note_act(command, &outcome);
+                }
+                return outcome;
+            }
+            Known::Other => {
+                let outcome = Refusal::IdReused.into();
+                self.note_act(command, &outcome);
+                return outcome;
+            }
             Known::No => {}
         }
         let outcome = run(self);
+        self.note_act(command, &outcome);
         if !outcome.is_refusal() {
             let answered = Answered { content, outcome: outcome.clone(), service: self.service };
             self.orders.remember(who, id, answered);
@@ -52,13 +64,21 @@ impl State {
             Err(refusal) => return refusal.into(),
             Ok(campaign) => {
                 let version = campaign.version;
-                return match expect {
-                    Expect::Anything => campaign.put(at, wanted),
-                    Expect::Version(demanded) if demanded == version => campaign.put(at, wanted),
-                    Expect::Version(_) | Expect::Absent => {
-                        Refusal::VersionMismatch { version }.into()
-                    }
+                let fits = match expect {
+                    Expect::Anything => true,
+                    Expect::Version(demanded) => demanded == version,
+                    Expect::Absent => false,
                 };
+                if !fits {
+                    return Refusal::VersionMismatch { version }.into();
+                }
+                let before = campaign.settings();
+                let outcome = campaign.put(at, wanted);
+                if let Outcome::Changed { .. } = outcome {
+                    let after = campaign.settings();
+                    self.note_changes(&before, &after);
+                }
+                return outcome;
             }
         }
         if let Expect::Version(_) = expect {

@@ -30,7 +30,7 @@ macro_rules! golden {
     };
 }
 
-const GOLDEN: [Golden; 7] = [
+const GOLDEN: [Golden; 8] = [
     golden!("level-1"),
     golden!("level-1-seats"),
     golden!("level-2"),
@@ -38,6 +38,7 @@ const GOLDEN: [Golden; 7] = [
     golden!("level-4"),
     golden!("level-4-waitlists"),
     golden!("level-5"),
+    golden!("level-6"),
 ];
 
 /// They take 100,000 bars, 1,000 references, imports or reissues, or 1,000,000 codes: other tests have them.

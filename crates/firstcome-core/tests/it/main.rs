@@ -5,6 +5,7 @@
     reason = "a test that cannot read its own script has nothing to say"
 )]
 
+mod acts;
 mod archiving;
 mod bars;
 mod buyers;

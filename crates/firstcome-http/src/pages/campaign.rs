@@ -1,10 +1,10 @@
 //! The page of a campaign for people, `/c/{campaign}`, and the files that it loads, `/c/-/{file}`.
 //!
 //! The page is one document with its style and one script, without a build step and with nothing from elsewhere. Files of
-//! the folder `pages_dir` come before the built-in ones: `page.html`, `page.css` and `page.js` replace them, others are
-//! served beside them.
+//! the folder `pages_dir` come before the built-in ones: `page.html`, `page.css` and `page.js` replace them, so do those of the
+//! console, and others are served beside them.
 
-use super::{HTML, escaped};
+use super::{HTML, console, escaped};
 use crate::answer::Code;
 use crate::app::App;
 use crate::options::Pages;
@@ -31,21 +31,31 @@ const NAME_LETTERS: usize = 64;
 const PAGE: &str = include_str!("campaign/page.html");
 const STYLE: &str = include_str!("campaign/page.css");
 
+/// What the console uses as well.
+pub(super) const LANGUAGE: &str = include_str!("campaign/language.js");
+pub(super) const NET: &str = include_str!("campaign/net.js");
+pub(super) const MAP: &str = include_str!("campaign/map.js");
+
 /// The script, in the order in which its parts use each other.
-const SCRIPT: [&str; 6] = [
+const SCRIPT: [&str; 8] = [
     include_str!("campaign/words.js"),
+    LANGUAGE,
+    NET,
     include_str!("campaign/server.js"),
-    include_str!("campaign/map.js"),
+    MAP,
     include_str!("campaign/seats.js"),
     include_str!("campaign/view.js"),
     include_str!("campaign/page.js"),
 ];
 
 /// The built-in script, joined and compressed once.
-static BUILT_IN: LazyLock<(Bytes, Bytes)> = LazyLock::new(|| {
-    let text = SCRIPT.concat();
+static BUILT_IN: LazyLock<(Bytes, Bytes)> = LazyLock::new(|| packed(&SCRIPT));
+
+/// Joins the parts of a script; gives it compressed and plain.
+pub(super) fn packed(parts: &[&str]) -> (Bytes, Bytes) {
+    let text = parts.concat();
     (compressed(text.as_bytes()).into(), text.into())
-});
+}
 
 /// Gives the page of a campaign. Whether the campaign is public stands in it, so that it asks for nothing in vain.
 pub(crate) async fn page(
@@ -67,15 +77,20 @@ pub(crate) async fn page(
         .replace("{{public}}", is_public)
         .replace("{{shop}}", &shop)
         .replace("{{style}}", &css);
+    Ok(strict(&headers, html, &css))
+}
+
+/// Answers with a page that runs only its own script, and has only the style whose digest the policy names.
+pub(super) fn strict(headers: &HeaderMap, html: String, css: &str) -> Response<Body> {
     let digest = STANDARD.encode(Sha256::digest(css.as_bytes()));
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-{digest}'; connect-src 'self'; \
          img-src 'self' data:; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     );
-    let mut response = answer(&headers, HTML, compressed(html.as_bytes()).into(), html.into());
+    let mut response = answer(headers, HTML, compressed(html.as_bytes()).into(), html.into());
     let policy = HeaderValue::from_str(&policy).expect("a digest in base64 can stand in a header");
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-    Ok(response)
+    response
 }
 
 /// Gives a file of the page.
@@ -92,6 +107,7 @@ pub(crate) async fn file(
         Some(own) if kind.starts_with("text/") || kind == SVG => (compressed(&own).into(), own),
         Some(own) => (Bytes::new(), own),
         None if name == "page.js" => BUILT_IN.clone(),
+        None if name == "console.js" => console::BUILT_IN.clone(),
         None => return Err(missing()),
     };
     Ok(answer(&headers, kind, packed, plain))
@@ -119,13 +135,13 @@ fn kind(name: &str) -> Option<&'static str> {
     .find_map(|(known, kind)| (known == ending).then_some(kind))
 }
 
-fn pages(app: &App) -> Result<&Pages, Problem> {
+pub(super) fn pages(app: &App) -> Result<&Pages, Problem> {
     let off = || Problem::new(Code::NoSuchRoute, "the pages of this server are off (pages)");
     app.options.pages.as_ref().ok_or_else(off)
 }
 
 /// Reads a file of the team's own folder; nothing where it has none of that name.
-async fn read(pages: &Pages, name: &str) -> Result<Option<Bytes>, Problem> {
+pub(super) async fn read(pages: &Pages, name: &str) -> Result<Option<Bytes>, Problem> {
     let Some(path) = pages.folder.as_ref().map(|folder| folder.join(name)) else {
         return Ok(None);
     };
@@ -146,7 +162,7 @@ async fn read(pages: &Pages, name: &str) -> Result<Option<Bytes>, Problem> {
     }
 }
 
-fn compressed(text: &[u8]) -> Vec<u8> {
+pub(super) fn compressed(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(text).expect("writing to memory does not fail");
     encoder.finish().expect("writing to memory does not fail")

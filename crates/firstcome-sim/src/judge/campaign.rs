@@ -2,6 +2,7 @@
 //!
 //! Codes: `coupons.rs`, `stocking.rs`. Holds and seats: `holding.rs`, `confirming.rs`, `seating.rs`, with `wanted.rs` and `hall.rs` below them.
 
+use super::acts::Act;
 use super::coupons::Coupons;
 use super::hall::{Hall, Owner, Unit};
 use super::holding::{Fate, Hold, Made, Turn};
@@ -110,6 +111,8 @@ pub(super) struct Campaign<'a> {
     pub(super) barred: BTreeSet<&'a str>,
     /// Who is barred, since when, and by which entry.
     pub(super) bars: BTreeMap<&'a str, (Timestamp, usize)>,
+    /// What operators did to it, from level 6 of the space on.
+    pub(super) acts: Vec<Act<'a>>,
     /// Its place in the order of creation.
     pub(super) number: usize,
     /// Who waits for a unit, the first one first.
@@ -142,12 +145,18 @@ impl<'a> Campaign<'a> {
             archived: false,
             barred: BTreeSet::new(),
             bars: BTreeMap::new(),
+            acts: Vec::new(),
             number: 0,
             lists: Vec::new(),
             untried: BTreeSet::new(),
             holds: Vec::new(),
             entry,
         })
+    }
+
+    /// Gives what the list of acts must have: nothing once it left memory.
+    pub(super) fn listed(&self) -> &[Act<'a>] {
+        if self.archived { &[] } else { &self.acts }
     }
 
     pub(super) fn is_closed(&self, at: Timestamp) -> bool {

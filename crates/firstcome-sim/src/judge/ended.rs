@@ -1,5 +1,6 @@
 //! Checks the end of a world: the ledger has every result, and the nodes agree.
 
+use super::acts::is_as_listed;
 use super::model::{Claimed, Event};
 use super::replay::Replay;
 use super::{Broken, Verdict};
@@ -26,6 +27,7 @@ pub(super) fn check(
         }
     }
     nodes(history, wrong);
+    acts(history, replay, wrong);
 }
 
 fn is_of_another_past(trouble: &str) -> bool {
@@ -151,6 +153,24 @@ fn nodes(history: &History, wrong: &mut Vec<Broken>) {
                 ));
             }
             Some(_) => {}
+        }
+    }
+}
+
+/// Compares the list of each node that stands at the end of the journal.
+fn acts(history: &History, replay: &Replay<'_>, wrong: &mut Vec<Broken>) {
+    let head = history.end.journal.last().copied();
+    for node in history.end.nodes.iter().filter(|node| node.applied == head) {
+        let Some(all) = &node.acts else { continue };
+        for (name, campaign) in &replay.last.campaigns {
+            let of_it = all.iter().filter(|row| row.campaign == *name);
+            let theirs: Vec<_> = of_it.map(|row| (row.number, &row.act)).collect();
+            if !is_as_listed(campaign.listed(), &theirs) {
+                let (node_run, ours) = (node.node_run, campaign.listed());
+                let what =
+                    format!("life {node_run} lists of {name} {theirs:?}, the journal has {ours:?}");
+                wrong.push(Broken::new("acts_listed", what));
+            }
         }
     }
 }

@@ -46,6 +46,8 @@ pub(super) struct Model<'a> {
     entry: usize,
     /// That of the highest body so far.
     level: u32,
+    /// Whether the command that was decided last was known under its id.
+    repeated: bool,
     /// Campaigns there ever were.
     made: usize,
 }
@@ -76,7 +78,11 @@ impl<'a> Model<'a> {
             return None;
         }
         let run = |command: &Command<'a>| {
+            self.repeated = false;
             let decided = self.run(at, command, events);
+            if !self.repeated {
+                self.list_act(at, command, decided.outcome.as_str());
+            }
             if let Some(name) = command.campaign() {
                 self.serve(at, name, events);
             }
@@ -350,7 +356,11 @@ impl<'a> Model<'a> {
         let known = named
             .and_then(|(who, id)| self.ids.get(&(who, id)).or_else(|| self.ids.get(&("", id))));
         if let Some((known, decision)) = known {
-            return if *known == content { Ok(decision.clone()) } else { Err(Refusal::IdReused) };
+            if *known != content {
+                return Err(Refusal::IdReused);
+            }
+            self.repeated = true;
+            return Ok(decision.clone());
         }
         let (name, outcome) = match command {
             Command::Put { campaign, settings, expect, .. } => {

@@ -1,10 +1,12 @@
 //! The recovery at the end of a world: faults are over, and every node must become fresh again.
 
 use crate::environment::Environment;
-use crate::history::{End, Last, Row};
+use crate::history::{ActRow, End, Last, Row};
 use crate::ledger::SimLedger;
 use crate::nodes::Slots;
 use firstcome_core::State;
+use firstcome_core::acts::Act;
+use firstcome_core::campaign::Campaign;
 use firstcome_journal::Journal;
 use firstcome_node::Condition;
 use firstcome_node::leader::Leader;
@@ -121,6 +123,20 @@ fn reseed(slots: &Slots) {
     });
 }
 
+/// Gives the acts of operators on every campaign.
+fn acts(state: &State) -> Vec<ActRow> {
+    let of = |campaign: &Campaign| {
+        let name = campaign.name().to_owned();
+        let row = |(number, act): (u32, &Act)| ActRow {
+            campaign: name.clone(),
+            number,
+            act: act.clone(),
+        };
+        campaign.acts().map(row).collect::<Vec<_>>()
+    };
+    state.campaigns().flat_map(of).collect()
+}
+
 /// Looks at everything once more.
 pub(super) async fn end(environment: &Environment, slots: &Slots) -> End {
     let (chain, memory) = environment.store.chain();
@@ -129,9 +145,11 @@ pub(super) async fn end(environment: &Environment, slots: &Slots) -> End {
             Condition::Fresh => None,
             Condition::Stale(why) | Condition::Lost(_, why) => Some(why),
         };
-        let (stamp, digest) = node.replica.look(|state: &State| (state.stamp(), state.digest()));
+        let (stamp, digest, acts) =
+            node.replica.look(|state: &State| (state.stamp(), state.digest(), acts(state)));
+        let acts = Some(acts);
         let applied = environment.store.record.index_of(stamp);
-        Last { node_run: handle.node_run(), applied, digest, trouble }
+        Last { node_run: handle.node_run(), applied, digest, trouble, acts }
     });
     let troubles = slots.each(|_, _, leader| leader.standing().trouble.filter(|_| leader.leads()));
     let rows = environment.ledger.as_ref().map(|ledger| ledger.rows());

@@ -2,12 +2,13 @@
 
 use crate::honest::sale;
 use crate::story::{Story, cancel, claim, clock, is_broken, passes, put, steer, units_for_sale};
+use firstcome_core::acts::{Act, Deed};
 use firstcome_core::command::Steer;
 use firstcome_core::names::Position;
 use firstcome_core::{Outcome, Refusal, Timestamp};
 use firstcome_journal::Name;
 use firstcome_node::Failure;
-use firstcome_sim::history::{Asked, Cause, Durability, Exchange, History, Reply};
+use firstcome_sim::history::{ActRow, Asked, Cause, Durability, Exchange, History, Reply};
 use std::time::Duration;
 
 /// Changes an honest sale and says what is then found broken.
@@ -245,6 +246,35 @@ fn a_world_that_does_not_come_to_rest() {
     change(|history| history.end.settle_trouble = Some("ledger_behind: …".into()));
     // Trouble that nothing explains.
     change(|history| history.end.settle_trouble = Some("ledger_other: …".into()));
+}
+
+/// The list of acts of the sale, the newest first.
+fn acts_of_the_sale() -> Vec<ActRow> {
+    let row = |number, seconds, deed, outcome: &str| {
+        let (who, about, reason) = ("desk".into(), "".into(), "".into());
+        let act = Act { at: clock(seconds), who, deed, about, reason, outcome: outcome.into() };
+        ActRow { campaign: "spring".into(), number, act }
+    };
+    vec![row(2, 15.0, Deed::Pause, "changed"), row(1, 1.0, Deed::Put, "created")]
+}
+
+#[test]
+fn a_list_of_acts_that_is_not_what_operators_did() {
+    let change = |change: fn(&mut Vec<ActRow>)| {
+        let mut history = sale().ends();
+        history.end.nodes[1].acts = Some(acts_of_the_sale());
+        passes(&history);
+        change(history.end.nodes[1].acts.as_mut().unwrap());
+        is_broken(&history, "acts_listed")
+    };
+    change(|acts| drop(acts.remove(0)));
+    change(|acts| drop(acts.remove(1)));
+    change(|acts| acts.reverse());
+    change(|acts| acts.insert(0, acts[0].clone()));
+    change(|acts| acts[0].act.who = "office".into());
+    change(|acts| acts[0].act.outcome = "unchanged".into());
+    let said = change(|acts| acts[1].act.at = clock(2.0));
+    assert!(said.contains("life 1 lists of spring"), "{said}");
 }
 
 #[test]

@@ -344,7 +344,7 @@ impl Story {
         end.through = rows.len() as u64;
         end.ledger = Some(rows);
         end.journal = journal;
-        let last = Last { node_run: 0, applied: self.head, digest: 7, trouble: None };
+        let last = Last { node_run: 0, applied: self.head, digest: 7, trouble: None, acts: None };
         end.nodes = vec![last.clone(), Last { node_run: 1, ..last }];
         self.history
     }

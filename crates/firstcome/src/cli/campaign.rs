@@ -5,6 +5,7 @@ mod codes;
 mod create;
 mod show;
 mod time;
+mod watch;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -25,6 +26,8 @@ pub(super) enum CampaignVerb {
     List(show::ListArgs),
     /// Show one campaign.
     Show(show::ShowArgs),
+    /// Show how a campaign goes, second by second.
+    Watch(watch::WatchArgs),
     /// Change a campaign.
     Change(change::ChangeArgs),
     /// Stop claims for now.
@@ -101,6 +104,7 @@ pub(super) async fn run(verb: CampaignVerb, json: bool) -> Result<Exit, Complain
         CampaignVerb::Create(args) => create::run(args, json).await,
         CampaignVerb::List(args) => show::list(args, json).await,
         CampaignVerb::Show(args) => show::run(args, json).await,
+        CampaignVerb::Watch(args) => watch::run(args, json).await,
         CampaignVerb::Change(args) => change::run(args, json).await,
         CampaignVerb::Pause(args) => operate(args, "pause", "paused", None, json).await,
         CampaignVerb::Resume(args) => operate(args, "resume", "resumed", None, json).await,

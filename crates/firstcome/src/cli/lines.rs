@@ -18,6 +18,14 @@ pub(super) struct ShapeArgs {
     raw: bool,
 }
 
+impl ShapeArgs {
+    /// The shape of lines that never end: one document has no end, so it is one document a line.
+    pub(super) fn following(&self, json: bool) -> Self {
+        let one = self.format == Shape::Json || (json && self.format == Shape::Table);
+        Self { format: if one { Shape::Ndjson } else { self.format }, raw: self.raw }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Shape {
     /// For people.
@@ -78,6 +86,13 @@ impl<const N: usize> Paper<N> {
             }
             Shape::Json => self.documents.push(document),
             Shape::Ndjson => out::json(&document),
+        }
+    }
+
+    /// Prints the rows of the table that came until now, where it is one.
+    pub(super) fn print_so_far(&mut self) {
+        if self.shape == Shape::Table {
+            self.table.print_so_far();
         }
     }
 

@@ -1,5 +1,7 @@
 //! `results`: what happened, in order.
 
+use std::time::Duration;
+
 use clap::Args;
 
 use super::complaint::{Complaint, Exit};
@@ -22,7 +24,8 @@ ranks have none.
 Examples:
   firstcome results spring
   firstcome results spring --all --format csv > results.csv
-  firstcome results spring --after 1000 --limit 100 --json")]
+  firstcome results spring --after 1000 --limit 100 --json
+  firstcome results spring --follow --format csv")]
 pub(super) struct ResultsArgs {
     /// The campaign.
     campaign: String,
@@ -35,6 +38,9 @@ pub(super) struct ResultsArgs {
     /// Print all of them, page by page.
     #[arg(long)]
     all: bool,
+    /// Print all of them, and then each new one as it comes, until Ctrl-C; not as one JSON document.
+    #[arg(long, conflicts_with_all = ["all", "limit"])]
+    follow: bool,
     #[command(flatten)]
     shape: ShapeArgs,
     #[command(flatten)]
@@ -44,6 +50,9 @@ pub(super) struct ResultsArgs {
 }
 
 pub(super) async fn run(args: ResultsArgs, json: bool) -> Result<Exit, Complaint> {
+    if args.follow {
+        return follow(args, json).await;
+    }
     let client = args.server.client()?;
     let mut after = args.after;
     let paper = (&args.shape, json, args.table);
@@ -66,6 +75,34 @@ pub(super) async fn run(args: ResultsArgs, json: bool) -> Result<Exit, Complaint
         out::talk(format!("there are more: --after {next}, or --all"));
     }
     Ok(Exit::Yes)
+}
+
+/// How often new results are asked for.
+const FOLLOWED_EVERY: Duration = Duration::from_secs(1);
+
+/// Prints results as they come, page after page; where nothing new is there it asks again after a second.
+async fn follow(args: ResultsArgs, json: bool) -> Result<Exit, Complaint> {
+    let client = args.server.client()?;
+    let mut after = args.after;
+    let shape = args.shape.following(json);
+    let mut paper = Paper::new((&shape, false, args.table), "results", &RESULT_COLUMNS, &TABLE);
+    loop {
+        let range = ResultRange { after, limit: 10_000 };
+        let ask = Ask::results(&args.campaign, range, ResultFormat::Json);
+        let (page, raw) = yes(client.ask::<ResultPage>(ask).await?)?;
+        let documents = raw["results"].as_array().cloned().unwrap_or_default();
+        for (line, document) in page.results.into_iter().zip(documents) {
+            after = after.max(line.number);
+            paper.put(line.cells(), document);
+        }
+        match page.next {
+            Some(next) => after = after.max(next),
+            None => {
+                paper.print_so_far();
+                tokio::time::sleep(FOLLOWED_EVERY).await;
+            }
+        }
+    }
 }
 
 /// The columns as people read them: what is missing most of the time is left out first.

@@ -59,6 +59,8 @@ pub(super) struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
     wide: bool,
+    /// Whether the head stands above rows that were printed.
+    headed: bool,
 }
 
 /// Columns of the screen between two columns of a table.
@@ -66,7 +68,7 @@ const GAP: usize = 2;
 
 impl Table {
     pub(super) fn new(args: TableArgs, columns: &[Column]) -> Self {
-        Self { columns: columns.to_vec(), rows: Vec::new(), wide: args.wide }
+        Self { columns: columns.to_vec(), rows: Vec::new(), wide: args.wide, headed: false }
     }
 
     /// Adds a row with a cell for each column.
@@ -95,6 +97,19 @@ impl Table {
             let missing = missing.join(", ");
             out::talk(format!("note: no room for {missing}: --wide shows everything"));
         }
+    }
+
+    /// Prints the rows there are, if there are any, and goes on with none.
+    pub(super) fn print_so_far(&mut self) {
+        if self.rows.is_empty() {
+            return;
+        }
+        let most = if self.wide { usize::MAX } else { width(std::io::stdout()) };
+        let (lines, _) = self.lines(most);
+        // The head stands above the first rows only.
+        let heads = usize::from(std::mem::replace(&mut self.headed, true));
+        lines.into_iter().skip(heads).for_each(out::line);
+        self.rows.clear();
     }
 
     /// The lines of at most so many columns of the screen, and the names of columns without space.

@@ -62,6 +62,11 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
         ],
     ),
     ("campaign list", Before::Server, &[(0, "spring    open"), (0, "spring    open")]),
+    (
+        "campaign watch",
+        Before::Server,
+        &[WATCHES, (0, "498 of 500 left, 2 claims"), (0, "\"left\":498")],
+    ),
     ("campaign show", Before::Server, &[(0, "498 of 500 left, last rank 2")]),
     (
         "campaign change",
@@ -159,7 +164,7 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     ("codes reissue", Before::Codes, &[(0, "for rank 1 in vouchers/main")]),
     ("codes export", Before::Codes, &[(0, "ann"), (0, "")]),
     ("winners", Before::Server, &[(0, "subject"), (0, ""), (0, "\"winners\":[]")]),
-    ("results", Before::Server, &[(0, "subject"), (0, ""), (0, "\"results\":[]")]),
+    ("results", Before::Server, &[(0, "subject"), (0, ""), (0, "\"results\":[]"), FOLLOWS]),
     ("audit", Before::Store, &[(0, "[ok]"), (0, "\"ok\":true"), (0, "[ok]")]),
     ("rush", Before::Unclaimed, &[KEPT, KEPT, KEPT, KEPT, KEPT]),
     ("journal show", Before::Store, &[(0, "claim, "), (0, "\"position\":"), (0, "gala")]),
@@ -167,7 +172,7 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     ("journal export", Before::Store, &[(0, ""), (0, "")]),
     // The entry can be applied, so it is not skipped.
     ("journal skip", Before::Stopped, &[(1, "entry 4"), (1, "entry 4")]),
-    ("journal raise-level", Before::Stopped, &[(0, "the space is at level 5 already")]),
+    ("journal raise-level", Before::Stopped, &[(0, "the space is at level 6 already")]),
     ("settle status", Before::Server, &[(0, "settled  ")]),
     ("settle rebuild", Before::Stopped, &[(0, "the ledger had results up to "), (0, " written")]),
     ("settle set-aside", Before::Stopped, &[(0, "the ledger is now called ")]),
@@ -189,6 +194,9 @@ const KEPT: Ends = (0, "\n[ok] ");
 const SERVES: Ends = (0, "listening on http://127.0.0.1:");
 /// A page, which stays until it is stopped.
 const OPENS: Ends = (0, "http://127.0.0.1:");
+/// What goes on until it is stopped, too.
+const WATCHES: Ends = (0, "spring [open] 498 left, 2 claims");
+const FOLLOWS: Ends = (0, "number,kind,campaign");
 
 const ELSEWHERE: [&str; 2] = ["lock", "elect"];
 
@@ -368,8 +376,7 @@ impl Stage {
     /// Starts a server and waits for its first line.
     fn starts(&self, line: &str) -> String {
         // The shell becomes the server, so that it is the server that ends.
-        let line = line.replacen("firstcome serve", "exec firstcome serve", 1);
-        let line = line.replacen("firstcome demo", "exec firstcome demo", 1);
+        let line = line.replacen("firstcome ", "exec firstcome ", 1);
         let mut command = self.shell(&line);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut first = String::new();
@@ -410,7 +417,7 @@ fn type_all(first: &[&str]) {
         assert_eq!(examples.len(), ends.len(), "{verb}: {examples:?}");
         let Some(stage) = Stage::new(*before) else { return };
         for (example, ends) in examples.iter().zip(*ends) {
-            if [SERVES, OPENS].contains(ends) {
+            if [SERVES, OPENS, WATCHES, FOLLOWS].contains(ends) {
                 let first = stage.starts(example);
                 assert!(first.starts_with(ends.1), "{example}: {first:?}");
                 continue;

@@ -26,4 +26,5 @@ mod trust;
 mod typed;
 #[cfg(feature = "redis")]
 mod unfit;
+mod watching;
 mod winners;

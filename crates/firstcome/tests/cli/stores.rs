@@ -268,12 +268,12 @@ fn a_space_that_an_older_build_made_is_raised_by_an_admin_and_by_nobody_else() {
     let said = servers[0].ask(&scene, &["nodes", "raise-level"]);
     assert!(said.code == 2 && said.talk.contains("backup"), "{said:?}");
     let said = servers[0].ask(&scene, &["nodes", "raise-level", "--yes"]).ends(0);
-    assert!(said.contains("at level 5"), "{said}");
+    assert!(said.contains("at level 6"), "{said}");
     servers[1].ask(&scene, &["claim", "spring", "bob"]).ends(0);
     while !servers[1].ask(&scene, &["nodes"]).ends(0).contains("level       5") {}
     while !redis.ask("HGET fc:{main/0}:head level").contains('5') {}
     let shown = look(&scene, &redis, &["journal", "show"]).ends(0);
-    assert!(shown.contains("raise, level 5"), "{shown}");
+    assert!(shown.contains("raise, level 6"), "{shown}");
     let both = ["--server", &servers[0].url, "--server", &servers[1].url];
     let audit = look(&scene, &redis, &[&["audit", "--json"], both.as_slice()].concat());
     assert_eq!(audit.code, 0, "{audit:?}");

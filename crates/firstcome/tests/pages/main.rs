@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops there")]
 
 mod axe;
+mod console;
 #[path = "../server/documented.rs"]
 mod documented;
 mod files;

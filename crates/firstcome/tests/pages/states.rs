@@ -93,7 +93,7 @@ fn states(scene: &Scene) -> Vec<State> {
     ]
 }
 
-fn keep_picture(browser: &mut Browser, name: &str) {
+pub(crate) fn keep_picture(browser: &mut Browser, name: &str) {
     let Some(folder) = std::env::var_os("FIRSTCOME_PICTURES") else { return };
     let bytes = base64::engine::general_purpose::STANDARD.decode(browser.picture()).unwrap();
     let file = std::path::PathBuf::from(folder).join(format!("{}.png", name.replace(' ', "-")));

@@ -136,6 +136,28 @@ impl Story {
         self.record(of, &[], Some(body.into()), (200, kind, answers.into()));
     }
 
+    /// Records one second of a campaign's minute: how many there are, and what they say, depends on the clock.
+    fn minute(&mut self, campaign: &[(&str, &str)]) {
+        let template = "/v1/campaigns/{campaign}/minute";
+        let path = template.replace("{campaign}", campaign[0].1);
+        let request = self.talk.request("GET", &path, &[], None);
+        self.talk.send(request).unwrap();
+        let answer = self.talk.hear().unwrap();
+        crate::documented::check("GET", &path, &answer);
+        let mut document = answer.json();
+        let seconds = document["seconds"].as_array().unwrap();
+        let sum = |name: &str| -> u64 { seconds.iter().map(|s| s[name].as_u64().unwrap()).sum() };
+        assert_eq!((sum("claims"), sum("here_successes")), (2, 4), "{document}");
+        for (name, value) in [("now_second", 60), ("from", -839), ("next", 60)] {
+            document[name] = (1_803_000_000 + value).into();
+        }
+        let sold_out = json!({"outcome": "sold_out", "count": 1});
+        document["seconds"] = json!([{"second": 1_803_000_059, "claims": 2, "left": 0, "held": 0, "waiting": 0,
+            "here_successes": 3, "here_refusals": [sold_out], "here_p50_us": 362, "here_p90_us": 724, "here_p99_us": 724}]);
+        let (_, of) = operation("GET", template).unwrap();
+        self.record(of, campaign, None, (200, "application/json", document));
+    }
+
     /// Follows events behind a position, holds a seat meanwhile, and records what comes of it.
     fn follow(&mut self, after: &str) {
         let path = format!("/v1/campaigns/hall/events?after={after}");
@@ -243,6 +265,8 @@ fn tell(story: &mut Story) {
     for step in ["pause", "resume"] {
         story.ask(("POST", &format!("{CAMPAIGN}/{step}")), spring, None);
     }
+    story.ask(("GET", &format!("{CAMPAIGN}/acts")), spring, None);
+    story.minute(spring);
 
     let hall = &[("campaign", "hall")][..];
     let pool = &[hall[0], ("pool", "main")][..];
@@ -329,9 +353,16 @@ fn tell(story: &mut Story) {
     let minted = story.ask(("POST", "/v1/tokens"), &[], Some(ask));
     let token = minted["token"].as_str().unwrap();
     story.ask_with(token, ("POST", "/v1/tickets"), &[], None);
-    for path in
-        ["/v1/time", "/v1/nodes", "/v1/forks", "/v1/audit", "/v1/settling", "/livez", "/readyz"]
-    {
+    for path in [
+        "/v1/key",
+        "/v1/time",
+        "/v1/nodes",
+        "/v1/forks",
+        "/v1/audit",
+        "/v1/settling",
+        "/livez",
+        "/readyz",
+    ] {
         story.ask(("GET", path), &[], None);
     }
     story.ask(("POST", "/v1/reseed"), &[], None);

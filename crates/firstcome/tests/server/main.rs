@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops there")]
 
+mod acts;
 mod allocations;
 mod bad_input;
 mod bad_luck;

@@ -33,10 +33,6 @@ function forgetToken() {
   keep(forTab, TOKEN, null);
 }
 
-const pause = ms => new Promise(done => setTimeout(done, ms));
-const random = (from, to) => from + Math.random() * (to - from);
-const newId = () => [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, "0")).join("");
-
 // Asks once. Gives the status and the document; throws where no answer came.
 async function ask(method, path, body, id) {
   const headers = {};
@@ -49,9 +45,6 @@ async function ask(method, path, body, id) {
   if (document.now) clock.learn(Date.parse(document.now), sent);
   return { ok: answer.ok, status: answer.status, document, after: Number(answer.headers.get("retry-after")) * 1000 };
 }
-
-// Waits, but not longer than until the browser says that there is a network again.
-const backOff = ms => Promise.race([pause(ms), new Promise(done => addEventListener("online", done, { once: true }))]);
 
 // Sends a command until it is known what came of it. Each has its own identity, so it happens once however often it is sent.
 async function sure(method, path, body, id, checking) {
@@ -91,34 +84,6 @@ const clock = {
     return measured ? this.least + Math.min(this.way / 2, 500) + performance.now() : Date.now();
   },
 };
-
-// A position is two numbers with a point between them; the greater one is later.
-function isLater(one, other) {
-  const [epoch, place] = one.split(".").map(Number);
-  const [otherEpoch, otherPlace] = (other ?? "0.0").split(".").map(Number);
-  return epoch > otherEpoch || (epoch === otherEpoch && place > otherPlace);
-}
-
-// Reads server-sent events from an answer; with `fetch`, so that the token stands in a header and not in an address.
-async function readEvents(answer, heard, silent) {
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  for (;;) {
-    const timer = setTimeout(silent, 40000);
-    const { done, value } = await reader.read().finally(() => clearTimeout(timer));
-    if (done) return;
-    text += value;
-    for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) {
-      const event = { name: "message", data: "", id: null };
-      for (const line of text.slice(0, end).split("\n")) {
-        if (line.startsWith("event: ")) event.name = line.slice(7);
-        if (line.startsWith("data: ")) event.data += line.slice(6);
-        if (line.startsWith("id: ")) event.id = line.slice(4);
-      }
-      if (event.data) heard(event);
-    }
-  }
-}
 
 // A page that nobody sees has no stream: a browser opens only a few connections to a server, over all tabs.
 let closeStream = () => {};

@@ -3,6 +3,7 @@
 mod coupons;
 
 use super::{Event, Model};
+use crate::judge::acts::is_as_listed;
 use firstcome_core::command::{
     BestPick, Body, BodyWriter, Expect, Late, Mark, Order, Pick, Steer, Step, Wanted, Wish,
 };
@@ -286,7 +287,10 @@ fn command(random: &mut fastrand::Rng, at: i64, coupons: bool) -> Command<'stati
             };
             Command::Steer { campaign, steer, order }
         }
-        18 if random.bool() => Command::Raise { level: random.u32(2..=4), who: "desk" },
+        18 if random.bool() => {
+            let level = random.u32(2..=4);
+            Command::Raise { level: if level == 4 { 6 } else { level }, who: "desk" }
+        }
         18 => Command::Tick { mark: Mark::default() },
         _ => {
             let through = random.u64(..12);
@@ -301,10 +305,17 @@ fn live_through(seed: u64, reached: &mut BTreeSet<&'static str>) -> usize {
     let mut at = 100;
     let mut bodies: Vec<(i64, Vec<u8>)> = Vec::new();
     let mut numbers = [0_u64; 3];
-    // Half of the spaces have a campaign with codes from the beginning, and are at the level of codes; the others have none,
+    // Half of the spaces have a campaign with codes from the beginning, and are at the level of codes or at that
+    // of acts; the others have none,
     // so that the rules of older levels are compared, too.
     let coupons = seed % 2 == 1;
-    let mut level = if coupons { 4 } else { 1 };
+    let mut level = if seed % 4 == 3 {
+        6
+    } else if coupons {
+        4
+    } else {
+        1
+    };
     for entry in 0..80 {
         // Sometimes an hour and more passes, in steps that count as service.
         at += match random.u32(..100) {
@@ -351,6 +362,11 @@ fn live_through(seed: u64, reached: &mut BTreeSet<&'static str>) -> usize {
         reached.extend(ours.iter().map(Outcome::as_str));
         assert_eq!(model.last_result(), state.last_result(), "seed {seed}, entry {index}");
         won += events.iter().filter(|event| matches!(event, Event::Won(_))).count();
+    }
+    for (name, ours) in &model.campaigns {
+        let theirs = state.campaign(name).ok();
+        let theirs: Vec<_> = theirs.into_iter().flat_map(|campaign| campaign.acts()).collect();
+        assert!(is_as_listed(ours.listed(), &theirs), "seed {seed}: {theirs:#?}");
     }
     won
 }

@@ -1,9 +1,10 @@
 //! The judge's own rules for what operators do to campaigns, and for results that a ledger has.
 
 use super::{Campaign, Decision, Model};
+use crate::judge::acts::{Act, LISTED_FROM};
 use firstcome_core::command::{Expect, Steer};
 use firstcome_core::outcome::Missing;
-use firstcome_core::{CodeRefusal, Outcome, Refusal, Settings, Timestamp};
+use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, Settings, Timestamp};
 
 impl<'a> Model<'a> {
     pub(super) fn put(
@@ -78,6 +79,15 @@ impl<'a> Model<'a> {
             }
         }
         self.find(name)?.steer(entry, at, steer)
+    }
+
+    /// Lists a command that was decided: not one that was known under its id.
+    pub(super) fn list_act(&mut self, at: Timestamp, command: &Command<'a>, outcome: &'static str) {
+        let act = Act::of(at, command, outcome).filter(|_| self.level >= LISTED_FROM);
+        let campaign = command.campaign().and_then(|name| self.campaigns.get_mut(name));
+        if let (Some(act), Some(campaign)) = (act, campaign.filter(|found| !found.archived)) {
+            campaign.acts.push(act);
+        }
     }
 
     pub(super) fn settle(&mut self, through: u64) -> Result<Decision, Refusal> {

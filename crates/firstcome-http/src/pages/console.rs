@@ -1,0 +1,42 @@
+//! The console of operators, `/console`: one document and one script, `/c/-/console.js`, as strict as the page for people.
+//!
+//! It knows nothing that the routes do not say, and does nothing that they do not do: whoever has a key can do the same.
+
+use super::campaign::{LANGUAGE, MAP, NET, packed, pages, read, strict};
+use crate::app::App;
+use crate::problem::Answered;
+use axum::body::Bytes;
+use axum::extract::State as Extract;
+use axum::http::HeaderMap;
+use std::sync::{Arc, LazyLock};
+
+const PAGE: &str = include_str!("console/console.html");
+const STYLE: &str = include_str!("console/console.css");
+
+/// The script, in the order in which its parts use each other.
+const SCRIPT: [&str; 11] = [
+    include_str!("console/words.js"),
+    LANGUAGE,
+    NET,
+    MAP,
+    include_str!("console/api.js"),
+    include_str!("console/campaigns.js"),
+    include_str!("console/minute.js"),
+    include_str!("console/form.js"),
+    include_str!("console/seats.js"),
+    include_str!("console/people.js"),
+    include_str!("console/console.js"),
+];
+
+/// The built-in script, joined and compressed once.
+pub(super) static BUILT_IN: LazyLock<(Bytes, Bytes)> = LazyLock::new(|| packed(&SCRIPT));
+
+/// Gives the console. It asks for a key itself: the page has nothing to hide.
+pub(crate) async fn page(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
+    let pages = pages(&app)?;
+    let html = read(pages, "console.html").await?.unwrap_or(Bytes::from_static(PAGE.as_bytes()));
+    let css = read(pages, "console.css").await?.unwrap_or(Bytes::from_static(STYLE.as_bytes()));
+    let css = String::from_utf8_lossy(&css);
+    let html = String::from_utf8_lossy(&html).replace("{{style}}", &css);
+    Ok(strict(&headers, html, &css))
+}

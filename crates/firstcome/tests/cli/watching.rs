@@ -1,0 +1,98 @@
+//! `campaign watch` and `results --follow`: what comes while somebody looks.
+
+use crate::scene::{KEY, Scene, Server};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Stdio};
+
+/// A command that goes on, and the lines it prints.
+struct Going {
+    child: Child,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Going {
+    fn begin(scene: &Scene, server: &Server, args: &[&str]) -> Self {
+        let mut command = scene.program(args);
+        command
+            .env("FIRSTCOME_URL", &server.url)
+            .env("FIRSTCOME_KEY", KEY)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    /// Reads until a line has this in it, and gives that line.
+    fn until(&mut self, wanted: &str) -> String {
+        let found = self.lines.by_ref().map(Result::unwrap).find(|line| line.contains(wanted));
+        found.unwrap_or_else(|| panic!("it ended without {wanted:?}"))
+    }
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        // It may have ended already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[test]
+fn a_campaign_is_watched_until_it_is_closed() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let ask = |args: &[&str]| server.ask(&scene, args).ends(0);
+    ask(&["campaign", "create", "spring", "--places", "5", "--opens", "now"]);
+    let mut watch = Going::begin(&scene, &server, &["campaign", "watch", "spring"]);
+    watch.until("spring [open] 5 left, 0 claims");
+    ask(&["claim", "spring", "ann"]);
+    watch.until("spring [open] 4 left, 1 claims");
+    ask(&["campaign", "pause", "spring"]);
+    watch.until("spring [paused]");
+    assert_eq!(server.ask(&scene, &["claim", "spring", "bob"]).code, 1);
+    let once = ask(&["campaign", "watch", "spring", "--once"]);
+    for part in [
+        "spring  [paused]",
+        "4 of 5 left, 1 claims",
+        "1 in all",
+        "refused by this server  1: paused 1",
+        "99 of 100 within",
+    ] {
+        assert!(once.contains(part), "{part:?} in {once}");
+    }
+    let document = server.ask(&scene, &["campaign", "watch", "spring", "--once", "--json"]).json();
+    assert_eq!((&document["left"], &document["state"]), (&4.into(), &"paused".into()));
+    ask(&["campaign", "close", "spring"]);
+    watch.until("spring [closed]");
+    assert_eq!(watch.child.wait().unwrap().code(), Some(0));
+    assert_eq!(server.ask(&scene, &["campaign", "watch", "none", "--once"]).code, 1);
+}
+
+#[test]
+fn results_are_followed_in_each_shape_that_has_no_end() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let ask = |args: &[&str]| server.ask(&scene, args).ends(0);
+    ask(&["campaign", "create", "spring", "--places", "5", "--opens", "now"]);
+    ask(&["claim", "spring", "ann"]);
+    let follow = |more: &[&str]| {
+        Going::begin(&scene, &server, &[&["results", "spring", "--follow"], more].concat())
+    };
+    let mut table = follow(&[]);
+    let mut csv = follow(&["--format", "csv"]);
+    let mut json = follow(&["--json"]);
+    table.until("subject");
+    for going in [&mut table, &mut csv, &mut json] {
+        going.until("ann");
+    }
+    ask(&["claim", "spring", "bob"]);
+    let row = table.until("bob");
+    assert!(row.trim_start().starts_with("2  claim"), "{row}");
+    assert!(csv.until("bob").starts_with("2,claim,spring,main,2,bob,"));
+    let document: serde_json::Value = serde_json::from_str(&json.until("bob")).unwrap();
+    assert_eq!((&document["number"], &document["rank"]), (&2.into(), &2.into()));
+    ask(&["cancel", "spring", "ann", "--rank", "1", "--by-subject"]);
+    assert!(csv.until("cancel").starts_with("3,cancel,"));
+    assert_eq!(server.ask(&scene, &["results", "spring", "--follow", "--all"]).code, 2);
+}
