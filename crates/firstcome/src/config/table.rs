@@ -43,6 +43,8 @@ impl Setting {
 
 /// Characters of a space's name that fit, behind `firstcome_`, into the name of a schema.
 const LONGEST_WITH_POSTGRES: usize = 53;
+/// The same of a database in MariaDB.
+const LONGEST_WITH_MARIADB: usize = 54;
 /// Characters that the name of a space may have where its journal is in PostgreSQL.
 const LONGEST_IN_POSTGRES: usize = 50;
 /// Characters that the name of a space may have where its journal is in MariaDB.
@@ -86,7 +88,7 @@ pub const SETTINGS: [Setting; 48] = [
     Setting::new(
         "ledger",
         "sqlite; none with a store",
-        "where results are settled: sqlite, sqlite:FILE, none, or the URL of a PostgreSQL database",
+        "where results are settled: sqlite, sqlite:FILE, none, or the URL of a PostgreSQL or a MariaDB",
     ),
     Setting {
         secret: true,
@@ -312,32 +314,34 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
             origin: layers.origins.get("ledger").cloned().unwrap_or(super::Origin::Default),
             key: "ledger".to_owned(),
             reason: "may not be `sqlite` with a shared store: that is a file in this server's own data folder, and \
-                 whichever server leads must find the same ledger; name postgres://…, or sqlite:FILE where all \
+                 whichever server leads must find the same ledger; name postgres://… or mysql://…, or sqlite:FILE where all \
                  servers are on one machine, or none"
                 .to_owned(),
         });
     }
     check_database(layers, &config)?;
-    let is_long = config.space.len() > LONGEST_WITH_POSTGRES;
-    if matches!(config.ledger, Ledger::Postgres(_)) && is_long {
-        return Err(ConfigError::BadValue {
-            origin: layers.origins.get("space").cloned().unwrap_or(super::Origin::Default),
-            key: "space".to_owned(),
-            reason: format!(
-                "may have {LONGEST_WITH_POSTGRES} characters where the ledger is in PostgreSQL: \
-                 its tables are in the schema `firstcome_SPACE`"
-            ),
-        });
-    }
     Ok(config)
 }
 
-/// Refuses what a journal in a database cannot be given.
+/// Refuses what a journal or a ledger in a database cannot be given.
 fn check_database(layers: &Layers<'_>, config: &Config) -> Result<(), ConfigError> {
     let refuse = |key: &str, reason: String| {
         let origin = layers.origins.get(key).cloned().unwrap_or(super::Origin::Default);
         Err(ConfigError::BadValue { origin, key: key.to_owned(), reason })
     };
+    let (longest, place) = match &config.ledger {
+        Ledger::Postgres(_) => {
+            (LONGEST_WITH_POSTGRES, "PostgreSQL: its tables are in the schema `firstcome_SPACE`")
+        }
+        Ledger::MySql(_) => {
+            (LONGEST_WITH_MARIADB, "MariaDB: its tables are in the database `firstcome_SPACE`")
+        }
+        Ledger::Sqlite | Ledger::SqliteFile(_) | Ledger::None => (usize::MAX, ""),
+    };
+    if config.space.len() > longest {
+        let reason = format!("may have {longest} characters where the ledger is in {place}");
+        return refuse("space", reason);
+    }
     let (waits, longest, place) = match config.store.as_ref().map(StoreUrl::kind) {
         Some(StoreKind::Postgres) => (
             "in PostgreSQL, which itself waits for the standbys that its synchronous_standby_names names",

@@ -53,11 +53,14 @@ fn an_operator_sees_the_same_of_a_postgres_with_the_ledger_in_the_same_database(
 }
 
 #[test]
-fn an_operator_sees_the_same_of_a_mariadb() {
+fn an_operator_sees_the_same_of_a_mariadb_with_the_ledger_on_the_same_server() {
     let Some(mariadb) = MariaDb::shared() else { return };
     let url = mariadb.new_database();
     let scene = Scene::new();
-    sees_all(&scene, &url, &["--durability", "memory"]);
+    // The ledger of another test's space would be that of this one.
+    mariadb.sql("DROP DATABASE IF EXISTS firstcome_main");
+    sees_all(&scene, &url, &["--ledger", &url, "--durability", "memory"]);
+    assert_eq!(mariadb.sql("SELECT COUNT(*) FROM firstcome_main.claims_utc"), "2");
     let (_, database) = url.rsplit_once('/').unwrap();
     mariadb.sql(&format!("DELETE FROM {database}.fc_journal_main_0_entries WHERE position = 2"));
     finds_entry_2_missing(&scene, &url);
