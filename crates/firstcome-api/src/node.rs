@@ -182,7 +182,7 @@ pub struct Audit {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SettlingView))]
 pub struct Settling {
-    /// `sqlite`, `postgres` or `none`.
+    /// `sqlite`, `postgres`, `mariadb` or `none`.
     pub ledger: Cow<'static, str>,
     /// The number up to which the ledger has results.
     pub settled: u64,

@@ -22,13 +22,13 @@
 //! | n | body |
 //! | 8 | checksum over all of it: see [`Sealer::seal`] |
 
-#[cfg(any(feature = "redis", feature = "postgres"))]
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod archiving;
 mod reader;
 mod skips;
 mod writer;
 
-#[cfg(any(feature = "redis", feature = "postgres"))]
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use archiving::Archiving;
 pub use reader::Frames;
 pub use skips::skips;

@@ -1,8 +1,23 @@
 //! What the journals in databases share: what a transaction needs to be loaded before Rust code looks at its conditions.
 
+mod columns;
+mod options;
+mod pace;
+mod read_only;
 mod run;
+mod trouble;
 
+pub(crate) use columns::{
+    EntryColumns, Owner, TABLES, cell_of, manifest, number_of, piece_name, space_of, term_after,
+};
+pub use options::{Durability, Options};
+pub(crate) use pace::Pace;
+pub use read_only::ReadOnly;
+pub(crate) use read_only::Source;
 pub(crate) use run::Run;
+pub(crate) use trouble::{
+    Broken, is_missing, looked, makes_the_space, refused, strange, trouble, unchanged,
+};
 
 use crate::cell::{Cell, Kind};
 use crate::conditions::Stored;
@@ -31,6 +46,14 @@ pub(crate) struct Needs {
 }
 
 impl Needs {
+    /// Says whether nothing is needed but the head.
+    #[cfg(feature = "mysql")]
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { manifests, pieces, piece, kinds, entries, old } = self;
+        let lists = pieces.is_empty() && kinds.is_empty() && entries.is_empty();
+        lists && !manifests && piece.is_none() && old.is_none()
+    }
+
     pub(crate) fn add_checks(&mut self, checks: &[Check]) {
         for check in checks {
             match check {

@@ -6,6 +6,8 @@
 use crate::call::Call;
 use crate::entry::{Append, Entry, Exchange, Head};
 use crate::failure::Failure;
+#[cfg(feature = "mysql")]
+use crate::mysql;
 #[cfg(feature = "postgres")]
 use crate::postgres;
 #[cfg(feature = "redis")]
@@ -38,6 +40,9 @@ pub enum Journal {
     /// In PostgreSQL.
     #[cfg(feature = "postgres")]
     Postgres(postgres::Postgres),
+    /// In MariaDB.
+    #[cfg(feature = "mysql")]
+    MySql(mysql::MySql),
     /// One of the others with faults.
     Faulty(faulty::Faulty),
     /// One in memory, over a simulated network.
@@ -53,6 +58,8 @@ macro_rules! each {
             Self::Redis($store) => Box::pin($call).await,
             #[cfg(feature = "postgres")]
             Self::Postgres($store) => Box::pin($call).await,
+            #[cfg(feature = "mysql")]
+            Self::MySql($store) => Box::pin($call).await,
             Self::Faulty($store) => Box::pin($call).await,
             Self::Distant($store) => Box::pin($call).await,
         }
@@ -69,6 +76,8 @@ impl Journal {
             Self::Redis(_) => true,
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => true,
+            #[cfg(feature = "mysql")]
+            Self::MySql(_) => true,
             Self::Faulty(faulty) => return faulty.truth().shared().map(|_| Shared::of(self)),
             Self::Distant(_) => true,
         };
@@ -127,6 +136,8 @@ impl Journal {
             Self::Redis(redis) => Box::pin(redis.follow(after, timeout)).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => Box::pin(postgres.follow(after, timeout)).await,
+            #[cfg(feature = "mysql")]
+            Self::MySql(mysql) => Box::pin(mysql.follow(after, timeout)).await,
             Self::Faulty(faulty) => Box::pin(faulty.follow(after, timeout)).await,
             Self::Distant(distant) => Box::pin(distant.follow(after, timeout)).await,
         }
@@ -137,6 +148,25 @@ impl Journal {
         each!(self, store => store.commit(transaction))
     }
 
+    /// Closes what the journal is in: connections, or the file. Calls from now on answer unavailable.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn close(&self) {
+        match self {
+            Self::Memory(_) | Self::Distant(_) => {}
+            Self::Sqlite(sqlite) => sqlite.close().await,
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => redis.close().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.close().await,
+            #[cfg(feature = "mysql")]
+            Self::MySql(mysql) => mysql.close().await,
+            Self::Faulty(faulty) => Box::pin(faulty.truth().close()).await,
+        }
+    }
+
     /// Has the archive take in the entries from `first` to `last`, and which of them are skipped, durably.
     /// Does nothing where there is no archive.
     pub(crate) async fn archive(
@@ -145,13 +175,29 @@ impl Journal {
         last: u64,
         skips: Vec<Skip>,
     ) -> Result<(), Failure> {
+        #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+        let read = {
+            let journal = self.clone();
+            move |after| {
+                let journal = journal.clone();
+                async move { journal.read(after).await }
+            }
+        };
         match self {
             Self::Memory(_) | Self::Distant(_) => Ok(()),
             Self::Sqlite(sqlite) => sqlite.archive(first, last, skips).await,
             #[cfg(feature = "redis")]
-            Self::Redis(redis) => Box::pin(redis.archive(first, last, skips)).await,
+            Self::Redis(redis) => {
+                Box::pin(redis.archiving().take_in(first, last, skips, read)).await
+            }
             #[cfg(feature = "postgres")]
-            Self::Postgres(postgres) => Box::pin(postgres.archive(first, last, skips)).await,
+            Self::Postgres(postgres) => {
+                Box::pin(postgres.archiving().take_in(first, last, skips, read)).await
+            }
+            #[cfg(feature = "mysql")]
+            Self::MySql(mysql) => {
+                Box::pin(mysql.archiving().take_in(first, last, skips, read)).await
+            }
             Self::Faulty(faulty) => Box::pin(faulty.truth().archive(first, last, skips)).await,
         }
     }
@@ -165,6 +211,8 @@ impl Journal {
             Self::Redis(redis) => redis.keep_for(),
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.keep_for(),
+            #[cfg(feature = "mysql")]
+            Self::MySql(mysql) => mysql.keep_for(),
             Self::Faulty(faulty) => faulty.truth().keep_for(),
         }
     }
@@ -179,6 +227,8 @@ impl Journal {
             Self::Redis(redis) => redis.incarnations(),
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.incarnations(),
+            #[cfg(feature = "mysql")]
+            Self::MySql(mysql) => mysql.incarnations(),
             Self::Faulty(faulty) => faulty.truth().incarnations(),
             Self::Distant(distant) => distant.incarnations(),
         }
@@ -194,6 +244,8 @@ impl Journal {
             // A commit is answered when it is durable.
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => true,
+            #[cfg(feature = "mysql")]
+            Self::MySql(_) => true,
             Self::Faulty(faulty) => faulty.truth().confirms_at_once(),
             Self::Distant(distant) => distant.confirms_at_once(),
         }

@@ -15,6 +15,7 @@
 //! | [`shared`], `membership`, `healing`, `reports` | what several nodes on one journal need beyond it: news, who else is there, repairs |
 //! | [`memory`] | the journal in memory, for tests |
 //! | [`sqlite`] | the journal in a SQLite file, with nothing installed |
+//! | `mysql` | the journal in MariaDB, which several nodes share; with the feature `mysql` |
 //! | `postgres` | the journal in PostgreSQL, which several nodes share; with the feature `postgres` |
 //! | `redis` | the journal in Redis or Valkey, which several nodes share; with the feature `redis` |
 //! | [`folder`] | the data folder: one process at a time, and who it is |
@@ -31,7 +32,7 @@ mod cell;
 mod clock;
 mod cluster;
 mod conditions;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 mod database;
 pub mod distant;
 pub mod entry;
@@ -44,6 +45,8 @@ mod journal;
 mod manifest;
 mod membership;
 pub mod memory;
+#[cfg(feature = "mysql")]
+pub mod mysql;
 mod name;
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -58,7 +61,7 @@ pub mod sqlite;
 mod transaction;
 mod trimming;
 pub mod verify;
-#[cfg(any(feature = "redis", feature = "postgres"))]
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod warning;
 pub mod worker;
 

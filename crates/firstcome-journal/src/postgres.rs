@@ -21,23 +21,18 @@ mod follow;
 mod load;
 mod names;
 mod opening;
-mod options;
 mod read_only;
-mod trouble;
 
+pub use crate::database::{Durability, Options, ReadOnly};
 pub use crate::warning::Warning;
-pub use options::{Durability, Options};
-pub use read_only::ReadOnly;
+pub use read_only::open_read_only;
 
 use crate::archive::Archiving;
-use crate::database::Run;
-use crate::entry::Sealer;
+use crate::database::{Pace, Run};
 use crate::failure::Failure;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
-use firstcome_core::state::Skip;
 use firstcome_store::postgres::{Listener, Options as Store, Postgres as Pool};
-use follow::Pace;
 use names::Names;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -136,26 +131,11 @@ impl Postgres {
         self.inner.options.keep_for
     }
 
-    pub(crate) async fn archive(
-        &self,
-        first: u64,
-        last: u64,
-        skips: Vec<Skip>,
-    ) -> Result<(), Failure> {
-        let journal = self.clone();
-        let read = move |after| {
-            let journal = journal.clone();
-            async move { journal.read(after).await }
-        };
-        let sealer = Sealer { space: self.inner.space, shard: self.inner.options.shard };
-        self.inner.archiving.take_in(sealer, first, last, skips, read).await
+    pub(crate) fn archiving(&self) -> &Archiving {
+        &self.inner.archiving
     }
 
-    /// Gives the time that a test put in the place of the server's clock.
     fn clock(&self) -> Option<Timestamp> {
-        #[cfg(feature = "inject")]
-        return self.inner.options.clock.as_ref().map(crate::Clock::now);
-        #[cfg(not(feature = "inject"))]
-        None
+        self.inner.options.clock()
     }
 }

@@ -11,8 +11,8 @@ use crate::sqlite;
 use firstcome_core::names::PieceName;
 use firstcome_core::state::Skip;
 
-#[cfg(feature = "postgres")]
-use crate::postgres;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use crate::database;
 #[cfg(feature = "redis")]
 use crate::redis;
 
@@ -24,9 +24,9 @@ pub enum Reading {
     /// In Redis or Valkey.
     #[cfg(feature = "redis")]
     Redis(redis::ReadOnly),
-    /// In PostgreSQL.
-    #[cfg(feature = "postgres")]
-    Postgres(postgres::ReadOnly),
+    /// In PostgreSQL or MariaDB.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    Database(database::ReadOnly),
 }
 
 macro_rules! each {
@@ -35,8 +35,8 @@ macro_rules! each {
             Self::Sqlite($store) => $call,
             #[cfg(feature = "redis")]
             Self::Redis($store) => $call,
-            #[cfg(feature = "postgres")]
-            Self::Postgres($store) => $call,
+            #[cfg(any(feature = "postgres", feature = "mysql"))]
+            Self::Database($store) => $call,
         }
     };
 }

@@ -17,10 +17,8 @@
 //! | `read_only` | reading beside the nodes that write |
 //! | `commit.lua`, `commit` | every other step that changes something |
 //! | `stored` | manifests, pieces and cells as they are stored |
-//! | `archiving` | the archive of what is trimmed |
 
 mod append;
-mod archiving;
 mod commit;
 mod confirm;
 mod connection;
@@ -134,6 +132,7 @@ impl Redis {
         };
         #[cfg(feature = "inject")]
         let scripts = if options.clock.is_some() { Scripts::with_clock() } else { scripts };
+        let sealer = Sealer { space, shard: options.shard };
         Ok(Self {
             inner: Arc::new(Inner {
                 append_connections,
@@ -148,7 +147,7 @@ impl Redis {
                 headroom: Headroom::default(),
                 first_kept: FirstKept::default(),
                 incarnation: Incarnation::new(server.run()),
-                archiving: Archiving::new(options.archive.clone()),
+                archiving: Archiving::new(options.archive.clone(), sealer),
                 warnings,
                 options,
             }),
@@ -218,9 +217,8 @@ impl Redis {
         Ok(Timestamp::from_micros(seconds * 1_000_000 + micros))
     }
 
-    /// Gives the checksum's part that says whose journal an entry is of.
-    fn sealer(&self) -> Sealer {
-        Sealer { space: self.inner.space, shard: self.inner.options.shard }
+    pub(crate) fn archiving(&self) -> &Archiving {
+        &self.inner.archiving
     }
 
     /// Begins the call of a script, which is given the space first.

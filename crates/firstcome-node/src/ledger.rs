@@ -13,8 +13,15 @@ mod details;
 mod failure;
 mod look;
 pub mod memory;
+#[cfg(feature = "mysql")]
+mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod queue;
+mod row;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod rows;
 mod sqlite;
 #[cfg(test)]
 mod tests;
@@ -25,18 +32,17 @@ pub use details::Details;
 pub use failure::LedgerFailure;
 pub use look::Look;
 pub use memory::Memory;
+#[cfg(feature = "mysql")]
+pub use mysql::MySql;
 #[cfg(feature = "postgres")]
 pub use postgres::Postgres;
+pub use row::Row;
 pub use sqlite::{Reader, Sqlite};
 
 use crate::ledger::choice::Ledger as Named;
-use firstcome_core::campaign::ResultRow;
-use firstcome_core::codes::Use;
 use firstcome_core::outcome::By;
-use firstcome_core::results::Kind;
 use firstcome_core::{SpaceId, Timestamp};
 use firstcome_journal::folder::DataFolder;
-use std::fmt;
 use std::path::Path;
 
 /// The newest level of a space of which the tables have a place for everything that results say.
@@ -50,113 +56,6 @@ const VERSION: u32 = 1;
 /// The `layout` of the tables this build makes, and brings older ones to: 1 as they were first, 2 with `id` and `layout`
 /// in `meta`, 3 with the columns of [`Details`] in `results`.
 const LAYOUT: u32 = 3;
-
-/// One result as a ledger keeps it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// Its number: 1, 2, 3 over the whole shard.
-    pub number: u64,
-    /// What happened.
-    pub kind: Kind,
-    /// In which campaign.
-    pub campaign: Box<str>,
-    /// In which pool.
-    pub pool: Box<str>,
-    /// To the claim of which rank; 0 where it is about no claim.
-    pub rank: u32,
-    /// Whose claim it is.
-    pub subject: Box<str>,
-    /// When the unit was won, or the claim undone.
-    pub at: Timestamp,
-    /// On whose word a claim was undone.
-    pub by: Option<By>,
-    /// Why a claim was undone, if somebody said.
-    pub reason: Option<Box<str>>,
-    /// The name of the key a claim was undone with or a unit moved, if there was one.
-    pub who: Option<Box<str>>,
-    /// Which unit of a seated pool; of a move the new one.
-    pub unit: Option<Box<str>>,
-    /// The id of the hold it came from, if it came from one.
-    pub hold: Option<Box<str>>,
-    /// Of a move the old seat.
-    pub moved_from: Option<Box<str>>,
-    /// What it says of a code or of a waitlist.
-    pub details: Option<Box<Details>>,
-}
-
-impl Row {
-    /// Says whether this is the same result, with the same content.
-    pub fn is_same_result(&self, other: &Self) -> bool {
-        self == other
-    }
-}
-
-impl From<ResultRow<'_>> for Row {
-    fn from(result: ResultRow<'_>) -> Self {
-        let moved_from = result.moved_from();
-        let details = Details::of(&result);
-        let ResultRow { number, kind, campaign, pool, claim, unit, hold, moved, .. } = result;
-        let ResultRow { used, mark, unserved, .. } = result;
-        // A claim's own result says how it was won, whatever became of it later.
-        let cancel = claim.cancel.filter(|_| kind == Kind::Cancel);
-        let reason = cancel.map(|c| &c.reason).or(moved.map(|moved| &moved.reason));
-        let why = unserved.map(|gone| gone.why.as_str().into());
-        let reason = reason.or(mark.map(|mark| &mark.reason));
-        let who = cancel.map(|c| &c.who).or(moved.map(|moved| &moved.who));
-        let who = who.or(mark.map(|mark| &mark.who));
-        // A redemption's own result says when it was, whatever became of it later.
-        let redeemed = |used: &Use| used.redeemed_at().filter(|_| kind == Kind::Redeemed);
-        let of_use = used.map(|used| redeemed(used).unwrap_or(used.at));
-        let at = of_use.or(mark.map(|mark| mark.at)).unwrap_or(claim.at);
-        let some = |text: &str| (!text.is_empty()).then(|| text.into());
-        Self {
-            number,
-            kind,
-            campaign: campaign.name().into(),
-            pool: pool.into(),
-            rank: claim.rank,
-            subject: claim.subject.into(),
-            at: cancel.map_or(at, |cancel| cancel.at),
-            by: cancel.map(|cancel| cancel.by),
-            reason: reason.and_then(|reason| some(reason)).or(why),
-            who: who.and_then(|who| some(who)),
-            unit: unit.map(Into::into),
-            hold: hold.map(Into::into),
-            moved_from: moved_from.map(Into::into),
-            details,
-        }
-    }
-}
-
-impl fmt::Display for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number, kind, campaign, pool, rank, subject, at, by, reason, who, .. } = self;
-        let (kind, at) = (kind.as_str(), at.as_micros());
-        write!(f, "{number}: {kind} {campaign}/{pool} rank {rank} of {subject:?} at {at}")?;
-        if let Some(unit) = &self.unit {
-            write!(f, " unit {unit:?}")?;
-        }
-        if let Some(from) = &self.moved_from {
-            write!(f, " from {from:?}")?;
-        }
-        if let Some(hold) = &self.hold {
-            write!(f, " of hold {hold:?}")?;
-        }
-        if let Some(details) = &self.details {
-            write!(f, "{details}")?;
-        }
-        if let Some(by) = by {
-            write!(f, " by {}", by.as_str())?;
-        }
-        if let Some(who) = who {
-            write!(f, " with key {who:?}")?;
-        }
-        if let Some(reason) = reason {
-            write!(f, " because {reason:?}")?;
-        }
-        Ok(())
-    }
-}
 
 /// A claim as it stands in a ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -229,8 +128,25 @@ pub enum Ledger {
     /// In a PostgreSQL database.
     #[cfg(feature = "postgres")]
     Postgres(Postgres),
+    /// In a MariaDB.
+    #[cfg(feature = "mysql")]
+    MySql(MySql),
     /// In memory, for tests and simulations.
     Memory(Memory),
+}
+
+/// Calls the same on each kind of ledger.
+macro_rules! each {
+    ($self:ident, $ledger:ident => $call:expr) => {
+        match $self {
+            Self::Sqlite($ledger) => $call,
+            #[cfg(feature = "postgres")]
+            Self::Postgres($ledger) => $call,
+            #[cfg(feature = "mysql")]
+            Self::MySql($ledger) => $call,
+            Self::Memory($ledger) => $call,
+        }
+    };
 }
 
 impl Ledger {
@@ -257,7 +173,7 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// As [`Ledger::open_sqlite`] and [`Ledger::postgres`].
+    /// As [`Ledger::open_sqlite`], [`Ledger::postgres`] and [`Ledger::mysql`].
     pub async fn named(
         kind: &Named,
         folder: Option<&DataFolder>,
@@ -274,11 +190,12 @@ impl Ledger {
             Named::SqliteFile(file) => Self::open_sqlite(file, space, shard).await.map(Some),
             #[cfg(feature = "postgres")]
             Named::Postgres(url) => Self::postgres(url.reveal(), name, space, shard).map(Some),
+            #[cfg(feature = "mysql")]
+            Named::MySql(url) => Self::mysql(url.reveal(), name, space, shard).map(Some),
             #[cfg(not(feature = "postgres"))]
-            Named::Postgres(url) => {
-                let why = format!("{url} of space {name}: this build knows no PostgreSQL");
-                Err(LedgerFailure::Denied(why))
-            }
+            Named::Postgres(url) => Err(url.not_built(name)),
+            #[cfg(not(feature = "mysql"))]
+            Named::MySql(url) => Err(url.not_built(name)),
         }
     }
 
@@ -299,6 +216,18 @@ impl Ledger {
         Postgres::new(url, name, space, shard).map(Self::Postgres)
     }
 
+    /// Names the ledger of a shard of a space in a MariaDB; see [`Ledger::ready`].
+    ///
+    /// `name` is the space's name in the configuration: its tables are in the database `firstcome_NAME`.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFailure::Denied`] when the URL cannot be read, [`LedgerFailure::Broken`] when the name is too long.
+    #[cfg(feature = "mysql")]
+    pub fn mysql(url: &str, name: &str, space: SpaceId, shard: u32) -> Result<Self, LedgerFailure> {
+        MySql::new(url, name, space, shard).map(Self::MySql)
+    }
+
     /// Looks whether the ledger is there and ours; makes its tables where there are none.
     ///
     /// Every later call looks again as long as this has not succeeded, and whenever the connection is a new one.
@@ -313,6 +242,8 @@ impl Ledger {
             Self::Sqlite(sqlite) => sqlite.standing().await.map(drop),
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.ready().await,
+            #[cfg(feature = "mysql")]
+            Self::MySql(mysql) => mysql.ready().await,
             Self::Memory(memory) => memory.standing().await.map(drop),
         }
     }
@@ -328,6 +259,8 @@ impl Ledger {
             Self::Sqlite(sqlite) => sqlite.id().await,
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.id().await,
+            #[cfg(feature = "mysql")]
+            Self::MySql(mysql) => mysql.id().await,
             Self::Memory(memory) => Ok(Some(memory.id())),
         }
     }
@@ -337,12 +270,14 @@ impl Ledger {
         matches!(self, Self::Memory(_))
     }
 
-    /// Gives the word for the kind of database: `sqlite`, `postgres` or `memory`.
+    /// Gives the word for the kind of database: `sqlite`, `postgres`, `mariadb` or `memory`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "sqlite",
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => "postgres",
+            #[cfg(feature = "mysql")]
+            Self::MySql(_) => "mariadb",
             Self::Memory(_) => "memory",
         }
     }
@@ -353,12 +288,7 @@ impl Ledger {
     ///
     /// Those of the database.
     pub async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
-        match self {
-            Self::Sqlite(sqlite) => sqlite.mint_term().await,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(postgres) => postgres.mint_term().await,
-            Self::Memory(memory) => memory.mint_term().await,
-        }
+        each!(self, ledger => ledger.mint_term().await)
     }
 
     /// Says where the ledger stands.
@@ -367,12 +297,7 @@ impl Ledger {
     ///
     /// Those of the database.
     pub async fn standing(&self) -> Result<Standing, LedgerFailure> {
-        match self {
-            Self::Sqlite(sqlite) => sqlite.standing().await,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(postgres) => postgres.standing().await,
-            Self::Memory(memory) => memory.standing().await,
-        }
+        each!(self, ledger => ledger.standing().await)
     }
 
     /// Writes a batch, all of it or nothing, and answers when it is durable.
@@ -393,12 +318,7 @@ impl Ledger {
         let ordered =
             batch.rows.iter().all(|row| std::mem::replace(&mut before, row.number) < row.number);
         assert!(ordered, "results are settled in order, after {}", batch.after);
-        match self {
-            Self::Sqlite(sqlite) => sqlite.settle(batch).await,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(postgres) => postgres.settle(batch).await,
-            Self::Memory(memory) => memory.settle(batch).await,
-        }
+        each!(self, ledger => ledger.settle(batch).await)
     }
 
     /// Gives up to `limit` results beyond a number in the order of their numbers, of one campaign if
@@ -413,12 +333,7 @@ impl Ledger {
         limit: usize,
         campaign: Option<&str>,
     ) -> Result<Vec<Row>, LedgerFailure> {
-        match self {
-            Self::Sqlite(sqlite) => sqlite.results(after, limit, campaign).await,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(postgres) => postgres.results(after, limit, campaign).await,
-            Self::Memory(memory) => memory.results(after, limit, campaign).await,
-        }
+        each!(self, ledger => ledger.results(after, limit, campaign).await)
     }
 
     /// Gives the claim of a rank.
@@ -432,12 +347,7 @@ impl Ledger {
         pool: &str,
         rank: u32,
     ) -> Result<Option<SettledClaim>, LedgerFailure> {
-        match self {
-            Self::Sqlite(sqlite) => sqlite.claim(campaign, pool, rank).await,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(postgres) => postgres.claim(campaign, pool, rank).await,
-            Self::Memory(memory) => memory.claim(campaign, pool, rank).await,
-        }
+        each!(self, ledger => ledger.claim(campaign, pool, rank).await)
     }
 
     /// Gives up to `limit` claims of a campaign by pool and rank, beyond the one given.
@@ -451,12 +361,7 @@ impl Ledger {
         after: Option<(&str, u32)>,
         limit: usize,
     ) -> Result<Vec<SettledClaim>, LedgerFailure> {
-        match self {
-            Self::Sqlite(sqlite) => sqlite.claims(campaign, after, limit).await,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(postgres) => postgres.claims(campaign, after, limit).await,
-            Self::Memory(memory) => memory.claims(campaign, after, limit).await,
-        }
+        each!(self, ledger => ledger.claims(campaign, after, limit).await)
     }
 
     /// Gives how many claims of a pool the ledger has, and how many of them are cancelled.
@@ -469,12 +374,7 @@ impl Ledger {
         campaign: &str,
         pool: &str,
     ) -> Result<(u64, u64), LedgerFailure> {
-        match self {
-            Self::Sqlite(sqlite) => sqlite.claim_counts(campaign, pool).await,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(postgres) => postgres.claim_counts(campaign, pool).await,
-            Self::Memory(memory) => memory.claim_counts(campaign, pool).await,
-        }
+        each!(self, ledger => ledger.claim_counts(campaign, pool).await)
     }
 
     /// Lets go of the database after what is queued, and waits for that. Calls from now on answer
@@ -488,6 +388,8 @@ impl Ledger {
             Self::Sqlite(sqlite) => sqlite.close().await,
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.close().await,
+            #[cfg(feature = "mysql")]
+            Self::MySql(mysql) => mysql.close().await,
             Self::Memory(memory) => memory.close(),
         }
     }

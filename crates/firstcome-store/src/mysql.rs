@@ -6,11 +6,14 @@
 
 mod options;
 mod pool;
+mod work;
 
 pub use mysql_async::Row;
+pub use mysql_async::prelude::FromValue;
 
 pub use self::options::Options;
 pub use self::pool::MySql;
+pub use self::work::Work;
 use crate::failure::Failure;
 
 /// Writes text as a value in a statement.
@@ -38,7 +41,7 @@ pub fn bytes(value: &[u8]) -> String {
 /// # Errors
 ///
 /// [`Failure::Unexpected`] where it is not there, or of another type.
-pub fn cell<T: mysql_async::prelude::FromValue>(row: &Row, index: usize) -> Result<T, Failure> {
+pub fn cell<T: FromValue>(row: &Row, index: usize) -> Result<T, Failure> {
     let wrong =
         || Failure::Unexpected { detail: format!("column {index} is not what was asked for") };
     row.get_opt(index).ok_or_else(wrong)?.map_err(|_| wrong())

@@ -219,6 +219,12 @@ impl MariaDb {
         format!("mysql://{USER}:{PASSWORD}@127.0.0.1:{}/{name}", self.port)
     }
 
+    /// Gives the URL of a database, behind something that listens on another port.
+    #[must_use]
+    pub fn url_through(&self, port: u16, database: &str) -> String {
+        format!("mysql://{USER}:{PASSWORD}@127.0.0.1:{port}/{database}")
+    }
+
     /// Runs statements over a connection of their own; gives a line for each row, cells parted by tabs.
     ///
     /// # Panics
@@ -247,6 +253,56 @@ impl MariaDb {
             .expect("the client comes with the server");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
         if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    }
+
+    /// Kills the server, keeps a copy of what it has on its disk, and starts it again.
+    ///
+    /// # Panics
+    ///
+    /// Panics where the folder cannot be copied, or the server does not start.
+    pub fn keep_copy(&mut self) {
+        self.kill();
+        self.copy("data", "copy");
+        self.restart();
+    }
+
+    /// Kills the server and starts it with the copy of [`MariaDb::keep_copy`]: what came later is lost.
+    ///
+    /// # Panics
+    ///
+    /// Panics where there is no copy, or the server does not start.
+    pub fn go_back_to_copy(&mut self) {
+        self.kill();
+        self.copy("copy", "data");
+        self.restart();
+    }
+
+    /// Puts a folder in the place of another one.
+    fn copy(&self, from: &str, to: &str) {
+        let [from, to] = [from, to].map(|name| self.folder.path().join(name));
+        if to.is_dir() {
+            std::fs::remove_dir_all(&to).expect("the folder is ours");
+        }
+        let copied = Command::new("cp").arg("-a").args([&from, &to]).status().expect("cp is there");
+        assert!(copied.success(), "{} cannot be copied", from.display());
+    }
+
+    /// Stops the server's process as it stands (SIGSTOP): connections stay open and nothing is answered.
+    pub fn pause(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Lets a paused process go on.
+    pub fn resume(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, name: &str) {
+        let file = std::fs::read_to_string(self.folder.path().join("pid")).unwrap_or_default();
+        if !file.trim().is_empty() {
+            // One that ended meanwhile needs no signal.
+            drop(Command::new("kill").arg(name).arg(file.trim()).output());
+        }
     }
 
     /// Ends the server at once, as a crash would.

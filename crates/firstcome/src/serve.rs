@@ -251,9 +251,10 @@ fn progress() -> impl FnMut(u64, u64) {
 fn limits(config: &Config) -> Limits {
     let outbox = match config.ledger {
         LedgerKind::None => None,
-        LedgerKind::Sqlite | LedgerKind::SqliteFile(_) | LedgerKind::Postgres(_) => {
-            Some(usize::try_from(config.outbox_max).unwrap_or(usize::MAX))
-        }
+        LedgerKind::Sqlite
+        | LedgerKind::SqliteFile(_)
+        | LedgerKind::Postgres(_)
+        | LedgerKind::MySql(_) => Some(usize::try_from(config.outbox_max).unwrap_or(usize::MAX)),
     };
     Limits {
         queue: config.queue,

@@ -9,21 +9,21 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 /// The archive of a node, opened with the first entries that it takes in; nothing without a folder.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Archiving {
     folder: Option<PathBuf>,
+    sealer: Sealer,
     archive: Arc<Mutex<Option<Archive>>>,
 }
 
 impl Archiving {
-    pub(crate) fn new(folder: Option<PathBuf>) -> Self {
-        Self { folder, archive: Arc::default() }
+    pub(crate) fn new(folder: Option<PathBuf>, sealer: Sealer) -> Self {
+        Self { folder, sealer, archive: Arc::default() }
     }
 
     /// Takes in the entries from `first` to `last`, which `read` gives beyond a position, and which of them are skipped.
     pub(crate) async fn take_in<F>(
         &self,
-        sealer: Sealer,
         first: u64,
         last: u64,
         skips: Vec<Skip>,
@@ -32,7 +32,7 @@ impl Archiving {
     where
         F: Future<Output = Result<Vec<Entry>, Failure>>,
     {
-        let Some(folder) = self.folder.clone() else { return Ok(()) };
+        let (Some(folder), sealer) = (self.folder.clone(), self.sealer) else { return Ok(()) };
         let mut entries = Vec::new();
         for entry in read(first - 1).await? {
             if entry.position <= last {

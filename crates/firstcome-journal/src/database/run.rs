@@ -30,6 +30,12 @@ impl Run {
         self.times.subscribe()
     }
 
+    /// Takes another number for the run that was seen last.
+    #[cfg(feature = "mysql")]
+    pub(crate) fn forget(&self, run: i64) {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = run;
+    }
+
     /// Takes in which run answered; fails with [`Failure::Changed`] once for each that is another one than before.
     pub(crate) fn note(&self, answered: i64) -> Result<(), Failure> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);

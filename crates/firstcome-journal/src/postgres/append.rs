@@ -1,14 +1,12 @@
 //! Appends an entry, and reads what the caller has not applied yet.
 
 use super::Postgres;
-use super::trouble::{strange, trouble};
-use crate::database::{follow_on, front};
+use crate::database::{EntryColumns, follow_on, front, space_of, strange, trouble};
 use crate::entry::{Append, Confirm, Entry, Exchange};
 use crate::failure::Failure;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::limits::READ_ENTRIES;
-use firstcome_core::names::SpaceId;
 use firstcome_store::postgres::{FromSql, Row, Type};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -103,24 +101,15 @@ impl Postgres {
 
 /// Reads an entry out of columns 1 to 4: position, time, epoch, name of the one before.
 pub(super) fn entry(row: &Row, body: Arc<[u8]>) -> Result<Entry, Failure> {
-    let position = cell::<i64>(row, 1)?.cast_unsigned();
-    let damaged = |why: &str| Failure::Damaged { position, why: why.to_owned() };
-    let epoch = u32::try_from(cell::<i64>(row, 3)?);
-    let before = Name::from_bytes(cell(row, 4)?);
-    Ok(Entry {
-        position,
-        at: Timestamp::from_micros(cell(row, 2)?),
-        epoch: epoch.map_err(|_| damaged("its epoch is none"))?,
-        before: before.ok_or_else(|| damaged("the name before it is none"))?,
-        body,
-    })
+    EntryColumns {
+        position: cell(row, 1)?,
+        at: cell(row, 2)?,
+        epoch: cell(row, 3)?,
+        before: cell(row, 4)?,
+    }
+    .entry(body)
 }
 
 pub(super) fn cell<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failure> {
     row.try_get(column).map_err(strange)
-}
-
-pub(super) fn space_of(bytes: &[u8]) -> Result<SpaceId, Failure> {
-    let bytes = bytes.try_into();
-    bytes.map(SpaceId).map_err(|_| Failure::Broken("the identity of its space is none".to_owned()))
 }

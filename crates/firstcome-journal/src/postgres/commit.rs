@@ -1,12 +1,11 @@
 //! Atomic steps in PostgreSQL, each a transaction under the lock of the order: see [`Transaction`].
 
 use super::Postgres;
-use super::load::{Broken, load, names_of, number_of};
+use super::load::{load, names_of};
 use super::opening::make_tables;
-use super::trouble::{is_missing, looked, trouble};
 use crate::cell::{Cell, Kind};
 use crate::conditions;
-use crate::database::{Loaded, Needs};
+use crate::database::{Broken, Loaded, Needs, makes_the_space, number_of, term_after};
 use crate::entry::Entry;
 use crate::failure::Failure;
 use crate::manifest::Manifest;
@@ -20,33 +19,17 @@ type Values<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
 
 impl Postgres {
     pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
-        let space = self.inner.space;
-        match self.try_commit(&transaction).await {
-            Err(Broken::Store(missing)) if is_missing(&missing) => {
-                let makes = transaction.writes.iter().any(makes_the_space);
-                if !makes && transaction.writes.is_empty() {
-                    return self.see_nothing(&transaction);
-                }
-                if !makes {
-                    return Err(Failure::Gone(space));
-                }
-                // A lost space is made again from its pieces.
+        let mut done = self.try_commit(&transaction).await;
+        if done.as_ref().is_err_and(Broken::is_missing) {
+            if transaction.writes.is_empty() {
+                return self.see_nothing(&transaction);
+            }
+            if makes_the_space(&transaction) {
                 make_tables(&self.inner.pool, &self.inner.names).await?;
-                let done = self.try_commit(&transaction).await;
-                done.map_err(|broken| self.failure(broken, &transaction))
+                done = self.try_commit(&transaction).await;
             }
-            done => done.map_err(|broken| self.failure(broken, &transaction)),
         }
-    }
-
-    fn failure(&self, broken: Broken, transaction: &Transaction) -> Failure {
-        match broken {
-            Broken::Own(failure) => failure,
-            Broken::Store(failure) if transaction.writes.is_empty() => {
-                looked(self.inner.space, failure)
-            }
-            Broken::Store(failure) => trouble(self.inner.space, failure),
-        }
+        done.map_err(|broken| broken.of(self.inner.space, &transaction))
     }
 
     /// Answers for a store without tables.
@@ -113,10 +96,6 @@ impl Postgres {
         let now = self.clock().unwrap_or(loaded.now);
         Ok(Loaded { now, ..loaded })
     }
-}
-
-fn makes_the_space(write: &Write) -> bool {
-    matches!(write, Write::Piece(..) | Write::Restart { .. })
 }
 
 /// One transaction, and what there was before it.
@@ -237,11 +216,7 @@ impl Step<'_> {
 
     async fn restart(&self, tip: Tip, epoch: u32, level: u32) -> Result<(), Broken> {
         self.execute("DELETE FROM entries", &[]).await?;
-        // Terms go on from before. Where they were lost, they go on from the clock: nobody's was ever that high.
-        let term = match &self.before.row {
-            Some(row) => row.term.cast_signed(),
-            None => self.before.now.as_micros() / 1_000_000,
-        };
+        let term = term_after(self.before.row.map(|row| row.term), self.before.now);
         self.execute("DELETE FROM head", &[]).await?;
         let sql = "INSERT INTO head (tables, space, shard, level, epoch, term, base_position, \
             base_name, base_at) VALUES (1, $1, $2, $3, $4, $5, $6, $7, $8)";

@@ -1,6 +1,6 @@
 //! What a server must be like to hold a journal, and what its operator should know.
 
-use super::options::Durability;
+use crate::database::Durability;
 use crate::failure::Failure;
 use crate::warning::Warning;
 

@@ -1,15 +1,13 @@
 //! Reads entries, and waits for new ones.
 
 use super::Postgres;
-use super::append::{TELL_EVERY, cell, entry, space_of};
-use super::trouble::{looked, unchanged};
+use super::append::{TELL_EVERY, cell, entry};
 use crate::cluster::News;
-use crate::database::{follow_on, front};
+use crate::database::{follow_on, front, looked, space_of, unchanged};
 use crate::entry::Entry;
 use crate::failure::Failure;
 use firstcome_core::Timestamp;
 use firstcome_store::postgres::{Heard, Type};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -23,33 +21,12 @@ const READ: &str = "SELECT (extract(epoch FROM pg_postmaster_start_time()) * 100
     (SELECT * FROM entries WHERE entries.position > $1 ORDER BY entries.position LIMIT 64) e ON true \
     ORDER BY e.position";
 
-/// The pause between two looks where nobody is notified: the shortest, and the longest.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(250));
 /// The longest time without a look where notifications come: one may be left out.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long is waited for the connection that listens before the first look.
 const LISTENS_WITHIN: Duration = Duration::from_millis(100);
 /// After a notification others may be left out for [`TELL_EVERY`]; what was stored meanwhile is there then.
 const LOOK_AGAIN: Duration = TELL_EVERY.saturating_add(Duration::from_millis(5));
-
-/// When there were entries last, where nobody is notified: looks are more seldom the longer there were none.
-#[derive(Debug)]
-pub(super) struct Pace(Mutex<Instant>);
-
-impl Pace {
-    pub(super) fn new() -> Self {
-        Self(Mutex::new(Instant::now()))
-    }
-
-    fn note_entries(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-    }
-
-    fn pause(&self) -> Duration {
-        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        (last.elapsed() / 4).clamp(PAUSES.0, PAUSES.1)
-    }
-}
 
 impl Postgres {
     pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {

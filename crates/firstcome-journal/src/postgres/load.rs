@@ -1,17 +1,15 @@
 //! Loads what the conditions and the reads of a transaction rest on.
 
-use super::append::{cell, entry, space_of};
-use super::trouble::strange;
-use crate::cell::{Cell, Kind};
+use super::append::{cell, entry};
 use crate::conditions::OLD_BYTES;
-use crate::database::{HeadRow, Loaded, Needs};
+use crate::database::{
+    Broken, HeadRow, Loaded, Needs, cell_of, manifest, number_of, piece_name, space_of, strange,
+};
 use crate::failure::Failure;
-use crate::manifest::Manifest;
 use crate::name::{Name, Tip};
 use crate::transaction::OLD_ENTRIES;
 use firstcome_core::Timestamp;
 use firstcome_core::names::{PieceName, SpaceId};
-use firstcome_store::Failure as Store;
 use firstcome_store::postgres::{Row, ToSql, Type, Work};
 
 /// Where the journal stands, and the clock; columns of the head are missing where there is none.
@@ -27,25 +25,6 @@ const OLD: &str = "SELECT max(o.position) FROM (SELECT f.position, f.at, \
     octet_length(e.body) AS bytes FROM head h, entries e WHERE e.position > h.base_position \
     ORDER BY e.position LIMIT $3) f) o WHERE o.position <= $1 AND o.at <= $2 AND o.before <= $4";
 
-/// A failure of the store, which the caller knows the meaning of, or one of ours.
-#[derive(Debug)]
-pub(super) enum Broken {
-    Store(Store),
-    Own(Failure),
-}
-
-impl From<Store> for Broken {
-    fn from(failure: Store) -> Self {
-        Self::Store(failure)
-    }
-}
-
-impl From<Failure> for Broken {
-    fn from(failure: Failure) -> Self {
-        Self::Own(failure)
-    }
-}
-
 /// Loads where the journal stands and what is needed beside it.
 pub(super) async fn load(work: &Work<'_>, space: SpaceId, needs: &Needs) -> Result<Loaded, Broken> {
     let rows = work.query(HEAD, &[]).await?;
@@ -55,7 +34,7 @@ pub(super) async fn load(work: &Work<'_>, space: SpaceId, needs: &Needs) -> Resu
     if needs.manifests {
         let sql = "SELECT position, pieces, bytes FROM manifests ORDER BY manifests.position DESC";
         for row in work.query(sql, &[]).await? {
-            loaded.manifests.push(manifest(&row)?);
+            loaded.manifests.push(manifest(cell(&row, 0)?, cell(&row, 1)?, cell(&row, 2)?));
         }
     }
     if !needs.pieces.is_empty() {
@@ -74,7 +53,8 @@ pub(super) async fn load(work: &Work<'_>, space: SpaceId, needs: &Needs) -> Resu
         let numbers: Vec<i16> = needs.kinds.iter().copied().map(number_of).collect();
         let sql = "SELECT kind, key, value FROM cells WHERE kind = ANY($1)";
         for row in work.query(sql, &[(&numbers, Type::INT2_ARRAY)]).await? {
-            loaded.cells.extend(read_cell(&row)?);
+            let number: i16 = cell(&row, 0)?;
+            loaded.cells.extend(cell_of(number.into(), cell(&row, 1)?, cell(&row, 2)?));
         }
     }
     if !needs.entries.is_empty() {
@@ -129,37 +109,6 @@ fn head(row: &Row) -> Result<Option<HeadRow>, Failure> {
         last,
         skips: small(12)?,
     }))
-}
-
-fn manifest(row: &Row) -> Result<Manifest, Failure> {
-    let (names, _) = cell::<&[u8]>(row, 1)?.as_chunks::<16>();
-    Ok(Manifest {
-        position: cell::<i64>(row, 0)?.cast_unsigned(),
-        pieces: names.iter().map(|name| PieceName(*name)).collect(),
-        bytes: cell(row, 2)?,
-    })
-}
-
-/// Reads a cell; `None` for one of a kind that this build does not know.
-fn read_cell(row: &Row) -> Result<Option<Cell>, Failure> {
-    let number: i16 = cell(row, 0)?;
-    let kind = [Kind::Skip, Kind::Node, Kind::Report].into_iter();
-    let kind = kind.into_iter().find(|kind| number_of(*kind) == number);
-    let (key, value) = (cell(row, 1)?, cell(row, 2)?);
-    Ok(kind.map(|kind| Cell { kind, key, value }))
-}
-
-fn piece_name(bytes: &[u8]) -> Result<PieceName, Failure> {
-    bytes.try_into().map(PieceName).map_err(|_| Failure::Broken("a piece has no name".to_owned()))
-}
-
-/// Gives the number under which cells of a kind are stored.
-pub(super) fn number_of(kind: Kind) -> i16 {
-    match kind {
-        Kind::Skip => 1,
-        Kind::Node => 2,
-        Kind::Report => 3,
-    }
 }
 
 pub(super) fn names_of(pieces: &[PieceName]) -> Vec<&[u8]> {

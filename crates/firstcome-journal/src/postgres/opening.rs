@@ -1,14 +1,12 @@
 //! Opens a journal: looks at the server, and makes the tables where they are not there.
 
-use super::append::{CALL, FUNCTION, cell, space_of};
+use super::append::{CALL, FUNCTION, cell};
 use super::fitness::{Settings, check_version};
-use super::follow::Pace;
 use super::names::Names;
-use super::options::{Durability, Options};
-use super::trouble::refused;
 use super::{ANSWER_WITHIN, CONNECTIONS, IDLE_WITHIN, Inner, LOCK_WITHIN, Postgres};
 use crate::archive::Archiving;
-use crate::database::Run;
+use crate::database::{Durability, Options, Owner, Pace, Run, TABLES, refused};
+use crate::entry::Sealer;
 use crate::failure::Failure;
 use crate::name::Name;
 use firstcome_core::LEVEL;
@@ -17,9 +15,6 @@ use firstcome_inject::{Mistake, inject};
 use firstcome_store::postgres::{Access, Options as Store, Postgres as Pool, ToSql, Type, Work};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::{Arc, Mutex, OnceLock};
-
-/// The version of the tables that this build makes and knows.
-const TABLES: i32 = 1;
 
 /// What is asked of a server before anything else; the last two say whether tables and function are there.
 const LOOK: &str = "SELECT pg_is_in_recovery(), current_setting('fsync') = 'on', \
@@ -49,6 +44,7 @@ pub(super) async fn open(store: Store, options: Options) -> Result<Postgres, Fai
     };
     let mut note = RandomState::new().build_hasher();
     note.write_u128(u128::from_be_bytes(options.fresh.0));
+    let sealer = Sealer { space, shard: options.shard };
     Ok(Postgres {
         inner: Arc::new(Inner {
             run: Run::new(looked.run),
@@ -56,7 +52,7 @@ pub(super) async fn open(store: Store, options: Options) -> Result<Postgres, Fai
             note: format!("{:016x}", note.finish()),
             told: Mutex::default(),
             pace: Pace::new(),
-            archiving: Archiving::new(options.archive.clone()),
+            archiving: Archiving::new(options.archive.clone(), sealer),
             warnings: looked.settings.warnings(options.durability, pooled),
             promise: looked.settings.promise(options.durability),
             pool,
@@ -165,26 +161,13 @@ async fn try_enter(work: &Work<'_>, names: &Names, options: &Options) -> Result<
         make_space(work, options).await?;
         return Ok(options.fresh);
     };
-    let tables: i32 = cell(row, 0)?;
-    if tables != TABLES {
-        return Err(Failure::Unfit {
-            why: format!("its tables are of version {tables}, this build knows version {TABLES}"),
-            fix: "start a build of firstcome that knows them".to_owned(),
-        });
+    Owner {
+        tables: cell::<i32>(row, 0)?.into(),
+        space: cell(row, 1)?,
+        shard: cell(row, 2)?,
+        level: cell(row, 3)?,
     }
-    let level = u32::try_from(cell::<i64>(row, 3)?).unwrap_or(u32::MAX);
-    if level > LEVEL {
-        return Err(Failure::TooNew(level));
-    }
-    let found = space_of(cell(row, 1)?)?;
-    if let Some(wanted) = options.wanted.filter(|wanted| *wanted != found) {
-        return Err(Failure::OtherSpace { found, wanted });
-    }
-    let shard: i64 = cell(row, 2)?;
-    if shard != i64::from(options.shard) {
-        return Err(Failure::Broken(format!("it is of shard {shard}, not of {}", options.shard)));
-    }
-    Ok(found)
+    .check(options)
 }
 
 async fn make_space(work: &Work<'_>, options: &Options) -> Result<(), Failure> {

@@ -2,194 +2,66 @@
 
 use super::append::{cell, entry};
 use super::fitness::check_version;
-use super::load::{Broken, load};
+use super::load::load;
 use super::names::Names;
 use super::opening::pool;
-use super::options::Durability;
-use super::trouble::{is_missing, refused, unchanged};
-use crate::archive;
-use crate::cell as cells;
-use crate::cell::Kind;
-use crate::database::{Loaded, Needs, follow_on};
-use crate::entry::{EntryRun, Head, Sealer};
+use crate::database::{Broken, Durability, Loaded, Needs, ReadOnly, Source, refused};
+use crate::entry::Entry;
 use crate::failure::Failure;
-use crate::manifest::{check_piece, names};
-use firstcome_core::LEVEL;
-use firstcome_core::names::{PieceName, SpaceId};
-use firstcome_core::state::Skip;
-use firstcome_store::postgres::{Access, Options as Store, Postgres as Pool, Type};
+use firstcome_core::names::SpaceId;
+use firstcome_store::postgres::{Access, Options as Store, Postgres as Pool, ToSql, Type};
 use std::path::PathBuf;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
-/// A journal in PostgreSQL and folders of what was trimmed from it, for reading. It changes nothing there.
+/// Opens the journal of a space for reading, with the archives of the nodes that trimmed it.
 ///
-/// All of it blocks, so that it is not for asynchronous code.
-#[derive(Debug)]
-pub struct ReadOnly {
-    /// What the connections' tasks run on, also while nobody asks.
-    runtime: Runtime,
-    pool: Pool,
-    sealer: Sealer,
+/// It blocks, so that it is not for asynchronous code.
+///
+/// # Errors
+///
+/// [`Failure::NoSpace`], [`Failure::TooNew`]; [`Failure::Unfit`] when the server is not PostgreSQL; those of the store
+/// being out of reach.
+pub fn open_read_only(
+    store: Store,
+    space_name: &str,
+    shard: u32,
     archives: Vec<PathBuf>,
-    name: String,
+) -> Result<ReadOnly, Failure> {
+    let names = Names::of(space_name, shard)?;
+    let connect = async {
+        let pool = pool(store, &names, Durability::Fsync)?;
+        check_version(&pool.version().await.map_err(refused)?)?;
+        Ok::<Box<dyn Source>, _>(Box::new(Connections { pool }))
+    };
+    ReadOnly::open(connect, space_name, shard, archives)
 }
 
-impl ReadOnly {
-    /// Opens the journal of a space, with the archives of the nodes that trimmed it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::NoSpace`], [`Failure::TooNew`]; [`Failure::Unfit`] when the server is not PostgreSQL; those of the store
-    /// being out of reach.
-    pub fn open(
-        store: Store,
-        space_name: &str,
-        shard: u32,
-        archives: Vec<PathBuf>,
-    ) -> Result<Self, Failure> {
-        let cannot = |error: std::io::Error| Failure::Unavailable(error.to_string());
-        let runtime =
-            Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(cannot)?;
-        let pool = pool(store, &Names::of(space_name, shard)?, Durability::Fsync)?;
-        let version = runtime.block_on(pool.version()).map_err(refused).map_err(unchanged)?;
-        check_version(&version)?;
-        let (space, name) = (SpaceId([0; 16]), space_name.to_owned());
-        let mut journal = Self { runtime, pool, sealer: Sealer { space, shard }, archives, name };
-        journal.sealer.space = journal.load(&Needs::default())?.1.space;
-        Ok(journal)
-    }
+/// The connections of a reader.
+#[derive(Debug)]
+struct Connections {
+    pool: Pool,
+}
 
-    /// Gives where the journal stands now.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::NoSpace`] and [`Failure::OtherSpace`] when the store was emptied or replaced meanwhile; those of the
-    /// store being out of reach.
-    pub fn head(&self) -> Result<Head, Failure> {
-        let (_, head) = self.load(&Needs::default())?;
-        if head.space != self.sealer.space {
-            return Err(Failure::OtherSpace { found: head.space, wanted: self.sealer.space });
-        }
-        Ok(head)
-    }
-
-    /// Gives the first position there is, in the archives or in the store.
-    ///
-    /// # Errors
-    ///
-    /// Those of the store and of the folders.
-    pub fn first(&self) -> Result<u64, Failure> {
-        let mut first = self.head()?.first;
-        for folder in &self.archives {
-            if let Some(part) = archive::parts(folder)?.first() {
-                first = first.min(part.first);
-            }
-        }
-        Ok(first)
-    }
-
-    /// Gives the manifest of the newest snapshot.
-    ///
-    /// # Errors
-    ///
-    /// Those of the store being out of reach.
-    pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
-        Ok(self.manifests()?.manifests.into_iter().next().map(|newest| newest.bytes))
-    }
-
-    /// Gives a piece of a snapshot.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Broken`] when its bytes are not what was written; those of the store being out of reach.
-    pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
-        let needs = Needs { piece: Some(name), ..Needs::default() };
-        check_piece(name, self.load(&needs)?.0.piece)
-    }
-
-    /// Gives the names of the pieces that the kept snapshots consist of.
-    ///
-    /// # Errors
-    ///
-    /// Those of the store being out of reach.
-    pub fn pieces(&self) -> Result<Vec<PieceName>, Failure> {
-        Ok(names(&self.manifests()?.manifests).into_iter().collect())
-    }
-
-    /// Gives the skipped entries that the store names, by position.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Damaged`] when a record is torn or altered; those of the store being out of reach.
-    pub fn skips(&self) -> Result<Vec<Skip>, Failure> {
-        let needs = Needs { kinds: [Kind::Skip].into(), ..Needs::default() };
-        cells::skips(&self.load(&needs)?.0.cells)
-    }
-
-    fn manifests(&self) -> Result<Loaded, Failure> {
-        let needs = Needs { manifests: true, ..Needs::default() };
-        self.load(&needs).map(|(loaded, _)| loaded)
-    }
-
-    /// Reads at one moment.
-    fn load(&self, needs: &Needs) -> Result<(Loaded, Head), Failure> {
-        let loaded = self.runtime.block_on(async {
+impl Source for Connections {
+    fn load(&self, runtime: &Runtime, space: SpaceId, needs: &Needs) -> Result<Loaded, Broken> {
+        runtime.block_on(async {
             let mut session = self.pool.session().await?;
             let work = session.begin(Access::Snapshot).await?;
-            let loaded = load(&work, self.sealer.space, needs).await;
+            let loaded = load(&work, space, needs).await;
             work.roll_back().await;
             loaded
-        });
-        let no_space = || Failure::NoSpace { name: self.name.clone() };
-        let loaded = loaded.map_err(|broken| match broken {
-            Broken::Store(missing) if is_missing(&missing) => no_space(),
-            Broken::Store(failure) => unchanged(refused(failure)),
-            Broken::Own(failure) => unchanged(failure),
-        })?;
-        let row = loaded.row.ok_or_else(no_space)?;
-        // A newer build may have written the rest of it otherwise.
-        if row.level > LEVEL {
-            return Err(Failure::TooNew(row.level));
-        }
-        let head = row.head(loaded.now);
-        Ok((loaded, head))
+        })
     }
 
-    pub(crate) fn sealer(&self) -> Sealer {
-        self.sealer
-    }
-
-    pub(crate) fn archives(&self) -> &[PathBuf] {
-        &self.archives
-    }
-
-    /// Gives the next entries out of the table, and why there are no more where one is not good.
-    pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, Failure> {
+    fn entries(&self, runtime: &Runtime, next: u64) -> Result<Vec<Entry>, Failure> {
         const SQL: &str = "SELECT 0, e.position, e.at, e.epoch, e.before, e.body FROM entries e \
             WHERE e.position >= $1 ORDER BY e.position LIMIT 64";
-        let rows = self
-            .runtime
-            .block_on(async { self.pool.step(SQL, &[(&next.cast_signed(), Type::INT8)]).await });
-        let rows = rows.map_err(refused).map_err(unchanged)?;
-        let mut entries = Vec::with_capacity(rows.len());
-        for row in &rows {
-            let body = cell::<&[u8]>(row, 5).map_err(unchanged)?.into();
-            entries.push(entry(row, body).map_err(unchanged)?);
-        }
-        // Not there because it was trimmed is for the reader to see.
-        if entries.first().is_some_and(|entry| entry.position != next) {
-            return Ok(EntryRun::default());
-        }
-        Ok(follow_on(next - 1, entries))
+        let values = [(&next.cast_signed() as &(dyn ToSql + Sync), Type::INT8)];
+        let rows = runtime.block_on(self.pool.step(SQL, &values)).map_err(refused)?;
+        rows.iter().map(|row| entry(row, cell::<&[u8]>(row, 5)?.into())).collect()
     }
 
-    pub(crate) fn last_position(&self) -> Result<u64, Failure> {
-        self.head().map(|head| head.position)
-    }
-}
-
-impl Drop for ReadOnly {
-    fn drop(&mut self) {
-        self.runtime.block_on(self.pool.close());
+    fn close(&self, runtime: &Runtime) {
+        runtime.block_on(self.pool.close());
     }
 }

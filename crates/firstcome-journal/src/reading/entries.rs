@@ -8,8 +8,8 @@ use crate::sqlite;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-#[cfg(feature = "postgres")]
-use crate::postgres;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use crate::database;
 #[cfg(feature = "redis")]
 use crate::redis;
 
@@ -22,8 +22,8 @@ enum Store<'a> {
     Sqlite(&'a sqlite::ReadOnly),
     #[cfg(feature = "redis")]
     Redis(&'a redis::ReadOnly),
-    #[cfg(feature = "postgres")]
-    Postgres(&'a postgres::ReadOnly),
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    Database(&'a database::ReadOnly),
 }
 
 macro_rules! each {
@@ -32,8 +32,8 @@ macro_rules! each {
             Self::Sqlite($store) => $call,
             #[cfg(feature = "redis")]
             Self::Redis($store) => $call,
-            #[cfg(feature = "postgres")]
-            Self::Postgres($store) => $call,
+            #[cfg(any(feature = "postgres", feature = "mysql"))]
+            Self::Database($store) => $call,
         }
     };
 }
@@ -185,12 +185,12 @@ impl redis::ReadOnly {
     }
 }
 
-#[cfg(feature = "postgres")]
-impl postgres::ReadOnly {
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+impl database::ReadOnly {
     /// Gives the entries from a position on, those in the archives first, each checked.
     ///
     /// It ends at the head of the moment it gets there, or after the first failure.
     pub fn entries(&self, from: u64) -> Entries<'_> {
-        Entries::new(Store::Postgres(self), from)
+        Entries::new(Store::Database(self), from)
     }
 }

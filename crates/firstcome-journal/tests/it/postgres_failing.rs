@@ -2,7 +2,7 @@
 
 use crate::postgres_opening::{Own, SCHEMA, open};
 use crate::redis_failing::until;
-use crate::world::{Player, all, name_of, name_of_database, subject_of};
+use crate::world::{Player, all, name_of, name_of_database, patiently, subject_of};
 use firstcome_inject::Mistake;
 use firstcome_journal::postgres::{Durability, Options};
 use firstcome_journal::{Append, Entry, Exchange, Failure, Journal};
@@ -10,21 +10,6 @@ use firstcome_store::postgres::{Access, Options as Store, Postgres as Pool, Sess
 use firstcome_testbed::{Fault, Postgres as Server, PostgresSettings, Proxy};
 use std::time::{Duration, Instant};
 use tokio::task::block_in_place;
-
-/// Asks until there is another answer than that the server is out of reach or another one.
-async fn patiently<T>(ask: impl AsyncFn() -> Result<T, Failure>) -> Result<T, Failure> {
-    let end = Instant::now() + Duration::from_secs(20);
-    loop {
-        match ask().await {
-            Err(Failure::Unavailable(_) | Failure::Unknown(_) | Failure::Changed)
-                if Instant::now() < end =>
-            {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-            answer => return answer,
-        }
-    }
-}
 
 fn durable(more: &[&str]) -> PostgresSettings {
     let more = more.iter().map(|setting| (*setting).to_owned()).collect();

@@ -32,8 +32,10 @@ async fn nobody_is_notified_where_nobody_waits_and_at_most_every_20_ms_else() {
     assert_eq!(heard.recv().await, Ok(Heard::Note("the end".into())));
 
     let other = own.again().await;
+    let (mut bob, shared) = (Player::new(b'b'), other.shared().unwrap());
+    // It listens from before its first look on.
+    bob.apply(&shared.follow(0, LONG).await.unwrap().entries);
     let follower = tokio::spawn(async move {
-        let (mut bob, shared) = (Player::new(b'b'), other.shared().unwrap());
         while bob.applied < 320 {
             bob.apply(&shared.follow(bob.applied, LONG).await.unwrap().entries);
         }

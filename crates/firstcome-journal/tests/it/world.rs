@@ -7,14 +7,16 @@ use firstcome_core::names::{NodeId, SpaceId};
 use firstcome_journal::faulty::Faulty;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
+use firstcome_journal::mysql::{self, MySql};
 use firstcome_journal::postgres::{self, Postgres};
 use firstcome_journal::redis::{self, Durability, Redis};
 use firstcome_journal::sqlite::{Options, Sqlite};
 use firstcome_journal::{Append, Clock, Entry, Exchange, Failure, Journal, Name, Shared, Tip};
-use firstcome_testbed::{PgBouncer, Postgres as Database, Redis as Server};
+use firstcome_testbed::{MariaDb, PgBouncer, Postgres as Database, Redis as Server};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 pub(crate) const SPACE: SpaceId = SpaceId([7; 16]);
 /// Noon of a day in 2027, in microseconds.
@@ -75,6 +77,8 @@ pub(crate) struct Stage {
     /// A database of its own in a PostgreSQL, by its URL.
     database: Option<(&'static Database, String)>,
     _pooler: Option<PgBouncer>,
+    /// A database of its own in a MariaDB, by its name.
+    maria: Option<(&'static MariaDb, String)>,
     /// The memory that the journal is, or is made of.
     beyond: Option<Memory>,
 }
@@ -146,9 +150,20 @@ impl Stage {
         Some(Self { database, ..Self::bare(journal, hands) })
     }
 
+    /// A database in a MariaDB, with a clock of ours; `None` where none is installed.
+    pub(crate) async fn mariadb() -> Option<Self> {
+        let server = MariaDb::shared()?;
+        let (url, hands) = (server.new_database(), Hands::new());
+        let mut options = mysql::Options::new(SPACE, mysql::Durability::Memory);
+        options.clock = Some(hands.clock());
+        let store = firstcome_store::mysql::Options::new(&*url);
+        let journal = Journal::MySql(MySql::open(store, options).await.unwrap());
+        Some(Self { maria: Some((server, name_of_database(&url))), ..Self::bare(journal, hands) })
+    }
+
     fn bare(journal: Journal, hands: Hands) -> Self {
         let (folder, server, database, beyond) = (None, None, None, None);
-        Self { journal, hands, folder, server, database, _pooler: None, beyond }
+        Self { journal, hands, folder, server, database, _pooler: None, maria: None, beyond }
     }
 
     pub(crate) fn shared(&self) -> Shared {
@@ -157,6 +172,10 @@ impl Stage {
 
     /// Has the store lose everything.
     pub(crate) fn empty(&self) {
+        if let Some((server, name)) = &self.maria {
+            server.sql(&format!("DROP DATABASE {name}; CREATE DATABASE {name}"));
+            return;
+        }
         match (&self.beyond, &self.server, &self.database) {
             (Some(memory), ..) => memory.empty(),
             (_, Some(server), _) => assert_eq!(server.ask("FLUSHALL"), "+OK"),
@@ -286,4 +305,26 @@ pub(crate) async fn install(
         None => Tip { position, name: Name::default(), at: Timestamp::from_micros(0) },
     };
     journal.install(tip, manifest, pieces, term).await
+}
+
+/// Says that a server is unfit, with these words in the reason or in what to do.
+pub(crate) fn says(failure: &Failure, words: &[&str]) {
+    let Failure::Unfit { why, fix } = failure else { panic!("{failure:?}") };
+    let all = format!("{why}; {fix}");
+    assert!(words.iter().all(|word| all.contains(word)), "{all}");
+}
+
+/// Asks until there is another answer than that the server is out of reach or another one.
+pub(crate) async fn patiently<T>(ask: impl AsyncFn() -> Result<T, Failure>) -> Result<T, Failure> {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        match ask().await {
+            Err(Failure::Unavailable(_) | Failure::Unknown(_) | Failure::Changed)
+                if Instant::now() < end =>
+            {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            answer => return answer,
+        }
+    }
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 
 /// Renames the ledger that is named; gives the name it has now, or nothing if there is none.
 ///
-/// The file `ledger.sqlite` becomes `set-aside-1-ledger.sqlite`, the schema `firstcome_SPACE` becomes
-/// `set_aside_1_firstcome_SPACE`; the number goes up where that is taken. `name` is the space's.
+/// The file `ledger.sqlite` becomes `set-aside-1-ledger.sqlite`, the schema or the database `firstcome_SPACE`
+/// becomes `set_aside_1_firstcome_SPACE`; the number goes up where that is taken. `name` is the space's.
 ///
 /// # Errors
 ///
@@ -29,11 +29,12 @@ pub async fn set_aside(
         Named::SqliteFile(file) => set_file_aside(file),
         #[cfg(feature = "postgres")]
         Named::Postgres(url) => super::postgres::set_aside(url.reveal(), name).await,
+        #[cfg(feature = "mysql")]
+        Named::MySql(url) => super::mysql::set_aside(url.reveal(), name).await,
+        #[cfg(not(feature = "mysql"))]
+        Named::MySql(url) => Err(url.not_built(name)),
         #[cfg(not(feature = "postgres"))]
-        Named::Postgres(url) => {
-            let why = format!("{url} of space {name}: this build knows no PostgreSQL");
-            Err(LedgerFailure::Denied(why))
-        }
+        Named::Postgres(url) => Err(url.not_built(name)),
     }
 }
 

@@ -13,6 +13,8 @@ pub enum Ledger {
     SqliteFile(PathBuf),
     /// A PostgreSQL database, in a schema named after the space.
     Postgres(DatabaseUrl),
+    /// A MariaDB, in a database named after the space.
+    MySql(DatabaseUrl),
     /// Nowhere: results stay in memory until their campaign leaves it.
     None,
 }
@@ -22,7 +24,7 @@ impl fmt::Display for Ledger {
         match self {
             Self::Sqlite => f.write_str("sqlite"),
             Self::SqliteFile(file) => write!(f, "sqlite:{}", file.display()),
-            Self::Postgres(url) => url.fmt(f),
+            Self::Postgres(url) | Self::MySql(url) => url.fmt(f),
             Self::None => f.write_str("none"),
         }
     }
@@ -40,8 +42,13 @@ impl std::str::FromStr for Ledger {
             file if file.starts_with("sqlite:") && !file.contains("://") => {
                 Ok(Self::SqliteFile(file["sqlite:".len()..].into()))
             }
-            url if url.contains("://") => DatabaseUrl::new(url).map(Self::Postgres),
-            _ => Err(format!("must be sqlite, sqlite:FILE, none or postgres://…, not `{text}`")),
+            url if url.contains("://") => {
+                let url = DatabaseUrl::new(url)?;
+                Ok(if url.is_mysql() { Self::MySql(url) } else { Self::Postgres(url) })
+            }
+            _ => Err(format!(
+                "must be sqlite, sqlite:FILE, none, postgres://… or mysql://…, not `{text}`"
+            )),
         }
     }
 }

@@ -13,21 +13,28 @@ impl DatabaseUrl {
     ///
     /// Says what is wrong with it, without repeating it.
     pub fn new(url: &str) -> Result<Self, String> {
-        let scheme = url.split("://").next().unwrap_or_default();
-        if !["postgres", "postgresql"].contains(&scheme) {
-            return Err(format!("names a `{scheme}` database; it is sqlite, none or postgres://…"));
+        match url.split("://").next().unwrap_or_default() {
+            "postgres" | "postgresql" => postgres(url)?,
+            "mysql" | "mariadb" => mysql(url)?,
+            scheme => {
+                return Err(format!(
+                    "names a `{scheme}` database; it is sqlite, none, postgres://… or mysql://…"
+                ));
+            }
         }
-        #[cfg(feature = "postgres")]
-        {
-            use firstcome_store::postgres::{Options, Postgres};
-            Postgres::new(Options::new(url)).map_err(|failure| match failure.hint() {
-                Some(hint) => format!("cannot be used: {failure}; {hint}"),
-                None => format!("cannot be used: {failure}"),
-            })?;
-            Ok(Self(url.to_owned()))
-        }
-        #[cfg(not(feature = "postgres"))]
-        Err("names a PostgreSQL database, which this build cannot use".to_owned())
+        Ok(Self(url.to_owned()))
+    }
+
+    /// Says whether it names a MariaDB, not a PostgreSQL.
+    pub fn is_mysql(&self) -> bool {
+        self.0.starts_with("mysql:") || self.0.starts_with("mariadb:")
+    }
+
+    /// Says that this build knows no such database.
+    #[cfg(not(all(feature = "postgres", feature = "mysql")))]
+    pub(super) fn not_built(&self, space: &str) -> super::LedgerFailure {
+        let why = format!("{self} of space {space}: this build knows no such database");
+        super::LedgerFailure::Denied(why)
     }
 
     /// The URL itself.
@@ -45,6 +52,38 @@ impl DatabaseUrl {
         let (_, rest) = self.0.split_once("://")?;
         let authority = rest.split(['/', '?']).next()?;
         authority.rsplit_once('@').map(|(login, _)| login)
+    }
+}
+
+/// Says what is wrong with the URL of a PostgreSQL.
+#[cfg(feature = "postgres")]
+fn postgres(url: &str) -> Result<(), String> {
+    use firstcome_store::postgres::{Options, Postgres};
+    Postgres::new(Options::new(url)).map(drop).map_err(|failure| cannot(&failure))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn postgres(_: &str) -> Result<(), String> {
+    Err("names a PostgreSQL database, which this build cannot use".to_owned())
+}
+
+/// Says what is wrong with the URL of a MariaDB.
+#[cfg(feature = "mysql")]
+fn mysql(url: &str) -> Result<(), String> {
+    use firstcome_store::mysql::{MySql, Options};
+    MySql::new(Options::new(url)).map(drop).map_err(|failure| cannot(&failure))
+}
+
+#[cfg(not(feature = "mysql"))]
+fn mysql(_: &str) -> Result<(), String> {
+    Err("names a MariaDB, which this build cannot use".to_owned())
+}
+
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn cannot(failure: &firstcome_store::Failure) -> String {
+    match failure.hint() {
+        Some(hint) => format!("cannot be used: {failure}; {hint}"),
+        None => format!("cannot be used: {failure}"),
     }
 }
 

@@ -84,7 +84,7 @@ impl From<rusqlite::Error> for LedgerFailure {
     }
 }
 
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 impl From<firstcome_store::Failure> for LedgerFailure {
     fn from(failure: firstcome_store::Failure) -> Self {
         use firstcome_store::{Effect, Meaning};
@@ -107,7 +107,7 @@ impl From<firstcome_store::Failure> for LedgerFailure {
 }
 
 /// Says what a failure is whose code is in no list, or that has none.
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 fn unlisted(failure: &firstcome_store::Failure, text: String) -> LedgerFailure {
     use firstcome_store::Failure;
     if let Failure::Address { .. }

@@ -19,6 +19,14 @@ pub enum Look {
         /// The ledger.
         ledger: super::Postgres,
     },
+    /// In a MariaDB.
+    #[cfg(feature = "mysql")]
+    MySql {
+        /// What its connections run on.
+        runtime: tokio::runtime::Runtime,
+        /// The ledger.
+        ledger: super::MySql,
+    },
 }
 
 impl Look {
@@ -45,19 +53,26 @@ impl Look {
             Named::SqliteFile(file) => Self::open_file(file, space, shard),
             #[cfg(feature = "postgres")]
             Named::Postgres(url) => {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-                let runtime = runtime.map_err(|why| LedgerFailure::Unavailable(why.to_string()))?;
+                let runtime = runtime()?;
                 let looked = runtime.block_on(async {
                     let ledger = super::Postgres::new(url.reveal(), name, space, shard)?;
                     Ok::<_, LedgerFailure>(ledger.through().await?.map(|_| ledger))
                 });
                 Ok(looked?.map(|ledger| Self::Postgres { runtime, ledger }))
             }
-            #[cfg(not(feature = "postgres"))]
-            Named::Postgres(url) => {
-                let why = format!("{url} of space {name}: this build knows no PostgreSQL");
-                Err(LedgerFailure::Denied(why))
+            #[cfg(feature = "mysql")]
+            Named::MySql(url) => {
+                let runtime = runtime()?;
+                let looked = runtime.block_on(async {
+                    let ledger = super::MySql::new(url.reveal(), name, space, shard)?;
+                    Ok::<_, LedgerFailure>(ledger.through().await?.map(|_| ledger))
+                });
+                Ok(looked?.map(|ledger| Self::MySql { runtime, ledger }))
             }
+            #[cfg(not(feature = "mysql"))]
+            Named::MySql(url) => Err(url.not_built(name)),
+            #[cfg(not(feature = "postgres"))]
+            Named::Postgres(url) => Err(url.not_built(name)),
         }
     }
 
@@ -78,9 +93,10 @@ impl Look {
             Self::Sqlite(reader) => reader.through(),
             #[cfg(feature = "postgres")]
             Self::Postgres { runtime, ledger } => {
-                let gone = || LedgerFailure::Unavailable("its tables are gone".to_owned());
                 runtime.block_on(ledger.through())?.ok_or_else(gone)
             }
+            #[cfg(feature = "mysql")]
+            Self::MySql { runtime, ledger } => runtime.block_on(ledger.through())?.ok_or_else(gone),
         }
     }
 
@@ -96,6 +112,8 @@ impl Look {
             Self::Postgres { runtime, ledger } => {
                 runtime.block_on(ledger.results(after, limit, None))
             }
+            #[cfg(feature = "mysql")]
+            Self::MySql { runtime, ledger } => runtime.block_on(ledger.results(after, limit, None)),
         }
     }
 
@@ -111,6 +129,22 @@ impl Look {
             Self::Postgres { runtime, ledger } => {
                 runtime.block_on(ledger.claim_counts(campaign, pool))
             }
+            #[cfg(feature = "mysql")]
+            Self::MySql { runtime, ledger } => {
+                runtime.block_on(ledger.claim_counts(campaign, pool))
+            }
         }
     }
+}
+
+/// Makes what the connections of a ledger run on.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn runtime() -> Result<tokio::runtime::Runtime, LedgerFailure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|why| LedgerFailure::Unavailable(why.to_string()))
+}
+
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn gone() -> LedgerFailure {
+    LedgerFailure::Unavailable("its tables are gone".to_owned())
 }

@@ -9,16 +9,13 @@ mod reader;
 mod rows;
 mod writer;
 
+use super::queue::Queue;
 use super::{Batch, LedgerFailure, Standing};
 use firstcome_core::SpaceId;
 use firstcome_store::postgres::{Access, Options, Postgres as Pool, Type};
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
-use tokio_util::task::TaskTracker;
-use writer::{Asked, Job, Writer};
+use writer::Writer;
 
-/// How many calls wait for the writer at most.
-const QUEUE: usize = 64;
 /// Connections for readers; writing has one of its own beside them.
 const READERS: usize = 3;
 /// What the name of a space's schema begins with.
@@ -29,8 +26,7 @@ const LONGEST: usize = 63;
 /// A ledger in a PostgreSQL database.
 #[derive(Clone, Debug)]
 pub struct Postgres {
-    jobs: mpsc::Sender<Job>,
-    writing: TaskTracker,
+    queue: Queue,
     reader: Pool,
     identity: Arc<Identity>,
 }
@@ -76,12 +72,7 @@ impl Postgres {
         });
         let reader = Pool::new(options.clone().connections(READERS))?;
         let writer = Writer::new(Pool::new(options.connections(1))?, Arc::clone(&identity));
-        let (jobs, queued) = mpsc::channel(QUEUE);
-        let writing = TaskTracker::new();
-        // It ends when it is told to, or when the last sender is gone.
-        writing.spawn(writer.run(queued));
-        writing.close();
-        Ok(Self { jobs, writing, reader, identity })
+        Ok(Self { queue: Queue::start(writer), reader, identity })
     }
 
     /// Takes the protection away, to show that it is needed.
@@ -92,7 +83,7 @@ impl Postgres {
 
     /// Looks whether it is there and ours, and makes it if it is not there.
     pub(super) async fn ready(&self) -> Result<(), LedgerFailure> {
-        self.ask(Asked::Standing).await.map(drop)
+        self.queue.standing().await.map(drop)
     }
 
     /// Gives the id, if there is one: a server that may not change tables goes without.
@@ -109,36 +100,20 @@ impl Postgres {
     }
 
     pub(super) async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
-        self.ask(Asked::Term).await
+        self.queue.mint_term().await
     }
 
     pub(super) async fn standing(&self) -> Result<Standing, LedgerFailure> {
-        self.ask(Asked::Standing).await
+        self.queue.standing().await
     }
 
     pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerFailure> {
-        self.ask(Asked::Settle(batch)).await
+        self.queue.settle(batch).await
     }
 
     pub(super) async fn close(&self) {
-        let (answer, _) = oneshot::channel();
-        // With a writer that ended before there is nobody to tell.
-        drop(self.jobs.send(Job { asked: Asked::Close, answer }).await);
-        // A writer that panicked has ended, too.
-        self.writing.wait().await;
+        self.queue.close().await;
         self.reader.close().await;
-    }
-
-    async fn ask(&self, asked: Asked) -> Result<Standing, LedgerFailure> {
-        let (answer, answered) = oneshot::channel();
-        self.jobs.try_send(Job { asked, answer }).map_err(|refused| {
-            LedgerFailure::Unavailable(match refused {
-                mpsc::error::TrySendError::Full(_) => "as many calls wait as may".to_owned(),
-                mpsc::error::TrySendError::Closed(_) => "it was closed".to_owned(),
-            })
-        })?;
-        let lost = |_| LedgerFailure::Unknown("its task ended".to_owned());
-        answered.await.map_err(lost)?
     }
 }
 

@@ -5,6 +5,8 @@ mod files;
 mod full_disk;
 mod memory;
 mod migration;
+#[cfg(feature = "mysql")]
+mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod settling;
@@ -13,6 +15,8 @@ use super::{Batch, Details, Ledger, LedgerFailure, Memory, Reader, Row, Standing
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::{SpaceId, Timestamp};
+#[cfg(feature = "mysql")]
+use firstcome_testbed::MariaDb;
 #[cfg(feature = "postgres")]
 use firstcome_testbed::Postgres;
 use rusqlite::Connection;
@@ -59,6 +63,15 @@ macro_rules! on_each_database {
                 }
             })*
         }
+        #[cfg(feature = "mysql")]
+        mod on_mariadb {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                if let Some(stage) = crate::ledger::tests::Stage::mariadb().await {
+                    super::$test(stage).await;
+                }
+            })*
+        }
     };
 }
 use on_each_database;
@@ -74,6 +87,9 @@ enum Place {
     /// A schema of the server that all tests share, by the name of the space.
     #[cfg(feature = "postgres")]
     Space(&'static Postgres, String),
+    /// A database of the server that all tests share, by the name of the space.
+    #[cfg(feature = "mysql")]
+    Database(&'static MariaDb, String),
     Memory(Memory),
 }
 
@@ -84,6 +100,12 @@ impl Place {
             #[cfg(feature = "postgres")]
             Self::Space(server, name) => {
                 let ledger = Ledger::postgres(&server.url(), name, space, shard)?;
+                ledger.ready().await?;
+                Ok(ledger)
+            }
+            #[cfg(feature = "mysql")]
+            Self::Database(server, name) => {
+                let ledger = Ledger::mysql(&url_of(server), name, space, shard)?;
                 ledger.ready().await?;
                 Ok(ledger)
             }
@@ -112,6 +134,13 @@ impl Stage {
     #[cfg(feature = "postgres")]
     async fn postgres() -> Option<Self> {
         let place = Place::Space(Postgres::shared()?, fresh_space());
+        let ledger = place.open(SPACE, 0).await.unwrap();
+        Some(Self { place, ledger })
+    }
+
+    #[cfg(feature = "mysql")]
+    async fn mariadb() -> Option<Self> {
+        let place = Place::Database(MariaDb::shared()?, fresh_space());
         let ledger = place.open(SPACE, 0).await.unwrap();
         Some(Self { place, ledger })
     }
@@ -163,13 +192,27 @@ impl Stage {
                 let line = |line: &str| line.split(" | ").map(cell).collect::<Vec<_>>().join(" | ");
                 Ok(text.lines().map(line).collect())
             }
+            #[cfg(feature = "mysql")]
+            Place::Database(server, name) => {
+                let text = server.try_sql(&format!("USE firstcome_{name}; {sql}"))?;
+                let cell =
+                    |cell: &str| if cell == "NULL" { "".to_owned() } else { cell.to_owned() };
+                let line = |line: &str| line.split('\t').map(cell).collect::<Vec<_>>().join(" | ");
+                Ok(text.lines().map(line).collect())
+            }
             Place::Memory(_) => panic!("the ledger in memory speaks no SQL: {sql}"),
         }
     }
 }
 
+/// The URL of a database that has none of the ledgers' tables.
+#[cfg(feature = "mysql")]
+fn url_of(server: &MariaDb) -> String {
+    server.url_through(server.port(), "information_schema")
+}
+
 /// A name no other test here has.
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 fn fresh_space() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -18,6 +18,7 @@ pub struct Options {
     pub(super) answer_within: Duration,
     pub(super) lock_within: Duration,
     pub(super) heartbeat: Duration,
+    pub(super) idle_within: Option<Duration>,
 }
 
 impl Options {
@@ -36,6 +37,7 @@ impl Options {
             answer_within: Duration::from_secs(3),
             lock_within: Duration::from_secs(1),
             heartbeat: Duration::from_secs(5),
+            idle_within: None,
         }
     }
 
@@ -70,6 +72,14 @@ impl Options {
     #[must_use]
     pub fn lock_within(mut self, time: Duration) -> Self {
         self.lock_within = time;
+        self
+    }
+
+    /// Sets after how long without a statement the server ends a transaction, in whole seconds, at least one; never
+    /// unless it is set.
+    #[must_use]
+    pub fn idle_within(mut self, time: Duration) -> Self {
+        self.idle_within = Some(time);
         self
     }
 }

@@ -22,6 +22,10 @@ const URL: UrlKind = UrlKind {
     [&sslrootcert=FILE], with % escapes for special characters",
 };
 
+/// Begins a transaction whose statements all read the same moment.
+const SNAPSHOT: &str = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; \
+    START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
+
 /// The longest pause before statements that were undone by the server are sent again.
 const PAUSE_MS: u64 = 20;
 
@@ -39,8 +43,8 @@ pub struct MySql {
 }
 
 #[derive(Debug)]
-struct Line {
-    conn: Conn,
+pub(super) struct Line {
+    pub(super) conn: Conn,
     used: Instant,
 }
 
@@ -67,6 +71,10 @@ impl MySql {
         });
         let place = address.host.to_string();
         let seconds = options.lock_within.as_secs().max(1);
+        // Only MariaDB has it.
+        let idle = options.idle_within.map(|time| {
+            format!("SET SESSION idle_transaction_timeout = {}", time.as_secs().max(1))
+        });
         let builder = OptsBuilder::default()
             .ip_or_hostname(address.host.name)
             .tcp_port(address.host.port)
@@ -79,10 +87,11 @@ impl MySql {
             .stmt_cache_size(0)
             // Whatever the server or the user is set to: the zone in which times are read, the rules by which a
             // statement is understood, that each is a transaction by itself, and that a list is given whole.
-            .setup(vec![format!(
+            .setup([format!(
                 "SET SESSION autocommit = 1, time_zone = '+00:00', innodb_lock_wait_timeout = {seconds}, \
                  group_concat_max_len = 1048576, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"
-            ), "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED".to_owned()]);
+            ), "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED".to_owned()]
+            .into_iter().chain(idle).collect::<Vec<_>>());
         let permits = Arc::new(Semaphore::new(options.connections));
         Ok(Self { opts: builder.into(), options, place, idle: Mutex::default(), permits })
     }
@@ -106,6 +115,24 @@ impl MySql {
     ///
     /// Not cancel safe: whether they are carried out is then unknown.
     pub async fn step(&self, sql: &str) -> Result<Vec<Vec<Row>>, Failure> {
+        self.run(sql, AfterRefusal::Keep).await
+    }
+
+    /// Runs statements that only read, separated by `;`, which all see the same moment; gives the rows of each.
+    ///
+    /// # Errors
+    ///
+    /// See [`Failure`]; they cannot have changed anything.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn snapshot(&self, sql: &str) -> Result<Vec<Vec<Row>>, Failure> {
+        // What is refused in the middle leaves a transaction under way.
+        self.run(&format!("{SNAPSHOT}; {sql}; COMMIT"), AfterRefusal::Leave).await
+    }
+
+    async fn run(&self, sql: &str, after: AfterRefusal) -> Result<Vec<Vec<Row>>, Failure> {
         let _permit = self.permit().await?;
         let deadline = Instant::now() + self.options.answer_within;
         loop {
@@ -122,7 +149,9 @@ impl MySql {
                     return Err(Failure::Unknown { place: self.place.clone(), reason });
                 }
             };
-            if matches!(&error, Error::Server(refused) if !is_over(refused.code)) {
+            if after == AfterRefusal::Keep
+                && matches!(&error, Error::Server(refused) if !is_over(refused.code))
+            {
                 self.keep(line);
             }
             let pause = Duration::from_millis(fastrand::u64(1..=PAUSE_MS));
@@ -147,7 +176,7 @@ impl MySql {
         }
     }
 
-    async fn permit(&self) -> Result<tokio::sync::SemaphorePermit<'_>, Failure> {
+    pub(super) async fn permit(&self) -> Result<tokio::sync::SemaphorePermit<'_>, Failure> {
         let limit = self.options.connect_within;
         match timeout(limit, self.permits.acquire()).await {
             Ok(Ok(permit)) => Ok(permit),
@@ -160,7 +189,7 @@ impl MySql {
     }
 
     /// Gives a free connection that lives, or a new one.
-    async fn line(&self) -> Result<Line, Failure> {
+    pub(super) async fn line(&self) -> Result<Line, Failure> {
         loop {
             let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let Some(mut line) = kept else { break };
@@ -181,14 +210,25 @@ impl MySql {
         }
     }
 
-    fn keep(&self, mut line: Line) {
+    /// Says that there was no answer to what cannot count.
+    pub(super) fn silent(&self) -> Failure {
+        let reason = format!("no answer within {:?}", self.options.answer_within);
+        Failure::Unreachable { place: self.place.clone(), reason }
+    }
+
+    /// Says that what may count has no answer.
+    pub(super) fn unknown(&self, reason: String) -> Failure {
+        Failure::Unknown { place: self.place.clone(), reason }
+    }
+
+    pub(super) fn keep(&self, mut line: Line) {
         if !self.permits.is_closed() {
             line.used = Instant::now();
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         }
     }
 
-    fn failure(&self, error: &Error, sent: Sent) -> Failure {
+    pub(super) fn failure(&self, error: &Error, sent: Sent) -> Failure {
         let place = self.place.clone();
         let Error::Server(refused) = error else {
             let reason = error.to_string();
@@ -215,14 +255,24 @@ impl MySql {
     }
 }
 
+/// What becomes of a connection on which a statement was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AfterRefusal {
+    Keep,
+    Leave,
+}
+
 /// Whether something was on its way when it failed.
 #[derive(Debug, Clone, Copy)]
-enum Sent {
+pub(super) enum Sent {
     Yes,
     Nothing,
 }
 
-fn ask(conn: &mut Conn, sql: &str) -> impl Future<Output = Result<Vec<Vec<Row>>, Error>> + Send {
+pub(super) fn ask(
+    conn: &mut Conn,
+    sql: &str,
+) -> impl Future<Output = Result<Vec<Vec<Row>>, Error>> + Send {
     let sql = sql.to_owned();
     async move {
         let mut answer = conn.query_iter(sql).await?;

@@ -77,7 +77,7 @@ pub(super) struct ServeArgs {
     /// A separate address and port for /livez, /readyz and /metrics, without a key [default: none].
     #[arg(long, value_name = "ADDRESS", help_heading = "Addresses")]
     ops_listen: Option<String>,
-    /// The ledger: sqlite, sqlite:FILE, none or postgres://…; if it has a password, set it as FIRSTCOME_LEDGER
+    /// The ledger: sqlite, sqlite:FILE, none, postgres://… or mysql://…; if it has a password, set it as FIRSTCOME_LEDGER
     /// [default: sqlite; none with a store].
     #[arg(long, value_name = "KIND", help_heading = "Ledger and journal")]
     ledger: Option<String>,

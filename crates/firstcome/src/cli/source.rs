@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+#[cfg(feature = "locks")]
+use firstcome_journal::Journal;
 use firstcome_journal::sqlite::ReadOnly;
 use firstcome_journal::{Failure, Reading};
 
@@ -20,7 +22,7 @@ pub(super) struct SourceArgs {
     #[arg(long, env = "FIRSTCOME_STORE", hide_env_values = true, value_name = "URL")]
     // Read later: what the parser of arguments refuses it repeats, and there may be a password in it.
     store: Option<String>,
-    /// PEM file with the certificate authorities for a rediss:// or postgres:// store.
+    /// PEM file with the certificate authorities for a rediss://, postgres:// or mysql:// store.
     #[arg(long, env = "FIRSTCOME_STORE_CA", value_name = "FILE")]
     store_ca: Option<PathBuf>,
     /// A folder with entries that were trimmed from the journal in the store: DATA/archive of a server that was leader.
@@ -38,6 +40,14 @@ pub(super) struct SpaceArgs {
     /// The name of the space in the store, as for `serve`.
     #[arg(long, env = "FIRSTCOME_SPACE", default_value = "main", value_name = "NAME")]
     pub(super) space: String,
+}
+
+/// A space that is there: its name, the number of the journal in it, its identity.
+#[cfg(feature = "locks")]
+pub(super) struct Wanted<'a> {
+    pub(super) name: &'a str,
+    pub(super) shard: u32,
+    pub(super) space: firstcome_core::SpaceId,
 }
 
 impl SourceArgs {
@@ -112,6 +122,60 @@ impl SourceArgs {
         url.parse().map_err(|why| Complaint::usage(format!("the store: it {why}")))
     }
 
+    /// Opens the journal of a space that is there, in a store that is named, to write to it.
+    #[cfg(feature = "locks")]
+    pub(super) async fn open_to_write(
+        &self,
+        url: &StoreUrl,
+        wanted: &Wanted<'_>,
+    ) -> Result<Journal, Complaint> {
+        let Wanted { name, shard, space } = *wanted;
+        let about = |failure| Complaint::about_store(url, &failure);
+        match url.kind() {
+            #[cfg(feature = "redis")]
+            StoreKind::Redis => {
+                use firstcome_journal::redis::{Durability, Options, Redis};
+                let options = Options {
+                    space_name: name.to_owned(),
+                    shard,
+                    wanted: Some(space),
+                    ..Options::new(space, Durability::Memory)
+                };
+                let redis = Redis::open(self.redis(url)?, options).await;
+                redis.map(Journal::Redis).map_err(about)
+            }
+            #[cfg(feature = "postgres")]
+            StoreKind::Postgres => {
+                use firstcome_journal::postgres::{Durability, Options, Postgres};
+                let options = Options {
+                    space_name: name.to_owned(),
+                    shard,
+                    wanted: Some(space),
+                    ..Options::new(space, Durability::Memory)
+                };
+                let postgres = Postgres::open(self.postgres(url), options).await;
+                postgres.map(Journal::Postgres).map_err(about)
+            }
+            #[cfg(feature = "mysql")]
+            StoreKind::MySql => {
+                use firstcome_journal::mysql::{Durability, MySql, Options};
+                let options = Options {
+                    space_name: name.to_owned(),
+                    shard,
+                    wanted: Some(space),
+                    ..Options::new(space, Durability::Memory)
+                };
+                let mysql = MySql::open(self.mysql(url), options).await;
+                mysql.map(Journal::MySql).map_err(about)
+            }
+            #[cfg(not(all(feature = "redis", feature = "postgres", feature = "mysql")))]
+            StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql => {
+                let _ = (name, shard, space, about);
+                Err(Complaint::usage("this build has no such store"))
+            }
+        }
+    }
+
     /// Gives how a Redis is connected to.
     #[cfg(feature = "redis")]
     pub(super) fn redis(&self, url: &StoreUrl) -> Result<firstcome_store::Options, Complaint> {
@@ -134,6 +198,12 @@ impl SourceArgs {
         firstcome_store::postgres::Options::new(url.with_authorities(self.store_ca.as_deref()))
     }
 
+    /// Gives how a MariaDB is connected to.
+    #[cfg(feature = "mysql")]
+    pub(super) fn mysql(&self, url: &StoreUrl) -> firstcome_store::mysql::Options {
+        firstcome_store::mysql::Options::new(url.with_authorities(self.store_ca.as_deref()))
+    }
+
     fn open_url(&self, url: &StoreUrl, space: &str) -> Result<Reading, Complaint> {
         match url.kind() {
             #[cfg(feature = "redis")]
@@ -146,15 +216,22 @@ impl SourceArgs {
             #[cfg(feature = "postgres")]
             StoreKind::Postgres => {
                 let (options, archive) = (self.postgres(url), self.archive.clone());
-                firstcome_journal::postgres::ReadOnly::open(options, space, 0, archive)
-                    .map(Reading::Postgres)
+                firstcome_journal::postgres::open_read_only(options, space, 0, archive)
+                    .map(Reading::Database)
                     .map_err(|failure| Complaint::about_store(url, &failure))
             }
-            #[cfg(not(all(feature = "redis", feature = "postgres")))]
-            StoreKind::Redis | StoreKind::Postgres => {
+            #[cfg(feature = "mysql")]
+            StoreKind::MySql => {
+                let (options, archive) = (self.mysql(url), self.archive.clone());
+                firstcome_journal::mysql::open_read_only(options, space, 0, archive)
+                    .map(Reading::Database)
+                    .map_err(|failure| Complaint::about_store(url, &failure))
+            }
+            #[cfg(not(all(feature = "redis", feature = "postgres", feature = "mysql")))]
+            StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql => {
                 let _: &str = space;
                 Err(Complaint::usage(format!(
-                    "{url} cannot be read: this build has no such store (features `redis`, `postgres`)"
+                    "{url} cannot be read: this build has no such store (features `redis`, `postgres`, `mysql`)"
                 )))
             }
         }

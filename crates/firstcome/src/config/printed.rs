@@ -76,10 +76,11 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "ops_listen" => quoted(config.ops_listen.as_ref()?),
         "stream_max_ms" => config.stream_max.as_millis().to_string(),
         "ledger" => match &config.ledger {
-            Ledger::Postgres(url) if url.has_password() => return None,
+            Ledger::Postgres(url) | Ledger::MySql(url) if url.has_password() => return None,
             ledger @ (Ledger::Sqlite
             | Ledger::SqliteFile(_)
             | Ledger::Postgres(_)
+            | Ledger::MySql(_)
             | Ledger::None) => quoted(&ledger.to_string()),
         },
         "queue" => config.queue.to_string(),

@@ -16,15 +16,19 @@ pub enum StoreKind {
     Redis,
     /// PostgreSQL.
     Postgres,
+    /// MariaDB.
+    MySql,
 }
 
-const KNOWN: [(&str, StoreKind); 6] = [
+const KNOWN: [(&str, StoreKind); 8] = [
     ("redis", StoreKind::Redis),
     ("rediss", StoreKind::Redis),
     ("redis+sentinel", StoreKind::Redis),
     ("rediss+sentinel", StoreKind::Redis),
     ("postgres", StoreKind::Postgres),
     ("postgresql", StoreKind::Postgres),
+    ("mysql", StoreKind::MySql),
+    ("mariadb", StoreKind::MySql),
 ];
 
 impl StoreUrl {
@@ -74,8 +78,8 @@ impl FromStr for StoreUrl {
                 Ok(Self(text.into()))
             }
             Some((scheme, _)) => Err(format!(
-                "names a `{scheme}` store: this build knows redis://, rediss://, redis+sentinel://, rediss+sentinel:// \
-                 and postgres://"
+                "names a `{scheme}` store: this build knows redis://, rediss://, redis+sentinel://, rediss+sentinel://, \
+                 postgres:// and mysql://"
             )),
             None => Err("must be a URL such as redis://127.0.0.1:6379".to_owned()),
         }
@@ -165,6 +169,11 @@ mod tests {
         assert_eq!(url.kind(), StoreKind::Postgres);
         let trusting = url.with_authorities(Some(Path::new("/etc/our ca.pem")));
         assert!(trusting.ends_with("/db?sslmode=require&sslrootcert=/etc/our%20ca.pem"));
+        let maria: StoreUrl = "mysql://ann:secret@host/db".parse().unwrap();
+        assert_eq!(
+            (maria.to_string().as_str(), maria.kind()),
+            ("mysql://ann:…@host/db", StoreKind::MySql)
+        );
         for bad in ["", "redis", "redis://", "http://host/db", "sqlite://file"] {
             assert!(bad.parse::<StoreUrl>().is_err(), "{bad}");
         }

@@ -43,8 +43,12 @@ impl Setting {
 
 /// Characters of a space's name that fit, behind `firstcome_`, into the name of a schema.
 const LONGEST_WITH_POSTGRES: usize = 53;
+/// The same of a database in MariaDB.
+const LONGEST_WITH_MARIADB: usize = 54;
 /// Characters that the name of a space may have where its journal is in PostgreSQL.
 const LONGEST_IN_POSTGRES: usize = 50;
+/// Characters that the name of a space may have where its journal is in MariaDB.
+const LONGEST_IN_MARIADB: usize = 41;
 
 /// All settings, in the order they are documented and printed.
 pub const SETTINGS: [Setting; 48] = [
@@ -56,17 +60,17 @@ pub const SETTINGS: [Setting; 48] = [
     Setting::new(
         "store",
         "none",
-        "URL of the Redis, Valkey or PostgreSQL that several servers share, instead of the embedded store",
+        "URL of the Redis, Valkey, PostgreSQL or MariaDB that several servers share, instead of the embedded store",
     ),
     Setting::new(
         "store_ca",
         "the system's",
-        "PEM file with the authorities that a rediss:// or postgres:// store is trusted by",
+        "PEM file with the authorities that a rediss://, postgres:// or mysql:// store is trusted by",
     ),
     Setting::new(
         "durability",
         "auto",
-        "what an answer from a shared store has survived: memory, copies=N (Redis), fsync; auto: copies=1 on a Redis with a replica, fsync in PostgreSQL",
+        "what an answer from a shared store has survived: memory, copies=N (Redis), fsync; auto: copies=1 on a Redis with a replica, fsync in a database",
     ),
     Setting::new(
         "leader_lease_ms",
@@ -84,7 +88,7 @@ pub const SETTINGS: [Setting; 48] = [
     Setting::new(
         "ledger",
         "sqlite; none with a store",
-        "where results are settled: sqlite, sqlite:FILE, none, or the URL of a PostgreSQL database",
+        "where results are settled: sqlite, sqlite:FILE, none, or the URL of a PostgreSQL or a MariaDB",
     ),
     Setting {
         secret: true,
@@ -310,44 +314,56 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
             origin: layers.origins.get("ledger").cloned().unwrap_or(super::Origin::Default),
             key: "ledger".to_owned(),
             reason: "may not be `sqlite` with a shared store: that is a file in this server's own data folder, and \
-                 whichever server leads must find the same ledger; name postgres://…, or sqlite:FILE where all \
+                 whichever server leads must find the same ledger; name postgres://… or mysql://…, or sqlite:FILE where all \
                  servers are on one machine, or none"
                 .to_owned(),
         });
     }
-    let kind = config.store.as_ref().map(StoreUrl::kind);
-    if let (Some(StoreKind::Postgres), Durability::Copies(_)) = (kind, config.durability) {
-        return Err(ConfigError::BadValue {
-            origin: layers.origins.get("durability").cloned().unwrap_or(super::Origin::Default),
-            key: "durability".to_owned(),
-            reason:
-                "may not be `copies=N` in PostgreSQL, which itself waits for the standbys that its \
-                 synchronous_standby_names names; choose fsync or memory"
-                    .to_owned(),
-        });
-    }
-    if kind == Some(StoreKind::Postgres) && config.space.len() > LONGEST_IN_POSTGRES {
-        return Err(ConfigError::BadValue {
-            origin: layers.origins.get("space").cloned().unwrap_or(super::Origin::Default),
-            key: "space".to_owned(),
-            reason: format!(
-                "may have {LONGEST_IN_POSTGRES} characters where the store is PostgreSQL: its tables are in the \
-                 schema `fc_journal_SPACE_0`"
-            ),
-        });
-    }
-    let is_long = config.space.len() > LONGEST_WITH_POSTGRES;
-    if matches!(config.ledger, Ledger::Postgres(_)) && is_long {
-        return Err(ConfigError::BadValue {
-            origin: layers.origins.get("space").cloned().unwrap_or(super::Origin::Default),
-            key: "space".to_owned(),
-            reason: format!(
-                "may have {LONGEST_WITH_POSTGRES} characters where the ledger is in PostgreSQL: \
-                 its tables are in the schema `firstcome_SPACE`"
-            ),
-        });
-    }
+    check_database(layers, &config)?;
     Ok(config)
+}
+
+/// Refuses what a journal or a ledger in a database cannot be given.
+fn check_database(layers: &Layers<'_>, config: &Config) -> Result<(), ConfigError> {
+    let refuse = |key: &str, reason: String| {
+        let origin = layers.origins.get(key).cloned().unwrap_or(super::Origin::Default);
+        Err(ConfigError::BadValue { origin, key: key.to_owned(), reason })
+    };
+    let (longest, place) = match &config.ledger {
+        Ledger::Postgres(_) => {
+            (LONGEST_WITH_POSTGRES, "PostgreSQL: its tables are in the schema `firstcome_SPACE`")
+        }
+        Ledger::MySql(_) => {
+            (LONGEST_WITH_MARIADB, "MariaDB: its tables are in the database `firstcome_SPACE`")
+        }
+        Ledger::Sqlite | Ledger::SqliteFile(_) | Ledger::None => (usize::MAX, ""),
+    };
+    if config.space.len() > longest {
+        let reason = format!("may have {longest} characters where the ledger is in {place}");
+        return refuse("space", reason);
+    }
+    let (waits, longest, place) = match config.store.as_ref().map(StoreUrl::kind) {
+        Some(StoreKind::Postgres) => (
+            "in PostgreSQL, which itself waits for the standbys that its synchronous_standby_names names",
+            LONGEST_IN_POSTGRES,
+            "PostgreSQL: its tables are in the schema `fc_journal_SPACE_0`",
+        ),
+        Some(StoreKind::MySql) => (
+            "in MariaDB, which itself waits for a replica where semi-synchronous replication is on",
+            LONGEST_IN_MARIADB,
+            "MariaDB: the names of its tables begin with `fc_journal_SPACE_0_`",
+        ),
+        Some(StoreKind::Redis) | None => return Ok(()),
+    };
+    if let Durability::Copies(_) = config.durability {
+        let reason = format!("may not be `copies=N` {waits}; choose fsync or memory");
+        return refuse("durability", reason);
+    }
+    if config.space.len() > longest {
+        let reason = format!("may have {longest} characters where the store is {place}");
+        return refuse("space", reason);
+    }
+    Ok(())
 }
 
 fn ms(milliseconds: u64) -> Duration {

@@ -191,7 +191,10 @@ fn a_ledger_in_postgres_is_named_by_its_url_and_its_password_is_not_shown() {
     for (bad, named) in [
         ("postgres://ann:hunter2@/shop", "it names no host"),
         ("mysql://ann:hunter2@db/shop", "names a `mysql` database"),
-        ("postgres", "must be sqlite, sqlite:FILE, none or postgres://…, not `postgres`"),
+        (
+            "postgres",
+            "must be sqlite, sqlite:FILE, none, postgres://… or mysql://…, not `postgres`",
+        ),
     ] {
         let refused = nothing().flag("ledger", bad).refused();
         assert!(refused.contains(named) && !refused.contains("hunter2"), "{refused}");

@@ -4,6 +4,8 @@ use crate::config::{Config, Durability as Wanted, StoreUrl};
 use anyhow::Context;
 use firstcome_core::SpaceId;
 use firstcome_journal::Journal;
+#[cfg(feature = "mysql")]
+use firstcome_journal::mysql::{self, MySql};
 #[cfg(feature = "postgres")]
 use firstcome_journal::postgres::{self, Postgres};
 #[cfg(feature = "redis")]
@@ -18,6 +20,8 @@ pub(super) enum SharedJournal {
     Redis(Redis),
     #[cfg(feature = "postgres")]
     Postgres(Postgres),
+    #[cfg(feature = "mysql")]
+    MySql(MySql),
 }
 
 /// Where it is decided who leads: on the store of the journal.
@@ -26,6 +30,8 @@ pub(super) enum Candidates {
     Redis(Box<firstcome_store::Options>),
     #[cfg(feature = "postgres")]
     Postgres(Box<firstcome_lock::PostgresOptions>),
+    #[cfg(feature = "mysql")]
+    MySql(Box<firstcome_lock::MySqlOptions>),
 }
 
 impl Candidates {
@@ -36,6 +42,8 @@ impl Candidates {
             Self::Redis(options) => Locks::builder().connect(*options).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(options) => Locks::builder().postgres(*options).await,
+            #[cfg(feature = "mysql")]
+            Self::MySql(options) => Locks::builder().mysql(*options).await,
         }
     }
 }
@@ -118,6 +126,44 @@ impl SharedJournal {
         anyhow::bail!("this build has no PostgreSQL (feature `postgres`)")
     }
 
+    #[cfg(feature = "mysql")]
+    pub(super) async fn mysql(
+        config: &Config,
+        url: &StoreUrl,
+        archive: Option<PathBuf>,
+        fresh: SpaceId,
+    ) -> anyhow::Result<(Self, Candidates)> {
+        let durability = match config.durability {
+            Wanted::Auto | Wanted::Fsync => mysql::Durability::Fsync,
+            Wanted::Memory => mysql::Durability::Memory,
+            Wanted::Copies(_) => anyhow::bail!("copies=N is for Redis"),
+        };
+        let url = url.with_authorities(config.store_ca.as_deref());
+        let options = firstcome_store::mysql::Options::new(&*url);
+        let journal = mysql::Options {
+            space_name: config.space.clone(),
+            archive,
+            ..mysql::Options::new(fresh, durability)
+        };
+        let mysql = MySql::open(options, journal).await?;
+        // In the same database: its tables have names of their own.
+        let locks = firstcome_lock::MySqlOptions::new(&*url)
+            .connections(1)
+            .answer_within(LOCKS_ANSWER_WITHIN)
+            .lock_within(LOCKS_ANSWER_WITHIN / 2);
+        Ok((Self::MySql(mysql), Candidates::MySql(Box::new(locks))))
+    }
+
+    #[cfg(not(feature = "mysql"))]
+    pub(super) async fn mysql(
+        _: &Config,
+        _: &StoreUrl,
+        _: Option<PathBuf>,
+        _: SpaceId,
+    ) -> anyhow::Result<(Self, Candidates)> {
+        anyhow::bail!("this build has no MariaDB (feature `mysql`)")
+    }
+
     /// Logs settings of the store that weaken the promises, and what to do.
     pub(super) fn warn(&self) {
         let warnings = match self {
@@ -125,6 +171,8 @@ impl SharedJournal {
             Self::Redis(redis) => redis.warnings(),
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.warnings(),
+            #[cfg(feature = "mysql")]
+            Self::MySql(mysql) => mysql.warnings(),
         };
         for warning in warnings {
             log!(StoreWarning, "{}; {}", warning.what, warning.fix);
@@ -137,6 +185,8 @@ impl SharedJournal {
             Self::Redis(redis) => Journal::Redis(redis.clone()),
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => Journal::Postgres(postgres.clone()),
+            #[cfg(feature = "mysql")]
+            Self::MySql(mysql) => Journal::MySql(mysql.clone()),
         }
     }
 
@@ -147,19 +197,16 @@ impl SharedJournal {
             Self::Redis(redis) => redis.promise(),
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.promise(),
+            #[cfg(feature = "mysql")]
+            Self::MySql(mysql) => mysql.promise(),
         }
     }
 
     pub(super) async fn close(self) {
-        match self {
-            #[cfg(feature = "redis")]
-            Self::Redis(redis) => redis.close().await,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(postgres) => postgres.close().await,
-        }
+        self.journal().close().await;
     }
 }
 
 /// How long a step of the leader's lock may take in a database.
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 const LOCKS_ANSWER_WITHIN: std::time::Duration = std::time::Duration::from_secs(3);

@@ -57,6 +57,7 @@ impl Store {
             let opened = match url.kind() {
                 StoreKind::Redis => SharedJournal::redis(config, url, archive, fresh).await,
                 StoreKind::Postgres => SharedJournal::postgres(config, url, archive, fresh).await,
+                StoreKind::MySql => SharedJournal::mysql(config, url, archive, fresh).await,
             };
             let (journal, candidates) = opened.with_context(about)?;
             journal.warn();

@@ -1,6 +1,6 @@
-//! Several servers on one Redis or PostgreSQL, as their operator meets them.
+//! Several servers on one Redis, PostgreSQL or MariaDB, as their operator meets them.
 
-use firstcome_testbed::{Postgres, Redis};
+use firstcome_testbed::{MariaDb, Postgres, Redis};
 
 use crate::scene::{KEY, Said, Scene, Server, said};
 
@@ -50,6 +50,43 @@ fn an_operator_sees_the_same_of_a_postgres_with_the_ledger_in_the_same_database(
     finds_entry_2_missing(&scene, &url);
     let said = look_at(&scene, &url, &["journal", "verify", "--space", "other"]);
     assert!(said.code == 3 && said.talk.contains("no space \"other\""), "{said:?}");
+}
+
+#[test]
+fn an_operator_sees_the_same_of_a_mariadb_with_the_ledger_on_the_same_server() {
+    let Some(mariadb) = MariaDb::shared() else { return };
+    let url = mariadb.new_database();
+    let scene = Scene::new();
+    // The ledger of another test's space would be that of this one.
+    mariadb.sql("DROP DATABASE IF EXISTS firstcome_main");
+    sees_all(&scene, &url, &["--ledger", &url, "--durability", "memory"]);
+    assert_eq!(mariadb.sql("SELECT COUNT(*) FROM firstcome_main.claims_utc"), "2");
+    let (_, database) = url.rsplit_once('/').unwrap();
+    mariadb.sql(&format!("DELETE FROM {database}.fc_journal_main_0_entries WHERE position = 2"));
+    finds_entry_2_missing(&scene, &url);
+    let said = look_at(&scene, &url, &["journal", "verify", "--space", "other"]);
+    assert!(said.code == 3 && said.talk.contains("no space \"other\""), "{said:?}");
+}
+
+#[test]
+fn what_mariadb_cannot_keep_is_refused_before_anything_is_made() {
+    let Some(mariadb) = MariaDb::shared() else { return };
+    let url = mariadb.new_database();
+    let scene = Scene::new();
+    let refused = |more: &[&str]| {
+        let args = [&["serve", "--listen", "127.0.0.1:0", "--store", &url], more].concat();
+        let mut command = scene.program(&args);
+        said(&command.env("FIRSTCOME_ADMIN_KEY", KEY).output().unwrap())
+    };
+    let said = refused(&["--durability", "copies=1"]);
+    assert!(said.code == 2 && said.talk.contains("semi-synchronous"), "{said:?}");
+    // The servers of the tests run with innodb_flush_log_at_trx_commit = 2.
+    let said = refused(&[]);
+    assert!(said.code == 3 && said.talk.contains("--durability memory"), "{said:?}");
+    let said = refused(&["--space", &"x".repeat(42)]);
+    assert!(said.code == 2 && said.talk.contains("fc_journal_SPACE_0_"), "{said:?}");
+    let (_, database) = url.rsplit_once('/').unwrap();
+    assert_eq!(mariadb.sql(&format!("SHOW TABLES IN {database}")), "");
 }
 
 #[test]

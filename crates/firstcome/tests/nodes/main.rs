@@ -1,6 +1,6 @@
 //! Many nodes on one store, all of them real processes, under real faults.
 //!
-//! Each story is told to three servers on a Redis, or a PostgreSQL, of their own, each behind a proxy of its own, while
+//! Each story is told to three servers on a Redis, a PostgreSQL or a MariaDB of their own, each behind a proxy of its own, while
 //! a flood of claims holds every answer against all it heard before. What is drawn at random follows
 //! from a seed, which is printed; `FIRSTCOME_SEED` draws the same again.
 

@@ -1,7 +1,7 @@
 //! A store, perhaps a replica of it, and servers that share it.
 
 use crate::server::{PATIENCE, Server};
-use firstcome_testbed::{Fault, Postgres, PostgresSettings, Proxy, Redis, Settings};
+use firstcome_testbed::{Fault, MariaDb, Postgres, PostgresSettings, Proxy, Redis, Settings};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -12,6 +12,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) redis: Settings,
     /// A PostgreSQL with these settings in the place of the Redis.
     pub(crate) postgres: Option<PostgresSettings>,
+    /// A MariaDB with these settings in the place of the Redis.
+    pub(crate) mariadb: Option<Vec<&'a str>>,
     /// Whether the store has a replica, behind a proxy of its own.
     pub(crate) replica: bool,
     /// Settings of every server, without their prefix.
@@ -24,12 +26,20 @@ impl Setup<'_> {
         let settings = PostgresSettings { fsync: true, ..PostgresSettings::default() };
         Self { postgres: Some(settings), ..Self::default() }
     }
+
+    /// Servers on a MariaDB that forces its commits to the disk.
+    pub(crate) fn on_mariadb() -> Self {
+        let settings = vec!["--innodb-flush-log-at-trx-commit=1"];
+        Self { mariadb: Some(settings), ..Self::default() }
+    }
 }
 
 /// The store that the servers share.
 pub(crate) enum Primary {
     Redis(Redis),
     Postgres(Postgres),
+    /// And the name of the database.
+    MariaDb(MariaDb, String),
 }
 
 impl Primary {
@@ -37,6 +47,7 @@ impl Primary {
         match self {
             Self::Redis(redis) => redis.port(),
             Self::Postgres(postgres) => postgres.port(),
+            Self::MariaDb(mariadb, _) => mariadb.port(),
         }
     }
 
@@ -45,6 +56,7 @@ impl Primary {
         match self {
             Self::Redis(_) => format!("redis://127.0.0.1:{port}"),
             Self::Postgres(postgres) => postgres.url_through(port),
+            Self::MariaDb(mariadb, database) => mariadb.url_through(port, database),
         }
     }
 
@@ -58,6 +70,10 @@ impl Primary {
                 let sql = "SELECT max(position) FROM fc_journal_main_0.entries";
                 postgres.try_sql("ledger", sql).ok()?.parse().ok()
             }
+            Self::MariaDb(mariadb, database) => {
+                let sql = format!("SELECT last_position FROM {database}.fc_journal_main_0_head");
+                mariadb.try_sql(&sql).ok()?.parse().ok()
+            }
         }
     }
 
@@ -66,6 +82,25 @@ impl Primary {
         match self {
             Self::Redis(redis) => redis.restart(),
             Self::Postgres(postgres) => postgres.restart(),
+            Self::MariaDb(mariadb, _) => mariadb.restart(),
+        }
+    }
+
+    /// Stops a database as it stands: connections stay open and nothing is answered.
+    pub(crate) fn pause(&self) {
+        match self {
+            Self::Redis(_) => panic!("this story is about databases"),
+            Self::Postgres(postgres) => postgres.pause(),
+            Self::MariaDb(mariadb, _) => mariadb.pause(),
+        }
+    }
+
+    /// Lets a paused database go on.
+    pub(crate) fn resume(&self) {
+        match self {
+            Self::Redis(_) => panic!("this story is about databases"),
+            Self::Postgres(postgres) => postgres.resume(),
+            Self::MariaDb(mariadb, _) => mariadb.resume(),
         }
     }
 }
@@ -117,9 +152,15 @@ impl Scene {
         let seed = given.map_or_else(|| fastrand::u64(..1_000_000), |seed| seed.parse().unwrap());
         let test = std::thread::current().name().unwrap_or_default().to_owned();
         eprintln!("seed {seed} {test}");
-        let primary = match setup.postgres {
-            Some(settings) => Primary::Postgres(Postgres::with(settings)?),
-            None => Primary::Redis(Redis::with(setup.redis)?),
+        let primary = match (setup.postgres, setup.mariadb) {
+            (Some(settings), _) => Primary::Postgres(Postgres::with(settings)?),
+            (None, Some(settings)) => {
+                let mariadb = MariaDb::with(&settings)?;
+                let url = mariadb.new_database();
+                let (_, database) = url.rsplit_once('/').unwrap();
+                Primary::MariaDb(mariadb, database.to_owned())
+            }
+            (None, None) => Primary::Redis(Redis::with(setup.redis)?),
         };
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let settings = setup.settings.iter().map(own).collect();
@@ -138,7 +179,7 @@ impl Scene {
     pub(crate) fn redis(&self) -> &Redis {
         match &self.primary {
             Primary::Redis(redis) => redis,
-            Primary::Postgres(_) => panic!("this story is about Redis"),
+            Primary::Postgres(_) | Primary::MariaDb(..) => panic!("this story is about Redis"),
         }
     }
 
@@ -154,6 +195,7 @@ impl Scene {
                 let standby = tokio::task::block_in_place(|| postgres.standby(link.port()));
                 Primary::Postgres(standby)
             }
+            Primary::MariaDb(..) => panic!("no story has a replica of a MariaDB"),
         };
         self.replica = Some((replica, link));
         self.until_replicating().await;
@@ -168,6 +210,7 @@ impl Scene {
                 let sql = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
                 postgres.sql("postgres", sql) == "1"
             }
+            Primary::MariaDb(..) => panic!("no story has a replica of a MariaDB"),
         };
         // A replica offers no signal for this.
         while !replicates() {
@@ -221,12 +264,14 @@ impl Scene {
         match &mut self.primary {
             Primary::Redis(redis) => redis.kill(),
             Primary::Postgres(postgres) => postgres.kill(),
+            Primary::MariaDb(mariadb, _) => mariadb.kill(),
         }
         // What was kept back is lost with the connection.
         link.cut();
         match &replica {
             Primary::Redis(redis) => assert_eq!(redis.ask("REPLICAOF NO ONE"), "+OK"),
             Primary::Postgres(postgres) => postgres.promote(),
+            Primary::MariaDb(..) => panic!("no story has a replica of a MariaDB"),
         }
         self.primary = replica;
         for node in &self.nodes {

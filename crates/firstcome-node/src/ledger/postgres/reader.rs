@@ -2,6 +2,7 @@
 
 use super::{Postgres, opening};
 use crate::ledger::details::{Details, reading};
+use crate::ledger::rows::{one_of, rank_of, small};
 use crate::ledger::{LedgerFailure, Row, SettledCancel, SettledClaim};
 use firstcome_core::Timestamp;
 use firstcome_core::outcome::By;
@@ -129,7 +130,7 @@ fn row(found: &Found) -> Result<Row, LedgerFailure> {
         kind: one_of(&Kind::ALL, Kind::as_str, found.get(1))?,
         campaign: text(found, 2),
         pool: text(found, 3),
-        rank: rank(found, 4)?,
+        rank: rank_of(found.get(4))?,
         subject: text(found, 5),
         at: Timestamp::from_micros(found.get(6)),
         by: by(found, 7)?,
@@ -142,9 +143,9 @@ fn row(found: &Found) -> Result<Row, LedgerFailure> {
             reference: optional(found, 13),
             used_by: optional(found, 14),
             verdict: optional(found, 15),
-            issue: small(found, 16)?,
+            issue: small(found.get(16))?,
             import: optional(found, 17),
-            quantity: small(found, 18)?,
+            quantity: small(found.get(18))?,
         }
         .read(),
     })
@@ -164,7 +165,7 @@ fn claim(found: &Found) -> Result<SettledClaim, LedgerFailure> {
     };
     Ok(SettledClaim {
         pool: text(found, 0),
-        rank: rank(found, 1)?,
+        rank: rank_of(found.get(1))?,
         subject: text(found, 2),
         at: Timestamp::from_micros(found.get(3)),
         result: found.get::<_, i64>(4).cast_unsigned(),
@@ -172,18 +173,6 @@ fn claim(found: &Found) -> Result<SettledClaim, LedgerFailure> {
         unit: optional(found, 10),
         hold: optional(found, 11),
     })
-}
-
-fn rank(found: &Found, column: usize) -> Result<u32, LedgerFailure> {
-    let rank: i64 = found.get(column);
-    u32::try_from(rank).map_err(|_| LedgerFailure::Broken(format!("{rank} is no rank")))
-}
-
-/// Gives a whole number that fits what it is of.
-fn small<T: TryFrom<i64>>(found: &Found, column: usize) -> Result<Option<T>, LedgerFailure> {
-    let number: Option<i64> = found.get(column);
-    let wrong = |number| LedgerFailure::Broken(format!("{number} is out of its range"));
-    number.map(|number| T::try_from(number).map_err(|_| wrong(number))).transpose()
 }
 
 fn text(found: &Found, column: usize) -> Box<str> {
@@ -197,14 +186,4 @@ fn optional(found: &Found, column: usize) -> Option<Box<str>> {
 fn by(found: &Found, column: usize) -> Result<Option<By>, LedgerFailure> {
     let text: Option<&str> = found.get(column);
     text.map(|text| one_of(&[By::Subject, By::Operator], By::as_str, text)).transpose()
-}
-
-/// Finds the value that is stored under a text.
-fn one_of<T: Copy>(
-    values: &[T],
-    name: fn(T) -> &'static str,
-    text: &str,
-) -> Result<T, LedgerFailure> {
-    let found = values.iter().copied().find(|value| name(*value) == text);
-    found.ok_or_else(|| LedgerFailure::Broken(format!("{text:?} is not known")))
 }

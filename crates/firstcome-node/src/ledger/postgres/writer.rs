@@ -2,36 +2,16 @@
 
 use super::rows::Columns;
 use super::{Identity, opening};
+use crate::ledger::queue::{Write, misfit, refusal};
 use crate::ledger::{Batch, LedgerFailure, Standing};
-use firstcome_core::results::Kind;
 use firstcome_journal::Clock;
 use firstcome_store::Failure;
 use firstcome_store::postgres::{Access, Postgres as Pool, Session, Type, Work};
 use futures_util::future::join5;
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
 
 /// What a row says that is there already.
 const UNIQUE: &str = "23505";
-
-/// What the writer is asked.
-#[derive(Debug)]
-pub(super) enum Asked {
-    /// Mint a term.
-    Term,
-    /// Say where the ledger stands, after everything that is under way.
-    Standing,
-    /// Write a batch.
-    Settle(Batch),
-    /// End.
-    Close,
-}
-
-#[derive(Debug)]
-pub(super) struct Job {
-    pub(super) asked: Asked,
-    pub(super) answer: oneshot::Sender<Result<Standing, LedgerFailure>>,
-}
 
 pub(super) struct Writer {
     pool: Pool,
@@ -44,24 +24,6 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(pool: Pool, identity: Arc<Identity>) -> Self {
         Self { pool, identity, clock: Clock::system(), known: 0 }
-    }
-
-    /// Does what it is asked, in order, until it is told to end. What was asked is done whether anybody waits or not.
-    pub(super) async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
-        while let Some(Job { asked, answer }) = jobs.recv().await {
-            let answered = match asked {
-                Asked::Term => self.mint_term().await,
-                Asked::Standing => self.standing().await,
-                Asked::Settle(batch) => self.settle(&batch).await,
-                Asked::Close => {
-                    jobs.close();
-                    continue;
-                }
-            };
-            // Nobody waits any more if this fails, which is theirs to choose.
-            drop(answer.send(answered));
-        }
-        self.pool.close().await;
     }
 
     /// Begins a transaction on a connection on which the ledger was seen to be ours.
@@ -84,15 +46,6 @@ impl Writer {
         Ok(work)
     }
 
-    async fn mint_term(&mut self) -> Result<Standing, LedgerFailure> {
-        self.one_row(include_str!("mint_term.sql")).await
-    }
-
-    /// Looks under a lock: a transaction whose COMMIT was sent and not heard of has ended by then.
-    async fn standing(&mut self) -> Result<Standing, LedgerFailure> {
-        self.one_row(include_str!("standing.sql")).await
-    }
-
     async fn one_row(&mut self, sql: &str) -> Result<Standing, LedgerFailure> {
         let mut session = self.pool.session().await?;
         let work = self.begin(&mut session).await?;
@@ -102,6 +55,16 @@ impl Writer {
         let row = rows.first().ok_or_else(gone)?;
         let number = |column| row.get::<_, i64>(column).cast_unsigned();
         Ok(Standing { through: number(0), term: number(1) })
+    }
+}
+
+impl Write for Writer {
+    async fn mint_term(&mut self) -> Result<Standing, LedgerFailure> {
+        self.one_row(include_str!("mint_term.sql")).await
+    }
+
+    async fn standing(&mut self) -> Result<Standing, LedgerFailure> {
+        self.one_row(include_str!("standing.sql")).await
     }
 
     async fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerFailure> {
@@ -134,6 +97,10 @@ impl Writer {
                 Err(failure)
             }
         }
+    }
+
+    async fn close(&self) {
+        self.pool.close().await;
     }
 }
 
@@ -178,33 +145,8 @@ async fn write(
         let found = work.query(include_str!("misfit.sql"), &values).await?;
         let number = found.first().and_then(|row| row.get::<_, Option<i64>>(0));
         let number = number.map_or(through, i64::cast_unsigned);
-        let kind = rows.iter().find(|row| row.number == number).map(|row| row.kind);
-        return Err(LedgerFailure::Differs { number, why: why(kind).to_owned() });
+        return Err(misfit(batch, number));
     }
     campaigns?;
     Ok(Some(Standing { through, term: *term }))
-}
-
-fn why(kind: Option<Kind>) -> &'static str {
-    match kind {
-        Some(Kind::Cancel) => "there is no such claim to cancel",
-        Some(Kind::Moved) => "there is no such claim to move",
-        Some(
-            Kind::Claim
-            | Kind::RefundDue
-            | Kind::Redeemed
-            | Kind::RolledBack
-            | Kind::CodeMarked
-            | Kind::Unserved,
-        )
-        | None => "its rank was claimed before",
-    }
-}
-
-/// Says why a batch does not go on from where the ledger stands.
-fn refusal(found: Standing, after: u64, term: u64) -> LedgerFailure {
-    if found.term != term {
-        return LedgerFailure::OldTerm { ours: term, theirs: found.term };
-    }
-    LedgerFailure::Moved { after, through: found.through }
 }

@@ -3,8 +3,11 @@
 use super::*;
 
 const PAGE: &str = include_str!("../../../../../docs/reference/ledger.md");
-const SCHEMAS: [&str; 2] =
-    [include_str!("../sqlite/schema.sql"), include_str!("../postgres/schema.sql")];
+const SCHEMAS: [&str; 3] = [
+    include_str!("../sqlite/schema.sql"),
+    include_str!("../postgres/schema.sql"),
+    include_str!("../mysql/schema.sql"),
+];
 
 on_each_database! {
     every_query_on_the_page_runs_and_gives_what_it_says,
@@ -77,6 +80,8 @@ async fn the_checks_on_the_page_find_what_is_wrong(stage: Stage) {
         Place::Folder(_) => stage.sql("DROP TRIGGER results_are_never_deleted"),
         #[cfg(feature = "postgres")]
         Place::Space(..) => stage.sql("DROP TRIGGER results_are_never_changed ON results"),
+        #[cfg(feature = "mysql")]
+        Place::Database(..) => stage.sql("DROP TRIGGER results_are_never_deleted"),
         Place::Memory(_) => unreachable!("it has no triggers"),
     };
     stage.sql("DELETE FROM results WHERE number = 2");
@@ -96,8 +101,9 @@ fn every_column_is_on_the_page() {
     for line in SCHEMAS.iter().flat_map(|schema| schema.lines()) {
         let mut words = line.split_whitespace();
         let (Some(first), Some(second)) = (words.next(), words.next()) else { continue };
-        let kinds = ["INTEGER", "TEXT", "BLOB", "bigint", "integer", "text", "bytea"];
-        let is_column = line.starts_with("    ") && kinds.contains(&second);
+        let kinds = ["INTEGER", "TEXT", "BLOB", "BIGINT", "bigint", "integer", "text", "bytea"];
+        let is_column =
+            line.starts_with("    ") && (kinds.contains(&second) || second.starts_with("VARCHAR("));
         assert!(!is_column || PAGE.contains(&format!("`{first}`")), "{first} is not documented");
         if line.starts_with("CREATE ") && ["TABLE", "VIEW"].contains(&second) {
             let name = words.next().unwrap();

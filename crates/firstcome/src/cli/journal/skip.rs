@@ -16,7 +16,7 @@ use super::super::connect::LedgerArgs;
 use super::super::out;
 use super::super::source::SourceArgs;
 #[cfg(feature = "locks")]
-use crate::config::StoreKind;
+use super::super::source::Wanted;
 use crate::data_folder;
 use crate::offline::breaking::{self, Refused};
 use firstcome_core::names::check_text;
@@ -165,42 +165,10 @@ fn write(
 async fn in_store(args: &SkipArgs, head: &Head, skip: Skip) -> Result<(), Complaint> {
     let url = args.source.url()?;
     let about = |failure| Complaint::about_store(&url, &failure);
-    let skipped = match url.kind() {
-        #[cfg(feature = "redis")]
-        StoreKind::Redis => {
-            use firstcome_journal::redis::{Durability, Options, Redis};
-            let options = Options {
-                space_name: args.ledger.space.clone(),
-                shard: head.shard,
-                wanted: Some(head.space),
-                ..Options::new(head.space, Durability::Memory)
-            };
-            let redis = Redis::open(args.source.redis(&url)?, options).await.map_err(about)?;
-            let skipped = Journal::Redis(redis.clone()).skip(skip).await;
-            redis.close().await;
-            skipped
-        }
-        #[cfg(feature = "postgres")]
-        StoreKind::Postgres => {
-            use firstcome_journal::postgres::{Durability, Options, Postgres};
-            let options = Options {
-                space_name: args.ledger.space.clone(),
-                shard: head.shard,
-                wanted: Some(head.space),
-                ..Options::new(head.space, Durability::Memory)
-            };
-            let store = args.source.postgres(&url);
-            let postgres = Postgres::open(store, options).await.map_err(about)?;
-            let skipped = Journal::Postgres(postgres.clone()).skip(skip).await;
-            postgres.close().await;
-            skipped
-        }
-        #[cfg(not(all(feature = "redis", feature = "postgres")))]
-        StoreKind::Redis | StoreKind::Postgres => {
-            let _: (&Head, Skip) = (head, skip);
-            return Err(Complaint::usage("this build has no such store"));
-        }
-    };
+    let space = Wanted { name: &args.ledger.space, shard: head.shard, space: head.space };
+    let journal = args.source.open_to_write(&url, &space).await?;
+    let skipped = journal.skip(skip).await;
+    journal.close().await;
     let Err(failure) = skipped else { return Ok(()) };
     if !matches!(failure, firstcome_journal::Failure::Applied { .. }) {
         return Err(about(failure));
@@ -211,7 +179,7 @@ async fn in_store(args: &SkipArgs, head: &Head, skip: Skip) -> Result<(), Compla
 
 #[cfg(not(feature = "locks"))]
 async fn in_store(_: &SkipArgs, _: &Head, _: Skip) -> Result<(), Complaint> {
-    Err(Complaint::usage("this build has no shared store (features `redis`, `postgres`)"))
+    Err(Complaint::usage("this build has no shared store (features `redis`, `postgres`, `mysql`)"))
 }
 
 fn say(skip: &Skip, json: bool, what: &str) {

@@ -1,4 +1,4 @@
-//! How a journal in PostgreSQL is opened.
+//! How a journal in a database is opened.
 
 use crate::sqlite::KEEP_FOR;
 use firstcome_core::names::SpaceId;
@@ -6,10 +6,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How a journal is opened.
+/// How a journal in a database is opened.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The name of the space, which its schema carries.
+    /// The name of the space, which its tables or their schema carry.
     pub space_name: String,
     /// The number of the journal in its space.
     pub shard: u32,
@@ -44,14 +44,22 @@ impl Options {
             clock: None,
         }
     }
+
+    /// Gives the time that a test put in the place of the server's clock.
+    pub(crate) fn clock(&self) -> Option<firstcome_core::Timestamp> {
+        #[cfg(feature = "inject")]
+        return self.clock.as_ref().map(crate::Clock::now);
+        #[cfg(not(feature = "inject"))]
+        None
+    }
 }
 
 /// What an entry must have survived to count as durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// Nothing: it is in the memory of the server, which commits without waiting for its disk.
+    /// Nothing: it is in the memory of the server; its commits need not wait for its disk.
     Memory,
-    /// It is on the server's disk, and wherever else `synchronous_standby_names` has commits wait for.
+    /// It is on the server's disk, and wherever else the server has commits wait for.
     Fsync,
 }
 

@@ -1,0 +1,179 @@
+//! Read-only access to a journal in a database, while nodes write to it or not.
+
+use super::{Broken, HeadRow, Loaded, Needs, follow_on, unchanged};
+use crate::archive;
+use crate::cell as cells;
+use crate::cell::Kind;
+use crate::entry::{Entry, EntryRun, Head, Sealer};
+use crate::failure::Failure;
+use crate::manifest::{check_piece, names};
+use firstcome_core::LEVEL;
+use firstcome_core::names::{PieceName, SpaceId};
+use firstcome_core::state::Skip;
+use std::fmt;
+use std::path::PathBuf;
+use tokio::runtime::{Builder, Runtime};
+
+/// The tables of a journal as a reader sees them; it blocks.
+pub(crate) trait Source: fmt::Debug + Send + Sync {
+    /// Reads at one moment.
+    fn load(&self, runtime: &Runtime, space: SpaceId, needs: &Needs) -> Result<Loaded, Broken>;
+
+    /// Gives up to 64 entries from a position on.
+    fn entries(&self, runtime: &Runtime, next: u64) -> Result<Vec<Entry>, Failure>;
+
+    /// Ends its connections.
+    fn close(&self, runtime: &Runtime);
+}
+
+/// A journal in a database and folders of what was trimmed from it, for reading. It changes nothing there.
+///
+/// All of it blocks, so that it is not for asynchronous code.
+#[derive(Debug)]
+pub struct ReadOnly {
+    /// What the connections' tasks run on, also while nobody asks.
+    runtime: Runtime,
+    source: Box<dyn Source>,
+    sealer: Sealer,
+    archives: Vec<PathBuf>,
+    name: String,
+}
+
+impl ReadOnly {
+    pub(crate) fn open<F>(
+        connect: F,
+        space_name: &str,
+        shard: u32,
+        archives: Vec<PathBuf>,
+    ) -> Result<Self, Failure>
+    where
+        F: Future<Output = Result<Box<dyn Source>, Failure>>,
+    {
+        let cannot = |error: std::io::Error| Failure::Unavailable(error.to_string());
+        let runtime =
+            Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(cannot)?;
+        let source = runtime.block_on(connect).map_err(unchanged)?;
+        let (space, name) = (SpaceId([0; 16]), space_name.to_owned());
+        let mut journal = Self { runtime, source, sealer: Sealer { space, shard }, archives, name };
+        journal.sealer.space = journal.load(&Needs::default())?.1.space;
+        Ok(journal)
+    }
+
+    /// Gives where the journal stands now.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::NoSpace`] and [`Failure::OtherSpace`] when the store was emptied or replaced meanwhile; those of the
+    /// store being out of reach.
+    pub fn head(&self) -> Result<Head, Failure> {
+        let (_, head) = self.load(&Needs::default())?;
+        if head.space != self.sealer.space {
+            return Err(Failure::OtherSpace { found: head.space, wanted: self.sealer.space });
+        }
+        Ok(head)
+    }
+
+    /// Gives the first position there is, in the archives or in the store.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store and of the folders.
+    pub fn first(&self) -> Result<u64, Failure> {
+        let mut first = self.head()?.first;
+        for folder in &self.archives {
+            if let Some(part) = archive::parts(folder)?.first() {
+                first = first.min(part.first);
+            }
+        }
+        Ok(first)
+    }
+
+    /// Gives the manifest of the newest snapshot.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach.
+    pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
+        Ok(self.manifests()?.manifests.into_iter().next().map(|newest| newest.bytes))
+    }
+
+    /// Gives a piece of a snapshot.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Broken`] when its bytes are not what was written; those of the store being out of reach.
+    pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+        let needs = Needs { piece: Some(name), ..Needs::default() };
+        check_piece(name, self.load(&needs)?.0.piece)
+    }
+
+    /// Gives the names of the pieces that the kept snapshots consist of.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach.
+    pub fn pieces(&self) -> Result<Vec<PieceName>, Failure> {
+        Ok(names(&self.manifests()?.manifests).into_iter().collect())
+    }
+
+    /// Gives the skipped entries that the store names, by position.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Damaged`] when a record is torn or altered; those of the store being out of reach.
+    pub fn skips(&self) -> Result<Vec<Skip>, Failure> {
+        let needs = Needs { kinds: [Kind::Skip].into(), ..Needs::default() };
+        cells::skips(&self.load(&needs)?.0.cells)
+    }
+
+    fn manifests(&self) -> Result<Loaded, Failure> {
+        let needs = Needs { manifests: true, ..Needs::default() };
+        self.load(&needs).map(|(loaded, _)| loaded)
+    }
+
+    /// Reads at one moment.
+    fn load(&self, needs: &Needs) -> Result<(Loaded, Head), Failure> {
+        let loaded = self.source.load(&self.runtime, self.sealer.space, needs);
+        let no_space = || Failure::NoSpace { name: self.name.clone() };
+        let loaded = loaded.map_err(|broken| match broken {
+            missing if missing.is_missing() => no_space(),
+            Broken::Store(failure) => unchanged(super::refused(failure)),
+            Broken::Own(failure) => unchanged(failure),
+        })?;
+        let row: HeadRow = loaded.row.ok_or_else(no_space)?;
+        // A newer build may have written the rest of it otherwise.
+        if row.level > LEVEL {
+            return Err(Failure::TooNew(row.level));
+        }
+        let head = row.head(loaded.now);
+        Ok((loaded, head))
+    }
+
+    pub(crate) fn sealer(&self) -> Sealer {
+        self.sealer
+    }
+
+    pub(crate) fn archives(&self) -> &[PathBuf] {
+        &self.archives
+    }
+
+    /// Gives the next entries out of the table, and why there are no more where one is not good.
+    pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, Failure> {
+        let entries = self.source.entries(&self.runtime, next).map_err(unchanged)?;
+        // Not there because it was trimmed is for the reader to see.
+        if entries.first().is_some_and(|entry| entry.position != next) {
+            return Ok(EntryRun::default());
+        }
+        Ok(follow_on(next - 1, entries))
+    }
+
+    pub(crate) fn last_position(&self) -> Result<u64, Failure> {
+        self.head().map(|head| head.position)
+    }
+}
+
+impl Drop for ReadOnly {
+    fn drop(&mut self) {
+        self.source.close(&self.runtime);
+    }
+}

@@ -1,0 +1,108 @@
+//! Appends an entry, and reads what the caller has not applied yet.
+
+use super::MySql;
+use super::load::{CLOCK, HEAD, RUN, begin, cell, entry, run_of};
+use crate::database::{HeadRow, Loaded, follow_on, front, strange, trouble, unchanged};
+use crate::entry::{Append, Confirm, Entry, Exchange};
+use crate::failure::Failure;
+use crate::name::Name;
+use firstcome_core::Timestamp;
+use firstcome_core::limits::READ_ENTRIES;
+use firstcome_store::mysql::{Row, bytes};
+use std::sync::Arc;
+
+impl MySql {
+    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
+        let inner = &*self.inner;
+        let gone = |failure| trouble(inner.space, failure);
+        // The name at what was applied, then the entries beyond it: bodies of what was applied are of no use.
+        let (applied, most) = (append.applied, READ_ENTRIES);
+        let look = inner.tables.sql(&format!(
+            "{HEAD} FOR UPDATE; {CLOCK}; {RUN}; SELECT name FROM `~entries` WHERE position = {applied}; \
+             SELECT position, at, epoch, before_name, body FROM `~entries` WHERE position > {applied} \
+             ORDER BY position LIMIT {most}"
+        ));
+        let (work, found) = inner.pool.begin(&look).await.map_err(gone)?;
+        let rested = match self.rests(&append, &found) {
+            Ok(rested) => rested,
+            Err(failure) => {
+                work.roll_back().await;
+                self.make_token(&failure).await;
+                return Err(unchanged(failure));
+            }
+        };
+        let Rested { row, now, mut entries } = rested;
+        let tip = row.head(now);
+        let entry = Entry {
+            position: tip.position + 1,
+            at: tip.at.max(now),
+            epoch: row.epoch,
+            before: tip.name,
+            body: Arc::clone(&append.body),
+        };
+        let store = inner.tables.sql(&format!(
+            "INSERT INTO `~entries` VALUES ({position}, {at}, {epoch}, {name}, {before}, {body}); \
+             UPDATE `~head` SET last_position = {position}, last_name = {name}, last_at = {at} WHERE one = 1",
+            position = entry.position,
+            at = entry.at.as_micros(),
+            epoch = entry.epoch,
+            name = bytes(&append.name.to_bytes()),
+            before = bytes(&entry.before.to_bytes()),
+            body = bytes(&entry.body),
+        ));
+        work.commit(&store).await.map_err(gone)?;
+        if entries.len() < READ_ENTRIES {
+            entries.push(entry);
+        }
+        Ok(Exchange { entries, confirm: Confirm::AtOnce })
+    }
+
+    /// Looks whether what the caller applied is what is stored.
+    fn rests(&self, append: &Append, found: &[Vec<Row>]) -> Result<Rested, Failure> {
+        let [head, clock, run, name, missed] = found else { return Err(strange("other lists")) };
+        self.note_run(run)?;
+        let loaded: Loaded = begin(self.inner.space, head.first(), clock)?;
+        loaded.check_space()?;
+        let row = loaded.row.ok_or(Failure::Gone(self.inner.space))?;
+        let (applied, tip) = (append.applied, row.head(loaded.now));
+        if applied > tip.position {
+            return Err(Failure::Behind { head: tip.position, applied });
+        }
+        if applied < row.base.0 {
+            return Err(Failure::Trimmed { wanted: applied + 1, first: tip.first });
+        }
+        let there = if applied == row.base.0 {
+            row.base.1
+        } else {
+            let name = name.first().map(|row| cell::<Vec<u8>>(row, 0)).transpose()?;
+            name.and_then(|name| Name::from_bytes(&name)).unwrap_or_default()
+        };
+        if there != append.applied_name && !self.inner.blind {
+            let applied_name = append.applied_name;
+            return Err(Failure::Forked { position: applied, found: there, applied: applied_name });
+        }
+        let missed: Vec<Entry> = missed.iter().map(entry).collect::<Result<_, _>>()?;
+        let entries = front(follow_on(applied, missed))?;
+        Ok(Rested { row, now: self.clock().unwrap_or(loaded.now), entries })
+    }
+
+    /// Notes which run of which server answered.
+    pub(super) fn note_run(&self, run: &[Row]) -> Result<(), Failure> {
+        self.inner.run.note(run_of(run)?.ok_or(Failure::Changed)?)
+    }
+
+    /// Makes a token for a run that has none, where that is why something failed.
+    pub(super) async fn make_token(&self, failure: &Failure) {
+        if let Failure::Changed = failure {
+            // Whoever comes next does it where this fails.
+            drop(super::opening::make_token(&self.inner.pool, &self.inner.tables).await);
+        }
+    }
+}
+
+/// What an append rests on, and what its caller has not applied.
+struct Rested {
+    row: HeadRow,
+    now: Timestamp,
+    entries: Vec<Entry>,
+}

@@ -1,0 +1,132 @@
+//! Opens a journal: looks at the server, and makes the tables where they are not there.
+
+use super::fitness::{Settings, check_version, warnings};
+use super::load::{RUN, cell, run_of};
+use super::{ANSWER_WITHIN, CONNECTIONS, IDLE_WITHIN, Inner, LOCK_WITHIN, MySql, Tables};
+use crate::archive::Archiving;
+use crate::database::{Options, Owner, Pace, Run, TABLES, is_missing, refused, strange};
+use crate::entry::Sealer;
+use crate::failure::Failure;
+use crate::name::Name;
+use firstcome_core::LEVEL;
+use firstcome_core::names::SpaceId;
+use firstcome_inject::{Mistake, inject};
+use firstcome_store::mysql::{MySql as Pool, Options as Store, bytes, text};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::sync::Arc;
+
+pub(super) async fn open(store: Store, options: Options) -> Result<MySql, Failure> {
+    let tables = Tables::of(&options.space_name, options.shard)?;
+    let pool = pool(store)?;
+    let settings = look(&pool).await?;
+    settings.check(options.durability)?;
+    let head = tables.sql("SELECT 1 FROM `~head` LIMIT 1");
+    match pool.step(&head).await {
+        Ok(_) => {}
+        Err(missing) if is_missing(&missing) => {
+            if let Some(wanted) = options.wanted {
+                // Somebody knows this space: where it is not, it was lost.
+                return Err(Failure::Gone(wanted));
+            }
+            make_tables(&pool, &tables).await?;
+        }
+        Err(failure) => return Err(refused(failure)),
+    }
+    let space = enter(&pool, &tables, &options).await?;
+    make_token(&pool, &tables).await.map_err(refused)?;
+    let run = current_run(&pool, &tables).await?;
+    let sealer = Sealer { space, shard: options.shard };
+    Ok(MySql {
+        inner: Arc::new(Inner {
+            run: Run::new(run),
+            pace: Pace::new(),
+            archiving: Archiving::new(options.archive.clone(), sealer),
+            warnings: warnings(options.durability),
+            pool,
+            tables,
+            space,
+            options,
+            blind: inject(Mistake::PredecessorIgnored),
+        }),
+    })
+}
+
+/// Makes the connections of a journal; nothing is sent yet.
+pub(super) fn pool(store: Store) -> Result<Pool, Failure> {
+    let store = store
+        .connections(CONNECTIONS)
+        .answer_within(ANSWER_WITHIN)
+        .lock_within(LOCK_WITHIN)
+        .idle_within(IDLE_WITHIN);
+    Pool::new(store).map_err(refused)
+}
+
+/// Refuses what is not MariaDB, and gives its settings.
+pub(super) async fn look(pool: &Pool) -> Result<Settings, Failure> {
+    let version = pool.step("SELECT version()").await.map_err(refused)?;
+    let version = version.first().and_then(|rows| rows.first()).ok_or_else(|| strange("no row"))?;
+    check_version(&cell::<String>(version, 0)?)?;
+    let names: Vec<String> = Settings::NAMES.iter().map(|name| text(name)).collect();
+    let names = names.join(", ");
+    let sql = format!(
+        "SELECT variable_name, variable_value FROM information_schema.global_variables WHERE variable_name IN ({names})"
+    );
+    let found = pool.step(&sql).await.map_err(refused)?;
+    let pair = |row| Ok((cell(row, 0)?, cell(row, 1)?));
+    let pairs: Vec<_> = found.iter().flatten().map(pair).collect::<Result<_, Failure>>()?;
+    Ok(Settings::new(pairs.into_iter()))
+}
+
+/// Makes the tables, as far as they are not there.
+pub(super) async fn make_tables(pool: &Pool, tables: &Tables) -> Result<(), Failure> {
+    pool.step(&tables.sql(include_str!("schema.sql"))).await.map_err(refused)?;
+    Ok(())
+}
+
+/// Gives this run of the server a token, if it has none.
+pub(super) async fn make_token(
+    pool: &Pool,
+    tables: &Tables,
+) -> Result<(), firstcome_store::Failure> {
+    let token = RandomState::new().build_hasher().finish() >> 1;
+    let text = format!("INSERT IGNORE INTO `~run` VALUES (1, {token})");
+    pool.step(&tables.sql(&text)).await.map(drop)
+}
+
+/// Gives the number of this run of the server; one that nobody has where it has no token.
+pub(super) async fn current_run(pool: &Pool, tables: &Tables) -> Result<i64, Failure> {
+    let found = pool.step(&tables.sql(RUN)).await.map_err(refused)?;
+    Ok(run_of(found.first().ok_or_else(|| strange("no run"))?)?.unwrap_or(0))
+}
+
+/// Opens a space, or makes it where nothing is stored of it; gives its identity.
+async fn enter(pool: &Pool, tables: &Tables, options: &Options) -> Result<SpaceId, Failure> {
+    let head = tables.sql("SELECT tables, space, shard, level FROM `~head` WHERE one = 1");
+    let mut found = pool.step(&head).await.map_err(refused)?;
+    if found.first().is_none_or(Vec::is_empty) {
+        if let Some(wanted) = options.wanted {
+            return Err(Failure::Gone(wanted));
+        }
+        make_space(pool, tables, options).await?;
+        found = pool.step(&head).await.map_err(refused)?;
+    }
+    let row = found.first().and_then(|rows| rows.first()).ok_or_else(|| strange("no head"))?;
+    let space: Vec<u8> = cell(row, 1)?;
+    let (shard, level) = (cell(row, 2)?, cell(row, 3)?);
+    Owner { tables: cell(row, 0)?, space: &space, shard, level }.check(options)
+}
+
+/// Makes the row of the head; whoever comes second finds that of the first.
+async fn make_space(pool: &Pool, tables: &Tables, options: &Options) -> Result<(), Failure> {
+    let left = pool.step(&tables.sql("SELECT 1 FROM `~entries` LIMIT 1")).await.map_err(refused)?;
+    if left.first().is_some_and(|rows| !rows.is_empty()) {
+        return Err(Failure::Broken("it has entries and no head".to_owned()));
+    }
+    let name = bytes(&Name::default().to_bytes());
+    let statement = tables.sql(&format!(
+        "INSERT IGNORE INTO `~head` VALUES (1, {TABLES}, {}, {}, {LEVEL}, 0, 0, 0, {name}, NULL, 0, {name}, NULL)",
+        bytes(&options.fresh.0),
+        options.shard
+    ));
+    pool.step(&statement).await.map_err(refused).map(drop)
+}

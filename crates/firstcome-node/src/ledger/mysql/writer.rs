@@ -1,0 +1,161 @@
+//! The one task that changes the ledger.
+
+use super::rows::{Statements, cancel, misfit, moved};
+use super::{Identity, opening};
+use crate::ledger::queue::{self, Write, refusal};
+use crate::ledger::{Batch, LedgerFailure, Standing};
+use firstcome_journal::Clock;
+use firstcome_store::Failure;
+use firstcome_store::mysql::{MySql as Pool, Row, Work, cell};
+use std::sync::Arc;
+
+/// What a row says that is there already.
+const UNIQUE: &str = "23000";
+const STANDING: &str = "SELECT through, term FROM ~settled WHERE shard = $2 FOR UPDATE";
+const MINT_TERM: &str = "UPDATE ~settled SET term = term + 1 WHERE shard = $2; \
+    SELECT through, term FROM ~settled WHERE shard = $2";
+
+pub(super) struct Writer {
+    pool: Pool,
+    identity: Arc<Identity>,
+    clock: Clock,
+    /// Whether the ledger was seen to be there.
+    known: bool,
+}
+
+impl Writer {
+    pub(super) fn new(pool: Pool, identity: Arc<Identity>) -> Self {
+        Self { pool, identity, clock: Clock::system(), known: false }
+    }
+
+    /// Begins a transaction with statements, after looking whose ledger it is; gives what they gave.
+    async fn begin(&mut self, sql: &str) -> Result<(Work<'_>, Vec<Vec<Row>>), LedgerFailure> {
+        if !self.known {
+            opening::open(&self.pool, &self.identity).await?;
+            self.known = true;
+        }
+        let sql = format!("{}; {sql}", opening::OWNER);
+        let sql = self.identity.sql(&sql).replace("$2", &self.identity.shard.to_string());
+        let (work, mut found) = match self.pool.begin(&sql).await {
+            Ok(begun) => begun,
+            Err(failure) => {
+                // They were made before: the next call looks again.
+                self.known &= !opening::is_missing(&failure);
+                return Err(failure.into());
+            }
+        };
+        let owner = (!found.is_empty()).then(|| found.remove(0));
+        let Some(owner) = owner.as_ref().and_then(|rows| rows.first()) else {
+            work.roll_back().await;
+            self.known = false;
+            return Err(LedgerFailure::Unavailable(
+                "its tables were made anew meanwhile".to_owned(),
+            ));
+        };
+        match opening::check(owner, &self.identity) {
+            Ok(()) => Ok((work, found)),
+            Err(failure) => {
+                work.roll_back().await;
+                Err(failure)
+            }
+        }
+    }
+
+    async fn one_row(&mut self, sql: &str) -> Result<Standing, LedgerFailure> {
+        let (work, found) = self.begin(sql).await?;
+        let Some(row) = found.first().and_then(|rows| rows.first()) else {
+            work.roll_back().await;
+            return Err(LedgerFailure::Broken("the row of the shard is gone".to_owned()));
+        };
+        let number = |column| cell::<i64>(row, column).map(i64::cast_unsigned);
+        let standing = Standing { through: number(0)?, term: number(1)? };
+        work.commit("").await?;
+        Ok(standing)
+    }
+}
+
+impl Write for Writer {
+    async fn mint_term(&mut self) -> Result<Standing, LedgerFailure> {
+        self.one_row(MINT_TERM).await
+    }
+
+    async fn standing(&mut self) -> Result<Standing, LedgerFailure> {
+        self.one_row(STANDING).await
+    }
+
+    async fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerFailure> {
+        let Batch { after, term, rows } = batch;
+        let Some(last) = rows.last() else {
+            let found = self.standing().await?;
+            let stands = found == Standing { through: *after, term: *term };
+            return if stands { Ok(found) } else { Err(refusal(found, *after, *term)) };
+        };
+        let through = last.number;
+        let now = self.clock.now().as_micros();
+        let identity = Arc::clone(&self.identity);
+        let statements = Statements::of(rows, identity.shard, now);
+        let compare = include_str!("settle.sql")
+            .replace("$1", &through.to_string())
+            .replace("$3", &after.to_string())
+            .replace("$4", &term.to_string());
+        let (work, found) = self.begin(&format!("{compare}; SELECT ROW_COUNT()")).await?;
+        if number(&found)? != Some(1) {
+            work.roll_back().await;
+            return Err(refusal(self.standing().await?, *after, *term));
+        }
+        write(work, &identity, batch, &statements).await?;
+        Ok(Standing { through, term: *term })
+    }
+
+    async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+/// Writes the rows and commits; undoes all of it if one does not fit.
+async fn write(
+    mut work: Work<'_>,
+    identity: &Identity,
+    batch: &Batch,
+    statements: &Statements,
+) -> Result<(), LedgerFailure> {
+    for sql in &statements.results {
+        match work.ask(&identity.sql(sql)).await {
+            Ok(_) => {}
+            Err(Failure::Statement { code, detail }) if code == UNIQUE => {
+                let number = batch.rows.first().map_or(batch.after, |row| row.number);
+                return Err(LedgerFailure::Differs { number, why: detail });
+            }
+            Err(failure) => return Err(failure.into()),
+        }
+    }
+    let [claims, cancels, moves] = statements.counts;
+    let mut done = [0; 3];
+    for sql in &statements.claims {
+        let found = work.ask(&identity.sql(&format!("{sql}; SELECT ROW_COUNT()"))).await?;
+        done[0] += number(&found)?.unwrap_or(0);
+    }
+    if cancels > 0 {
+        done[1] = number(&work.ask(&cancel(identity, batch.after)).await?)?.unwrap_or(0);
+    }
+    if moves > 0 {
+        done[2] = number(&work.ask(&moved(identity, batch.after)).await?)?.unwrap_or(0);
+    }
+    if done != [claims, cancels, moves] {
+        let found = work.ask(&misfit(identity, batch.after)).await?;
+        work.roll_back().await;
+        let through = batch.rows.last().map_or(batch.after, |row| row.number);
+        return Err(queue::misfit(batch, number(&found)?.unwrap_or(through)));
+    }
+    for sql in &statements.campaigns {
+        work.ask(&identity.sql(sql)).await?;
+    }
+    work.commit("").await?;
+    Ok(())
+}
+
+/// Gives the number in the first row of the first list; nothing where it is null.
+fn number(found: &[Vec<Row>]) -> Result<Option<u64>, LedgerFailure> {
+    let Some(row) = found.first().and_then(|rows| rows.first()) else { return Ok(None) };
+    Ok(cell::<Option<i64>>(row, 0)?.map(i64::cast_unsigned))
+}

@@ -1,0 +1,139 @@
+//! The one task that changes a ledger in a database, and who asks it.
+
+use super::{Batch, LedgerFailure, Standing};
+use firstcome_core::results::Kind;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::TaskTracker;
+
+/// How many calls wait for the writer at most.
+const QUEUE: usize = 64;
+
+/// What changes a ledger: one call after the other.
+pub(super) trait Write: Send + 'static {
+    /// Mints a term.
+    fn mint_term(&mut self) -> impl Future<Output = Result<Standing, LedgerFailure>> + Send;
+
+    /// Says where the ledger stands. It looks under a lock: a transaction whose COMMIT was sent and not heard of has
+    /// ended by then.
+    fn standing(&mut self) -> impl Future<Output = Result<Standing, LedgerFailure>> + Send;
+
+    /// Writes a batch, all of it or nothing.
+    fn settle(
+        &mut self,
+        batch: &Batch,
+    ) -> impl Future<Output = Result<Standing, LedgerFailure>> + Send;
+
+    /// Ends its connections.
+    fn close(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// What the writer is asked.
+#[derive(Debug)]
+enum Asked {
+    Term,
+    /// After everything that is under way.
+    Standing,
+    Settle(Batch),
+    Close,
+}
+
+#[derive(Debug)]
+struct Job {
+    asked: Asked,
+    answer: oneshot::Sender<Result<Standing, LedgerFailure>>,
+}
+
+/// The calls that wait for the writer. Clones are the same queue.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    jobs: mpsc::Sender<Job>,
+    writing: TaskTracker,
+}
+
+impl Queue {
+    /// Starts the writer's task. It ends when it is told to, or when the last clone is gone.
+    pub(super) fn start(writer: impl Write) -> Self {
+        let (jobs, queued) = mpsc::channel(QUEUE);
+        let writing = TaskTracker::new();
+        writing.spawn(run(writer, queued));
+        writing.close();
+        Self { jobs, writing }
+    }
+
+    pub(super) async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
+        self.ask(Asked::Term).await
+    }
+
+    pub(super) async fn standing(&self) -> Result<Standing, LedgerFailure> {
+        self.ask(Asked::Standing).await
+    }
+
+    pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerFailure> {
+        self.ask(Asked::Settle(batch)).await
+    }
+
+    pub(super) async fn close(&self) {
+        let (answer, _) = oneshot::channel();
+        // With a writer that ended before there is nobody to tell.
+        drop(self.jobs.send(Job { asked: Asked::Close, answer }).await);
+        // A writer that panicked has ended, too.
+        self.writing.wait().await;
+    }
+
+    async fn ask(&self, asked: Asked) -> Result<Standing, LedgerFailure> {
+        let (answer, answered) = oneshot::channel();
+        self.jobs.try_send(Job { asked, answer }).map_err(|refused| {
+            LedgerFailure::Unavailable(match refused {
+                mpsc::error::TrySendError::Full(_) => "as many calls wait as may".to_owned(),
+                mpsc::error::TrySendError::Closed(_) => "it was closed".to_owned(),
+            })
+        })?;
+        let lost = |_| LedgerFailure::Unknown("its task ended".to_owned());
+        answered.await.map_err(lost)?
+    }
+}
+
+/// Does what it is asked, in order, until it is told to end. What was asked is done whether anybody waits or not.
+async fn run(mut writer: impl Write, mut jobs: mpsc::Receiver<Job>) {
+    while let Some(Job { asked, answer }) = jobs.recv().await {
+        let answered = match asked {
+            Asked::Term => writer.mint_term().await,
+            Asked::Standing => writer.standing().await,
+            Asked::Settle(batch) => writer.settle(&batch).await,
+            Asked::Close => {
+                jobs.close();
+                continue;
+            }
+        };
+        // Nobody waits any more if this fails, which is theirs to choose.
+        drop(answer.send(answered));
+    }
+    writer.close().await;
+}
+
+/// Says why a batch does not go on from where the ledger stands.
+pub(super) fn refusal(found: Standing, after: u64, term: u64) -> LedgerFailure {
+    if found.term != term {
+        return LedgerFailure::OldTerm { ours: term, theirs: found.term };
+    }
+    LedgerFailure::Moved { after, through: found.through }
+}
+
+/// Says that a result of a batch, the one with this number, does not fit the ledger.
+pub(super) fn misfit(batch: &Batch, number: u64) -> LedgerFailure {
+    let kind = batch.rows.iter().find(|row| row.number == number).map(|row| row.kind);
+    let why = match kind {
+        Some(Kind::Cancel) => "there is no such claim to cancel",
+        Some(Kind::Moved) => "there is no such claim to move",
+        Some(
+            Kind::Claim
+            | Kind::RefundDue
+            | Kind::Redeemed
+            | Kind::RolledBack
+            | Kind::CodeMarked
+            | Kind::Unserved,
+        )
+        | None => "its rank was claimed before",
+    };
+    LedgerFailure::Differs { number, why: why.to_owned() }
+}
