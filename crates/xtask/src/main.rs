@@ -82,6 +82,11 @@ fn main() -> ExitCode {
     }
 }
 
+/// The environment variable for how many tests run at once.
+const THREADS: &str = "RUST_TEST_THREADS";
+/// How many tests run at once for each core: most of them wait for a lease, a server or a deadline.
+const THREADS_PER_CORE: usize = 2;
+
 fn test(rest: &[String]) -> ExitCode {
     if let Err(why) = needs::provide() {
         eprintln!("{why}");
@@ -89,6 +94,10 @@ fn test(rest: &[String]) -> ExitCode {
     }
     let mut cargo = cargo(&["test", "--workspace", "--locked"]);
     cargo.args(rest);
+    if std::env::var_os(THREADS).is_none() {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        cargo.env(THREADS, (cores * THREADS_PER_CORE).to_string());
+    }
     if std::env::var_os("CI").is_none() {
         needs::skip(needs::Which::Optional, "tested", &mut cargo);
     }
