@@ -106,7 +106,7 @@ pub(super) async fn run(args: CheckArgs, json: bool) -> Result<Exit, Complaint> 
 
 /// The zone that a time names, if it names one.
 fn zone_in(text: &str) -> Option<&str> {
-    Some(text.split_once('[')?.1.strip_suffix(']')?)
+    text.split_once('[')?.1.strip_suffix(']')
 }
 
 fn summary(checked: &CheckedCampaign) -> String {
