@@ -1,5 +1,6 @@
 //! Campaigns: created and changed, steered, shown.
 
+pub(crate) mod checked;
 mod done;
 pub(crate) mod put;
 mod settings;

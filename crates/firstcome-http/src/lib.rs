@@ -60,6 +60,7 @@ mod winners;
 pub use app::App;
 pub use auth::{Key, Keys};
 pub use bulk_requests::BulkRequests;
+pub use campaigns::checked::{CheckedCampaign, check_campaign};
 pub use codes::missing_key::MissingKey;
 pub use openapi::Description;
 pub use options::{Options, Pages};

@@ -10,7 +10,7 @@ pub use crate::guard::rate::{MISSES, SUBJECT_RATE_WITH_TOKENS};
 pub use crate::guard::wrong_codes::{
     WRONG_CODE_GUESSERS, WRONG_CODES, WRONG_CODES_LONGEST, WRONG_CODES_WHILE,
 };
-pub use crate::pages::campaign::PAGE_FILE_BYTES;
+pub use crate::pages::files::PAGE_FILE_BYTES;
 pub use crate::results::RESULTS_LOOKED_THROUGH;
 pub use crate::seat_map::streams::{
     STREAMS_OF_ADDRESS, STREAMS_OF_ANYBODY, STREAMS_OF_KEY, STREAMS_OF_SERVER, STREAMS_OF_SUBJECT,

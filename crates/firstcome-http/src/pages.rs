@@ -3,6 +3,7 @@
 pub(crate) mod campaign;
 pub(crate) mod console;
 mod docs;
+pub(crate) mod files;
 mod what_to_do;
 
 use crate::answer::{Code, Effect};

@@ -27,7 +27,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("firstcome-http/src/winners.rs", &["*"]),
     ("firstcome-http/src/seat_map.rs", &["*"]),
     ("firstcome-http/src/seat_map/streams.rs", &[]),
-    ("firstcome-http/src/pages/campaign.rs", &["NAME_LETTERS"]),
+    ("firstcome-http/src/pages/files.rs", &["*"]),
     ("firstcome-http/src/slots.rs", &[]),
     ("firstcome-http/src/guard/cors.rs", &[]),
     ("firstcome-http/src/guard/rate.rs", &["*"]),

@@ -72,7 +72,7 @@ impl Cell {
 /// Gives the end of a class in microseconds.
 fn end_us(class: usize) -> u64 {
     let whole = FIRST_US << (class / 2);
-    if class % 2 == 0 { whole } else { whole * 1_414 / 1_000 }
+    if class.is_multiple_of(2) { whole } else { whole * 1_414 / 1_000 }
 }
 
 fn class(us: u64) -> usize {

@@ -2,7 +2,7 @@
 //!
 //! It knows nothing that the routes do not say, and does nothing that they do not do: whoever has a key can do the same.
 
-use super::campaign::{LANGUAGE, MAP, NET, packed, pages, read, strict};
+use super::files::{LANGUAGE, MAP, NET, packed, pages, read, strict};
 use crate::app::App;
 use crate::problem::Answered;
 use axum::body::Bytes;

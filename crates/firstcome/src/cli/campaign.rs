@@ -1,6 +1,7 @@
 //! `campaign`: what an operator does.
 
 mod change;
+mod check;
 mod codes;
 mod create;
 mod show;
@@ -22,6 +23,8 @@ use firstcome_core::names::{check_command_id, check_name};
 pub(super) enum CampaignVerb {
     /// Create a campaign.
     Create(create::CreateArgs),
+    /// Check a file of settings, without creating anything.
+    Check(check::CheckArgs),
     /// List all campaigns.
     List(show::ListArgs),
     /// Show one campaign.
@@ -102,6 +105,7 @@ impl IdArgs {
 pub(super) async fn run(verb: CampaignVerb, json: bool) -> Result<Exit, Complaint> {
     match verb {
         CampaignVerb::Create(args) => create::run(args, json).await,
+        CampaignVerb::Check(args) => check::run(args, json).await,
         CampaignVerb::List(args) => show::list(args, json).await,
         CampaignVerb::Show(args) => show::run(args, json).await,
         CampaignVerb::Watch(args) => watch::run(args, json).await,

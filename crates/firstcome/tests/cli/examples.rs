@@ -62,6 +62,7 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
         ],
     ),
     ("campaign list", Before::Server, &[(0, "spring    open"), (0, "spring    open")]),
+    ("campaign check", Before::Server, &[(0, "the settings are valid: "), (0, "\"ok\":true")]),
     (
         "campaign watch",
         Before::Server,

@@ -1,4 +1,4 @@
-//! `campaign watch` and `results --follow`: what comes while somebody looks.
+//! `campaign watch` and `results --follow`: what comes while somebody looks; and `campaign check`, before.
 
 use crate::scene::{KEY, Scene, Server};
 use std::io::{BufRead, BufReader};
@@ -95,4 +95,69 @@ fn results_are_followed_in_each_shape_that_has_no_end() {
     ask(&["cancel", "spring", "ann", "--rank", "1", "--by-subject"]);
     assert!(csv.until("cancel").starts_with("3,cancel,"));
     assert_eq!(server.ask(&scene, &["results", "spring", "--follow", "--all"]).code, 2);
+}
+
+#[test]
+fn a_file_of_settings_is_checked_before_the_evening() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let file = |text: &str| std::fs::write(scene.path().join("gig.json"), text).unwrap();
+    let check =
+        |more: &[&str]| server.ask(&scene, &[&["campaign", "check", "gig.json"], more].concat());
+    file(
+        r#"{"opens_at": "2040-03-01T10:00:00[Asia/Seoul]", "closes_at": "2040-03-02T10:00:00Z", "pools": [{"name": "main", "capacity": 500}]}"#,
+    );
+    let said = check(&[]).ends(0);
+    for part in [
+        "[ok] the settings are valid: main (counted, 500)",
+        "each server may use",
+        "2040-03-01 10:00:00 +09:00  Asia/Seoul",
+        "2040-03-01 01:00:00 +00:00  UTC",
+    ] {
+        assert!(said.contains(part), "{part:?} in {said}");
+    }
+    let document = check(&["--json"]).json();
+    assert_eq!((&document["ok"], &document["wrong"]), (&true.into(), &serde_json::json!([])));
+    // Each thing that is wrong has its sentence, and nothing is created.
+    for (text, why) in [
+        (r#"{"pools": []}"#, "not valid"),
+        (r#"{"pools": [{"name": "main", "capacity": 0}]}"#, "not valid"),
+        (r#"{"place": 5}"#, "unknown field `place`"),
+        (
+            r#"{"opens_at": "2027-03-28T02:30:00[Europe/Berlin]", "pools": [{"name": "main", "capacity": 5}]}"#,
+            "skipped or comes twice",
+        ),
+        (
+            r#"{"opens_at": "2020-03-01T10:00:00Z", "pools": [{"name": "main", "capacity": 5}]}"#,
+            "opens in the past",
+        ),
+        (
+            r#"{"pools": [{"name": "main", "capacity": 4294967294}]}"#,
+            "MiB of memory, and each server may use",
+        ),
+    ] {
+        file(text);
+        let said = check(&[]);
+        assert!(
+            said.code == 1 && said.out.contains("[BROKEN]") && said.out.contains(why),
+            "{text}: {said:?}"
+        );
+    }
+    let list = server.ask(&scene, &["campaign", "list", "--json"]).json();
+    assert_eq!(list["campaigns"], serde_json::json!([]));
+    // A service that nobody runs is found out; the port was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let config = format!(
+        "[[eligibility]]\ncampaign = \"gig\"\nurl = \"http://127.0.0.1:{port}/may\"\nwhen_down = \"refuse\"\n"
+    );
+    std::fs::write(scene.path().join("server.toml"), config).unwrap();
+    file(r#"{"pools": [{"name": "main", "capacity": 5}]}"#);
+    let said = check(&["--name", "gig", "--config", "server.toml"]);
+    assert!(said.code == 1 && said.out.contains("cannot be reached at 127.0.0.1"), "{said:?}");
+    let listener = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let said = check(&["--name", "gig", "--config", "server.toml"]).ends(0);
+    assert!(said.contains("takes connections at 127.0.0.1"), "{said}");
+    drop(listener);
+    let said = check(&["--name", "other", "--config", "server.toml"]).ends(0);
+    assert!(said.contains("no service is asked"), "{said}");
 }
