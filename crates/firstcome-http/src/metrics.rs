@@ -69,7 +69,7 @@ pub struct RateLimited {
 }
 
 /// Gauges that are set when the counts are read: name, help.
-const SET_ON_READ: [(&str, &str); 26] = [
+const SET_ON_READ: [(&str, &str); 28] = [
     ("queue_waiting", "Commands that wait for the journal"),
     ("queue_limit", "Commands that may wait for the journal"),
     ("connections_limit", "Connections that may be open"),
@@ -86,6 +86,8 @@ const SET_ON_READ: [(&str, &str); 26] = [
     ("hall_watchers", "Streams of events that are open"),
     ("ready", "1 while this node is ready"),
     ("store_fresh", "1 while the store answers and this node has what it has"),
+    ("journal_log_bytes", "Bytes of the write-ahead log of the embedded journal"),
+    ("journal_log_stuck", "1 while that log cannot be written into its file"),
     ("is_leader", "1 while this node leads"),
     ("leader_term", "Term of the leader this node sees; 0 without an election or a leader"),
     ("leaderless_seconds", "How long this node has seen nobody lead; 0 while somebody does"),

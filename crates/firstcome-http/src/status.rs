@@ -130,6 +130,9 @@ pub(super) async fn metrics(
     let durable = app.node.replica.durable().position;
     let applied = app.node.replica.look(State::position);
     metrics.set("durable_lag_entries", applied.saturating_sub(durable));
+    let log = app.node.journal.write_ahead_log().unwrap_or_default();
+    metrics.set("journal_log_bytes", log.bytes);
+    metrics.set("journal_log_stuck", u64::from(log.trouble.is_some()));
     metrics.set("store_fresh", u64::from(!app.is_stale()));
     metrics.set("is_leader", u64::from(app.leader.leads()));
     metrics.set("leader_term", app.leader.who().map_or(0, |leads| leads.term));

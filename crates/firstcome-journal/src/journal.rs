@@ -109,6 +109,11 @@ impl Journal {
         each!(self, store => store.read(after))
     }
 
+    /// Gives how the write-ahead log of its file is, where it is in a SQLite file.
+    pub fn write_ahead_log(&self) -> Option<sqlite::WriteAheadLog> {
+        if let Self::Sqlite(sqlite) = self { Some(sqlite.write_ahead_log()) } else { None }
+    }
+
     /// Gives where the journal stands.
     ///
     /// # Errors

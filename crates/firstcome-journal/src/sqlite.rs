@@ -13,6 +13,7 @@ mod archiving;
 mod commit;
 pub mod durable;
 mod keeper;
+mod log;
 mod options;
 mod read_only;
 mod rows;
@@ -20,6 +21,7 @@ mod stored;
 mod trouble;
 mod writer;
 
+pub use log::WriteAheadLog;
 pub use options::{KEEP_FOR, Options, QUEUE};
 pub use read_only::ReadOnly;
 pub use trouble::Trouble;
@@ -29,9 +31,9 @@ use crate::failure::Failure;
 use crate::folder::DataFolder;
 use crate::transaction::{Seen, Transaction};
 use crate::worker::{Lost, Worker};
-use durable::{CHECKPOINT_PAGES, CHECKPOINT_PAGES_OF_PIECES};
 use firstcome_core::state::Skip;
 use keeper::{Keeper, SharedWriter};
+use log::{CHECKPOINT_PAGES, Observed};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,6 +49,7 @@ pub struct Sqlite {
     /// Fair from time to time, so that appends one after the other let the journal's own thread come in between.
     writer: SharedWriter,
     worker: Worker<Keeper>,
+    log: Arc<Observed>,
     keep_for: Duration,
 }
 
@@ -66,11 +69,12 @@ impl Sqlite {
     /// the file is not a journal or is damaged otherwise.
     pub fn open(folder: &DataFolder, options: Options) -> Result<Self, Failure> {
         let (writer, checkpointer) = Writer::open(folder, &options)?;
+        let log = checkpointer.observed();
         let writer = Arc::new(Mutex::new(Some(writer)));
         let keeper = Keeper { writer: Arc::clone(&writer), checkpointer };
         let worker = Worker::start("journal", options.queue.max(1), keeper)
             .map_err(|error| Failure::Unavailable(error.to_string()))?;
-        Ok(Self { writer, worker, keep_for: options.keep_for })
+        Ok(Self { writer, worker, log, keep_for: options.keep_for })
     }
 
     /// Ends the writer's thread after what is queued, and waits until the file is closed and the
@@ -83,24 +87,15 @@ impl Sqlite {
         self.worker.close().await;
     }
 
+    /// Gives how the write-ahead log of the file is.
+    pub fn write_ahead_log(&self) -> WriteAheadLog {
+        self.log.log()
+    }
+
     async fn call<R: Send + 'static>(
         &self,
-        job: impl FnOnce(&mut Writer) -> Result<R, Failure> + Send + 'static,
+        job: impl FnOnce(&mut Keeper) -> Result<R, Failure> + Send + 'static,
     ) -> Result<R, Failure> {
-        let job = move |keeper: &mut Keeper| {
-            let mut held = keeper.writer.lock();
-            let Some(writer) = held.as_mut() else {
-                return Err(Failure::Unavailable(Lost::Closed.to_string()));
-            };
-            let answer = job(writer);
-            let is_due = writer.log.is_due(CHECKPOINT_PAGES_OF_PIECES);
-            drop(held);
-            if is_due {
-                // Whoever writes this much waits for it: a snapshot goes slower, and no append does.
-                keeper.checkpoint();
-            }
-            answer
-        };
         match self.worker.call(job).await {
             Ok(answer) => answer,
             Err(lost @ (Lost::Busy | Lost::Closed)) => Err(Failure::Unavailable(lost.to_string())),
@@ -117,7 +112,7 @@ impl Sqlite {
         let writer = held.as_mut().ok_or_else(closed)?;
         let was_tidy = !writer.untidy;
         let exchange = writer.append(append);
-        let is_due = writer.log.is_due(CHECKPOINT_PAGES);
+        let is_due = writer.checkpoint.is_due(CHECKPOINT_PAGES);
         drop(held);
         if is_due {
             self.worker.post(|keeper| keeper.checkpoint());
@@ -128,11 +123,18 @@ impl Sqlite {
     }
 
     pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
-        self.call(move |writer| writer.read(after)).await
+        self.call(move |keeper| keeper.with(|writer| writer.read(after))).await
     }
 
     pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
-        self.call(move |writer| writer.commit(&transaction)).await
+        self.call(move |keeper| {
+            let seen = keeper.with(|writer| writer.commit(&transaction));
+            if !transaction.writes.is_empty() {
+                keeper.checkpoint_after_pieces();
+            }
+            seen
+        })
+        .await
     }
 
     pub(crate) async fn archive(
@@ -141,7 +143,7 @@ impl Sqlite {
         last: u64,
         skips: Vec<Skip>,
     ) -> Result<(), Failure> {
-        self.call(move |writer| writer.archive(first, last, &skips)).await
+        self.call(move |keeper| keeper.with(|writer| writer.archive(first, last, &skips))).await
     }
 
     pub(crate) fn keep_for(&self) -> Duration {

@@ -65,6 +65,8 @@ pub enum Event {
     SettlingResumed,
     SnapshotFailed,
     SnapshotWritten,
+    JournalLogLong,
+    JournalLogShort,
     KeysRefused,
     ConnectionsRefused,
     ConnectionsCut,
@@ -79,7 +81,7 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 61] = [
+    pub const ALL: [Self; 63] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -131,6 +133,8 @@ impl Event {
         Self::SettlingResumed,
         Self::SnapshotFailed,
         Self::SnapshotWritten,
+        Self::JournalLogLong,
+        Self::JournalLogShort,
         Self::KeysRefused,
         Self::ConnectionsRefused,
         Self::ConnectionsCut,
@@ -196,6 +200,8 @@ impl Event {
             Self::SettlingResumed => ("settling_resumed", Level::INFO),
             Self::SnapshotFailed => ("snapshot_failed", Level::WARN),
             Self::SnapshotWritten => ("snapshot_written", Level::DEBUG),
+            Self::JournalLogLong => ("journal_log_long", Level::WARN),
+            Self::JournalLogShort => ("journal_log_short", Level::INFO),
             Self::KeysRefused => ("keys_refused", Level::WARN),
             Self::ConnectionsRefused => ("connections_refused", Level::WARN),
             Self::ConnectionsCut => ("connections_cut", Level::INFO),

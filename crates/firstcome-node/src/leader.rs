@@ -10,6 +10,7 @@
 
 mod housekeeping;
 mod leaderless;
+mod long_log;
 mod settle;
 mod snapshots;
 #[cfg(feature = "redis")]

@@ -33,6 +33,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("firstcome-http/src/guard/wrong_codes.rs", &["WAYS"]),
     ("firstcome-http/src/codes/look_up.rs", &[]),
     ("firstcome-http/src/guard/eligibility/call.rs", &["*"]),
+    ("firstcome-journal/src/sqlite/log.rs", &[]),
     ("firstcome-lock/src/keys.rs", &["*"]),
     ("firstcome-lock/src/multi.rs", &[]),
     ("firstcome-lock/src/teller.rs", &[]),
@@ -89,7 +90,8 @@ fn constants(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for line in code.lines() {
         let line = line.trim_start();
-        let line = line.strip_prefix("pub(crate) ").or(line.strip_prefix("pub ")).unwrap_or(line);
+        let seen = ["pub(crate) ", "pub(super) ", "pub "];
+        let line = seen.iter().find_map(|seen| line.strip_prefix(seen)).unwrap_or(line);
         let Some((name, rest)) = line.strip_prefix("const ").and_then(|rest| rest.split_once(": "))
         else {
             continue;

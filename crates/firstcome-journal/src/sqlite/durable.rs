@@ -1,21 +1,11 @@
 //! A SQLite file whose commits are durable when they return.
 
+use super::log::{CHECKPOINT_PAGES, Checkpointer, checkpoint};
 use super::trouble::{Trouble, is_full};
-use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags, Params};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Pages of the write-ahead log after which it is written into the file: 16 MiB. Most of them are pages that appends
-/// changed again and again, so little is to be written.
-pub(super) const CHECKPOINT_PAGES: u32 = 4_096;
-/// The same where a [`Checkpointer`] does it and pieces are stored: 4 MiB. All of them are to be written.
-pub(super) const CHECKPOINT_PAGES_OF_PIECES: u32 = 1_024;
-/// Pages of the log after which a commit writes it into the file itself where that is left to a [`Checkpointer`]:
-/// 256 MiB. It happens only if that one does not come to it, or somebody reads the file for long.
-const PAGES_BY_COMMIT: u32 = 65_536;
 /// Statements kept compiled.
 const STATEMENTS: usize = 64;
 
@@ -105,7 +95,8 @@ impl Durable {
 
     /// Writes what is in the log into the file, as far as no reader needs it.
     pub fn checkpoint(&self) {
-        checkpoint(&self.connection);
+        // What does not work now is done by a later one or by the next start.
+        drop(checkpoint(&self.connection));
     }
 
     /// Leaves it to somebody else to write the log into the file: no commit waits for that any more.
@@ -115,19 +106,9 @@ impl Durable {
     /// The file cannot be opened once more.
     pub(super) fn checkpoint_beside(&mut self, path: &Path) -> Result<Checkpointer, Trouble> {
         let (connection, _) = connect(path, self.form).map_err(|trouble| trouble.about(path))?;
-        let pages = Arc::new(AtomicU32::new(0));
-        let seen = Arc::clone(&pages);
-        let hook = move |log: &mut Wal, now| {
-            let now = u32::try_from(now).unwrap_or(0);
-            seen.store(now, Ordering::Relaxed);
-            if now >= PAGES_BY_COMMIT {
-                // The commit is durable already: what does not work now is done by a later one.
-                drop(log.checkpoint());
-            }
-            Ok(())
-        };
-        self.connection.wal_hook(Some(hook))?;
-        Ok(Checkpointer { connection, pages })
+        let checkpointer = Checkpointer::new(connection)?;
+        self.connection.wal_hook(Some(checkpointer.after_commits()))?;
+        Ok(checkpointer)
     }
 
     /// Closes the file and, if nobody reads it, its log.
@@ -177,56 +158,6 @@ impl Durable {
             drop(run(&self.connection, "ROLLBACK"));
         }
     }
-}
-
-/// Writes the log of a file into the file, while another connection commits.
-#[derive(Debug)]
-pub(super) struct Checkpointer {
-    connection: Connection,
-    /// Pages of the log after the commit before.
-    pages: Arc<AtomicU32>,
-}
-
-impl Checkpointer {
-    /// Gives how long the log is.
-    pub(super) fn log(&self) -> Log {
-        Log { pages: Arc::clone(&self.pages), tried: 0 }
-    }
-
-    /// Writes what is in the log into the file, as far as no reader needs it.
-    pub(super) fn checkpoint(&self) {
-        checkpoint(&self.connection);
-    }
-}
-
-/// How long the log of a file is, and when it was last looked into.
-pub(super) struct Log {
-    pages: Arc<AtomicU32>,
-    /// Pages when it was last to be written into the file.
-    tried: u32,
-}
-
-impl Log {
-    /// Says whether it is time to write the log into the file; once each time that so many pages came to it.
-    ///
-    /// A reader may keep the log from being written whole, for as long as it reads.
-    pub(super) fn is_due(&mut self, after: u32) -> bool {
-        let pages = self.pages.load(Ordering::Relaxed);
-        if pages < self.tried {
-            // It has begun anew.
-            self.tried = 0;
-        }
-        let due = pages - self.tried >= after;
-        if due {
-            self.tried = pages;
-        }
-        due
-    }
-}
-
-fn checkpoint(connection: &Connection) {
-    // What does not work now is done by a later one or by the next start.
-    drop(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())));
 }
 
 /// Runs a statement that is kept compiled.

@@ -4,9 +4,10 @@
 //! A commit that did this with 16 MiB took about 30 ms. So this thread does it with a connection of its own, while
 //! appends go on, and only the rest that came meanwhile is written while they wait.
 
-use super::durable::Checkpointer;
+use super::log::{CHECKPOINT_PAGES_OF_PIECES, Checkpointer};
 use super::writer::Writer;
-use crate::worker::{Owned, PAUSE};
+use crate::failure::Failure;
+use crate::worker::{Lost, Owned, PAUSE};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -20,6 +21,25 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
+    /// Has the writer do something; appends wait meanwhile.
+    pub(super) fn with<R>(
+        &self,
+        job: impl FnOnce(&mut Writer) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        let mut held = self.writer.lock();
+        let closed = || Failure::Unavailable(Lost::Closed.to_string());
+        job(held.as_mut().ok_or_else(closed)?)
+    }
+
+    /// Writes the log into the file if pieces made it long: whoever stores them waits for that, and no append does.
+    pub(super) fn checkpoint_after_pieces(&self) {
+        let is_due = |writer: &mut Writer| writer.checkpoint.is_due(CHECKPOINT_PAGES_OF_PIECES);
+        let is_due = self.writer.lock().as_mut().is_some_and(is_due);
+        if is_due {
+            self.checkpoint();
+        }
+    }
+
     /// Writes the log into the file; appends wait only while the rest of it is written.
     pub(super) fn checkpoint(&self) {
         self.checkpointer.checkpoint();

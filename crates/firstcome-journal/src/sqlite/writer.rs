@@ -1,6 +1,7 @@
 //! The writer thread: the one connection that changes the file.
 
-use super::durable::{Checkpointer, Durable, Form, Log, execute};
+use super::durable::{Durable, Form, execute};
+use super::log::{Checkpointer, Due};
 use super::options::Options;
 use super::rows::{self, Rows};
 use super::stored;
@@ -38,7 +39,7 @@ pub(super) struct Writer {
     pub(super) untidy: bool,
     /// When the last append ended.
     pub(super) appended: Instant,
-    pub(super) log: Log,
+    pub(super) checkpoint: Due,
 }
 
 /// Where a journal stands, as far as it is kept in memory.
@@ -145,7 +146,7 @@ impl Writer {
             archive: None,
             untidy: true,
             appended: Instant::now(),
-            log: checkpointer.log(),
+            checkpoint: Due::new(checkpointer.observed()),
         };
         Ok((writer, checkpointer))
     }

@@ -52,6 +52,8 @@ async fn twin_the_log_grows_while_somebody_reads_the_file() {
     reading.execute_batch("BEGIN; SELECT count(*) FROM journal").unwrap();
     let length = log_after(&Journal::Sqlite(sqlite.clone()), &scratch.data(), 1_000).await;
     assert!(length > 96 << 20, "of 128 MiB of entries, the log has {length} bytes");
+    let told = Journal::Sqlite(sqlite.clone()).write_ahead_log().unwrap().bytes;
+    assert!(told > 96 << 20, "it says that the log has {told} bytes");
     reading.execute_batch("COMMIT").unwrap();
     sqlite.close().await;
 }

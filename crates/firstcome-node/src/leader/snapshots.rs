@@ -1,5 +1,6 @@
 //! The state into the store, so that the next start is short and the journal can be trimmed.
 
+use super::long_log::LongLog;
 use crate::event::log;
 use crate::metrics::Metrics;
 use crate::{Replica, stopped_within};
@@ -25,9 +26,13 @@ pub(super) struct Snapshots {
 impl Snapshots {
     pub(super) async fn run(self, mut stop: watch::Receiver<bool>) {
         let (mut position, mut bytes, mut begun) = (0, 0, Instant::now());
+        let mut long_log = LongLog::default();
         loop {
             if stopped_within(&mut stop, LOOK_EVERY).await {
                 return;
+            }
+            if let Some(log) = self.journal.write_ahead_log() {
+                long_log.look(&log);
             }
             let now = self.replica.look(State::position);
             let grown = self.replica.applied_bytes() - bytes;
