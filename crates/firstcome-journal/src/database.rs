@@ -15,9 +15,9 @@ pub(crate) use pace::Pace;
 pub use read_only::ReadOnly;
 pub(crate) use read_only::Source;
 pub(crate) use run::Run;
-pub(crate) use trouble::{
-    Broken, is_missing, looked, makes_the_space, refused, strange, trouble, unchanged,
-};
+#[cfg(feature = "mysql")]
+pub(crate) use trouble::is_missing;
+pub(crate) use trouble::{Broken, looked, makes_the_space, refused, strange, trouble, unchanged};
 
 use crate::cell::{Cell, Kind};
 use crate::conditions::Stored;

@@ -60,7 +60,13 @@ fn an_operator_sees_the_same_of_a_mariadb_with_the_ledger_on_the_same_server() {
     // The ledger of another test's space would be that of this one.
     mariadb.sql("DROP DATABASE IF EXISTS firstcome_main");
     sees_all(&scene, &url, &["--ledger", &url, "--durability", "memory"]);
+    let args = ["--store", &url, "--ledger", &url, "--durability", "memory"];
+    let server = scene.serve_with(&args);
+    while server.ask(&scene, &["settle", "status", "--json"]).json()["settled"] != 2 {}
+    drop(server);
     assert_eq!(mariadb.sql("SELECT COUNT(*) FROM firstcome_main.claims_utc"), "2");
+    let said = look_at(&scene, &url, &["audit", "--json", "--ledger", &url]).json();
+    assert_eq!((&said["ledger_equal"], &said["ledger_through"]), (&true.into(), &2.into()));
     let (_, database) = url.rsplit_once('/').unwrap();
     mariadb.sql(&format!("DELETE FROM {database}.fc_journal_main_0_entries WHERE position = 2"));
     finds_entry_2_missing(&scene, &url);
