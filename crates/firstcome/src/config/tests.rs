@@ -178,7 +178,7 @@ fn the_store_is_printed_without_its_password() {
 
 #[cfg(feature = "postgres")]
 #[test]
-fn a_ledger_in_postgres_is_named_by_its_url_and_its_password_is_not_shown() {
+fn a_ledger_in_a_database_is_named_by_its_url_and_its_password_is_not_shown() {
     let url = "postgres://ann:hunter2-secret@db:5433/shop?sslmode=disable";
     let resolved = nothing().env("FIRSTCOME_LEDGER", url).resolve().unwrap();
     assert!(matches!(&resolved.config.ledger, Ledger::Postgres(found) if found.reveal() == url));
@@ -188,9 +188,14 @@ fn a_ledger_in_postgres_is_named_by_its_url_and_its_password_is_not_shown() {
     assert!(!everything.contains("hunter2"), "{everything}");
     let open = nothing().flag("ledger", "postgres://ann@localhost/shop").resolve().unwrap();
     assert!(print(&open).contains("\nledger = \"postgres://ann@localhost/shop\""));
+    let mysql = nothing().flag("ledger", "mysql://ann:hunter2@db/shop").resolve().unwrap();
+    assert!(matches!(mysql.config.ledger, Ledger::MySql(_)));
+    assert!(print(&mysql).contains("# ledger: mysql://ann@db/shop"));
+    assert!(!format!("{mysql:?} {}", print(&mysql)).contains("hunter2"));
     for (bad, named) in [
         ("postgres://ann:hunter2@/shop", "it names no host"),
-        ("mysql://ann:hunter2@db/shop", "names a `mysql` database"),
+        ("mysql://ann:hunter2@/shop", "it names no host"),
+        ("mssql://ann:hunter2@db/shop", "names a `mssql` database"),
         (
             "postgres",
             "must be sqlite, sqlite:FILE, none, postgres://… or mysql://…, not `postgres`",

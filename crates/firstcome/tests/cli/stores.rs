@@ -1,6 +1,7 @@
 //! Several servers on one Redis, PostgreSQL or MariaDB, as their operator meets them.
 
 use firstcome_testbed::{MariaDb, Postgres, Redis};
+use std::time::{Duration, Instant};
 
 use crate::scene::{KEY, Said, Scene, Server, said};
 
@@ -17,6 +18,14 @@ fn look_at(scene: &Scene, url: &str, args: &[&str]) -> Said {
 
 fn create(scene: &Scene, server: &Server, campaign: &str) {
     server.ask(scene, &["campaign", "create", campaign, "--places", "9", "--opens", "now"]).ends(0);
+}
+
+/// Asks until something is so, at most for a minute.
+fn within_a_minute(mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < until, "it is not so after a minute");
+    }
 }
 
 /// Waits until a server says that somebody leads.
@@ -313,8 +322,8 @@ fn a_space_that_an_older_build_made_is_raised_by_an_admin_and_by_nobody_else() {
     let said = servers[0].ask(&scene, &["nodes", "raise-level", "--yes"]).ends(0);
     assert!(said.contains("at level 6"), "{said}");
     servers[1].ask(&scene, &["claim", "spring", "bob"]).ends(0);
-    while !servers[1].ask(&scene, &["nodes"]).ends(0).contains("level       5") {}
-    while !redis.ask("HGET fc:{main/0}:head level").contains('5') {}
+    within_a_minute(|| servers[1].ask(&scene, &["nodes"]).ends(0).contains("level       6"));
+    within_a_minute(|| redis.ask("HGET fc:{main/0}:head level").contains('6'));
     let shown = look(&scene, &redis, &["journal", "show"]).ends(0);
     assert!(shown.contains("raise, level 6"), "{shown}");
     let both = ["--server", &servers[0].url, "--server", &servers[1].url];
