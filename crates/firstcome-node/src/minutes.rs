@@ -12,7 +12,7 @@ pub const SECONDS: i64 = 900;
 /// Campaigns that are kept: another one takes the place of the one that is quiet longest.
 pub const CAMPAIGNS: usize = 64;
 /// Seconds for which a campaign must be quiet to lose its place.
-const QUIET: i64 = 60;
+pub const QUIET: i64 = 60;
 
 /// What the entries of one second came to in a campaign. Seconds without an entry about it are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

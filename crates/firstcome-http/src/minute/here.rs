@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use firstcome_api::minute::{MinuteSecond, RefusalCount};
-use firstcome_node::minutes::{CAMPAIGNS, SECONDS};
+use firstcome_node::minutes::{CAMPAIGNS, QUIET, SECONDS};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -81,7 +81,8 @@ fn class(us: u64) -> usize {
 
 type Cells = Arc<Mutex<VecDeque<Cell>>>;
 
-/// What this server answered, by campaign. A campaign that is quiet longest gives its place to another.
+/// What this server answered, by campaign. The campaign that is quiet longest, for a minute at least, gives its place to
+/// another: requests about many campaigns in turn take nothing from those that are asked about.
 #[derive(Debug, Default)]
 pub(crate) struct Here(RwLock<BTreeMap<Box<str>, Cells>>);
 
@@ -115,9 +116,8 @@ impl Here {
         is_there: impl FnOnce() -> bool,
     ) {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(campaign).cloned();
-        let Some(cells) = known.or_else(|| is_there().then(|| self.place(campaign))) else {
-            return;
-        };
+        let place = || if is_there() { self.place(campaign, second) } else { None };
+        let Some(cells) = known.or_else(place) else { return };
         let mut cells = lock(&cells);
         // Threads that hold an answer back for a moment count it in the newest second.
         if cells.back().is_none_or(|last| last.second < second) {
@@ -131,16 +131,17 @@ impl Here {
         }
     }
 
-    /// Makes a place for a campaign.
-    fn place(&self, campaign: &str) -> Cells {
+    /// Gives a campaign a place, if there is one: a campaign that was quiet for a minute may lose its own.
+    fn place(&self, campaign: &str, second: i64) -> Option<Cells> {
         let mut kept = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= CAMPAIGNS && !kept.contains_key(campaign) {
             let last = |cells: &Cells| lock(cells).back().map_or(i64::MIN, |cell| cell.second);
-            let quiet = kept.iter().min_by_key(|(_, cells)| last(cells));
-            let quiet = quiet.map(|(name, _)| name.clone());
-            quiet.map(|name| kept.remove(&name));
+            let quiet = kept.iter().map(|(name, cells)| (last(cells), name)).min();
+            let (_, name) = quiet.filter(|(since, _)| *since <= second - QUIET)?;
+            let name = name.clone();
+            kept.remove(&name);
         }
-        Arc::clone(kept.entry(campaign.into()).or_default())
+        Some(Arc::clone(kept.entry(campaign.into()).or_default()))
     }
 
     /// Shows the cells of a campaign from a second on, in order.
@@ -223,6 +224,11 @@ mod tests {
         }
         assert_eq!(here.0.read().unwrap().len(), CAMPAIGNS);
         assert!(told(&here, "spring", 0).is_empty(), "it was quiet longest");
+        here.count(3_000 + QUIET - 1, "late", (None, Duration::ZERO), || true);
+        assert!(told(&here, "late", 0).is_empty(), "nobody was quiet for a minute");
+        here.count(3_000 + QUIET, "late", (None, Duration::ZERO), || true);
+        assert_eq!(told(&here, "late", 0).len(), 1);
+        assert_eq!(here.0.read().unwrap().len(), CAMPAIGNS);
     }
 
     #[test]

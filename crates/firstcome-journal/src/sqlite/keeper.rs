@@ -43,8 +43,9 @@ impl Keeper {
     /// Writes the log into the file; appends wait only while the rest of it is written.
     pub(super) fn checkpoint(&self) {
         self.checkpointer.checkpoint();
-        if let Some(writer) = self.writer.lock().as_ref() {
-            writer.file.checkpoint();
+        let held = self.writer.lock();
+        if held.is_some() {
+            self.checkpointer.checkpoint();
         }
     }
 }
@@ -62,7 +63,7 @@ impl Owned for Keeper {
         }
         self.checkpointer.checkpoint();
         if let Some(writer) = self.writer.lock().as_mut().filter(|writer| is_pause(writer)) {
-            writer.file.checkpoint();
+            self.checkpointer.checkpoint();
             writer.untidy = false;
         }
     }

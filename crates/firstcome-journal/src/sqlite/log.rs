@@ -18,8 +18,8 @@ pub(super) const PAGES_BY_COMMIT: u32 = 65_536;
 /// How the write-ahead log of a journal's file is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteAheadLog {
-    /// Bytes of its pages after the last commit. It is written into the file each 16 MiB and begins anew then, unless
-    /// somebody still reads the file as it was before.
+    /// Bytes of its pages after the last commit; 0 once all of it is written into the file, which happens each 16 MiB and
+    /// in pauses. It begins anew then, unless somebody still reads the file as it was before.
     pub bytes: u64,
     /// Why it could not be written into the file the last time that was tried.
     pub trouble: Option<String>,
@@ -73,7 +73,12 @@ impl Checkpointer {
 
     /// Writes what is in the log into the file, as far as no reader needs it.
     pub(super) fn checkpoint(&self) {
-        self.observed.tried(checkpoint(&self.connection));
+        let done = checkpoint(&self.connection);
+        if let Ok(true) = done {
+            // The next commit begins it anew; one that came meanwhile is counted with the next.
+            self.observed.pages.store(0, Ordering::Relaxed);
+        }
+        self.observed.tried(done.map(drop));
     }
 }
 
@@ -121,9 +126,12 @@ impl Due {
     }
 }
 
-/// Writes what is in the log of a file into the file, as far as no reader needs it.
-pub(super) fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
-    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+/// Writes what is in the log of a file into the file, as far as no reader needs it; says whether that was all of it.
+pub(super) fn checkpoint(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+        let (busy, pages, written): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(busy == 0 && pages == written)
+    })
 }
 
 #[cfg(test)]
@@ -201,6 +209,7 @@ mod tests {
         assert_eq!(trouble, None);
         alone.checkpointer.checkpoint();
         assert!(alone.bytes_of_the_file() > 20 << 20, "the log was not written into the file");
+        assert_eq!(alone.checkpointer.observed().log().bytes, 0, "nothing is left to be written");
     }
 
     /// What a connection does by itself: a commit writes the log into the file.

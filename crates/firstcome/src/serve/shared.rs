@@ -4,10 +4,14 @@ use crate::config::{Config, Durability as Wanted, StoreUrl};
 use anyhow::Context;
 use firstcome_core::SpaceId;
 use firstcome_journal::Journal;
+#[cfg(all(feature = "mysql", not(feature = "postgres")))]
+use firstcome_journal::mysql as database;
 #[cfg(feature = "mysql")]
-use firstcome_journal::mysql::{self, MySql};
+use firstcome_journal::mysql::MySql;
 #[cfg(feature = "postgres")]
-use firstcome_journal::postgres::{self, Postgres};
+use firstcome_journal::postgres as database;
+#[cfg(feature = "postgres")]
+use firstcome_journal::postgres::Postgres;
 #[cfg(feature = "redis")]
 use firstcome_journal::redis::{self, Redis};
 use firstcome_lock::Locks;
@@ -46,6 +50,25 @@ impl Candidates {
             Self::MySql(options) => Locks::builder().mysql(*options).await,
         }
     }
+}
+
+/// Gives how a journal in a database is opened: PostgreSQL and MariaDB have the same options.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn in_database(
+    config: &Config,
+    archive: Option<PathBuf>,
+    fresh: SpaceId,
+) -> anyhow::Result<database::Options> {
+    let durability = match config.durability {
+        Wanted::Auto | Wanted::Fsync => database::Durability::Fsync,
+        Wanted::Memory => database::Durability::Memory,
+        Wanted::Copies(_) => anyhow::bail!("copies=N is for Redis"),
+    };
+    Ok(database::Options {
+        space_name: config.space.clone(),
+        archive,
+        ..database::Options::new(fresh, durability)
+    })
 }
 
 impl SharedJournal {
@@ -94,18 +117,9 @@ impl SharedJournal {
         archive: Option<PathBuf>,
         fresh: SpaceId,
     ) -> anyhow::Result<(Self, Candidates)> {
-        let durability = match config.durability {
-            Wanted::Auto | Wanted::Fsync => postgres::Durability::Fsync,
-            Wanted::Memory => postgres::Durability::Memory,
-            Wanted::Copies(_) => anyhow::bail!("copies=N is for Redis"),
-        };
         let url = url.with_authorities(config.store_ca.as_deref());
         let options = firstcome_store::postgres::Options::new(&*url);
-        let journal = postgres::Options {
-            space_name: config.space.clone(),
-            archive,
-            ..postgres::Options::new(fresh, durability)
-        };
+        let journal = in_database(config, archive, fresh)?;
         let postgres = Postgres::open(options, journal).await?;
         // Beside the journal, so that one right to one schema is enough.
         let locks = firstcome_lock::PostgresOptions::new(&*url)
@@ -133,18 +147,9 @@ impl SharedJournal {
         archive: Option<PathBuf>,
         fresh: SpaceId,
     ) -> anyhow::Result<(Self, Candidates)> {
-        let durability = match config.durability {
-            Wanted::Auto | Wanted::Fsync => mysql::Durability::Fsync,
-            Wanted::Memory => mysql::Durability::Memory,
-            Wanted::Copies(_) => anyhow::bail!("copies=N is for Redis"),
-        };
         let url = url.with_authorities(config.store_ca.as_deref());
         let options = firstcome_store::mysql::Options::new(&*url);
-        let journal = mysql::Options {
-            space_name: config.space.clone(),
-            archive,
-            ..mysql::Options::new(fresh, durability)
-        };
+        let journal = in_database(config, archive, fresh)?;
         let mysql = MySql::open(options, journal).await?;
         // In the same database: its tables have names of their own.
         let locks = firstcome_lock::MySqlOptions::new(&*url)

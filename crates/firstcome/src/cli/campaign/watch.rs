@@ -14,7 +14,7 @@ use crate::cli::out;
 use crate::cli::screen::{cut, width};
 use firstcome_api::minute::{MinutePage, MinuteSecond};
 use firstcome_api::unseen::seen;
-use firstcome_client::{Ask, Campaign, Client, Reply};
+use firstcome_client::{Ask, Campaign, CampaignPool, Client, Reply};
 use firstcome_rush::terminal::{bar, short, speaks_unicode, thousands};
 
 /// Options of `campaign watch`.
@@ -141,7 +141,7 @@ impl Watched {
         let widest = campaign.pools.iter().map(|pool| pool.name.len()).max().unwrap_or(0);
         for pool in &campaign.pools {
             let drawn = bar(f64::from(pool.left) / f64::from(pool.capacity.max(1)), BAR);
-            let given = pool.last_rank.unwrap_or(0) - pool.cancelled.unwrap_or(0);
+            let given = given(pool);
             lines.push(format!(
                 "  {:widest$} {drawn} {} of {} left, {} claims, {} held, {} wait",
                 pool.name,
@@ -182,10 +182,8 @@ impl Watched {
 
     /// Gives how it stands in one line, for where nothing can be drawn over.
     fn line(&self, campaign: &Campaign) -> String {
-        let sum = |of: fn(&firstcome_client::CampaignPool) -> u64| -> u64 {
-            campaign.pools.iter().map(of).sum()
-        };
-        let given = sum(|p| u64::from(p.last_rank.unwrap_or(0) - p.cancelled.unwrap_or(0)));
+        let sum = |of: fn(&CampaignPool) -> u64| -> u64 { campaign.pools.iter().map(of).sum() };
+        let given = sum(|pool| given(pool).into());
         format!(
             "{} [{}] {} left, {} claims, {} held, {} wait",
             campaign.campaign,
@@ -209,6 +207,11 @@ impl Watched {
             "position": campaign.position,
         })
     }
+}
+
+/// Gives how many claims of a pool stand.
+fn given(pool: &CampaignPool) -> u32 {
+    pool.last_rank.unwrap_or(0).saturating_sub(pool.cancelled.unwrap_or(0))
 }
 
 /// Draws numbers as a line of small bars.
