@@ -75,8 +75,17 @@ fn end_us(class: usize) -> u64 {
     if class.is_multiple_of(2) { whole } else { whole * 1_414 / 1_000 }
 }
 
+/// Gives the first class that ends at so many microseconds or later, the last one if none does.
 fn class(us: u64) -> usize {
-    (0..CLASSES).find(|class| us <= end_us(*class)).unwrap_or(CLASSES - 1)
+    let doublings = u64::BITS - (us.saturating_sub(1) / FIRST_US).leading_zeros();
+    let whole = 2 * doublings as usize;
+    if whole >= CLASSES {
+        CLASSES - 1
+    } else if whole > 0 && us <= end_us(whole - 1) {
+        whole - 1
+    } else {
+        whole
+    }
 }
 
 type Cells = Arc<Mutex<VecDeque<Cell>>>;
@@ -246,6 +255,10 @@ mod tests {
     fn classes_of_latency_rise() {
         let ends: Vec<_> = (0..CLASSES).map(end_us).collect();
         assert!(ends.is_sorted() && ends[0] == 32 && ends[CLASSES - 1] > 2_000_000, "{ends:?}");
-        assert_eq!((class(0), class(32), class(33), class(u64::MAX)), (0, 0, 1, CLASSES - 1));
+        for (number, end) in ends.iter().enumerate() {
+            let after = (number + 1).min(CLASSES - 1);
+            assert_eq!((class(end - 1), class(*end), class(end + 1)), (number, number, after));
+        }
+        assert_eq!((class(0), class(u64::MAX)), (0, CLASSES - 1));
     }
 }
