@@ -178,6 +178,10 @@ pub enum Mistake {
     RepeatedActListed,
     /// In the rules, when a campaign is changed.
     PublicForgotten,
+    /// In the events of a campaign, for a reader that was too slow.
+    LaggedWithoutReset,
+    /// In the intake, while a hold waits for a seat.
+    BarredStaysInLine,
 }
 
 /// Says whether this thread is to make a mistake here.
@@ -222,7 +226,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 85] = {
+    pub const ALL: [Self; 87] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -250,7 +254,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 85] = [
+const TABLE: [(Mistake, &str, &str); 87] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -336,6 +340,8 @@ const TABLE: [(Mistake, &str, &str); 85] = [
     (Mistake::RefusedActForgotten, "refused_act_forgotten", "what an operator was refused is not on the list of acts"),
     (Mistake::RepeatedActListed, "repeated_act_listed", "an operator's command that comes again under its id is on the list of acts twice"),
     (Mistake::PublicForgotten, "public_forgotten", "a campaign that is changed stays as public as it was"),
+    (Mistake::LaggedWithoutReset, "lagged_without_reset", "a reader of events that was too slow is not told that it missed some"),
+    (Mistake::BarredStaysInLine, "barred_stays_in_line", "who waits for a seat and is barred meanwhile hears of it when the time is over"),
 ];
 
 #[cfg(all(test, feature = "inject"))]

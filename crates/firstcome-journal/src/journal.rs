@@ -167,6 +167,25 @@ impl Journal {
         }
     }
 
+    /// Removes the journal from its store, with all that belongs to it; nobody may be using it. Journals that no store
+    /// shares are left as they are: they go with their memory or their folder.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach; [`Failure::Unknown`] when the answer was lost. Part of it may have been
+    /// removed; the next call removes the rest.
+    pub async fn remove(&self) -> Result<(), Failure> {
+        match self {
+            Self::Memory(_) | Self::Sqlite(_) | Self::Faulty(_) | Self::Distant(_) => Ok(()),
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => Box::pin(redis.remove()).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => Box::pin(postgres.remove()).await,
+            #[cfg(feature = "mysql")]
+            Self::MySql(mysql) => Box::pin(mysql.remove()).await,
+        }
+    }
+
     /// Has the archive take in the entries from `first` to `last`, and which of them are skipped, durably.
     /// Does nothing where there is no archive.
     pub(crate) async fn archive(

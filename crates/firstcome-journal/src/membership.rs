@@ -29,12 +29,24 @@ impl Shared {
             .read(Read::Cells(Kind::Node));
         let seen = self.commit(announce).await?;
         let head = seen.head()?;
-        let found = Heartbeats::of(&me, seen.cells, seen.now);
+        let found = Heartbeats::of(&me.address, seen.cells, seen.now);
         if !found.forgotten.is_empty() {
             // What cannot be forgotten now is forgotten with another heartbeat.
             drop(self.forget(found.forgotten).await);
         }
         Ok(Membership { head, nodes: found.live, gone: found.gone })
+    }
+
+    /// Gives the nodes that sent a heartbeat in the last ten seconds, each with when it last did; it sends none.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Gone`] and [`Failure::OtherSpace`] when the store no longer has this space; those
+    /// of the store being out of reach.
+    pub async fn members(&self) -> Result<Vec<(NodeStatus, Timestamp)>, Failure> {
+        let look = Transaction::new(Call::Look).check(Check::There).read(Read::Cells(Kind::Node));
+        let seen = self.commit(look).await?;
+        Ok(Heartbeats::of("", seen.cells, seen.now).live)
     }
 
     /// Takes a node out of the membership.
@@ -69,7 +81,8 @@ struct Heartbeats {
 }
 
 impl Heartbeats {
-    fn of(me: &NodeStatus, mut cells: Vec<Cell>, now: Timestamp) -> Self {
+    /// Tells them apart, as seen by the node of an address.
+    fn of(my_address: &str, mut cells: Vec<Cell>, now: Timestamp) -> Self {
         let (mut live, mut gone, mut forgotten) = (Vec::new(), Vec::new(), Vec::new());
         cells.sort_by(|one, other| one.key.cmp(&other.key));
         for cell in cells {
@@ -84,7 +97,7 @@ impl Heartbeats {
             let age = now.micros_since(seen);
             if age < MEMBER_FOR {
                 live.push((node, seen));
-            } else if age < GONE_FOR && node.address != me.address {
+            } else if age < GONE_FOR && *node.address != *my_address {
                 gone.push((node, seen, cell));
             } else {
                 forgotten.push(cell);

@@ -130,6 +130,26 @@ impl MySql {
         fitness::promise(self.inner.options.durability).to_owned()
     }
 
+    /// Removes the journal and all that belongs to it, which nobody may be using: a server that runs on it finds its store
+    /// emptied. What is left of a removal that was cut off is removed by the next one.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach; [`Failure::Unknown`] when the answer was lost.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe, but part of it may have been removed.
+    pub async fn remove(&self) -> Result<(), Failure> {
+        let Inner { pool, tables, .. } = &*self.inner;
+        // The head last: without it the tables would be taken for a damaged journal.
+        for table in ["entries", "manifests", "pieces", "cells", "run", "head"] {
+            let drop_it = tables.sql(&format!("DROP TABLE IF EXISTS `~{table}`"));
+            pool.step(&drop_it).await.map_err(crate::database::refused)?;
+        }
+        Ok(())
+    }
+
     /// Closes the connections. Calls from now on answer unavailable.
     ///
     /// # Cancel safety

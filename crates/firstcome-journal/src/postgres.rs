@@ -114,6 +114,20 @@ impl Postgres {
         self.inner.promise.clone()
     }
 
+    /// Removes the journal and all that belongs to it, which nobody may be using: a server that runs on it finds its store
+    /// emptied.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach; [`Failure::Unknown`] when the answer was lost.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: all of it is removed or nothing.
+    pub async fn remove(&self) -> Result<(), Failure> {
+        opening::remove(&self.inner.pool, &self.inner.names).await
+    }
+
     /// Closes the connections. Calls from now on answer unavailable.
     ///
     /// # Cancel safety

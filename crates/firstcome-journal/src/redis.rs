@@ -63,6 +63,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use trouble::looked;
 
+/// How many pieces [`Redis::remove`] removes with one command.
+const REMOVED_AT_ONCE: usize = 256;
+
 /// A journal in Redis.
 ///
 /// Clones are the same journal. [`Redis::close`] ends its connections; so does dropping the last clone.
@@ -167,6 +170,30 @@ impl Redis {
     /// Says in one sentence what an accepted claim has survived.
     pub fn promise(&self) -> String {
         opening::promise(self.inner.options.durability, self.inner.waits)
+    }
+
+    /// Removes the journal and all that belongs to it, which nobody may be using: a server that runs on it finds its store
+    /// emptied. What is left of a removal that was cut off is removed by the next one.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach; [`Failure::Unknown`] when the answer was lost.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe, but part of it may have been removed.
+    pub async fn remove(&self) -> Result<(), Failure> {
+        let Inner { rest, keys, .. } = &*self.inner;
+        let reply = rest.send(&stored::ask_piece_names(keys)).await.map_err(looked)?;
+        let pieces = stored::piece_keys(keys, &reply)?;
+        for some in pieces.chunks(REMOVED_AT_ONCE) {
+            let unlink = Command::new("UNLINK");
+            let unlink = some.iter().fold(unlink, |unlink, key| unlink.arg(key));
+            rest.send(&unlink).await.map_err(trouble::trouble)?;
+        }
+        // The names of the pieces go last, with the rest: so nothing is left that nobody can find.
+        let unlink = keys.all().into_iter().fold(Command::new("UNLINK"), Command::arg);
+        rest.send(&unlink).await.map(drop).map_err(trouble::trouble)
     }
 
     /// Closes all connections and waits for their tasks. Calls from now on answer unavailable.

@@ -3,14 +3,13 @@
 //! Nothing is staged inside the server: it is the same program on a temporary folder, and it is judged by what it
 //! answered over HTTP and by the program's own `audit`.
 
-mod campaign;
+pub(crate) mod campaign;
 pub mod claims;
 pub mod codes;
 pub mod page;
-mod proofs;
+pub(crate) mod proofs;
 pub mod seats;
-mod server;
 
+pub use crate::server::ServerError;
 pub use campaign::{CAMPAIGN, DemoError};
 pub use proofs::Proof;
-pub use server::ServerError;

@@ -4,6 +4,7 @@
 //! - [`seats`]: a load test of people who hold seats and pay, leave, or pay too late.
 //! - [`codes`]: a load test of people who claim coupon codes and reserve, redeem and roll them back.
 //! - [`demo`]: starts a server as a child process, runs a load test on it, and prints the proofs.
+//! - [`rehearsal`]: starts a server on a space of its own, and sends a crowd to a campaign with somebody's settings.
 //! - [`venue`]: a sample venue with seats, prices and grades.
 //! - [`terminal`]: bars, histograms and seat maps for a terminal.
 //! - [`latency`], [`outage`], [`promise`], [`failure`]: what all load tests measure, report, and fail with.
@@ -16,6 +17,8 @@ pub mod latency;
 pub mod outage;
 mod people;
 pub mod promise;
+pub mod rehearsal;
 pub mod seats;
+mod server;
 pub mod terminal;
 pub mod venue;

@@ -22,6 +22,7 @@ mod nodes;
 mod out;
 mod progress;
 mod refusal;
+mod rehearse;
 mod results;
 mod rush;
 mod screen;
@@ -111,6 +112,8 @@ enum Verb {
     Results(results::ResultsArgs),
     /// Compute everything again from the journal, and compare.
     Audit(audit::AuditArgs),
+    /// Try the settings of a campaign with a made-up crowd, in a space of its own.
+    Rehearse(Box<rehearse::RehearseArgs>),
     /// Run a load test on a server and check its promises.
     Rush(Box<rush::RushArgs>),
     /// Read a journal: the one of a data folder, or one in a shared store.
@@ -175,6 +178,7 @@ impl Verb {
             | Self::Audit(_)
             | Self::Completions(_)
             | Self::Man(_)
+            | Self::Rehearse(_)
             | Self::Rush(_) => true,
         }
     }
@@ -227,6 +231,7 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
         Verb::Winners(args) => on_one_core(winners::run(args, json)),
         Verb::Results(args) => on_one_core(results::run(args, json)),
         Verb::Audit(args) => audit::run(args, json),
+        Verb::Rehearse(args) => on_all_cores(rehearse::run(*args, json)),
         Verb::Rush(args) => on_all_cores(rush::run(*args, json)),
         Verb::Journal(verb) => journal::run(verb, json),
         Verb::Settle(verb) => settle::run(verb, json),

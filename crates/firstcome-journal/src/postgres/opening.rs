@@ -128,6 +128,20 @@ pub(super) async fn make_tables(pool: &Pool, names: &Names) -> Result<(), Failur
     }
 }
 
+/// Removes the schema with everything in it: the tables of the journal, and those of the leader's lock.
+pub(super) async fn remove(pool: &Pool, names: &Names) -> Result<(), Failure> {
+    let mut session = pool.session().await.map_err(refused)?;
+    let work = session.begin(Access::Usual).await.map_err(refused)?;
+    let removed = work.batch(&format!("DROP SCHEMA IF EXISTS \"{}\" CASCADE", names.schema)).await;
+    match removed {
+        Ok(()) => work.commit().await.map_err(refused),
+        Err(failure) => {
+            work.roll_back().await;
+            Err(refused(failure))
+        }
+    }
+}
+
 async fn lock(work: &Work<'_>, names: &Names) -> Result<(), firstcome_store::Failure> {
     let key = [(&names.order_lock as &(dyn ToSql + Sync), Type::INT8)];
     work.query("SELECT pg_advisory_xact_lock($1)", &key).await.map(drop)

@@ -23,16 +23,7 @@ const MANIFESTS: usize = 3;
 impl Redis {
     pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
         let (step, keys) = (&self.inner.scripts.commit, &self.inner.keys);
-        let all = [
-            &keys.head,
-            &keys.journal,
-            &keys.manifests,
-            &keys.pieces,
-            &keys.nodes,
-            &keys.forks,
-            &keys.skips,
-        ];
-        let mut command = self.call(step, &all.map(String::as_str)).arg(&keys.piece);
+        let mut command = self.call(step, &keys.all()).arg(&keys.piece);
         for check in &transaction.checks {
             command = add_check(command, check);
         }

@@ -64,6 +64,21 @@ pub(super) fn piece(name: PieceName, reply: Reply) -> Result<Option<Vec<u8>>, Fa
     }
 }
 
+/// The command that asks for the names of all pieces.
+pub(super) fn ask_piece_names(keys: &Keys) -> Command {
+    Command::new("ZRANGE").arg(&keys.pieces).arg(0).arg(-1)
+}
+
+/// Reads the names of pieces, and gives their keys.
+pub(super) fn piece_keys(keys: &Keys, reply: &Reply) -> Result<Vec<String>, Failure> {
+    let names = reply.list().map_err(|_| unexpected(reply, "the names of pieces"))?;
+    let key = |name: &Reply| {
+        let name = name.text().map_err(|_| unexpected(reply, "the names of pieces"))?;
+        Ok(format!("{}{name}", keys.piece))
+    };
+    names.iter().map(key).collect()
+}
+
 /// The command that asks how many entries are skipped.
 pub(super) fn ask_skip_count(keys: &Keys) -> Command {
     Command::new("HLEN").arg(&keys.skips)

@@ -80,6 +80,7 @@ macro_rules! conformance {
             waiting_ends_with_the_time,
             following_sees_everything_in_order,
             the_roll_has_who_announced_lately,
+            who_only_looks_sees_the_members_and_is_none,
             who_leaves_is_off_the_roll,
             who_went_without_a_word_is_remembered_for_a_day,
             only_the_last_64_that_went_are_remembered,
@@ -95,6 +96,7 @@ macro_rules! conformance {
             a_seed_makes_a_lost_space_again,
             reports_are_kept_by_epoch_and_node,
             only_so_many_reports_are_kept_and_the_oldest_epochs_go_first,
+            what_is_removed_is_gone_and_can_be_removed_again,
         );
         conformance!(@each skips, $make, an_entry_that_a_node_applied_is_not_skipped,);
     };

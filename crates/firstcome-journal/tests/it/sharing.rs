@@ -92,6 +92,18 @@ pub(crate) async fn the_roll_has_who_announced_lately(stage: &Stage) {
     assert_eq!(roll.gone, [(announcement(b'a', 1), Timestamp::from_micros(NOON))]);
 }
 
+pub(crate) async fn who_only_looks_sees_the_members_and_is_none(stage: &Stage) {
+    let (shared, second) = (stage.shared(), 1_000_000);
+    assert_eq!(shared.members().await.unwrap(), []);
+    shared.announce(announcement(b'a', 1), 1).await.unwrap();
+    let seen = [(announcement(b'a', 1), Timestamp::from_micros(NOON))];
+    assert_eq!(shared.members().await.unwrap(), seen);
+    stage.hands.turn(10 * second - 1);
+    assert_eq!(shared.members().await.unwrap(), seen);
+    stage.hands.turn(1);
+    assert_eq!(shared.members().await.unwrap(), [], "ten seconds are too long");
+}
+
 pub(crate) async fn who_went_without_a_word_is_remembered_for_a_day(stage: &Stage) {
     let (shared, second) = (stage.shared(), 1_000_000);
     for letter in [b'a', b'b'] {
@@ -379,4 +391,24 @@ pub(crate) async fn only_so_many_reports_are_kept_and_the_oldest_epochs_go_first
     assert_eq!(epochs, (7..=70).collect::<Vec<_>>());
     let failure = shared.report(80, node(b'a'), "x".repeat((1 << 20) + 1)).await.unwrap_err();
     assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
+}
+
+/// A store that is removed has nothing of the space, and can be made anew; what was left by a removal that was cut off goes
+/// with the next one. Journals in memory are left as they are.
+pub(crate) async fn what_is_removed_is_gone_and_can_be_removed_again(stage: &Stage) {
+    let mut player = Player::new(b'a');
+    player.claims(&stage.journal, "ann").await.unwrap();
+    stage.shared().announce(announcement(b'a', 1), 1).await.unwrap();
+    let piece = PieceName::of(b"piece");
+    stage.journal.put_piece(piece, b"piece".to_vec()).await.unwrap();
+    stage.journal.remove().await.unwrap();
+    stage.journal.remove().await.unwrap();
+    let found = stage.journal.head().await;
+    if stage.is_in_a_store() {
+        assert!(matches!(found, Err(Failure::Gone(SPACE))), "{found:?}");
+        let again = player.claims(&stage.journal, "bob").await;
+        assert!(matches!(again, Err(Failure::Gone(SPACE))), "{again:?}");
+    } else {
+        assert_eq!(found.unwrap().position, 1);
+    }
 }

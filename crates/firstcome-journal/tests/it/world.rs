@@ -170,6 +170,11 @@ impl Stage {
         self.journal.shared().unwrap()
     }
 
+    /// Says whether it is in a store that outlives it.
+    pub(crate) fn is_in_a_store(&self) -> bool {
+        self.server.is_some() || self.database.is_some() || self.maria.is_some()
+    }
+
     /// Has the store lose everything.
     pub(crate) fn empty(&self) {
         if let Some((server, name)) = &self.maria {

@@ -117,7 +117,7 @@ impl Intake {
                 let Some(wanted) = self.wanted(hold) else { return true };
                 waiter.wants(wanted);
             }
-            if self.is_barred(hold) {
+            if self.is_barred(hold) && !inject(Mistake::BarredStaysInLine) {
                 // The journal says so.
                 return true;
             }

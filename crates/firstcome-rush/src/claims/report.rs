@@ -27,9 +27,9 @@ pub struct Report {
     pub latency: Latency,
     /// The same for claims that were won.
     pub latency_won: Latency,
-    /// Units over all pools.
+    /// Units of the pool that was asked for, or over all pools.
     pub places: u64,
-    /// Live claims over all pools, by the results.
+    /// Live claims there, by the results.
     pub winners: u64,
     /// Results read.
     pub results: u64,

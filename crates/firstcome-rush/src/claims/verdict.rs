@@ -227,8 +227,10 @@ impl Reading<'_> {
         for pool in &campaign.pools {
             let count = self.pools.entry(pool.name.clone()).or_default();
             let winners = count.live;
-            self.verdict.places += u64::from(pool.capacity);
-            self.verdict.winners += winners;
+            if self.plan.pool.as_ref().is_none_or(|asked_for| *asked_for == pool.name) {
+                self.verdict.places += u64::from(pool.capacity);
+                self.verdict.winners += winners;
+            }
             if count.taken(campaign.units_return) > u64::from(pool.capacity) {
                 let (pool, places) = (pool.name.clone(), u64::from(pool.capacity));
                 self.verdict.violations.add(Violation::Oversold { pool, places, winners });

@@ -1,12 +1,12 @@
-//! The campaign of a demonstration, and the requests that every demonstration sends.
+//! The campaign of a demonstration, and the requests that demonstrations and rehearsals send.
 
 use std::time::Duration;
 
 use firstcome_client::{Ask, Campaign, Client, Match, OperatorDone, Reply};
 use serde_json::Value;
 
-use super::server::{ServerError, ServerProcess};
 use crate::failure::LoadError;
+use crate::server::{ServerError, ServerProcess};
 
 /// Why a demonstration could not be carried to its end.
 #[derive(Debug, thiserror::Error)]
@@ -29,15 +29,15 @@ pub enum DemoError {
 pub const CAMPAIGN: &str = "demo";
 
 /// Its only pool.
-pub(super) const POOL: &str = "main";
+pub(crate) const POOL: &str = "main";
 
 /// A client with the key of the server.
-pub(super) fn client(server: &ServerProcess) -> Client {
+pub(crate) fn client(server: &ServerProcess) -> Client {
     Client::to(server.address().clone(), Some(server.key().clone()), Duration::from_secs(10))
 }
 
 /// Sends a request that must not be refused.
-pub(super) async fn ask<T: serde::de::DeserializeOwned>(
+pub(crate) async fn ask<T: serde::de::DeserializeOwned>(
     client: &mut Client,
     ask: Ask,
 ) -> Result<T, DemoError> {
@@ -47,9 +47,10 @@ pub(super) async fn ask<T: serde::de::DeserializeOwned>(
     }
 }
 
-/// Creates the campaign, opening so long from now by the server's own clock.
-pub(super) async fn schedule(
+/// Creates a campaign, opening so long from now by the server's own clock.
+pub(crate) async fn schedule(
     client: &mut Client,
+    campaign: &str,
     mut settings: Value,
     before: Duration,
 ) -> Result<(), DemoError> {
@@ -59,20 +60,20 @@ pub(super) async fn schedule(
     let opens_at =
         opens_at.ok_or_else(|| DemoError::Refused("its time cannot be read".to_owned()))?;
     settings["opens_at"] = opens_at.to_string().into();
-    let put = Ask::put_campaign(CAMPAIGN, settings, Match::Nothing, "demo");
+    let put = Ask::put_campaign(campaign, settings, Match::Nothing, "demo");
     ask::<OperatorDone>(client, put).await.map(drop)
 }
 
-/// How long until the campaign opens, by the server's own clock.
-pub(super) async fn opens_in(client: &mut Client) -> Result<Duration, DemoError> {
-    let campaign: Campaign = ask(client, Ask::campaign(CAMPAIGN)).await?;
+/// How long until a campaign opens, by the server's own clock.
+pub(crate) async fn opens_in(client: &mut Client, campaign: &str) -> Result<Duration, DemoError> {
+    let campaign: Campaign = ask(client, Ask::campaign(campaign)).await?;
     Ok(Duration::from_millis(campaign.opens_in_ms.unwrap_or(0).unsigned_abs()))
 }
 
 /// Waits until the ledger has every result, for as long as a small ledger could need.
-pub(super) async fn ledger_complete(client: &mut Client) -> Result<(), DemoError> {
+pub(crate) async fn ledger_complete(client: &mut Client, campaign: &str) -> Result<(), DemoError> {
     for _ in 0..200 {
-        let campaign: Campaign = ask(client, Ask::campaign(CAMPAIGN)).await?;
+        let campaign: Campaign = ask(client, Ask::campaign(campaign)).await?;
         if campaign.unsettled.unwrap_or(0) == 0 {
             break;
         }

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::campaign::{CAMPAIGN, DemoError, POOL, client, ledger_complete, opens_in, schedule};
 use super::proofs::{self, Proof};
-use super::server::{ServerError, ServerProcess};
 use crate::claims::{self, Kind, Pace, Progress, Report, Speed, Tally};
 use crate::failure::LoadError;
 use crate::outage::whole_ms;
+use crate::server::{ServerError, ServerProcess, Setup};
 
 /// What the demonstration is to show.
 #[derive(Debug, Clone)]
@@ -100,7 +100,7 @@ const CUT: f64 = 0.01;
 ///
 /// Dropping the future kills the server and removes its folder.
 pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoError> {
-    let mut server = ServerProcess::start_new(plan.keep).await?;
+    let mut server = ServerProcess::start(Setup::temporary(plan.keep, Vec::new())).await?;
     observer.say(&format!(
         "started a server on {}, its data in {}",
         server.address(),
@@ -111,7 +111,7 @@ pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoErro
         "title": "The demo",
         "pools": [{"name": POOL, "kind": "counted", "capacity": plan.places}],
     });
-    schedule(&mut client, settings, COUNTDOWN).await?;
+    schedule(&mut client, CAMPAIGN, settings, COUNTDOWN).await?;
     observer.say(&format!("{} places, and {} people who want one", plan.places, plan.subjects));
     wait_for_opening(&mut client, observer).await?;
 
@@ -127,7 +127,7 @@ pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoErro
     let (report, directed) = together(claims::run(load, &mut watching), director).await;
     let (middle, report) = (directed?, report?);
 
-    ledger_complete(&mut client).await?;
+    ledger_complete(&mut client, CAMPAIGN).await?;
     observer.say("recomputing everything from the journal");
     let audit = server.audit().await?;
     let proofs = all_proofs(&report, &audit, middle.acknowledged_before);
@@ -261,7 +261,7 @@ pub(super) async fn wait_for_opening(
     observer: &dyn Observer,
 ) -> Result<(), DemoError> {
     loop {
-        let left = opens_in(client).await?;
+        let left = opens_in(client, CAMPAIGN).await?;
         observer.countdown(left);
         if left <= IMPATIENT {
             return Ok(());

@@ -17,9 +17,9 @@ use super::campaign::{
     CAMPAIGN, DemoError, POOL, ask, client, ledger_complete, opens_in, schedule,
 };
 use super::proofs::Proof;
-use super::server::{ServerError, ServerProcess};
 use crate::codes::{self, Progress, Report, Shares};
 use crate::outage::whole_ms;
+use crate::server::{ServerError, ServerProcess, Setup};
 use firstcome_client::Ask;
 
 /// What the demonstration is to show.
@@ -122,7 +122,7 @@ const SHARES: Shares = Shares {
 ///
 /// Dropping the future kills the server and removes its folder.
 pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoError> {
-    let server = ServerProcess::start_new(plan.keep).await?;
+    let server = ServerProcess::start(Setup::temporary(plan.keep, Vec::new())).await?;
     let mut client = client(&server);
     create(&mut client, plan.codes).await?;
     let load = load_plan(plan, &server);
@@ -134,7 +134,7 @@ pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoErro
         server.address(),
         server.folder().display()
     ));
-    let opens_at = Instant::now() + opens_in(&mut client).await?;
+    let opens_at = Instant::now() + opens_in(&mut client, CAMPAIGN).await?;
     tokio::time::sleep_until(opens_at.into()).await;
     let mut progress = |now: &Progress| {
         observer.progress(now);
@@ -143,7 +143,7 @@ pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoErro
     let report = codes::run(load, &mut progress).await?;
     observer.say("computing everything again from the journal, and looking for codes in the files");
     let campaign: Campaign = ask(&mut client, Ask::campaign(CAMPAIGN)).await?;
-    ledger_complete(&mut client).await?;
+    ledger_complete(&mut client, CAMPAIGN).await?;
     let audit = server.audit().await?;
     let traces = secrecy::search(server.folder(), &report.codes)
         .map_err(|why| DemoError::Server(ServerError::Process(why)))?;
@@ -172,7 +172,7 @@ async fn create(client: &mut Client, codes: u32) -> Result<(), DemoError> {
             "name": POOL, "kind": "coded", "capacity": codes, "waitlist": WAITLIST, "codes": {"uses": 1},
         }],
     });
-    schedule(client, settings, BEFORE).await
+    schedule(client, CAMPAIGN, settings, BEFORE).await
 }
 
 fn load_plan(plan: &Plan, server: &ServerProcess) -> codes::Plan {

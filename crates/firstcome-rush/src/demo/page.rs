@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 
 use super::campaign::{CAMPAIGN, DemoError, POOL, ask, client, opens_in, schedule};
 use super::claims::{Observer, wait_for_opening};
-use super::server::ServerProcess;
 use crate::claims::{self, Pace, Progress, Speed, Tally};
 use crate::outage::whole_ms;
 use crate::seats::{self, Shares};
+use crate::server::{ServerProcess, Setup};
 use crate::venue::{self, VenueSeat};
 
 /// What the demonstration is to show.
@@ -67,8 +67,8 @@ pub async fn run(
     opened: &dyn Fn(&str),
 ) -> Result<Infallible, DemoError> {
     let secret = format!("{:032x}", fastrand::u128(..));
-    let server =
-        ServerProcess::start_with(plan.keep, vec![("FIRSTCOME_TOKEN_SECRET", secret)]).await?;
+    let settings = vec![("FIRSTCOME_TOKEN_SECRET", secret)];
+    let server = ServerProcess::start(Setup::temporary(plan.keep, settings)).await?;
     let mut client = client(&server);
     let seats = plan.seats.map(venue::venue);
     create(&mut client, plan, seats.as_deref()).await?;
@@ -84,7 +84,7 @@ pub async fn run(
             observer.say(&format!("the crowd is gone: {} claims", report.counts.acknowledged));
         }
         Some(seats) => {
-            let opens = Instant::now() + opens_in(&mut client).await?;
+            let opens = Instant::now() + opens_in(&mut client, CAMPAIGN).await?;
             tokio::time::sleep_until(opens.into()).await;
             observer.say("it is open");
             let mut over = |_: &seats::Progress| match opens.elapsed() > LASTS * 2 {
@@ -110,13 +110,13 @@ async fn create(
             "title": "The demo", "public": true,
             "pools": [{"name": POOL, "kind": "counted", "capacity": plan.places}],
         });
-        return schedule(client, settings, plan.before).await;
+        return schedule(client, CAMPAIGN, settings, plan.before).await;
     };
     let settings = json!({
         "title": "The venue", "public": true, "hold_ttl_ms": whole_ms(HOLD), "allow_orphans": true,
         "pools": [{"name": POOL, "kind": "seated"}],
     });
-    schedule(client, settings, plan.before).await?;
+    schedule(client, CAMPAIGN, settings, plan.before).await?;
     let seats: Vec<Value> = seats.iter().map(VenueSeat::json).collect();
     ask::<Value>(client, Ask::import_seats(CAMPAIGN, POOL, seats.into())).await.map(drop)
 }

@@ -30,7 +30,7 @@ impl Proof {
 }
 
 /// The state recomputed from the journal is the state of the server, by `audit`.
-pub(super) fn same_digest(audit: &Value) -> Proof {
+pub(crate) fn same_digest(audit: &Value) -> Proof {
     let digest = |field: &str| audit[field].as_str();
     let (live, recomputed) = (digest("digest_live"), digest("digest_recomputed"));
     let differs = differences(audit).find(|difference| !is_of_ledger(difference));
@@ -49,7 +49,7 @@ pub(super) fn same_digest(audit: &Value) -> Proof {
 }
 
 /// The ledger has the results of the journal and no others, by `audit`.
-pub(super) fn equal_ledger(audit: &Value) -> Proof {
+pub(crate) fn equal_ledger(audit: &Value) -> Proof {
     let through = audit["ledger_through"].as_u64();
     let last = audit["last_result"].as_u64();
     let kept = audit["ledger_equal"] == true && through == last;

@@ -19,9 +19,9 @@ use super::campaign::{
     CAMPAIGN, DemoError, POOL, ask, client, ledger_complete, opens_in, schedule,
 };
 use super::proofs::Proof;
-use super::server::ServerProcess;
 use crate::outage::whole_ms;
 use crate::seats::{self, Progress, Report, Shares};
+use crate::server::{ServerProcess, Setup};
 use crate::venue::{self, VenueSeat};
 pub use frame::{Counts, Frame, Observer};
 use watch::Watch;
@@ -116,7 +116,7 @@ const SHARES: Shares = Shares {
 ///
 /// Dropping the future kills the server and removes its folder.
 pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoError> {
-    let server = ServerProcess::start_new(plan.keep).await?;
+    let server = ServerProcess::start(Setup::temporary(plan.keep, Vec::new())).await?;
     let mut client = client(&server);
     let seats = venue::venue(plan.seats);
     let kept_back = kept_back(&seats);
@@ -129,7 +129,7 @@ pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoErro
         server.address(),
         server.folder().display()
     ));
-    let opens_at = Instant::now() + opens_in(&mut client).await?;
+    let opens_at = Instant::now() + opens_in(&mut client, CAMPAIGN).await?;
     let mut watch = Watch::new(client, opens_at).await?;
     let load = load_plan(plan, &server, &seats, &kept_back);
     let report = sell(load, &mut watch, opens_at, observer).await?;
@@ -139,7 +139,7 @@ pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoErro
     observer.frame(&last);
     let sold_out = watch.sold_out();
     let (mut client, looks) = watch.end();
-    ledger_complete(&mut client).await?;
+    ledger_complete(&mut client, CAMPAIGN).await?;
     let audit = server.audit().await?;
     let counts = last.counts;
     let proofs = proofs::all(&proofs::Found {
@@ -200,7 +200,7 @@ async fn create(
         "hold_ttl_ms": whole_ms(HOLD),
         "pools": [{"name": POOL, "kind": "seated"}],
     });
-    schedule(client, settings, BEFORE).await?;
+    schedule(client, CAMPAIGN, settings, BEFORE).await?;
     let seats: Vec<Value> = seats.iter().map(VenueSeat::json).collect();
     ask::<Value>(client, Ask::import_seats(CAMPAIGN, POOL, seats.into())).await?;
     let picks = Picks { units: kept_back.to_vec(), ..Picks::default() };

@@ -8,6 +8,8 @@ mod show;
 mod time;
 mod watch;
 
+pub(super) use create::settings_from_file;
+
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 

@@ -1,6 +1,9 @@
 //! Which server a verb talks to, and with which key.
 
+mod again;
 pub(super) mod key;
+
+pub(super) use self::again::Again;
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::MetadataExt;

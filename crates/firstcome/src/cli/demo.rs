@@ -239,7 +239,7 @@ fn print(shown: &Shown) {
 }
 
 /// The proofs for people: each with a mark, and with what speaks against it.
-fn proofs(proofs: &[Proof]) -> Vec<String> {
+pub(super) fn proofs(proofs: &[Proof]) -> Vec<String> {
     let mut lines = vec!["\nthe proofs".to_owned()];
     for proof in proofs {
         let head = format!("{} ", terminal::mark(proof.kept));

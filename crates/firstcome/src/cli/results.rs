@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::complaint::{Complaint, Exit};
-use super::connect::{ServerArgs, yes};
+use super::connect::{Again, ServerArgs, yes};
 use super::lines::{Paper, ShapeArgs};
 use super::out;
 use super::table::{Column, TableArgs};
@@ -38,7 +38,8 @@ pub(super) struct ResultsArgs {
     /// Print all of them, page by page.
     #[arg(long)]
     all: bool,
-    /// Print all of them, and then each new one as it comes, until Ctrl-C; not as one JSON document.
+    /// Print all of them, and then each new one as it comes, until Ctrl-C; a server that went away is waited for. Not as one
+    /// JSON document.
     #[arg(long, conflicts_with_all = ["all", "limit"])]
     follow: bool,
     #[command(flatten)]
@@ -82,14 +83,14 @@ const FOLLOWED_EVERY: Duration = Duration::from_secs(1);
 
 /// Prints results as they come, page after page; where nothing new is there it asks again after a second.
 async fn follow(args: ResultsArgs, json: bool) -> Result<Exit, Complaint> {
-    let client = args.server.client()?;
+    let mut server = Again::new(&args.server)?;
     let mut after = args.after;
     let shape = args.shape.following(json);
     let mut paper = Paper::new((&shape, false, args.table), "results", &RESULT_COLUMNS, &TABLE);
     loop {
         let range = ResultRange { after, limit: 10_000 };
         let ask = Ask::results(&args.campaign, range, ResultFormat::Json);
-        let (page, raw) = yes(client.ask::<ResultPage>(ask).await?)?;
+        let (page, raw) = yes(server.ask::<ResultPage>(ask).await?)?;
         let documents = raw["results"].as_array().cloned().unwrap_or_default();
         for (line, document) in page.results.into_iter().zip(documents) {
             after = after.max(line.number);

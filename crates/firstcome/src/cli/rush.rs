@@ -4,7 +4,8 @@ mod codes;
 mod interrupt;
 mod seats;
 
-pub(super) use self::codes::line as line_of_codes;
+pub(super) use self::codes::{line as line_of_codes, print as print_codes};
+pub(super) use self::seats::{line as line_of_seats, print as print_seats};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -230,7 +231,7 @@ pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
     if json {
         out::json(&report.json());
     } else {
-        print(&report);
+        print_claims(&report);
     }
     Ok(interrupt.exit(report.kept()))
 }
@@ -373,7 +374,7 @@ impl From<LoadError> for Complaint {
 }
 
 /// Prints a report for people.
-fn print(report: &Report) {
+pub(super) fn print_claims(report: &Report) {
     print_load(report);
     out::line("");
     print_promises(&report.promises, report.cut_short.as_deref());

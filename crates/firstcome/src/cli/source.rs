@@ -1,10 +1,14 @@
 //! Which journal a verb reads.
 
+mod store;
+
+pub(super) use self::store::StoreArgs;
+#[cfg(feature = "locks")]
+pub(super) use self::store::Wanted;
+
 use std::path::PathBuf;
 
 use clap::Args;
-#[cfg(feature = "locks")]
-use firstcome_journal::Journal;
 use firstcome_journal::sqlite::ReadOnly;
 use firstcome_journal::{Failure, Reading};
 
@@ -18,13 +22,8 @@ use crate::config::{StoreKind, StoreUrl};
 pub(super) struct SourceArgs {
     #[command(flatten)]
     pub(super) folder: FolderArgs,
-    /// The shared store, instead of a data folder; if it has a password, set it as FIRSTCOME_STORE.
-    #[arg(long, env = "FIRSTCOME_STORE", hide_env_values = true, value_name = "URL")]
-    // Read later: what the parser of arguments refuses it repeats, and there may be a password in it.
-    store: Option<String>,
-    /// PEM file with the certificate authorities for a rediss://, postgres:// or mysql:// store.
-    #[arg(long, env = "FIRSTCOME_STORE_CA", value_name = "FILE")]
-    store_ca: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) store: StoreArgs,
     /// A folder with entries that were trimmed from the journal in the store: DATA/archive of a server that was leader.
     /// May be given several times.
     #[arg(long, value_name = "FOLDER")]
@@ -42,18 +41,10 @@ pub(super) struct SpaceArgs {
     pub(super) space: String,
 }
 
-/// A space that is there: its name, the number of the journal in it, its identity.
-#[cfg(feature = "locks")]
-pub(super) struct Wanted<'a> {
-    pub(super) name: &'a str,
-    pub(super) shard: u32,
-    pub(super) space: firstcome_core::SpaceId,
-}
-
 impl SourceArgs {
     /// Says whether it is a shared store.
     pub(super) fn is_shared(&self) -> bool {
-        self.store.as_deref().is_some_and(|url| !url.is_empty())
+        self.store.named().is_some()
     }
 
     /// Opens the journal. It makes nothing, and refuses where there is none.
@@ -67,7 +58,7 @@ impl SourceArgs {
 
     /// Says which journal it is, and which entries it has.
     fn tell(&self, journal: &Reading, space: &str) -> Result<(), Complaint> {
-        let place = match self.store.as_deref().filter(|url| !url.is_empty()) {
+        let place = match self.store.named() {
             // Its password is left out.
             Some(url) => {
                 let url: StoreUrl =
@@ -85,7 +76,7 @@ impl SourceArgs {
     }
 
     fn open_any(&self, space: &str) -> Result<Reading, Complaint> {
-        match self.store.as_deref().filter(|url| !url.is_empty()) {
+        match self.store.named() {
             Some(url) => self.open_store(url, space),
             None if !self.archive.is_empty() => {
                 let complaint = Complaint::usage("--archive is for a journal in a store");
@@ -115,114 +106,25 @@ impl SourceArgs {
         self.open_url(&url, space)
     }
 
-    /// Gives the store that is named.
-    #[cfg(feature = "locks")]
-    pub(super) fn url(&self) -> Result<StoreUrl, Complaint> {
-        let url = self.store.as_deref().unwrap_or_default();
-        url.parse().map_err(|why| Complaint::usage(format!("the store: it {why}")))
-    }
-
-    /// Opens the journal of a space that is there, in a store that is named, to write to it.
-    #[cfg(feature = "locks")]
-    pub(super) async fn open_to_write(
-        &self,
-        url: &StoreUrl,
-        wanted: &Wanted<'_>,
-    ) -> Result<Journal, Complaint> {
-        let Wanted { name, shard, space } = *wanted;
-        let about = |failure| Complaint::about_store(url, &failure);
-        match url.kind() {
-            #[cfg(feature = "redis")]
-            StoreKind::Redis => {
-                use firstcome_journal::redis::{Durability, Options, Redis};
-                let options = Options {
-                    space_name: name.to_owned(),
-                    shard,
-                    wanted: Some(space),
-                    ..Options::new(space, Durability::Memory)
-                };
-                let redis = Redis::open(self.redis(url)?, options).await;
-                redis.map(Journal::Redis).map_err(about)
-            }
-            #[cfg(feature = "postgres")]
-            StoreKind::Postgres => {
-                use firstcome_journal::postgres::{Durability, Options, Postgres};
-                let options = Options {
-                    space_name: name.to_owned(),
-                    shard,
-                    wanted: Some(space),
-                    ..Options::new(space, Durability::Memory)
-                };
-                let postgres = Postgres::open(self.postgres(url), options).await;
-                postgres.map(Journal::Postgres).map_err(about)
-            }
-            #[cfg(feature = "mysql")]
-            StoreKind::MySql => {
-                use firstcome_journal::mysql::{Durability, MySql, Options};
-                let options = Options {
-                    space_name: name.to_owned(),
-                    shard,
-                    wanted: Some(space),
-                    ..Options::new(space, Durability::Memory)
-                };
-                let mysql = MySql::open(self.mysql(url), options).await;
-                mysql.map(Journal::MySql).map_err(about)
-            }
-            #[cfg(not(all(feature = "redis", feature = "postgres", feature = "mysql")))]
-            StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql => {
-                let _ = (name, shard, space, about);
-                Err(Complaint::usage("this build has no such store"))
-            }
-        }
-    }
-
-    /// Gives how a Redis is connected to.
-    #[cfg(feature = "redis")]
-    pub(super) fn redis(&self, url: &StoreUrl) -> Result<firstcome_store::Options, Complaint> {
-        let mut options = firstcome_store::Options::new(url.reveal());
-        if let Some(file) = &self.store_ca {
-            let authorities = std::fs::read_to_string(file).map_err(|why| {
-                Complaint::usage(format!(
-                    "cannot read the authorities in {}: {why}",
-                    file.display()
-                ))
-            })?;
-            options = options.trust(authorities);
-        }
-        Ok(options)
-    }
-
-    /// Gives how a PostgreSQL is connected to.
-    #[cfg(feature = "postgres")]
-    pub(super) fn postgres(&self, url: &StoreUrl) -> firstcome_store::postgres::Options {
-        firstcome_store::postgres::Options::new(url.with_authorities(self.store_ca.as_deref()))
-    }
-
-    /// Gives how a MariaDB is connected to.
-    #[cfg(feature = "mysql")]
-    pub(super) fn mysql(&self, url: &StoreUrl) -> firstcome_store::mysql::Options {
-        firstcome_store::mysql::Options::new(url.with_authorities(self.store_ca.as_deref()))
-    }
-
     fn open_url(&self, url: &StoreUrl, space: &str) -> Result<Reading, Complaint> {
         match url.kind() {
             #[cfg(feature = "redis")]
             StoreKind::Redis => {
-                let (options, archive) = (self.redis(url)?, self.archive.clone());
+                let (options, archive) = (self.store.redis(url)?, self.archive.clone());
                 firstcome_journal::redis::ReadOnly::open(options, space, 0, archive)
                     .map(Reading::Redis)
                     .map_err(|failure| Complaint::about_store(url, &failure))
             }
             #[cfg(feature = "postgres")]
             StoreKind::Postgres => {
-                let (options, archive) = (self.postgres(url), self.archive.clone());
+                let (options, archive) = (self.store.postgres(url), self.archive.clone());
                 firstcome_journal::postgres::open_read_only(options, space, 0, archive)
                     .map(Reading::Database)
                     .map_err(|failure| Complaint::about_store(url, &failure))
             }
             #[cfg(feature = "mysql")]
             StoreKind::MySql => {
-                let (options, archive) = (self.mysql(url), self.archive.clone());
+                let (options, archive) = (self.store.mysql(url), self.archive.clone());
                 firstcome_journal::mysql::open_read_only(options, space, 0, archive)
                     .map(Reading::Database)
                     .map_err(|failure| Complaint::about_store(url, &failure))

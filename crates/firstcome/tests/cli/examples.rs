@@ -167,6 +167,16 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     ("winners", Before::Server, &[(0, "subject"), (0, ""), (0, "\"winners\":[]")]),
     ("results", Before::Server, &[(0, "subject"), (0, ""), (0, "\"results\":[]"), FOLLOWS]),
     ("audit", Before::Store, &[(0, "[ok]"), (0, "\"ok\":true"), (0, "[ok]")]),
+    (
+        "rehearse",
+        Before::Redis,
+        &[
+            (0, "[ok] every promise was kept"),
+            (0, "[ok] every promise was kept"),
+            (0, "\"kept\":true"),
+            (0, "[ok] every promise was kept"),
+        ],
+    ),
     ("rush", Before::Unclaimed, &[KEPT, KEPT, KEPT, KEPT, KEPT]),
     ("journal show", Before::Store, &[(0, "claim, "), (0, "\"position\":"), (0, "gala")]),
     ("journal verify", Before::Store, &[(0, "are whole"), (0, "are whole")]),
@@ -468,8 +478,8 @@ fn the_examples_of_codes_do_what_they_say() {
 }
 
 #[test]
-fn the_examples_of_rush_do_what_they_say() {
-    type_all(&["rush"]);
+fn the_examples_of_rush_and_rehearse_do_what_they_say() {
+    type_all(&["rush", "rehearse"]);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod help;
 mod holds;
 mod packaged;
 mod refusals;
+mod rehearsals;
 mod scene;
 mod screens;
 mod seats;

@@ -98,6 +98,58 @@ fn results_are_followed_in_each_shape_that_has_no_end() {
 }
 
 #[test]
+fn who_watches_and_follows_goes_on_when_the_server_was_away() {
+    let scene = Scene::new();
+    let data = scene.path().join("firstcome-data");
+    let data = data.to_str().unwrap();
+    // The address stands in the folder: a server that was started again has another one.
+    let begin = |args: &[&str], errors: &str| {
+        let errors = std::fs::File::create(scene.path().join(errors)).unwrap();
+        let mut command = scene.program(&[args, &["--data", data, "--timeout", "1s"]].concat());
+        command.env("FIRSTCOME_KEY", KEY).stdout(Stdio::piped()).stderr(errors);
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Going { child, lines }
+    };
+    let said = |errors: &str| std::fs::read_to_string(scene.path().join(errors)).unwrap();
+    let mut server = scene.serve();
+    let ask = |server: &Server, args: &[&str]| server.ask(&scene, args).ends(0);
+    ask(&server, &["campaign", "create", "spring", "--places", "5", "--opens", "now"]);
+    ask(&server, &["claim", "spring", "ann"]);
+    let mut watch = begin(&["campaign", "watch", "spring"], "watch");
+    let mut follow = begin(&["results", "spring", "--follow", "--format", "csv"], "follow");
+    watch.until("spring [open] 4 left, 1 claims");
+    follow.until("1,claim,spring,main,1,ann,");
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    for errors in ["watch", "follow"] {
+        while !said(errors).contains("asking again until there is an answer") {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+    let server = scene.serve();
+    ask(&server, &["claim", "spring", "bob"]);
+    watch.until("spring [open] 3 left, 2 claims");
+    let next = follow.lines.next().unwrap().unwrap();
+    assert!(
+        next.starts_with("2,claim,spring,main,2,bob,"),
+        "nothing twice, nothing left out: {next}"
+    );
+    for errors in ["watch", "follow"] {
+        let said = said(errors);
+        assert_eq!(said.lines().count(), 2, "it is said once: {said}");
+        assert!(said.lines().last().unwrap().starts_with("there are answers again"), "{said}");
+    }
+    ask(&server, &["campaign", "close", "spring"]);
+    watch.until("spring [closed]");
+    assert_eq!(watch.child.wait().unwrap().code(), Some(0));
+    // Who never had an answer is told so at once.
+    drop(server);
+    let said = scene.run(&["campaign", "watch", "spring", "--url", "http://127.0.0.1:1"]);
+    assert_eq!(said.code, 3, "{said:?}");
+}
+
+#[test]
 fn a_file_of_settings_is_checked_before_the_evening() {
     let scene = Scene::new();
     let server = scene.serve();

@@ -16,6 +16,8 @@ mod process;
 mod public;
 mod scene;
 mod seats;
+#[cfg(feature = "redis")]
+mod several;
 mod shop;
 mod states;
 mod trouble;

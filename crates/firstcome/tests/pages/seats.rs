@@ -61,6 +61,36 @@ fn of_two_people_one_gets_the_seat_and_the_other_sees_it() {
     nothing_wrong(&mut bob);
 }
 
+/// The twin of the story of two people: where a seat that somebody holds is held for the next one, both have it.
+#[test]
+fn without_the_rule_two_people_have_one_seat() {
+    let scene = Scene::with(&[("INJECT", "hold_taken_seats")]);
+    // The seat of a hold that lasts longer is refused from memory, without the rules.
+    hall(&scene, 2_000);
+    let Some(mut ann) = scene.browse(&DESK, &scene.link("hall", "ann")) else { return };
+    let Some(mut bob) = scene.browse(&PHONE, &scene.link("hall", "bob")) else { return };
+    bob.until("document.querySelector('#legend li')");
+    let mut talk = scene.talk();
+    let mut holds = |subject: &str| {
+        let has = talk.get(&format!("/v1/subjects/{subject}")).json();
+        has["campaigns"][0]["holds"].as_array().is_some_and(|holds| !holds.is_empty())
+    };
+    // Her hold is older than his: if he has his and she has hers still, both have the seat. A slow machine tries again.
+    let both = (0..10).any(|round| {
+        let step: &[&str] = if round == 0 { &["ArrowRight"] } else { &[] };
+        choose(&mut ann, "A6", step);
+        ann.until(&has("#basketUnits", "A6"));
+        choose(&mut bob, "A6", step);
+        bob.until(&has("#basketUnits", "A6"));
+        let both = holds("bob") && holds("ann");
+        let ended = "document.querySelectorAll('#basketUnits li').length === 0";
+        ann.until(ended);
+        bob.until(ended);
+        both
+    });
+    assert!(both, "the story is blind");
+}
+
 #[test]
 fn a_basket_expires_before_the_eyes_of_its_owner() {
     let scene = Scene::open();

@@ -52,6 +52,7 @@ mod postgres;
 mod process;
 mod raised;
 mod rates;
+mod readers;
 mod reseating;
 mod results;
 mod settling;

@@ -178,7 +178,7 @@ fn refused_file(problem: Problem, file: &Path) -> Complaint {
     }
 }
 
-pub(super) fn settings_from_file(path: &Path) -> Result<Value, Complaint> {
+pub(in crate::cli) fn settings_from_file(path: &Path) -> Result<Value, Complaint> {
     let mut text = String::new();
     let read = if path == Path::new("-") {
         std::io::stdin().read_to_string(&mut text)

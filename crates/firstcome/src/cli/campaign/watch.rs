@@ -9,19 +9,19 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::complaint::{Complaint, Exit};
-use crate::cli::connect::{ServerArgs, yes};
+use crate::cli::connect::{Again, ServerArgs, yes};
 use crate::cli::out;
 use crate::cli::screen::{cut, width};
 use firstcome_api::minute::{MinutePage, MinuteSecond};
 use firstcome_api::unseen::seen;
-use firstcome_client::{Ask, Campaign, CampaignPool, Client, Reply};
+use firstcome_client::{Ask, Campaign, CampaignPool, Reply};
 use firstcome_rush::terminal::{bar, short, speaks_unicode, thousands};
 
 /// Options of `campaign watch`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Shows places left, claims per second, refusals and latencies, every second, until the campaign is closed or Ctrl-C \
-is pressed. Refusals and latencies are those of the server that answers, and need a key of an operator; with a key \
+is pressed. A server that went away is waited for. Refusals and latencies are those of the server that answers, and need a key of an operator; with a key \
 that only reads the counts are shown. On a terminal the picture is drawn in place; elsewhere a line is printed for \
 each second in which something changed.
 
@@ -52,14 +52,18 @@ struct Watched {
 }
 
 pub(super) async fn run(args: WatchArgs, json: bool) -> Result<Exit, Complaint> {
-    let client = args.server.client()?;
+    let mut server = Again::new(&args.server)?;
     let in_place = std::io::stdout().is_terminal() && !json && !args.once;
     let (mut watched, mut before, mut drawn) = (Watched::default(), None, 0);
     let mut asks_minute = true;
     loop {
-        let (campaign, _) = yes(client.ask::<Campaign>(Ask::campaign(&args.name)).await?)?;
+        let (campaign, _) = yes(server.ask::<Campaign>(Ask::campaign(&args.name)).await?)?;
         if asks_minute {
-            asks_minute = watched.ask(&client, &args.name).await?;
+            asks_minute = watched.ask(&mut server, &args.name).await?;
+        }
+        if server.was_away() {
+            // What was said meanwhile stands below the picture: the next one is drawn under it.
+            drawn = 0;
         }
         let lines = watched.picture(&campaign);
         if json {
@@ -101,10 +105,10 @@ fn draw(lines: &[String], before: usize) -> usize {
 
 impl Watched {
     /// Asks for the seconds that are new; gives whether this key may ask for them.
-    async fn ask(&mut self, client: &Client, campaign: &str) -> Result<bool, Complaint> {
+    async fn ask(&mut self, server: &mut Again<'_>, campaign: &str) -> Result<bool, Complaint> {
         let from = self.minute.as_ref().map_or(0, |known| known.next);
         let path = format!("/v1/campaigns/{campaign}/minute?from={from}");
-        let page = match client.ask::<MinutePage>(Ask::get(path)).await? {
+        let page = match server.ask::<MinutePage>(Ask::get(path)).await? {
             Reply::Yes(page, _) => page,
             Reply::No(problem) if problem.outcome == "forbidden" => return Ok(false),
             Reply::No(problem) => return Err(problem.into()),

@@ -163,10 +163,11 @@ fn write(
 
 #[cfg(feature = "locks")]
 async fn in_store(args: &SkipArgs, head: &Head, skip: Skip) -> Result<(), Complaint> {
-    let url = args.source.url()?;
+    let url = args.source.store.url()?;
     let about = |failure| Complaint::about_store(&url, &failure);
-    let space = Wanted { name: &args.ledger.space, shard: head.shard, space: head.space };
-    let journal = args.source.open_to_write(&url, &space).await?;
+    let space =
+        Wanted { name: &args.ledger.space, shard: head.shard, space: head.space, is_there: true };
+    let journal = args.source.store.open_to_write(&url, &space).await?;
     let skipped = journal.skip(skip).await;
     journal.close().await;
     let Err(failure) = skipped else { return Ok(()) };

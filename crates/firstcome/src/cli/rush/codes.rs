@@ -181,7 +181,7 @@ async fn existing(
 }
 
 /// Prints a report for people.
-fn print(report: &Report) {
+pub(in crate::cli) fn print(report: &Report) {
     let seconds = report.elapsed.as_secs_f64().max(1e-9);
     let answers =
         report.answers.iter().map(|(answer, count)| format!("{answer} {}", thousands(*count)));

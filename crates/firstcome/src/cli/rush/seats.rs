@@ -125,7 +125,7 @@ pub(super) async fn run(
     Ok(interrupt.exit(report.kept() && report.cut_short.is_none()))
 }
 
-fn line(now: &Progress) -> String {
+pub(in crate::cli) fn line(now: &Progress) -> String {
     let answers =
         now.answers.iter().map(|(answer, count)| format!("{answer} {}", thousands(*count)));
     let away = now.outage.map_or_else(String::new, |length| {
@@ -193,7 +193,7 @@ async fn existing(args: &RushArgs, client: &mut Client) -> Result<(String, Strin
     Ok((name, pool.name.clone()))
 }
 
-fn print(report: &Report) {
+pub(in crate::cli) fn print(report: &Report) {
     let seconds = report.elapsed.as_secs_f64().max(1e-9);
     let answers =
         report.answers.iter().map(|(answer, count)| format!("{answer} {}", thousands(*count)));

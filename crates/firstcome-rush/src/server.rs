@@ -1,4 +1,4 @@
-//! The server of a demonstration: a child process and a folder that never outlive it.
+//! The server of a demonstration or a rehearsal: a child process and a folder that never outlive it.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -15,17 +15,17 @@ use firstcome_client::{Ask, Client, Server};
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// The folder cannot be made.
-    #[error("cannot make a temporary folder {}: {source}", path.display())]
+    #[error("cannot make the folder {}: {source}", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the operating system stdout.
+        /// What the operating system said.
         source: std::io::Error,
     },
     /// The process cannot be started or killed.
     #[error("cannot run this program again as a server: {0}")]
     Process(#[from] std::io::Error),
-    /// The server ended, or stdout nothing.
+    /// The server ended, or said nothing.
     #[error("the server did not start: {0}")]
     Silent(String),
     /// The audit could not be read.
@@ -33,8 +33,29 @@ pub enum ServerError {
     Audit(String),
 }
 
+/// What a server is started with.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    /// The data folder, which is made.
+    pub(crate) folder: PathBuf,
+    /// Leave the folder behind.
+    pub(crate) keep: bool,
+    /// Settings, as environment variables; `audit` is given them too.
+    pub(crate) settings: Vec<(&'static str, String)>,
+    /// The name of a configuration file in the folder, and what is in it.
+    pub(crate) config: Option<(&'static str, String)>,
+}
+
+impl Setup {
+    /// A new folder of this machine's temporary folder.
+    pub(crate) fn temporary(keep: bool, settings: Vec<(&'static str, String)>) -> Self {
+        let name = format!("firstcome-demo-{}-{:08x}", std::process::id(), fastrand::u32(..));
+        Self { folder: std::env::temp_dir().join(name), keep, settings, config: None }
+    }
+}
+
 /// A running server with its data folder.
-pub(super) struct ServerProcess {
+pub(crate) struct ServerProcess {
     folder: PathBuf,
     keep: bool,
     address: Server,
@@ -49,21 +70,20 @@ pub(super) struct ServerProcess {
 /// How long a server may take until it answers.
 const START: Duration = Duration::from_secs(30);
 
+/// How long a server may take to end after it was asked to.
+const STOP: Duration = Duration::from_secs(20);
+
 impl ServerProcess {
     /// Makes the folder and starts a server on a free port.
-    pub(super) async fn start_new(keep: bool) -> Result<Self, ServerError> {
-        Self::start_with(keep, Vec::new()).await
-    }
-
-    /// The same, with settings as environment variables.
-    pub(super) async fn start_with(
-        keep: bool,
-        settings: Vec<(&'static str, String)>,
-    ) -> Result<Self, ServerError> {
-        let name = format!("firstcome-demo-{}-{:08x}", std::process::id(), fastrand::u32(..));
-        let folder = std::env::temp_dir().join(name);
+    pub(crate) async fn start(setup: Setup) -> Result<Self, ServerError> {
+        let Setup { folder, keep, mut settings, config } = setup;
         make_private(&folder)
             .map_err(|source| ServerError::Folder { path: folder.clone(), source })?;
+        if let Some((name, text)) = config {
+            let file = folder.join(name);
+            settings.push(("FIRSTCOME_CONFIG", file.display().to_string()));
+            std::fs::write(file, text)?;
+        }
         let key = Secret::new(&format!("demo-{:032x}", fastrand::u128(..)));
         let key = key.map_err(ServerError::Silent)?;
         let address = Server::parse("http://127.0.0.1:1").map_err(ServerError::Silent)?;
@@ -75,14 +95,14 @@ impl ServerProcess {
     }
 
     /// Starts the server again where it was.
-    pub(super) async fn restart(&mut self) -> Result<(), ServerError> {
+    pub(crate) async fn restart(&mut self) -> Result<(), ServerError> {
         let authority = self.address.authority();
         self.spawn(&authority).await?;
         self.until_ready().await
     }
 
     /// Kills the server as a power cut would, and waits until it is gone.
-    pub(super) async fn kill(&mut self) -> Result<(), ServerError> {
+    pub(crate) async fn kill(&mut self) -> Result<(), ServerError> {
         if let Some(mut child) = self.child.take() {
             child.kill().await?;
         }
@@ -91,30 +111,56 @@ impl ServerProcess {
     }
 
     /// Recomputes everything from the journal with the program's own verb, while the server runs.
-    pub(super) async fn audit(&self) -> Result<Value, ServerError> {
+    pub(crate) async fn audit(&self) -> Result<Value, ServerError> {
         let mut command = self.program()?;
         command.args(["audit", "--json", "--data"]).arg(&self.folder).stdin(Stdio::null());
+        command.envs(self.settings.iter().map(|(name, value)| (name, value)));
         command.env("FIRSTCOME_KEY", self.key.reveal());
+        let archive = self.folder.join("archive");
+        if self.is_shared() {
+            command.env("FIRSTCOME_URL", self.address.to_string());
+            if archive.is_dir() {
+                command.arg("--archive").arg(archive);
+            }
+        }
         let output = command.output().await?;
         serde_json::from_slice(&output.stdout).map_err(|_| {
             ServerError::Audit(String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; "))
         })
     }
 
-    pub(super) fn address(&self) -> &Server {
+    /// Says whether its journal is in a shared store.
+    fn is_shared(&self) -> bool {
+        self.settings.iter().any(|(name, _)| *name == "FIRSTCOME_STORE")
+    }
+
+    /// Has the server finish what it began and leave its space, and waits until it is gone.
+    pub(crate) async fn stop(&mut self) -> Result<(), ServerError> {
+        if let Some(mut child) = self.child.take() {
+            // It stops when its standard input ends.
+            drop(child.stdin.take());
+            if tokio::time::timeout(STOP, child.wait()).await.is_err() {
+                child.kill().await?;
+            }
+        }
+        self.stdout = None;
+        Ok(())
+    }
+
+    pub(crate) fn address(&self) -> &Server {
         &self.address
     }
 
-    pub(super) fn key(&self) -> &Secret {
+    pub(crate) fn key(&self) -> &Secret {
         &self.key
     }
 
-    pub(super) fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Ends the server; gives the folder if it is kept.
-    pub(super) fn close(self) -> Option<PathBuf> {
+    pub(crate) fn close(self) -> Option<PathBuf> {
         self.keep.then(|| self.folder.clone())
     }
 
@@ -172,7 +218,7 @@ impl ServerProcess {
         let lines: Vec<&str> = log.lines().rev().take(5).collect();
         let tail: Vec<&str> = lines.into_iter().rev().collect();
         ServerError::Silent(if tail.is_empty() {
-            "it stdout nothing".to_owned()
+            "it said nothing".to_owned()
         } else {
             tail.join("; ")
         })

@@ -1,0 +1,150 @@
+//! The store that several servers share, as it is named on the command line.
+
+use std::path::PathBuf;
+
+use clap::Args;
+#[cfg(feature = "locks")]
+use firstcome_journal::Journal;
+
+use crate::cli::complaint::Complaint;
+#[cfg(feature = "locks")]
+use crate::config::StoreKind;
+use crate::config::StoreUrl;
+
+/// A store that several servers share.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct StoreArgs {
+    /// The shared store, instead of a data folder; if it has a password, set it as FIRSTCOME_STORE.
+    #[arg(long, env = "FIRSTCOME_STORE", hide_env_values = true, value_name = "URL")]
+    // Read later: what the parser of arguments refuses it repeats, and there may be a password in it.
+    store: Option<String>,
+    /// PEM file with the certificate authorities for a rediss://, postgres:// or mysql:// store.
+    #[arg(long, env = "FIRSTCOME_STORE_CA", value_name = "FILE")]
+    store_ca: Option<PathBuf>,
+}
+
+/// A space: its name, the number of the journal in it, its identity.
+#[cfg(feature = "locks")]
+pub(in crate::cli) struct Wanted<'a> {
+    pub(in crate::cli) name: &'a str,
+    pub(in crate::cli) shard: u32,
+    pub(in crate::cli) space: firstcome_core::SpaceId,
+    /// Whether it is there. If not, any will do, and one of this identity is made where there is none.
+    pub(in crate::cli) is_there: bool,
+}
+
+impl StoreArgs {
+    /// The URL as it was typed, password and all; an empty one names nothing.
+    pub(in crate::cli) fn named(&self) -> Option<&str> {
+        self.store.as_deref().filter(|url| !url.is_empty())
+    }
+
+    /// The URL as it is shown, without its password.
+    pub(in crate::cli) fn shown(&self) -> Result<String, Complaint> {
+        let url: Result<StoreUrl, String> = self.named().unwrap_or_default().parse();
+        let url = url.map_err(|why| Complaint::usage(format!("the store: it {why}")))?;
+        Ok(url.to_string())
+    }
+
+    /// The settings of a server with the same store.
+    pub(in crate::cli) fn settings(&self) -> Vec<(&'static str, String)> {
+        let store = self.named().map(|url| ("FIRSTCOME_STORE", url.to_owned()));
+        let authorities = self.store_ca.as_ref();
+        let authorities =
+            authorities.map(|file| ("FIRSTCOME_STORE_CA", file.display().to_string()));
+        store.into_iter().chain(authorities).collect()
+    }
+
+    /// Gives the store that is named.
+    #[cfg(feature = "locks")]
+    pub(in crate::cli) fn url(&self) -> Result<StoreUrl, Complaint> {
+        let url = self.named().unwrap_or_default();
+        url.parse().map_err(|why| Complaint::usage(format!("the store: it {why}")))
+    }
+
+    /// Opens the journal of a space in a store that is named, to write to it.
+    #[cfg(feature = "locks")]
+    pub(in crate::cli) async fn open_to_write(
+        &self,
+        url: &StoreUrl,
+        wanted: &Wanted<'_>,
+    ) -> Result<Journal, Complaint> {
+        let Wanted { name, shard, space, is_there } = *wanted;
+        let space_wanted = is_there.then_some(space);
+        let about = |failure| Complaint::about_store(url, &failure);
+        match url.kind() {
+            #[cfg(feature = "redis")]
+            StoreKind::Redis => {
+                use firstcome_journal::redis::{Durability, Options, Redis};
+                let options = Options {
+                    space_name: name.to_owned(),
+                    shard,
+                    wanted: space_wanted,
+                    ..Options::new(space, Durability::Memory)
+                };
+                let redis = Redis::open(self.redis(url)?, options).await;
+                redis.map(Journal::Redis).map_err(about)
+            }
+            #[cfg(feature = "postgres")]
+            StoreKind::Postgres => {
+                use firstcome_journal::postgres::{Durability, Options, Postgres};
+                let options = Options {
+                    space_name: name.to_owned(),
+                    shard,
+                    wanted: space_wanted,
+                    ..Options::new(space, Durability::Memory)
+                };
+                let postgres = Postgres::open(self.postgres(url), options).await;
+                postgres.map(Journal::Postgres).map_err(about)
+            }
+            #[cfg(feature = "mysql")]
+            StoreKind::MySql => {
+                use firstcome_journal::mysql::{Durability, MySql, Options};
+                let options = Options {
+                    space_name: name.to_owned(),
+                    shard,
+                    wanted: space_wanted,
+                    ..Options::new(space, Durability::Memory)
+                };
+                let mysql = MySql::open(self.mysql(url), options).await;
+                mysql.map(Journal::MySql).map_err(about)
+            }
+            #[cfg(not(all(feature = "redis", feature = "postgres", feature = "mysql")))]
+            StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql => {
+                let _ = (name, shard, space, space_wanted, about);
+                Err(Complaint::usage("this build has no such store"))
+            }
+        }
+    }
+
+    /// Gives how a Redis is connected to.
+    #[cfg(feature = "redis")]
+    pub(in crate::cli) fn redis(
+        &self,
+        url: &StoreUrl,
+    ) -> Result<firstcome_store::Options, Complaint> {
+        let mut options = firstcome_store::Options::new(url.reveal());
+        if let Some(file) = &self.store_ca {
+            let authorities = std::fs::read_to_string(file).map_err(|why| {
+                Complaint::usage(format!(
+                    "cannot read the authorities in {}: {why}",
+                    file.display()
+                ))
+            })?;
+            options = options.trust(authorities);
+        }
+        Ok(options)
+    }
+
+    /// Gives how a PostgreSQL is connected to.
+    #[cfg(feature = "postgres")]
+    pub(in crate::cli) fn postgres(&self, url: &StoreUrl) -> firstcome_store::postgres::Options {
+        firstcome_store::postgres::Options::new(url.with_authorities(self.store_ca.as_deref()))
+    }
+
+    /// Gives how a MariaDB is connected to.
+    #[cfg(feature = "mysql")]
+    pub(in crate::cli) fn mysql(&self, url: &StoreUrl) -> firstcome_store::mysql::Options {
+        firstcome_store::mysql::Options::new(url.with_authorities(self.store_ca.as_deref()))
+    }
+}
