@@ -1,16 +1,17 @@
 //! Which journal a verb reads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 #[cfg(feature = "locks")]
 use firstcome_journal::Journal;
+use firstcome_journal::space_file::SpaceFile;
 use firstcome_journal::sqlite::ReadOnly;
 use firstcome_journal::{Failure, Reading};
 
 use super::complaint::{Complaint, Exit};
 use super::connect::FolderArgs;
-use super::out;
+use super::{out, progress};
 use crate::config::{StoreKind, StoreUrl};
 
 /// Where a journal is: in a server's data folder, or in a store that several servers share.
@@ -28,10 +29,20 @@ pub(super) struct SourceArgs {
     /// A folder with entries that were trimmed from the journal in the store: DATA/archive of a server that was leader.
     /// May be given several times.
     #[arg(long, value_name = "FOLDER")]
-    archive: Vec<PathBuf>,
+    pub(super) archive: Vec<PathBuf>,
     /// Write on stderr what is read, and each request to a server, with the status of its answer and how long it took.
     #[arg(short, long)]
     pub(super) verbose: bool,
+}
+
+/// Where a journal is that is only read: a file of an exported space, too.
+#[derive(Debug, Args)]
+pub(super) struct ReadArgs {
+    #[command(flatten)]
+    pub(super) source: SourceArgs,
+    /// A file that `firstcome journal export` wrote, instead of a data folder or a store. All of it is checked first.
+    #[arg(long, value_name = "FILE", conflicts_with = "archive")]
+    file: Option<PathBuf>,
 }
 
 /// The name of a space.
@@ -42,12 +53,53 @@ pub(super) struct SpaceArgs {
     pub(super) space: String,
 }
 
-/// A space that is there: its name, the number of the journal in it, its identity.
+/// A space: its name, the number of the journal in it, its identity.
 #[cfg(feature = "locks")]
 pub(super) struct Wanted<'a> {
     pub(super) name: &'a str,
     pub(super) shard: u32,
     pub(super) space: firstcome_core::SpaceId,
+    /// Whether it is about to be brought there, in the place of being there.
+    pub(super) vacant: bool,
+}
+
+impl ReadArgs {
+    /// Says whether it is not in a data folder.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.file.is_some() || self.source.is_shared()
+    }
+
+    /// Opens the journal. It makes nothing, and refuses where there is none.
+    pub(super) fn open(&self, space: &str) -> Result<Reading, Complaint> {
+        let Some(path) = &self.file else { return self.source.open(space) };
+        let file = open_file(path)?;
+        let journal = Reading::File(file);
+        if self.source.verbose {
+            tell(&journal, &path.display().to_string())?;
+        }
+        Ok(journal)
+    }
+}
+
+/// Opens a file of an exported space and checks all of it.
+pub(super) fn open_file(path: &Path) -> Result<SpaceFile, Complaint> {
+    let meter = progress::bytes();
+    let file = SpaceFile::open(path, |checked, bytes| {
+        meter.set_length(bytes);
+        meter.set_position(checked);
+    });
+    meter.finish_and_clear();
+    Ok(file?)
+}
+
+/// Says which journal it is, and which entries it has.
+fn tell(journal: &Reading, place: &str) -> Result<(), Complaint> {
+    let (first, last) = (journal.first()?, journal.head()?.position);
+    match first > last {
+        true => out::talk(format!("journal of {place}: no entry")),
+        false => out::talk(format!("journal of {place}: entries {first} to {last}")),
+    }
+    Ok(())
 }
 
 impl SourceArgs {
@@ -76,12 +128,7 @@ impl SourceArgs {
             }
             None => self.folder.data.display().to_string(),
         };
-        let (first, last) = (journal.first()?, journal.head()?.position);
-        match first > last {
-            true => out::talk(format!("journal of {place}: no entry")),
-            false => out::talk(format!("journal of {place}: entries {first} to {last}")),
-        }
-        Ok(())
+        tell(journal, &place)
     }
 
     fn open_any(&self, space: &str) -> Result<Reading, Complaint> {
@@ -122,14 +169,14 @@ impl SourceArgs {
         url.parse().map_err(|why| Complaint::usage(format!("the store: it {why}")))
     }
 
-    /// Opens the journal of a space that is there, in a store that is named, to write to it.
+    /// Opens the journal of a space in a store that is named, to write to it.
     #[cfg(feature = "locks")]
     pub(super) async fn open_to_write(
         &self,
         url: &StoreUrl,
         wanted: &Wanted<'_>,
     ) -> Result<Journal, Complaint> {
-        let Wanted { name, shard, space } = *wanted;
+        let Wanted { name, shard, space, vacant } = *wanted;
         let about = |failure| Complaint::about_store(url, &failure);
         match url.kind() {
             #[cfg(feature = "redis")]
@@ -139,6 +186,7 @@ impl SourceArgs {
                     space_name: name.to_owned(),
                     shard,
                     wanted: Some(space),
+                    vacant,
                     ..Options::new(space, Durability::Memory)
                 };
                 let redis = Redis::open(self.redis(url)?, options).await;
@@ -151,6 +199,7 @@ impl SourceArgs {
                     space_name: name.to_owned(),
                     shard,
                     wanted: Some(space),
+                    vacant,
                     ..Options::new(space, Durability::Memory)
                 };
                 let postgres = Postgres::open(self.postgres(url), options).await;
@@ -163,6 +212,7 @@ impl SourceArgs {
                     space_name: name.to_owned(),
                     shard,
                     wanted: Some(space),
+                    vacant,
                     ..Options::new(space, Durability::Memory)
                 };
                 let mysql = MySql::open(self.mysql(url), options).await;
@@ -170,7 +220,7 @@ impl SourceArgs {
             }
             #[cfg(not(all(feature = "redis", feature = "postgres", feature = "mysql")))]
             StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql => {
-                let _ = (name, shard, space, about);
+                let _ = (name, shard, space, vacant, about);
                 Err(Complaint::usage("this build has no such store"))
             }
         }
@@ -238,11 +288,22 @@ impl SourceArgs {
     }
 }
 
+/// Gives what a failure of a journal ends a command with: what was looked at is not good, or it could not be looked at.
+fn exit_of(failure: &Failure) -> Exit {
+    let refused = matches!(
+        failure,
+        Failure::Damaged { .. }
+            | Failure::Broken(_)
+            | Failure::BadFile { .. }
+            | Failure::HasSpace(_)
+            | Failure::SpaceMoved { .. }
+    );
+    if refused { Exit::Refused } else { Exit::Unchanged }
+}
+
 impl From<Failure> for Complaint {
     fn from(failure: Failure) -> Self {
-        let damaged = matches!(failure, Failure::Damaged { .. } | Failure::Broken(_));
-        let exit = if damaged { Exit::Refused } else { Exit::Unchanged };
-        let complaint = Self::new(exit, failure.to_string());
+        let complaint = Self::new(exit_of(&failure), failure.to_string());
         match failure.hint() {
             Some(hint) => complaint.hint(hint),
             None => complaint,
@@ -254,9 +315,8 @@ impl From<Failure> for Complaint {
 impl Complaint {
     /// Names the store that a failure is about; its password is left out.
     pub(super) fn about_store(url: &StoreUrl, failure: &Failure) -> Self {
-        let damaged = matches!(failure, Failure::Damaged { .. } | Failure::Broken(_));
-        let exit = if damaged { Exit::Refused } else { Exit::Unchanged };
-        let complaint = Self::new(exit, format!("the store {url} cannot be used: {failure}"));
+        let complaint =
+            Self::new(exit_of(failure), format!("the store {url} cannot be used: {failure}"));
         match (failure.hint(), failure) {
             (Some(hint), _) => complaint.hint(hint),
             (None, Failure::Unavailable(_)) => complaint.hint(

@@ -165,7 +165,8 @@ fn write(
 async fn in_store(args: &SkipArgs, head: &Head, skip: Skip) -> Result<(), Complaint> {
     let url = args.source.url()?;
     let about = |failure| Complaint::about_store(&url, &failure);
-    let space = Wanted { name: &args.ledger.space, shard: head.shard, space: head.space };
+    let space =
+        Wanted { name: &args.ledger.space, shard: head.shard, space: head.space, vacant: false };
     let journal = args.source.open_to_write(&url, &space).await?;
     let skipped = journal.skip(skip).await;
     journal.close().await;
