@@ -1,16 +1,33 @@
 #!/usr/bin/env bash
-# Three servers on one Redis while everything dies around them.
+# Three servers on one store while everything dies around them.
 #
-#   examples/nodes-under-fire.sh [SECONDS [SEED]]
+#   examples/nodes-under-fire.sh [--store redis|postgres|mysql] [SECONDS [SEED]]
 #
-# Starts a Redis with a replica and a Sentinel, PostgreSQL for the ledger where it is installed, and three
-# servers; floods a campaign; and kills servers, the leader and the Redis primary at random meanwhile. At the
-# end it says whether the servers, the ledger and what was acknowledged agree. Nothing of it is left behind.
+# Starts the store and three servers; floods a campaign; and kills servers, the leader and the store at random
+# meanwhile. At the end it says whether the servers, the ledger and what was acknowledged agree. Nothing of it
+# is left behind.
 #
-# Needs redis-server, redis-sentinel, redis-cli, curl and a built firstcome (FIRSTCOME names it, else
-# target/release or target/debug). KEEP=1 keeps the folder with everybody's words.
+# redis (the default): a primary, a replica and a Sentinel; the primary is killed, the replica takes its place.
+# The ledger is a PostgreSQL where that is installed. postgres, mysql: one PostgreSQL or MariaDB, which is killed
+# and started again with what is on its disk; the ledger is in it, too.
+#
+# Needs curl, the programs of the store, and a built firstcome (FIRSTCOME names it, else target/release or
+# target/debug). KEEP=1 keeps the folder with everybody's words.
 set -euo pipefail
 
+store=redis
+case ${1:-} in
+--store) store=${2:?--store redis, postgres or mysql}; shift 2 ;;
+--store=*) store=${1#--store=}; shift ;;
+esac
+# Debian keeps them off the search path.
+for folder in /usr/lib/postgresql/*/bin /usr/sbin; do PATH=$PATH:$folder; done
+case $store in
+redis) programs=(redis-server redis-sentinel redis-cli) ;;
+postgres) programs=(postgres initdb psql) ;;
+mysql) programs=(mariadbd mariadb-install-db mariadb mariadb-admin) ;;
+*) echo "there is no store $store: redis, postgres or mysql" >&2; exit 2 ;;
+esac
 seconds=${1:-60}
 seed=${2:-$((RANDOM * 32768 + RANDOM))}
 RANDOM=$((seed % 32768))
@@ -19,10 +36,10 @@ firstcome=${FIRSTCOME:-}
 for built in "$here/target/release/firstcome" "$here/target/debug/firstcome"; do
     [ -n "$firstcome" ] || { [ -x "$built" ] && firstcome=$built; } || true
 done
-for program in redis-server redis-sentinel redis-cli curl "${firstcome:-firstcome}"; do
+for program in "${programs[@]}" curl "${firstcome:-firstcome}"; do
     command -v "$program" >/dev/null || { echo "$program is missing" >&2; exit 2; }
 done
-echo "seed $seed, $seconds s, $firstcome"
+echo "$store, seed $seed, $seconds s, $firstcome"
 
 folder=$(mktemp -d)
 chmod 755 "$folder"
@@ -36,7 +53,8 @@ clean_up() {
         kill -CONT "${pid[$one]}" 2>/dev/null || true
         kill -KILL "${pid[$one]}" 2>/dev/null || true
     done
-    [ -z "$postgres_folder" ] || as_postgres pg_ctl -D "$postgres_folder" -m immediate stop >/dev/null 2>&1 || true
+    [ -z "$postgres_folder" ] || as_nobody pg_ctl -D "$postgres_folder" -m immediate stop >/dev/null 2>&1 || true
+    [ ! -s "$folder/mariadb.pid" ] || kill -KILL "$(cat "$folder/mariadb.pid")" 2>/dev/null || true
     wait 2>/dev/null || true
     if [ -n "${KEEP:-}" ]; then echo "everything is kept in $folder"; else rm -rf "$folder"; fi
     exit "$code"
@@ -63,7 +81,13 @@ until_it() {
 
 said() { redis-cli -p "$1" "${@:2}" 2>/dev/null || true; }
 
-# --- the store: a primary, a replica, a Sentinel
+# Databases do not run as root.
+as_nobody() {
+    if [ "$(id -u)" = 0 ]; then setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"; else "$@"; fi
+}
+own_folder() { mkdir -p "$1"; [ "$(id -u)" != 0 ] || chown nobody:nogroup "$1"; }
+
+# --- Redis: a primary, a replica, a Sentinel
 
 declare -A redis_port=()
 redis() { # NAME [MASTER_PORT]
@@ -79,11 +103,14 @@ caught_up() { # PRIMARY: its replica has what was just written
     copies=$(printf 'SET fire:probe 1\nWAIT 1 1000\nDEL fire:probe\n' | redis-cli -p "$1" | sed -n 2p)
     [ "$copies" = 1 ]
 }
-redis_port[one]=$(free_port) redis_port[two]=$(free_port) sentinel=$(free_port)
-redis one
-redis two "${redis_port[one]}"
-until_it "the replica follows" 10 caught_up "${redis_port[one]}"
-cat >"$folder/sentinel.conf" <<END
+primary() { said "$sentinel" sentinel get-master-addr-by-name main | sed -n 2p; }
+knows_replica() { [ "$(said "$sentinel" sentinel master main | sed -n '/^num-slaves$/{n;p}')" = 1 ]; }
+start_redis() {
+    redis_port[one]=$(free_port) redis_port[two]=$(free_port) sentinel=$(free_port)
+    redis one
+    redis two "${redis_port[one]}"
+    until_it "the replica follows" 10 caught_up "${redis_port[one]}"
+    cat >"$folder/sentinel.conf" <<END
 port $sentinel
 bind 127.0.0.1
 dir $folder
@@ -91,40 +118,66 @@ sentinel monitor main 127.0.0.1 ${redis_port[one]} 1
 sentinel down-after-milliseconds main 700
 sentinel failover-timeout main 2000
 END
-redis-sentinel "$folder/sentinel.conf" >"$folder/sentinel.log" 2>&1 &
-pid[sentinel]=$!
-primary() { said "$sentinel" sentinel get-master-addr-by-name main | sed -n 2p; }
-knows_replica() { [ "$(said "$sentinel" sentinel master main | sed -n '/^num-slaves$/{n;p}')" = 1 ]; }
-until_it "Sentinel knows both" 20 knows_replica
-
-# --- the ledger: PostgreSQL, if it is here
-
-as_postgres() {
-    if [ "$(id -u)" = 0 ]; then setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"; else "$@"; fi
+    redis-sentinel "$folder/sentinel.conf" >"$folder/sentinel.log" 2>&1 &
+    pid[sentinel]=$!
+    until_it "Sentinel knows both" 20 knows_replica
+    export FIRSTCOME_STORE=redis+sentinel://127.0.0.1:$sentinel/main FIRSTCOME_DURABILITY=copies=1
 }
-export FIRSTCOME_LEDGER=none
-if command -v initdb >/dev/null && command -v pg_ctl >/dev/null; then
+
+# --- PostgreSQL: the ledger beside Redis, or store and ledger
+
+make_postgres() {
     postgres_folder=$folder/postgres postgres_port=$(free_port)
-    mkdir "$postgres_folder"
-    [ "$(id -u)" != 0 ] || chown nobody:nogroup "$postgres_folder"
-    if as_postgres initdb --no-sync -A trust -U ledger -D "$postgres_folder" >"$folder/postgres.log" 2>&1 &&
-        as_postgres pg_ctl -w -D "$postgres_folder" -l "$postgres_folder/log" \
-            -o "-p $postgres_port -k '' -h 127.0.0.1 -c fsync=off" start >>"$folder/postgres.log" 2>&1; then
-        export FIRSTCOME_LEDGER=postgres://ledger@127.0.0.1:$postgres_port/postgres
-        echo "ledger: PostgreSQL"
-    fi
-fi
-[ "$FIRSTCOME_LEDGER" != none ] ||
+    own_folder "$postgres_folder"
+    as_nobody initdb --no-sync -A trust -U ledger -D "$postgres_folder" >"$folder/postgres.log" 2>&1
+}
+run_postgres() {
+    as_nobody pg_ctl -w -D "$postgres_folder" -l "$postgres_folder/log" \
+        -o "-p $postgres_port -k '' -h 127.0.0.1 -c fsync=$1" start >>"$folder/postgres.log" 2>&1
+}
+start_postgres() {
+    make_postgres && run_postgres on
+    export FIRSTCOME_STORE=postgres://ledger@127.0.0.1:$postgres_port/postgres
+    export FIRSTCOME_LEDGER=$FIRSTCOME_STORE
+}
+ledger_beside() {
+    command -v initdb >/dev/null && command -v pg_ctl >/dev/null && make_postgres && run_postgres off &&
+        export FIRSTCOME_LEDGER=postgres://ledger@127.0.0.1:$postgres_port/postgres && return
+    export FIRSTCOME_LEDGER=none
     echo "NO LEDGER: PostgreSQL is not installed or did not start, so results are not settled anywhere" >&2
+}
+
+# --- MariaDB: store and ledger
+
+run_mysql() {
+    (cd "$folder/mariadb" && TMPDIR=$folder/mariadb as_nobody mariadbd --no-defaults --bind-address=127.0.0.1 \
+        --datadir="$folder/mariadb/data" --socket="$folder/mariadb/socket" --port="$mysql_port" \
+        --pid-file="$folder/mariadb/pid" --innodb-flush-log-at-trx-commit=1 >>"$folder/mariadb.log" 2>&1) &
+    until_it "MariaDB answers" 60 mariadb-admin --no-defaults --socket="$folder/mariadb/socket" -u root ping >/dev/null
+    cp "$folder/mariadb/pid" "$folder/mariadb.pid"
+}
+start_mysql() {
+    mysql_port=$(free_port)
+    own_folder "$folder/mariadb"
+    (cd "$folder/mariadb" && as_nobody mariadb-install-db --no-defaults --skip-test-db \
+        --auth-root-authentication-method=normal --datadir="$folder/mariadb/data") >"$folder/mariadb.log" 2>&1
+    run_mysql
+    mariadb --no-defaults --socket="$folder/mariadb/socket" -u root -e "CREATE DATABASE fire; \
+        CREATE USER fire@'127.0.0.1' IDENTIFIED BY 'fire'; GRANT ALL ON *.* TO fire@'127.0.0.1'"
+    export FIRSTCOME_STORE=mysql://fire:fire@127.0.0.1:$mysql_port/fire
+    export FIRSTCOME_LEDGER=$FIRSTCOME_STORE
+}
+
+start_$store
+[ "$store" != redis ] || ledger_beside
 
 # --- three servers
 
 export FIRSTCOME_ADMIN_KEY=under-fire-$seed-$$-key
 export FIRSTCOME_KEY=$FIRSTCOME_ADMIN_KEY FIRSTCOME_LEADER_LEASE_MS=1000
-export FIRSTCOME_STORE=redis+sentinel://127.0.0.1:$sentinel/main
-export FIRSTCOME_DURABILITY=copies=1 FIRSTCOME_SNAPSHOT_EVERY=5s
+export FIRSTCOME_SNAPSHOT_EVERY=5s
 declare -A node_port=()
-urls=() kills=0 leaders=0 primaries=0 pauses=0
+urls=() kills=0 leaders=0 stores=0 pauses=0
 node() {
     "$firstcome" serve --listen "127.0.0.1:${node_port[$1]}" \
         >>"$folder/node-$1.out" 2>>"$folder/node-$1.err" &
@@ -163,7 +216,7 @@ comes_back() {
 pid[rush]=$!
 rush=$!
 begun=$SECONDS
-last_primary=$SECONDS
+last_store=$SECONDS
 
 # end NAME: a kill -9, and nothing said about it.
 end() {
@@ -171,19 +224,35 @@ end() {
     wait "${pid[$1]}" 2>/dev/null || true
 }
 
-kill_primary() {
+kill_redis() {
     local old new name=one other=two
     old=$(primary)
     [ "$old" = "${redis_port[one]}" ] || { name=two other=one; }
     # Killed before its replica has all of it, nobody could keep the promise.
     until_it "the replica follows" 20 caught_up "$old"
     end redis-$name
-    primaries=$((primaries + 1))
     new=${redis_port[$other]}
     is_primary() { [ "$(primary)" = "$new" ] && [ "$(said "$new" role | head -1)" = master ]; }
     until_it "Sentinel names the other Redis" 40 is_primary
     redis $name "$new"
-    last_primary=$SECONDS
+}
+
+gone() { ! kill -0 "$1" 2>/dev/null; }
+kill_postgres() {
+    local server
+    server=$(head -n 1 "$postgres_folder/postmaster.pid")
+    kill -KILL "$server"
+    until_it "PostgreSQL is gone" 10 gone "$server"
+    # Its children end by themselves; until then it does not start.
+    until_it "PostgreSQL is back" 60 run_postgres on
+}
+
+kill_mysql() {
+    local server
+    server=$(cat "$folder/mariadb.pid")
+    kill -KILL "$server"
+    until_it "MariaDB is gone" 10 gone "$server"
+    run_mysql
 }
 
 while [ $((SECONDS - begun)) -lt "$seconds" ] && kill -0 $rush 2>/dev/null; do
@@ -204,12 +273,13 @@ while [ $((SECONDS - begun)) -lt "$seconds" ] && kill -0 $rush 2>/dev/null; do
         kill -STOP "${pid[node-$chosen]}"; pauses=$((pauses + 1))
         sleep "$((RANDOM % 2)).$((RANDOM % 10))"; kill -CONT "${pid[node-$chosen]}" ;;
     *)
-        [ $((SECONDS - last_primary)) -ge 5 ] || continue
-        echo "$((SECONDS - begun)) s: kill the Redis primary"
-        kill_primary ;;
+        [ $((SECONDS - last_store)) -ge 5 ] || continue
+        echo "$((SECONDS - begun)) s: kill the store"
+        kill_$store
+        stores=$((stores + 1)) last_store=$SECONDS ;;
     esac
 done
-echo "killed $kills servers, $leaders leaders, $primaries primaries; $pauses pauses"
+echo "killed $kills servers, $leaders leaders, $stores times the store; $pauses pauses"
 
 # --- what came of it
 
@@ -239,11 +309,9 @@ until_it "all servers agree, and the ledger has all results" 60 agree || {
 echo "all servers: position $position, digest $digest, $last results, $settled settled"
 
 # What stands in the store and in the ledger, replayed and compared by a process that was not part of it.
-if "$firstcome" audit --help | grep -q -- '--store'; then
-    servers=()
-    for name in a b c; do servers+=(--server "http://127.0.0.1:${node_port[$name]}"); done
-    "$firstcome" audit --store "$FIRSTCOME_STORE" "${servers[@]}"
-fi
+servers=()
+for name in a b c; do servers+=(--server "http://127.0.0.1:${node_port[$name]}"); done
+"$firstcome" audit "${servers[@]}"
 # A server that knows nothing but the store comes to the same state.
 node_port[d]=$(free_port)
 node d

@@ -88,6 +88,8 @@ pub enum Refusal {
     HasResults,
     /// `level_too_low`: the space is at a lower level than this needs.
     LevelTooLow,
+    /// `space_moved`: the space was moved to another store; servers on that one answer.
+    SpaceMoved,
     /// `hold_required`: units of a seated pool are held first.
     HoldRequired,
     /// `has_hold`: the subject has a live hold, and one may have one at a time.
@@ -326,6 +328,7 @@ impl Refusal {
             "not_on_waitlist" => Self::NotOnWaitlist,
             "has_results" => Self::HasResults,
             "level_too_low" => Self::LevelTooLow,
+            "space_moved" => Self::SpaceMoved,
             "hold_required" => Self::HoldRequired,
             "has_hold" => Self::HasHold { hold: text("hold") },
             "no_such_unit" => Self::NoSuchUnit { units: units(raw) },

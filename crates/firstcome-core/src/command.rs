@@ -10,6 +10,7 @@ mod content;
 mod encoded;
 mod field;
 mod holds;
+mod moved;
 mod order;
 mod pick;
 mod properties;
@@ -19,6 +20,7 @@ mod write;
 
 pub use codes::{CodeCommand, CodeStep, StagedCode};
 pub use encoded::Encoded;
+pub use moved::{MOVED_LEVEL, moved};
 pub use pick::{BestPick, Pick, Wanted};
 pub use read::{BadBody, BadCommand, Body, Head, level_of};
 pub use waiting::Wish;

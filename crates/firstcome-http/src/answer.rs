@@ -48,6 +48,8 @@ pub enum Code {
     Unavailable,
     /// It was sent to the store and no answer came in time.
     Unknown,
+    /// The space was moved to another store.
+    SpaceMoved,
     /// The position that was sent belongs to an epoch that is over.
     StalePosition,
     /// The store has the space: there is nothing to seed.
@@ -150,6 +152,7 @@ impl Code {
             Self::StoreFull,
             Self::Unavailable,
             Self::Unknown,
+            Self::SpaceMoved,
             Self::StalePosition,
             Self::NothingLost,
             Self::LevelTooLow,
@@ -195,6 +198,7 @@ impl Code {
             Self::StoreFull            => ("store_full",             S::INSUFFICIENT_STORAGE,   IN_1_S, Nothing,      "The store has no room"),
             Self::Unavailable          => ("unavailable",            S::SERVICE_UNAVAILABLE,    IN_1_S, Nothing,      "This node cannot answer now"),
             Self::Unknown              => ("unknown",                S::SERVICE_UNAVAILABLE,    IN_1_S, May,          "No answer came in time: it may have happened"),
+            Self::SpaceMoved           => ("space_moved",            S::GONE,                   NO,     Nothing,      "The space was moved to another store: servers on that one answer"),
             Self::StalePosition        => ("stale_position",         S::CONFLICT,               NO,     Nothing,      "The position belongs to an epoch that is over"),
             Self::NothingLost          => ("nothing_lost",           S::CONFLICT,               NO,     Nothing,      "The store has this space: there is nothing to seed"),
             Self::LevelTooLow          => ("level_too_low",          S::CONFLICT,               NO,     Nothing,      "The space is at a lower level than this needs"),

@@ -138,6 +138,7 @@ impl Problem {
                     .with("level", json!(level))
                     .with("needed", json!(needed));
             }
+            Failure::SpaceMoved => Code::SpaceMoved,
             Failure::StalePosition => Code::StalePosition,
             Failure::Unavailable(why) => {
                 return Self::new(Code::Unavailable, format!("{why}; nothing changed"));

@@ -106,6 +106,8 @@ pub enum Mistake {
     LevelOfBuild,
     /// In the intake, before the space is raised.
     RaiseUnread,
+    /// In `journal export`, before the last entries are written.
+    ExportWithoutEnd,
     /// In the rules, for a claim in a campaign called `poison`.
     ClaimBreaksRule,
     /// In the rules, when a hold expires in a campaign called `poison`.
@@ -226,7 +228,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 87] = {
+    pub const ALL: [Self; 88] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -254,7 +256,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 87] = [
+const TABLE: [(Mistake, &str, &str); 88] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -304,6 +306,7 @@ const TABLE: [(Mistake, &str, &str); 87] = [
     (Mistake::ExtendTwice, "extend_twice", "an extension that is asked for again under its id moves the deadline again"),
     (Mistake::LevelOfBuild, "level_of_build", "bodies are written at the level of the build, though the space is at a lower one"),
     (Mistake::RaiseUnread, "raise_unread", "the space is raised though a server that is there cannot read what comes then"),
+    (Mistake::ExportWithoutEnd, "export_without_end", "a space that is exported to be moved goes on in its store"),
     (Mistake::ClaimBreaksRule, "claim_breaks_rule", "a claim in the campaign poison breaks an invariant of the rules"),
     (Mistake::ExpiryBreaksRule, "expiry_breaks_rule", "a hold that expires in the campaign poison breaks an invariant of the rules"),
     (Mistake::SkipForgetsNumber, "skip_forgets_number", "a skipped batch that is stored a second time runs"),

@@ -96,7 +96,8 @@ fn header(sealer: &Sealer, first: u64) -> [u8; HEADER_BYTES] {
     bytes
 }
 
-fn write_entry(out: &mut Vec<u8>, sealer: &Sealer, entry: &Entry) {
+/// Writes an entry as a file has it.
+pub(crate) fn write_entry(out: &mut Vec<u8>, sealer: &Sealer, entry: &Entry) {
     let length = u32::try_from(entry.body.len()).expect("a body has at most 1 MiB");
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(&entry.position.to_le_bytes());
@@ -120,6 +121,25 @@ fn read_front(front: &[u8; FRONT_BYTES]) -> (usize, Entry) {
         body: [].into(),
     };
     (u32_at(0) as usize, entry)
+}
+
+/// Reads an entry that is alone in its bytes, with its name.
+pub(crate) fn read_entry(
+    bytes: &[u8],
+    sealer: &Sealer,
+    position: u64,
+) -> Result<(Entry, Name), Failure> {
+    let altered =
+        || Failure::Damaged { position, why: "its length or position differs".to_owned() };
+    let (front, rest) = bytes.split_first_chunk::<FRONT_BYTES>().ok_or_else(altered)?;
+    let (body, seal) = rest.split_last_chunk::<SEAL_BYTES>().ok_or_else(altered)?;
+    let (length, entry) = read_front(front);
+    if length != body.len() || entry.position != position {
+        return Err(altered());
+    }
+    let entry = Entry { body: body.into(), ..entry };
+    let name = sealer.check(&entry, u64::from_le_bytes(*seal))?;
+    Ok((entry, name))
 }
 
 fn chunk<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {

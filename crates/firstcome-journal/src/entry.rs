@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::name::{Name, Tip};
 use firstcome_core::Timestamp;
-use firstcome_core::command::{BadBody, Body};
+use firstcome_core::command::{BadBody, Body, MOVED_LEVEL};
 use firstcome_core::names::SpaceId;
 use firstcome_core::state::Stamp;
 use std::collections::VecDeque;
@@ -34,9 +34,12 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// The body is torn, altered or of a level above this build's.
+    /// The body is torn, altered or of a level above this build's, or [ends the space](BadBody::Moved).
     pub fn open(&self) -> Result<(Stamp, Body<'_>), BadBody> {
         let body = Body::open(&self.body)?;
+        if body.head.level == MOVED_LEVEL {
+            return Err(BadBody::Moved);
+        }
         let stamp = Stamp {
             position: self.position,
             at: self.at,
@@ -46,6 +49,11 @@ impl Entry {
             level: body.head.level,
         };
         Ok((stamp, body))
+    }
+
+    /// Says whether it ends the space, which was moved to another store: no replica goes beyond it.
+    pub fn is_end(&self) -> bool {
+        self.open().is_err_and(|bad| bad == BadBody::Moved)
     }
 
     /// Gives the entry's name.

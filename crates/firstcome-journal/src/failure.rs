@@ -62,6 +62,9 @@ pub enum Failure {
         /// The name.
         name: String,
     },
+    /// The store has a space of the name, and there was to be none.
+    #[error("the store has a space there already: {0}")]
+    HasSpace(SpaceId),
     /// The store cannot be used as it is, or its settings do not keep what is promised.
     #[error("the store is not fit for a journal: {why}")]
     Unfit {
@@ -122,6 +125,20 @@ pub enum Failure {
         /// Who applied it.
         who: String,
     },
+    /// The space was moved to another store.
+    #[error("the space was moved to another store: entry {position} ends it here")]
+    SpaceMoved {
+        /// The entry that ends it.
+        position: u64,
+    },
+    /// A file of an exported space cannot be used.
+    #[error("the file {file} cannot be used: {why}")]
+    BadFile {
+        /// The file.
+        file: String,
+        /// Why, and where in it.
+        why: String,
+    },
     /// Another process has the data folder.
     #[error("the data folder {folder} is in use by {owner}")]
     InUse {
@@ -154,6 +171,7 @@ impl Failure {
             | Self::Full(_)
             | Self::Gone(_)
             | Self::NoSpace { .. }
+            | Self::HasSpace(_)
             | Self::Unfit { .. }
             | Self::Trimmed { .. }
             | Self::Damaged { .. }
@@ -164,6 +182,8 @@ impl Failure {
             | Self::PieceMissing(_)
             | Self::OldTerm { .. }
             | Self::Applied { .. }
+            | Self::SpaceMoved { .. }
+            | Self::BadFile { .. }
             | Self::InUse { .. }
             | Self::Folder { .. } => match self.hint() {
                 Some(hint) => hint,
@@ -182,6 +202,12 @@ impl Failure {
             ),
             Self::NoSpace { .. } => Some(
                 "name its space with --space; a server makes the one it is started with, and nobody else does",
+            ),
+            Self::HasSpace(_) => {
+                Some("choose another --space, store or folder: nothing is ever written over")
+            }
+            Self::SpaceMoved { .. } => Some(
+                "use the store it was moved to; `firstcome journal export` writes its file again",
             ),
             Self::Full(_) => Some("make room on its disk or in its memory: it goes on by itself"),
             Self::TooNew(_) => Some("start a newer build of firstcome on it"),
@@ -212,6 +238,7 @@ impl Failure {
             | Self::Trimmed { .. }
             | Self::PieceMissing(_)
             | Self::OldTerm { .. }
+            | Self::BadFile { .. }
             | Self::Folder { .. } => None,
         }
     }

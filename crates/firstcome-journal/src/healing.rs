@@ -3,6 +3,7 @@
 use crate::call::Call;
 use crate::entry::{Entry, Head};
 use crate::failure::Failure;
+use crate::journal::Journal;
 use crate::manifest::{Manifest, names};
 use crate::name::{Name, Tip};
 use crate::shared::{Seed, Shared};
@@ -65,25 +66,45 @@ impl Shared {
     ///
     /// [`Failure::Moved`] when it changed since; [`Failure::PieceMissing`]. Nothing was changed then.
     pub async fn reseed(&self, seen: Option<Head>, seed: Seed) -> Result<(), Failure> {
-        let look = Transaction::new(Call::Look).read(Read::Manifests);
-        let before = self.commit(look).await?.manifests;
-        let Seed { position, name, at, epoch, level, manifest, pieces } = seed;
-        let manifest = [Manifest { position, pieces: pieces.clone(), bytes: manifest }];
-        let unnamed = names(&before).difference(&names(&manifest)).copied().collect();
-        let reseed = Transaction::new(Call::Reseed);
-        let reseed = match seen {
-            Some(seen) => reseed.check(Check::There).check(still(seen)),
-            None => reseed.check(Check::Nothing),
-        };
-        let reseed = reseed
-            .check(Check::Manifests(before))
-            .check(Check::Pieces(pieces.clone()))
-            .write(Write::Restart { tip: Tip { position, name, at }, epoch, level })
-            .write(Write::Manifests(manifest.into()))
-            .write(Write::Unnamed(unnamed))
-            .write(Write::Named(pieces));
-        self.commit(reseed).await.map(drop)
+        reseed(&self.journal, seen, seed).await
     }
+}
+
+impl Journal {
+    /// Has a journal that has nothing begin after a state: so a space is brought to another store.
+    ///
+    /// The pieces of the state are stored already. The space is there with this one step, or not at all.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Moved`] when there is something; [`Failure::PieceMissing`]. Nothing was changed then.
+    pub async fn begin_after(&self, seed: Seed) -> Result<(), Failure> {
+        // A SQLite file has a head as soon as it is made.
+        let seen = if let Self::Sqlite(_) = self { Some(self.head().await?) } else { None };
+        reseed(self, seen, seed).await
+    }
+}
+
+/// Has a journal go on after a state, if it stands where it was seen.
+async fn reseed(journal: &Journal, seen: Option<Head>, seed: Seed) -> Result<(), Failure> {
+    let look = Transaction::new(Call::Look).read(Read::Manifests);
+    let before = journal.commit(look).await?.manifests;
+    let Seed { position, name, at, epoch, level, manifest, pieces } = seed;
+    let manifest = [Manifest { position, pieces: pieces.clone(), bytes: manifest }];
+    let unnamed = names(&before).difference(&names(&manifest)).copied().collect();
+    let reseed = Transaction::new(Call::Reseed);
+    let reseed = match seen {
+        Some(seen) => reseed.check(Check::There).check(still(seen)),
+        None => reseed.check(Check::Nothing),
+    };
+    let reseed = reseed
+        .check(Check::Manifests(before))
+        .check(Check::Pieces(pieces.clone()))
+        .write(Write::Restart { tip: Tip { position, name, at }, epoch, level })
+        .write(Write::Manifests(manifest.into()))
+        .write(Write::Unnamed(unnamed))
+        .write(Write::Named(pieces));
+    journal.commit(reseed).await.map(drop)
 }
 
 /// The condition that the journal stands where it was seen.

@@ -21,6 +21,7 @@
 //! | [`folder`] | the data folder: one process at a time, and who it is |
 //! | [`archive`] | what was trimmed, in files |
 //! | [`reading`] | a journal in any store and its archive, for reading only |
+//! | [`space_file`] | a space in one file, to bring it to another store |
 //! | [`verify`] | everything stored, checked from the first entry to the last |
 //! | [`worker`] | a thread that owns what blocks |
 //! | [`faulty`] | a journal that loses calls, answers and tails, for tests |
@@ -57,6 +58,7 @@ mod reports;
 pub mod shared;
 mod skips;
 mod snapshots;
+pub mod space_file;
 pub mod sqlite;
 mod transaction;
 mod trimming;

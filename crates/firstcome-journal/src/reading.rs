@@ -7,8 +7,10 @@ pub use entries::Entries;
 use crate::archive;
 use crate::entry::Head;
 use crate::failure::Failure;
+use crate::space_file::SpaceFile;
 use crate::sqlite;
 use firstcome_core::names::PieceName;
+use firstcome_core::snapshot::Manifest;
 use firstcome_core::state::Skip;
 
 #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -21,6 +23,8 @@ use crate::redis;
 pub enum Reading {
     /// In the SQLite file of a data folder.
     Sqlite(sqlite::ReadOnly),
+    /// In a file of an exported space.
+    File(SpaceFile),
     /// In Redis or Valkey.
     #[cfg(feature = "redis")]
     Redis(redis::ReadOnly),
@@ -33,6 +37,7 @@ macro_rules! each {
     ($self:ident, $store:ident => $call:expr) => {
         match $self {
             Self::Sqlite($store) => $call,
+            Self::File($store) => $call,
             #[cfg(feature = "redis")]
             Self::Redis($store) => $call,
             #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -90,6 +95,18 @@ impl Reading {
     /// Those of the store.
     pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
         each!(self, store => store.newest_snapshot())
+    }
+
+    /// Gives the manifest of the snapshot that the entries go on from, where they do not begin with the first.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub fn start(&self) -> Result<Option<Vec<u8>>, Failure> {
+        if let Self::File(file) = self {
+            return Ok(file.start().map(Manifest::encode));
+        }
+        if self.first()? > 1 { self.newest_snapshot() } else { Ok(None) }
     }
 
     /// Gives a piece of a snapshot.

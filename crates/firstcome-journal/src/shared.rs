@@ -18,7 +18,7 @@ use tokio::sync::watch;
 /// That of [`Journal`].
 #[derive(Clone, Debug)]
 pub struct Shared {
-    journal: Journal,
+    pub(crate) journal: Journal,
 }
 
 impl Shared {

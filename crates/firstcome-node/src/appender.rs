@@ -80,9 +80,19 @@ impl Appender {
         };
         self.applier.queue.close();
         if let Err(stop) = &stopped {
-            log!(NodeStopped, "this node applies nothing any more: {stop}");
-            self.applier.health.stopped(stop.to_string());
-            reject_all(&self.applier.queue, &stop.to_string());
+            let failure = stop.of_commands();
+            match stop {
+                Stop::Moved { position } => log!(
+                    SpaceMoved,
+                    position,
+                    "{stop}; this server does nothing any more: stop it, and send requests to servers on that store"
+                ),
+                Stop::Unreadable { .. } | Stop::NotNext { .. } | Stop::Stuck(_) => {
+                    log!(NodeStopped, "this node applies nothing any more: {stop}");
+                }
+            }
+            self.applier.health.stopped(failure.clone(), stop.to_string());
+            reject_all(&self.applier.queue, &failure);
         }
         // Each ends with the time of the commands it answers.
         while self.applier.awaiting_durability.join_next().await.is_some() {}
@@ -195,12 +205,20 @@ impl Appender {
 
     /// Sends a batch until it is seen in the journal, or is known not to be there.
     async fn see_through(&mut self, mut batch: Batch) -> Result<(), Stop> {
+        let done = self.send_until_seen(&mut batch).await;
+        if let Err(stop) = &done {
+            batch.answer_all(&stop.of_batch());
+        }
+        done
+    }
+
+    async fn send_until_seen(&mut self, batch: &mut Batch) -> Result<(), Stop> {
         let mut pause = FIRST_PAUSE;
         loop {
             if self.may_have_lost() {
-                self.heal(Some(&mut batch)).await?;
+                self.heal(Some(&mut *batch)).await?;
                 // It was seen while the journal was mended; or this node stops, and nothing was mended.
-                if batch.pending.is_empty() || self.applier.is_given_up(&batch) {
+                if batch.pending.is_empty() || self.applier.is_given_up(batch) {
                     return Ok(());
                 }
             }
@@ -208,25 +226,25 @@ impl Appender {
             if batch.pending.is_empty() && !batch.maybe_sent {
                 return Ok(());
             }
-            match self.send(&mut batch).await {
+            match self.send(batch).await {
                 Ok((asked, entries)) => {
                     let all = entries.len() < READ_ENTRIES;
-                    match self.applier.apply(entries, Some(&mut batch))? {
-                        Applying::Broke => self.heal(Some(&mut batch)).await?,
+                    match self.applier.apply(entries, Some(&mut *batch))? {
+                        Applying::Broke => self.heal(Some(&mut *batch)).await?,
                         Applying::Done { seen } => {
                             if all {
                                 self.applier.health.caught_up(asked);
                             }
                             // More than one read may lie between what was applied and the batch's own entry.
-                            if seen || self.catch_up(&mut batch).await? {
+                            if seen || self.catch_up(batch).await? {
                                 return Ok(());
                             }
                         }
                     }
                 }
                 Err(broken) if self.applier.is_lost(&broken) => {
-                    self.heal(Some(&mut batch)).await?;
-                    if batch.pending.is_empty() || self.applier.is_given_up(&batch) {
+                    self.heal(Some(&mut *batch)).await?;
+                    if batch.pending.is_empty() || self.applier.is_given_up(batch) {
                         return Ok(());
                     }
                     continue;
@@ -244,7 +262,7 @@ impl Appender {
                 return Ok(());
             }
             sleep(pause).await;
-            if self.applier.is_given_up(&batch) {
+            if self.applier.is_given_up(batch) {
                 return Ok(());
             }
             if batch.maybe_sent && inject(Mistake::NewNumberOnResend) {
@@ -384,6 +402,6 @@ impl Drop for Appender {
     /// Nobody serves the queue any more: whoever waits in it, or comes later, must not wait for ever.
     fn drop(&mut self) {
         self.applier.queue.close();
-        reject_all(&self.applier.queue, "this node has ended");
+        reject_all(&self.applier.queue, &Failure::Unavailable("this node has ended".to_owned()));
     }
 }

@@ -57,7 +57,8 @@ pub(crate) enum Applying {
 }
 
 impl Applier {
-    /// Applies entries in order and answers the batch's commands when its entry is among them.
+    /// Applies entries in order and answers the batch's commands when its entry is among them; where this node stops, they
+    /// are the caller's to answer.
     pub(crate) fn apply(
         &mut self,
         entries: Vec<Entry>,
@@ -71,12 +72,7 @@ impl Applier {
             let applied = match self.replica.apply(&entry, &mut outcomes) {
                 Ok(applied) => applied,
                 Err(Stop::NotNext { .. }) if self.several => return Ok(Applying::Broke),
-                Err(stop) => {
-                    if let Some(batch) = &mut batch {
-                        batch.answer_all(&Failure::Unknown);
-                    }
-                    return Err(stop);
-                }
+                Err(stop) => return Err(stop),
             };
             let Some(applied) = applied else { continue };
             if let Some(difference) = applied.differs {

@@ -220,9 +220,9 @@ const BEFORE_LATER_ENTRY: std::time::Duration = std::time::Duration::from_millis
 const LATER_ENTRY: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Answers all that wait and were never sent.
-pub(crate) fn reject_all(queue: &Queue, why: &str) {
+pub(crate) fn reject_all(queue: &Queue, failure: &Failure) {
     queue.take_while(|pending| {
-        pending.answer(Err(Failure::Unavailable(why.into())));
+        pending.answer(Err(failure.clone()));
         Ok(())
     });
 }

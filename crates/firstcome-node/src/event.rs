@@ -58,6 +58,7 @@ pub enum Event {
     DivergenceElsewhere,
     DivergenceHere,
     NodeStopped,
+    SpaceMoved,
     StuckAtEntry,
     WentOn,
     SlowBatch,
@@ -81,7 +82,7 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 63] = [
+    pub const ALL: [Self; 64] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -126,6 +127,7 @@ impl Event {
         Self::DivergenceElsewhere,
         Self::DivergenceHere,
         Self::NodeStopped,
+        Self::SpaceMoved,
         Self::StuckAtEntry,
         Self::WentOn,
         Self::SlowBatch,
@@ -193,6 +195,7 @@ impl Event {
             Self::DivergenceElsewhere => ("divergence_elsewhere", Level::ERROR),
             Self::DivergenceHere => ("divergence_here", Level::ERROR),
             Self::NodeStopped => ("node_stopped", Level::ERROR),
+            Self::SpaceMoved => ("space_moved", Level::ERROR),
             Self::StuckAtEntry => ("stuck_at_entry", Level::ERROR),
             Self::WentOn => ("went_on", Level::INFO),
             Self::SlowBatch => ("slow_batch", Level::WARN),

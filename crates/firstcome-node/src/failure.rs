@@ -24,6 +24,8 @@ pub enum Failure {
     Unavailable(String),
     /// It was sent to the store and no answer came in time.
     Unknown,
+    /// The space was moved to another store: nothing that is sent to this one is done any more.
+    SpaceMoved,
     /// The position that was sent belongs to an epoch that is over.
     StalePosition,
 }

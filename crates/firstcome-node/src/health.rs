@@ -26,8 +26,8 @@ struct Observed {
     sent: Option<Instant>,
     /// What went wrong since the last exchange that succeeded, and since when.
     trouble: Option<(Instant, Failure, String)>,
-    /// Why this node applies nothing any more.
-    stopped: Option<String>,
+    /// What commands get since this node applies nothing any more, and why that is.
+    stopped: Option<(Failure, String)>,
 }
 
 /// What [`Health`] comes down to.
@@ -62,8 +62,8 @@ impl Health {
     /// appends are answered within a second.
     pub fn condition(&self) -> Condition {
         let observed = self.lock();
-        if let Some(why) = &observed.stopped {
-            return Condition::Lost(Failure::Unavailable(why.clone()), why.clone());
+        if let Some((failure, why)) = &observed.stopped {
+            return Condition::Lost(failure.clone(), why.clone());
         }
         if let Some((since, failure, why)) = &observed.trouble {
             if since.elapsed() < GRACE {
@@ -133,8 +133,8 @@ impl Health {
         observed.trouble = Some((since, failure, why));
     }
 
-    pub(crate) fn stopped(&self, why: String) {
-        self.lock().stopped = Some(why);
+    pub(crate) fn stopped(&self, failure: Failure, why: String) {
+        self.lock().stopped = Some((failure, why));
     }
 
     /// Takes back [`Health::stopped`].

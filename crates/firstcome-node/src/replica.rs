@@ -1,9 +1,10 @@
 //! This node's state, and the one place where entries are applied to it.
 
+use crate::failure::Failure;
 use crate::minutes::Minutes;
 use crate::remains;
 use crate::wait_queue::WaitQueue;
-use firstcome_core::command::Mark;
+use firstcome_core::command::{BadBody, Mark};
 use firstcome_core::names::Position;
 use firstcome_core::state::{Applied as Became, Broke, Skip};
 use firstcome_core::{Command, NodeId, Outcome, State};
@@ -99,6 +100,33 @@ pub enum Stop {
     /// A rule broke.
     #[error(transparent)]
     Stuck(Stuck),
+    /// The entry ends the space here.
+    #[error("entry {position} ends the space here: it was moved to another store")]
+    Moved {
+        /// The entry.
+        position: u64,
+    },
+}
+
+impl Stop {
+    /// Gives what became of a batch that was not seen before the entry at which this node stopped.
+    pub(crate) fn of_batch(&self) -> Failure {
+        match self {
+            // Wherever behind the end it is stored: nobody ever applies it.
+            Self::Moved { .. } => Failure::SpaceMoved,
+            Self::Unreadable { .. } | Self::NotNext { .. } | Self::Stuck(_) => Failure::Unknown,
+        }
+    }
+
+    /// Gives what commands get from a node that stopped.
+    pub(crate) fn of_commands(&self) -> Failure {
+        match self {
+            Self::Moved { .. } => Failure::SpaceMoved,
+            Self::Unreadable { .. } | Self::NotNext { .. } | Self::Stuck(_) => {
+                Failure::Unavailable(self.to_string())
+            }
+        }
+    }
 }
 
 impl Replica {
@@ -277,7 +305,10 @@ impl Replica {
     ) -> Result<Option<Applied>, Stop> {
         let position = entry.position;
         let unreadable = |why: String| Stop::Unreadable { position, why };
-        let (mut stamp, body) = entry.open().map_err(|why| unreadable(why.to_string()))?;
+        let (mut stamp, body) = entry.open().map_err(|why| match why {
+            BadBody::Moved => Stop::Moved { position },
+            other => unreadable(other.to_string()),
+        })?;
         let commands = body.commands().map_err(|why| unreadable(why.to_string()))?;
         let name = Name { node: stamp.node, number: stamp.number };
         let durable = body.head.durable;

@@ -39,13 +39,14 @@ impl Appender {
     pub(crate) async fn wait_before(&mut self, stuck: Stuck) -> Result<(), Stop> {
         let stop = Stop::Stuck(stuck.clone());
         let why = stop.to_string();
-        self.applier.health.stopped(why.clone());
+        let failure = stop.of_commands();
+        self.applier.health.stopped(failure.clone(), why.clone());
         (self.says)(Event::StuckAtEntry, &why);
         let position = stuck.broke.position;
         let mut is_whole = stuck.is_whole;
         let mut look_at = Instant::now();
         loop {
-            reject_all(&self.applier.queue, &why);
+            reject_all(&self.applier.queue, &failure);
             if self.applier.queue.is_over() {
                 return Err(stop);
             }

@@ -287,6 +287,17 @@ impl MariaDb {
         assert!(copied.success(), "{} cannot be copied", from.display());
     }
 
+    /// Gives the number of the server's process.
+    ///
+    /// # Panics
+    ///
+    /// Panics where it does not run.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        let file = std::fs::read_to_string(self.folder.path().join("pid"));
+        file.ok().and_then(|pid| pid.trim().parse().ok()).expect("the server runs")
+    }
+
     /// Stops the server's process as it stands (SIGSTOP): connections stay open and nothing is answered.
     pub fn pause(&self) {
         self.signal("-STOP");

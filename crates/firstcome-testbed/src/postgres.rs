@@ -367,6 +367,17 @@ impl Postgres {
         drop(guard.wait());
     }
 
+    /// Gives the number of the server's first process; the others are its children.
+    ///
+    /// # Panics
+    ///
+    /// Panics where it does not run.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        let file = std::fs::read_to_string(self.data().join("postmaster.pid")).unwrap_or_default();
+        file.lines().next().and_then(|pid| pid.parse().ok()).expect("the server runs")
+    }
+
     /// Stops the server's processes as they stand (SIGSTOP): connections stay open and nothing is answered.
     pub fn pause(&self) {
         self.signal_all("-STOP");

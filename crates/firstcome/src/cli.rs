@@ -162,7 +162,7 @@ impl Verb {
             Self::Codes(verb) => verb.only_looks(),
             Self::Settle(verb) => matches!(verb, settle::SettleVerb::Status(_)),
             Self::Journal(verb) => {
-                !matches!(verb, journal::JournalVerb::Skip(_) | journal::JournalVerb::RaiseLevel(_))
+                matches!(verb, journal::JournalVerb::Show(_) | journal::JournalVerb::Verify(_))
             }
             Self::Nodes(args) => args.only_looks(),
             #[cfg(feature = "locks")]

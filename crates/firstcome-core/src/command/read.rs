@@ -6,6 +6,7 @@ use super::content::{
     NODE, NUMBER, PUT, RAISE, SETTLED, STEER, TARGET, TICK, UNBAR,
 };
 use super::field::{Target, bounded, name};
+use super::moved::MOVED_LEVEL;
 use super::order::order_field;
 use super::waiting::{JOIN, LEAVE};
 use super::{Command, Expect, Mark, Order, Steer};
@@ -36,6 +37,9 @@ pub enum BadBody {
     /// It was written by a newer build.
     #[error("is of level {0}, this build reads up to level {LEVEL}")]
     TooNew(u32),
+    /// It ends the space: see [`moved`](super::moved).
+    #[error("ends the space here, which was moved to another store")]
+    Moved,
     /// Its checksum does not fit: it is torn or was altered.
     #[error("is torn or altered: its checksum is {found:016x}, its bytes give {computed:016x}")]
     Checksum {
@@ -71,13 +75,14 @@ pub struct Body<'a> {
     rest: Reader<'a>,
 }
 
-/// Gives the level that a body says it is of, without a look at anything else in it.
+/// Gives the level that a body says it is of, without a look at anything else in it; none of one that ends its space.
 pub fn level_of(body: &[u8]) -> Option<u32> {
-    numbered(&mut Reader::new(body), LEVEL_FIELD).ok()?.number32().ok()
+    let level = numbered(&mut Reader::new(body), LEVEL_FIELD).ok()?.number32().ok()?;
+    (level != MOVED_LEVEL).then_some(level)
 }
 
 impl<'a> Body<'a> {
-    /// Reads the head of a body after looking at its checksum.
+    /// Reads the head of a body after looking at its checksum. One that [ends its space](super::moved) has a head, too.
     ///
     /// # Errors
     ///
@@ -97,7 +102,7 @@ impl<'a> Body<'a> {
         head.level = level.number32()?;
         match head.level {
             0 => return Err(level.wrong("a level that never was").into()),
-            newer if newer > LEVEL => return Err(BadBody::TooNew(newer)),
+            newer if newer > LEVEL && newer != MOVED_LEVEL => return Err(BadBody::TooNew(newer)),
             _ => {}
         }
         head.node = NodeId(numbered(&mut rest, NODE)?.id()?);
@@ -112,6 +117,9 @@ impl<'a> Body<'a> {
     ///
     /// Bytes of another form, or names and texts outside their bounds.
     pub fn commands(&self) -> Result<Vec<Command<'a>>, Malformed> {
+        if self.head.level == MOVED_LEVEL {
+            return Err(self.rest.wrong("the end of its space in the place of commands"));
+        }
         let mut commands = Vec::new();
         let mut targets = Vec::new();
         self.rest.fields(|field, value| {

@@ -43,6 +43,7 @@ pub(super) const COMMAND: Group = &[
     Code::Unavailable,
     Code::Unknown,
     Code::LevelTooLow,
+    Code::SpaceMoved,
     Code::InvalidRequest,
 ];
 /// Of what the team's own service is asked about.

@@ -39,6 +39,7 @@ const ROWS: &[(&str, &str)] = &[
     ("closes_too_early",       "Give a closing time after the opening time and after now."),
     ("not_closed",             "Close the campaign first: `POST …/close`. That is final."),
     ("level_too_low",          "Ask an admin to raise the level of the space, after a backup: `firstcome nodes raise-level`."),
+    ("space_moved",            "Send the same request to a server on the new store. An operator stops this one."),
     ("level_not_read",         "Update the servers and the ledger that cannot read the level, then try again."),
     ("nothing_lost",           "Do nothing: the store has its data."),
     ("unsettled",              "Wait until the ledger has all results (`GET /v1/settling`), or drop them with `drop_unsettled`."),

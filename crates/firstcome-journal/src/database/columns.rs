@@ -64,6 +64,9 @@ impl Owner<'_> {
             return Err(Failure::TooNew(level));
         }
         let found = space_of(self.space)?;
+        if options.vacant {
+            return Err(Failure::HasSpace(found));
+        }
         if let Some(wanted) = options.wanted.filter(|wanted| *wanted != found) {
             return Err(Failure::OtherSpace { found, wanted });
         }

@@ -17,6 +17,8 @@ pub struct Options {
     pub fresh: SpaceId,
     /// The space the journal must be of. With `None` any will do, and one is made where there is none.
     pub wanted: Option<SpaceId>,
+    /// Whether the wanted space is about to be brought here: nothing is made, and a store that has a space is refused.
+    pub vacant: bool,
     /// What an entry must have survived to count as durable.
     pub durability: Durability,
     /// How long entries and unnamed pieces are kept at least: [`KEEP_FOR`], shorter in tests.
@@ -37,12 +39,19 @@ impl Options {
             shard: 0,
             fresh,
             wanted: None,
+            vacant: false,
             durability,
             keep_for: KEEP_FOR,
             archive: None,
             #[cfg(feature = "inject")]
             clock: None,
         }
+    }
+
+    /// Says what opening a journal comes to where there is nothing of the space and nothing is to be made.
+    pub(crate) fn without_a_space(&self, wanted: SpaceId) -> Result<SpaceId, crate::Failure> {
+        // Somebody knows this space: where it is not, it was lost.
+        if self.vacant { Ok(wanted) } else { Err(crate::Failure::Gone(wanted)) }
     }
 
     /// Gives the time that a test put in the place of the server's clock.

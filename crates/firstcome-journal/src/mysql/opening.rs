@@ -25,8 +25,7 @@ pub(super) async fn open(store: Store, options: Options) -> Result<MySql, Failur
         Ok(_) => {}
         Err(missing) if is_missing(&missing) => {
             if let Some(wanted) = options.wanted {
-                // Somebody knows this space: where it is not, it was lost.
-                return Err(Failure::Gone(wanted));
+                options.without_a_space(wanted)?;
             }
             make_tables(&pool, &tables).await?;
         }
@@ -105,7 +104,7 @@ async fn enter(pool: &Pool, tables: &Tables, options: &Options) -> Result<SpaceI
     let mut found = pool.step(&head).await.map_err(refused)?;
     if found.first().is_none_or(Vec::is_empty) {
         if let Some(wanted) = options.wanted {
-            return Err(Failure::Gone(wanted));
+            return options.without_a_space(wanted);
         }
         make_space(pool, tables, options).await?;
         found = pool.step(&head).await.map_err(refused)?;

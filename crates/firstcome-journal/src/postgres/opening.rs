@@ -32,8 +32,7 @@ pub(super) async fn open(store: Store, options: Options) -> Result<Postgres, Fai
     looked.settings.check(options.durability)?;
     if !(looked.has_tables && looked.has_function) {
         if let (Some(wanted), false) = (options.wanted, looked.has_tables) {
-            // Somebody knows this space: where it is not, it was lost.
-            return Err(Failure::Gone(wanted));
+            options.without_a_space(wanted)?;
         }
         make_tables(&pool, &names).await?;
     }
@@ -170,7 +169,7 @@ async fn try_enter(work: &Work<'_>, names: &Names, options: &Options) -> Result<
     }
     let Some(row) = rows.first() else {
         if let Some(wanted) = options.wanted {
-            return Err(Failure::Gone(wanted));
+            return options.without_a_space(wanted);
         }
         make_space(work, options).await?;
         return Ok(options.fresh);

@@ -4,6 +4,7 @@ use crate::archive::Frames;
 use crate::entry::{Chain, Entry, EntryRun, Sealer};
 use crate::failure::Failure;
 use crate::name::Name;
+use crate::space_file::SpaceFile;
 use crate::sqlite;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ const LOOKS: u32 = 4;
 #[derive(Clone, Copy, Debug)]
 enum Store<'a> {
     Sqlite(&'a sqlite::ReadOnly),
+    File(&'a SpaceFile),
     #[cfg(feature = "redis")]
     Redis(&'a redis::ReadOnly),
     #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -30,6 +32,7 @@ macro_rules! each {
     ($self:ident, $store:ident => $call:expr) => {
         match $self {
             Self::Sqlite($store) => $call,
+            Self::File($store) => $call,
             #[cfg(feature = "redis")]
             Self::Redis($store) => $call,
             #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -172,6 +175,13 @@ impl sqlite::ReadOnly {
     /// It ends at the head of the moment it gets there, or after the first failure.
     pub fn entries(&self, from: u64) -> Entries<'_> {
         Entries::new(Store::Sqlite(self), from)
+    }
+}
+
+impl SpaceFile {
+    /// Gives the entries from a position on.
+    pub fn entries(&self, from: u64) -> Entries<'_> {
+        Entries::new(Store::File(self), from)
     }
 }
 

@@ -217,7 +217,10 @@ pub(super) async fn enter(wire: &Wire, keys: &Keys, options: &Options) -> Result
     let command = command.arg(fresh).arg(options.shard).arg(LEVEL);
     let reply = wire.send(&command).await.map_err(trouble)?;
     let wanted = options.wanted.unwrap_or(options.fresh);
-    let parts = done(reply, wanted, (0, Name::default()), 0)?;
+    let parts = match done(reply, wanted, (0, Name::default()), 0) {
+        Err(Failure::Gone(_)) if options.vacant => return Ok(wanted),
+        parts => parts?,
+    };
     let [_, space, shard, level] = &parts[..] else {
         return Err(Failure::Broken("its head cannot be read".to_owned()));
     };
@@ -226,6 +229,9 @@ pub(super) async fn enter(wire: &Wire, keys: &Keys, options: &Options) -> Result
         return Err(Failure::TooNew(level));
     }
     let found = scripts::space(space)?;
+    if options.vacant {
+        return Err(Failure::HasSpace(found));
+    }
     if let Some(wanted) = options.wanted.filter(|wanted| *wanted != found) {
         return Err(Failure::OtherSpace { found, wanted });
     }

@@ -21,6 +21,8 @@ pub struct Options {
     pub fresh: SpaceId,
     /// The space the journal must be of. With `None` any will do, and one is made where there is none.
     pub wanted: Option<SpaceId>,
+    /// Whether the wanted space is about to be brought here: nothing is made, and a store that has a space is refused.
+    pub vacant: bool,
     /// What an entry must have survived to count as durable.
     pub durability: Durability,
     /// How long entries and unnamed pieces are kept at least: [`KEEP_FOR`], shorter in tests.
@@ -41,6 +43,7 @@ impl Options {
             shard: 0,
             fresh,
             wanted: None,
+            vacant: false,
             durability,
             keep_for: KEEP_FOR,
             archive: None,

@@ -9,6 +9,7 @@ use crate::conditions::{self, Stored};
 use crate::entry::{Entry, Head, Sealer};
 use crate::failure::Failure;
 use crate::manifest::Manifest;
+use crate::name::Tip;
 use crate::transaction::{IDLE_PIECES, Seen, Transaction, Write};
 use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;
@@ -128,6 +129,14 @@ impl Step<'_> {
                 let sql = "INSERT OR REPLACE INTO skip (position, record) VALUES (?1, ?2)";
                 execute(connection, sql, (position_of(key)?.cast_signed(), value))?;
                 self.head.skips = stored::count_skips(connection)?;
+            }
+            Write::Restart { tip, epoch, level } if self.head.position == 0 => {
+                let sql = "UPDATE head SET epoch = ?1, level = ?2";
+                execute(connection, sql, (epoch, level))?;
+                let Tip { position, name, at } = *tip;
+                let (epoch, level) = (*epoch, *level);
+                let first = position + 1;
+                self.head = CachedHead { position, name, at, epoch, level, first, ..self.head };
             }
             Write::Epoch
             | Write::Level(_)

@@ -11,7 +11,7 @@ use crate::entry::{EntryRun, Head, Sealer};
 use crate::failure::Failure;
 use crate::folder;
 use crate::manifest::names;
-use crate::name::Name;
+use crate::name::{Name, Tip};
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::PieceName;
 use firstcome_core::names::SpaceId;
@@ -59,12 +59,10 @@ impl ReadOnly {
     pub fn head(&self) -> Result<Head, Failure> {
         let row = HeadRow::read(&self.connection)?;
         let now = Clock::system().now();
-        let last = rows::last(&self.connection, &row.sealer)?;
-        let (position, name, at) = match &last {
-            Some((entry, name)) => (entry.position, *name, entry.at),
-            None => (0, Name::default(), now),
-        };
-        let first = rows::first(&self.connection)?.unwrap_or(1);
+        let tip = rows::tip(&self.connection, &row.sealer)?;
+        let first = rows::first_kept(&self.connection, &row.sealer)?;
+        let Tip { position, name, at } =
+            tip.unwrap_or(Tip { position: 0, name: Name::default(), at: now });
         let (space, shard) = (row.sealer.space, row.sealer.shard);
         Ok(Head {
             space,
@@ -87,7 +85,7 @@ impl ReadOnly {
     /// The archive's folder or the file cannot be read.
     pub fn first(&self) -> Result<u64, Failure> {
         let archived = archive::parts(&self.archive[0])?.first().map(|part| part.first);
-        let kept = rows::first(&self.connection)?.unwrap_or(1);
+        let kept = rows::first_kept(&self.connection, &self.row.sealer)?;
         Ok(archived.unwrap_or(kept).min(kept))
     }
 
@@ -146,6 +144,9 @@ impl ReadOnly {
     }
 
     pub(crate) fn last_position(&self) -> Result<u64, Failure> {
-        Ok(rows::last_position(&self.connection)?.unwrap_or(0))
+        match rows::last_position(&self.connection)? {
+            Some(last) => Ok(last),
+            None => Ok(self.head()?.position),
+        }
     }
 }

@@ -1,11 +1,14 @@
 //! Rows of the table `journal`, as entries.
 
+use super::stored;
 use super::trouble::is_corrupt;
 use crate::entry::{Chain, Entry, Sealer};
 use crate::failure::Failure;
-use crate::name::Name;
+use crate::name::{Name, Tip};
 use firstcome_core::Timestamp;
 use firstcome_core::names::NodeId;
+use firstcome_core::snapshot::{BadSnapshot, Manifest as Snapshot};
+use firstcome_core::state::Stamp;
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -80,6 +83,27 @@ pub(super) fn last(
     let (entry, seal) = entry(row).map_err(|error| at(position.cast_unsigned(), error))?;
     let name = sealer.check(&entry, seal)?;
     Ok(Some((entry, name)))
+}
+
+/// Gives what the journal ends with: the last entry, or the state that it begins after where it has no entry.
+pub(super) fn tip(connection: &Connection, sealer: &Sealer) -> Result<Option<Tip>, Failure> {
+    if let Some((Entry { position, at, .. }, name)) = last(connection, sealer)? {
+        return Ok(Some(Tip { position, name, at }));
+    }
+    let Some(manifest) = stored::manifests(connection)?.into_iter().next() else { return Ok(None) };
+    let broken = |why: BadSnapshot| Failure::Broken(format!("its newest snapshot: {why}"));
+    let Stamp { position, node, number, at, .. } =
+        Snapshot::decode(&manifest.bytes).map_err(broken)?.stamp;
+    // Before the first entry there is none with a time.
+    Ok((position > 0).then_some(Tip { position, name: Name { node, number }, at }))
+}
+
+/// Gives the first position that is kept, or the next one where none is.
+pub(super) fn first_kept(connection: &Connection, sealer: &Sealer) -> Result<u64, Failure> {
+    match first(connection)? {
+        Some(first) => Ok(first),
+        None => Ok(tip(connection, sealer)?.map_or(0, |tip| tip.position) + 1),
+    }
 }
 
 /// Gives the first position there is.

@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::entry::{Append, Confirm, Entry, Exchange, Head, Sealer};
 use crate::failure::Failure;
 use crate::folder::DataFolder;
-use crate::name::Name;
+use crate::name::{Name, Tip};
 use firstcome_core::command::level_of;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
@@ -120,13 +120,12 @@ impl Writer {
             return Err(Failure::Broken(format!("it is of shard {found}, not of {wanted}")));
         }
         let checkpointer = file.checkpoint_beside(&folder.journal())?;
-        let last = rows::last(file.connection(), &sealer)?;
-        let first = rows::first(file.connection())?.unwrap_or(1);
+        let tip = rows::tip(file.connection(), &sealer)?;
+        let first = rows::first_kept(file.connection(), &sealer)?;
         let skips = stored::count_skips(file.connection())?;
-        let (position, name, at) = match &last {
-            Some((entry, name)) => (entry.position, *name, entry.at),
-            None => (0, Name::default(), Timestamp::from_micros(i64::MIN)),
-        };
+        let at = Timestamp::from_micros(i64::MIN);
+        let Tip { position, name, at } =
+            tip.unwrap_or(Tip { position: 0, name: Name::default(), at });
         let writer = Self {
             file,
             folder: folder.clone(),

@@ -27,6 +27,7 @@ mod redis_opening;
 mod redis_trimming;
 mod sharing;
 mod skips;
+mod space_file;
 mod sqlite_codes;
 mod stored;
 mod trimming;

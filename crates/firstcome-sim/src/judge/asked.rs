@@ -162,6 +162,7 @@ fn may_be_sent(reply: &Reply) -> bool {
             | Failure::Malformed(_)
             | Failure::LevelTooLow { .. }
             | Failure::Unavailable(_)
+            | Failure::SpaceMoved
             | Failure::StalePosition => false,
         },
     }

@@ -25,6 +25,8 @@ mod rules;
 mod seats;
 mod server;
 mod spread;
+#[cfg(all(feature = "redis", feature = "postgres", feature = "mysql"))]
+mod stores;
 mod table;
 mod waitlist;
 mod worst;
@@ -114,6 +116,10 @@ fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     #[cfg(all(feature = "redis", feature = "postgres", feature = "mysql"))]
     if plan.wants_part("databases") {
         locks::run_on_databases(table)?;
+    }
+    #[cfg(all(feature = "redis", feature = "postgres", feature = "mysql"))]
+    if plan.wants_part("stores") {
+        stores::run(plan, table)?;
     }
     #[cfg(feature = "redis")]
     if plan.wants_part("nodes") {

@@ -52,9 +52,9 @@ impl Server {
         Self::start(command)
     }
 
-    /// Starts a server on a Redis, with more words for its command line.
+    /// Starts a server on a store that several share, with more words for its command line.
     #[cfg(feature = "redis")]
-    pub(crate) fn on_redis(url: &str, more: &[&str]) -> Result<Self> {
+    pub(crate) fn on_store(url: &str, more: &[&str]) -> Result<Self> {
         let mut command = Self::firstcome();
         command.args(["--store", url]).args(more);
         Self::start(command)

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::complaint::{Complaint, Exit};
 use super::connect::{LedgerArgs, watched};
 use super::out;
-use super::source::SourceArgs;
+use super::source::ReadArgs;
 use crate::offline::audit::{Report, ServerDigest, run as audit};
 use firstcome_api::key::Secret;
 use firstcome_api::node::Audit;
@@ -25,17 +25,18 @@ use firstcome_rush::terminal;
 #[command(after_help = "\
 Applies the journal and its archive to the rules again, and compares the digest, the ranks and the ledger with the \
 stored ones and with the servers: the server of the folder, the one in FIRSTCOME_URL with a shared store, or those \
-named with --server. It prints where it began: at the newest snapshot, if earlier entries are not kept. It only reads. \
+named with --server. A file of an exported space needs neither a store nor a server. It prints where it began: at the newest snapshot, if earlier entries are not kept. It only reads. \
 If something differs, it prints the first such position and ends with 1.
 
 Examples:
   firstcome audit
   firstcome audit --data /var/lib/firstcome --json
+  firstcome audit --file spring.fcspace
   firstcome audit --store redis://10.0.0.5:6379 \\
     --server http://10.0.0.7:8080 --server http://10.0.0.8:8080")]
 pub(super) struct AuditArgs {
     #[command(flatten)]
-    source: SourceArgs,
+    read: ReadArgs,
     #[command(flatten)]
     ledger: LedgerArgs,
     /// A server to compare with: its digest at the last computed position. May be given several times
@@ -45,16 +46,16 @@ pub(super) struct AuditArgs {
 }
 
 pub(super) fn run(args: AuditArgs, json: bool) -> Result<Exit, Complaint> {
-    let named = args.ledger.ledger(args.source.is_shared())?;
+    let named = args.ledger.ledger(args.read.is_elsewhere())?;
     let servers = servers(&args)?;
-    let journal = args.source.open(&args.ledger.space)?;
+    let journal = args.read.open(&args.ledger.space)?;
     let head = journal.head()?;
-    let data = (!args.source.is_shared()).then_some(args.source.folder.data.as_path());
+    let data = (!args.read.is_elsewhere()).then_some(args.read.source.folder.data.as_path());
     let ledger = Look::open(&named, data, &args.ledger.space, head.space, head.shard)
         .map_err(|why| Complaint::own(why.to_string()))?;
-    let key = args.source.folder.key(servers.iter().map(|(_, server)| server))?;
+    let key = args.read.source.folder.key(servers.iter().map(|(_, server)| server))?;
     let meter = progress_bar();
-    let verbose = args.source.verbose;
+    let verbose = args.read.source.verbose;
     if verbose && named != Ledger::None {
         out::talk(format!("ledger {named}"));
     }
@@ -88,10 +89,10 @@ pub(super) fn progress_bar() -> ProgressBar {
 /// where the store is shared: of a folder it may be a server of something else.
 fn servers(args: &AuditArgs) -> Result<Vec<(String, Server)>, Complaint> {
     let mut addresses = args.server.clone();
-    if addresses.is_empty() && args.source.is_shared() {
+    if addresses.is_empty() && args.read.source.is_shared() {
         addresses.extend(std::env::var("FIRSTCOME_URL").ok().filter(|url| !url.is_empty()));
-    } else if addresses.is_empty() {
-        let owner = firstcome_journal::folder::owner(&args.source.folder.data);
+    } else if addresses.is_empty() && !args.read.is_elsewhere() {
+        let owner = firstcome_journal::folder::owner(&args.read.source.folder.data);
         addresses.extend(owner.and_then(|owner| owner.address));
     }
     let parse = |address: String| match Server::parse(&address) {
@@ -144,6 +145,9 @@ fn print(report: &Report) {
     let of = |what: &str| if differs(what) { bad } else { good };
     let skipped = report.skipped.iter().map(|skip| (skip.position, &*skip.reason));
     out::skipped(skipped);
+    if let Some(end) = report.moved_at {
+        out::line(format!("- entry {end} ends the space here: it was moved to another store"));
+    }
     out::line(format!(
         "{} the journal is whole and its digest is {}",
         of("journal"),

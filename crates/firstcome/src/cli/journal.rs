@@ -1,10 +1,8 @@
-//! `journal`: show, verify, export and skip what is stored, in a data folder or in a shared store.
+//! `journal`: what is stored, in a data folder, in a shared store or in a file: show, verify, skip, export, import.
 
+mod export;
+mod import;
 mod skip;
-
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use firstcome_core::Outcome;
@@ -17,11 +15,13 @@ use super::audit::progress_bar;
 use super::complaint::{Complaint, Exit};
 use super::connect::FolderArgs;
 use super::out;
-use super::source::{SourceArgs, SpaceArgs};
+use super::source::{ReadArgs, SpaceArgs};
 use crate::offline::entry_text::to_json;
 use crate::offline::outcomes::{self, Replay};
 use crate::offline::raise_level;
+use export::ExportArgs;
 use firstcome_rush::terminal;
+use import::ImportArgs;
 use skip::SkipArgs;
 
 /// What can be done with a journal.
@@ -31,8 +31,10 @@ pub(super) enum JournalVerb {
     Show(ShowArgs),
     /// Read every entry and check its checksum, position, predecessor, time and epoch, and that snapshots are complete.
     Verify(VerifyArgs),
-    /// Write entries as one JSON document per line.
+    /// Write a space into a file, to bring it to another store or to copy it.
     Export(ExportArgs),
+    /// Bring a space from a file into a store or a data folder that has none.
+    Import(ImportArgs),
     /// Make every server continue without an entry that breaks a rule.
     Skip(SkipArgs),
     /// Raise a data folder that no server uses to the newest level of stored bytes and rules.
@@ -47,7 +49,7 @@ pub(super) enum JournalVerb {
     --archive /var/lib/firstcome/archive")]
 pub(super) struct VerifyArgs {
     #[command(flatten)]
-    source: SourceArgs,
+    read: ReadArgs,
     #[command(flatten)]
     space: SpaceArgs,
 }
@@ -74,10 +76,11 @@ snapshot before these entries, or from the first entry.
 Examples:
   firstcome journal show --from 1 --limit 20
   firstcome journal show --last 5 --json
+  firstcome journal show --all --stored --json > journal.ndjson
   firstcome journal show --store redis://10.0.0.5:6379 --last 5")]
 pub(super) struct ShowArgs {
     #[command(flatten)]
-    source: SourceArgs,
+    read: ReadArgs,
     #[command(flatten)]
     space: SpaceArgs,
     /// The first position to print [default: the oldest one].
@@ -86,6 +89,9 @@ pub(super) struct ShowArgs {
     /// The most entries to print.
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     limit: usize,
+    /// Print all entries, or all from --from on.
+    #[arg(long, conflicts_with_all = ["limit", "last"])]
+    all: bool,
     /// Print the last entries, this number of them.
     #[arg(long, value_name = "COUNT")]
     last: Option<u64>,
@@ -94,29 +100,12 @@ pub(super) struct ShowArgs {
     stored: bool,
 }
 
-/// Options of `journal export`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  firstcome journal export > journal.ndjson\n  firstcome journal export --from 100 --output tail.ndjson"
-)]
-pub(super) struct ExportArgs {
-    #[command(flatten)]
-    source: SourceArgs,
-    #[command(flatten)]
-    space: SpaceArgs,
-    /// The first position to write [default: the oldest one].
-    #[arg(long, value_name = "POSITION")]
-    from: Option<u64>,
-    /// The file to write; without it, stdout.
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
-}
-
 pub(super) fn run(verb: JournalVerb, json: bool) -> Result<Exit, Complaint> {
     match verb {
         JournalVerb::Show(args) => show(&args, json),
         JournalVerb::Verify(args) => verify(&args, json),
-        JournalVerb::Export(args) => export(&args),
+        JournalVerb::Export(args) => export::run(&args, json),
+        JournalVerb::Import(args) => import::run(&args, json),
         JournalVerb::Skip(args) => skip::run(&args, json),
         JournalVerb::RaiseLevel(args) => super::on_one_core(raise_level(&args, json)),
     }
@@ -137,7 +126,7 @@ fn document(entry: &Entry, skips: &[Skip]) -> Result<Value, Failure> {
 }
 
 fn show(args: &ShowArgs, json: bool) -> Result<Exit, Complaint> {
-    let journal = args.source.open(&args.space.space)?;
+    let journal = args.read.open(&args.space.space)?;
     let oldest = journal.first()?;
     let from = match (args.from, args.last) {
         (Some(from), _) => from.max(oldest),
@@ -145,7 +134,11 @@ fn show(args: &ShowArgs, json: bool) -> Result<Exit, Complaint> {
         (None, None) => oldest,
     };
     let skips = journal.skips()?;
-    let limit = args.last.map_or(args.limit, |last| usize::try_from(last).unwrap_or(usize::MAX));
+    let limit = match args.last {
+        _ if args.all => usize::MAX,
+        Some(last) => usize::try_from(last).unwrap_or(usize::MAX),
+        None => args.limit,
+    };
     let wants_outcomes = !args.stored && limit > 0;
     let replay = wants_outcomes.then(|| Replay::before(&journal, from, skips.clone()));
     let mut replay = replay.transpose()?.flatten();
@@ -155,7 +148,7 @@ fn show(args: &ShowArgs, json: bool) -> Result<Exit, Complaint> {
     let meter = progress_bar();
     meter.set_length(from);
     let begin = replay.as_ref().map_or(from, Replay::next_position);
-    if args.source.verbose && replay.is_some() {
+    if args.read.source.verbose && replay.is_some() {
         out::talk(format!("outcomes are computed from entry {begin} on"));
     }
     let mut shown = 0;
@@ -212,6 +205,9 @@ fn print(entry: &Value) {
     if let Some(reason) = entry["skipped"]["reason"].as_str() {
         out::line(format!("{:>10}skipped: {reason}", ""));
     }
+    if entry["moved"] == true {
+        out::line(format!("{:>10}the space ends here: it was moved to another store", ""));
+    }
     for command in commands {
         let words = |of: &Value, first: &str, without: &[&str]| {
             let mut words = vec![of[first].as_str().unwrap_or_default().to_owned()];
@@ -233,7 +229,7 @@ fn print(entry: &Value) {
 }
 
 fn verify(args: &VerifyArgs, json: bool) -> Result<Exit, Complaint> {
-    let journal = args.source.open(&args.space.space)?;
+    let journal = args.read.open(&args.space.space)?;
     let first = journal.first()?;
     let meter = progress_bar();
     meter.set_length(journal.head().map_or(0, |head| head.position));
@@ -324,25 +320,5 @@ async fn raise_level(args: &RaiseArgs, json: bool) -> Result<Exit, Complaint> {
             raised.before, raised.level
         ));
     }
-    Ok(Exit::Yes)
-}
-
-fn export(args: &ExportArgs) -> Result<Exit, Complaint> {
-    let journal = args.source.open(&args.space.space)?;
-    let from = args.from.unwrap_or(journal.first()?);
-    let skips = journal.skips()?;
-    let Some(path) = &args.output else {
-        for entry in journal.entries(from) {
-            out::json(&document(&entry?.0, &skips)?);
-        }
-        return Ok(Exit::Yes);
-    };
-    let cannot =
-        |error: std::io::Error| Complaint::own(format!("cannot write {}: {error}", path.display()));
-    let mut file = BufWriter::new(File::create(path).map_err(cannot)?);
-    for entry in journal.entries(from) {
-        writeln!(file, "{}", document(&entry?.0, &skips)?).map_err(cannot)?;
-    }
-    file.into_inner().map_err(|error| cannot(error.into_error()))?.sync_all().map_err(cannot)?;
     Ok(Exit::Yes)
 }

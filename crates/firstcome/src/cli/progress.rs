@@ -163,3 +163,13 @@ impl LoadProgress {
         parts.join(", ")
     }
 }
+
+/// A meter over bytes; hidden where nobody looks at a terminal.
+pub(super) fn bytes() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let template = "{bar:24} {bytes} of {total_bytes}, {eta} left";
+    let style = ProgressStyle::with_template(template);
+    ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

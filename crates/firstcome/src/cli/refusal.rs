@@ -91,6 +91,7 @@ fn advice(problem: &Problem) -> Option<String> {
         "level_too_low" => {
             "`firstcome nodes raise-level` raises the space permanently: make a backup first"
         }
+        "space_moved" => "name a server on the new store with --url",
         "not_open" => "`firstcome campaign show` shows the opening time",
         "paused" => "`firstcome campaign resume` allows claims again",
         "not_closed" => "close it first: `firstcome campaign close`",

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::audit::progress_bar;
 use super::complaint::{Complaint, Exit};
 use super::connect::{LedgerArgs, ServerArgs, yes};
-use super::source::SourceArgs;
+use super::source::ReadArgs;
 use super::{on_one_core, out};
 use crate::data_folder;
 use crate::offline::rebuild;
@@ -47,7 +47,7 @@ Example:
 #[derive(Debug, Args)]
 pub(super) struct MendArgs {
     #[command(flatten)]
-    source: SourceArgs,
+    read: ReadArgs,
     #[command(flatten)]
     ledger: LedgerArgs,
 }
@@ -55,10 +55,10 @@ pub(super) struct MendArgs {
 impl MendArgs {
     /// Takes the data folder, where the journal is in one: nobody else may have it meanwhile.
     fn take_folder(&self) -> Result<Option<DataFolder>, Complaint> {
-        if self.source.is_shared() {
+        if self.read.is_elsewhere() {
             return Ok(None);
         }
-        let taken = data_folder::take(&self.source.folder.data, |why| eprintln!("{why}"))
+        let taken = data_folder::take(&self.read.source.folder.data, |why| eprintln!("{why}"))
             .map_err(anyhow::Error::from)?;
         Ok(Some(taken))
     }
@@ -97,9 +97,9 @@ async fn status(args: ServerArgs, json: bool) -> Result<Exit, Complaint> {
 }
 
 fn mend(args: &MendArgs, json: bool) -> Result<Exit, Complaint> {
-    let ledger = args.ledger.ledger(args.source.is_shared())?;
+    let ledger = args.ledger.ledger(args.read.is_elsewhere())?;
     let folder = args.take_folder()?;
-    let journal = args.source.open(&args.ledger.space)?;
+    let journal = args.read.open(&args.ledger.space)?;
     let meter = progress_bar();
     let named = (&ledger, args.ledger.space.as_str());
     let rebuilt = rebuild::run(&journal, folder.as_ref(), named, |position, head| {
@@ -120,8 +120,8 @@ fn mend(args: &MendArgs, json: bool) -> Result<Exit, Complaint> {
 }
 
 async fn set_aside(args: MendArgs, json: bool) -> Result<Exit, Complaint> {
-    let ledger = args.ledger.ledger(args.source.is_shared())?;
-    if args.source.verbose {
+    let ledger = args.ledger.ledger(args.read.is_elsewhere())?;
+    if args.read.source.verbose {
         out::talk(format!("ledger {ledger}"));
     }
     let folder = args.take_folder()?;

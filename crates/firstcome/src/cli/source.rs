@@ -4,17 +4,18 @@ mod store;
 
 pub(super) use self::store::StoreArgs;
 #[cfg(feature = "locks")]
-pub(super) use self::store::Wanted;
+pub(super) use self::store::{Presence, Wanted};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use firstcome_journal::space_file::SpaceFile;
 use firstcome_journal::sqlite::ReadOnly;
 use firstcome_journal::{Failure, Reading};
 
 use super::complaint::{Complaint, Exit};
 use super::connect::FolderArgs;
-use super::out;
+use super::{out, progress};
 use crate::config::{StoreKind, StoreUrl};
 
 /// Where a journal is: in a server's data folder, or in a store that several servers share.
@@ -27,10 +28,20 @@ pub(super) struct SourceArgs {
     /// A folder with entries that were trimmed from the journal in the store: DATA/archive of a server that was leader.
     /// May be given several times.
     #[arg(long, value_name = "FOLDER")]
-    archive: Vec<PathBuf>,
+    pub(super) archive: Vec<PathBuf>,
     /// Write on stderr what is read, and each request to a server, with the status of its answer and how long it took.
     #[arg(short, long)]
     pub(super) verbose: bool,
+}
+
+/// Where a journal is that is only read: a file of an exported space, too.
+#[derive(Debug, Args)]
+pub(super) struct ReadArgs {
+    #[command(flatten)]
+    pub(super) source: SourceArgs,
+    /// A file that `firstcome journal export` wrote, instead of a data folder or a store. All of it is checked first.
+    #[arg(long, value_name = "FILE", conflicts_with = "archive")]
+    file: Option<PathBuf>,
 }
 
 /// The name of a space.
@@ -39,6 +50,45 @@ pub(super) struct SpaceArgs {
     /// The name of the space in the store, as for `serve`.
     #[arg(long, env = "FIRSTCOME_SPACE", default_value = "main", value_name = "NAME")]
     pub(super) space: String,
+}
+
+impl ReadArgs {
+    /// Says whether it is not in a data folder.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.file.is_some() || self.source.is_shared()
+    }
+
+    /// Opens the journal. It makes nothing, and refuses where there is none.
+    pub(super) fn open(&self, space: &str) -> Result<Reading, Complaint> {
+        let Some(path) = &self.file else { return self.source.open(space) };
+        let file = open_file(path)?;
+        let journal = Reading::File(file);
+        if self.source.verbose {
+            tell(&journal, &path.display().to_string())?;
+        }
+        Ok(journal)
+    }
+}
+
+/// Opens a file of an exported space and checks all of it.
+pub(super) fn open_file(path: &Path) -> Result<SpaceFile, Complaint> {
+    let meter = progress::bytes();
+    let file = SpaceFile::open(path, |checked, bytes| {
+        meter.set_length(bytes);
+        meter.set_position(checked);
+    });
+    meter.finish_and_clear();
+    Ok(file?)
+}
+
+/// Says which journal it is, and which entries it has.
+fn tell(journal: &Reading, place: &str) -> Result<(), Complaint> {
+    let (first, last) = (journal.first()?, journal.head()?.position);
+    match first > last {
+        true => out::talk(format!("journal of {place}: no entry")),
+        false => out::talk(format!("journal of {place}: entries {first} to {last}")),
+    }
+    Ok(())
 }
 
 impl SourceArgs {
@@ -67,12 +117,7 @@ impl SourceArgs {
             }
             None => self.folder.data.display().to_string(),
         };
-        let (first, last) = (journal.first()?, journal.head()?.position);
-        match first > last {
-            true => out::talk(format!("journal of {place}: no entry")),
-            false => out::talk(format!("journal of {place}: entries {first} to {last}")),
-        }
-        Ok(())
+        tell(journal, &place)
     }
 
     fn open_any(&self, space: &str) -> Result<Reading, Complaint> {
@@ -140,11 +185,22 @@ impl SourceArgs {
     }
 }
 
+/// Gives what a failure of a journal ends a command with: what was looked at is not good, or it could not be looked at.
+fn exit_of(failure: &Failure) -> Exit {
+    let refused = matches!(
+        failure,
+        Failure::Damaged { .. }
+            | Failure::Broken(_)
+            | Failure::BadFile { .. }
+            | Failure::HasSpace(_)
+            | Failure::SpaceMoved { .. }
+    );
+    if refused { Exit::Refused } else { Exit::Unchanged }
+}
+
 impl From<Failure> for Complaint {
     fn from(failure: Failure) -> Self {
-        let damaged = matches!(failure, Failure::Damaged { .. } | Failure::Broken(_));
-        let exit = if damaged { Exit::Refused } else { Exit::Unchanged };
-        let complaint = Self::new(exit, failure.to_string());
+        let complaint = Self::new(exit_of(&failure), failure.to_string());
         match failure.hint() {
             Some(hint) => complaint.hint(hint),
             None => complaint,
@@ -156,9 +212,8 @@ impl From<Failure> for Complaint {
 impl Complaint {
     /// Names the store that a failure is about; its password is left out.
     pub(super) fn about_store(url: &StoreUrl, failure: &Failure) -> Self {
-        let damaged = matches!(failure, Failure::Damaged { .. } | Failure::Broken(_));
-        let exit = if damaged { Exit::Refused } else { Exit::Unchanged };
-        let complaint = Self::new(exit, format!("the store {url} cannot be used: {failure}"));
+        let complaint =
+            Self::new(exit_of(failure), format!("the store {url} cannot be used: {failure}"));
         match (failure.hint(), failure) {
             (Some(hint), _) => complaint.hint(hint),
             (None, Failure::Unavailable(_)) => complaint.hint(

@@ -72,6 +72,8 @@ pub struct Report {
     pub marks_compared: u64,
     /// The entries that were skipped, by position.
     pub skipped: Vec<Skipped>,
+    /// The entry that ends the space here, if it was moved to another store; nothing behind it counts.
+    pub moved_at: Option<u64>,
     /// The pools of the campaigns in memory.
     pub pools: Vec<PoolCount>,
     /// What differs.
@@ -130,12 +132,11 @@ pub fn run(
     // Before the head: what the ledger has is in the journal already.
     let ledger_through = ledger.as_ref().map(Look::through).transpose()?;
     let mut head = journal.head()?;
-    let first = journal.first()?;
     let mut differences = Vec::new();
     let manifest = journal.newest_snapshot()?.map(|bytes| Manifest::decode(&bytes)).transpose()?;
-    let (mut state, from) = match &manifest {
-        Some(manifest) if first > 1 => (restore(journal, manifest)?, "snapshot"),
-        Some(_) | None => (State::new(head.space, head.shard), "beginning"),
+    let (mut state, from) = match journal.start()? {
+        Some(start) => (restore(journal, &Manifest::decode(&start)?)?, "snapshot"),
+        None => (State::new(head.space, head.shard), "beginning"),
     };
     state.learn_skips(journal.skips()?);
     let mut audit = Audit {
@@ -151,6 +152,7 @@ pub fn run(
         dropped: BTreeSet::new(),
         ledger_differs: false,
         broke: false,
+        moved_at: None,
     };
     let mut rounds = 0;
     let servers = loop {
@@ -192,6 +194,7 @@ pub fn run(
         last_result: audit.state.last_result(),
         marks_compared: audit.marks,
         skipped: audit.state.skipped().iter().map(Skipped::from).collect(),
+        moved_at: audit.moved_at,
         // A broken rule leaves the campaigns half changed.
         pools: if audit.broke { Vec::new() } else { pools(&audit.state) },
         differences,
@@ -245,10 +248,12 @@ struct Audit {
     ledger_differs: bool,
     /// Whether an entry broke a rule.
     broke: bool,
+    /// The entry that ends the space, which was moved.
+    moved_at: Option<u64>,
 }
 
 impl Audit {
-    /// Applies the entries up to a position; says whether all of them were whole.
+    /// Applies the entries up to a position; says whether there may be more: all were whole, and none ends the space.
     fn replay(
         &mut self,
         journal: &Reading,
@@ -263,6 +268,12 @@ impl Audit {
             }
             if position.is_multiple_of(64) {
                 progress(position, head);
+            }
+            if let Ok((entry, _)) = &entry
+                && entry.is_end()
+            {
+                self.moved_at = Some(entry.position);
+                return false;
             }
             if let Err(difference) = entry
                 .map_err(|why| difference("journal", Some(position + 1), why.to_string()))

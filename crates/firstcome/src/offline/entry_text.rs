@@ -3,32 +3,39 @@
 mod codes;
 
 use firstcome_core::Settings;
-use firstcome_core::command::{BadBody, Command, Expect, Late, Order, Pick, Steer, Step, Wanted};
+use firstcome_core::command::{
+    BadBody, Body, Command, Expect, Head, Late, Order, Pick, Steer, Step, Wanted,
+};
 use firstcome_core::hall::SeatChange;
 use firstcome_core::settings::{GradeLimit, Opens, PoolSettings};
 use firstcome_http::clock_text::rfc3339;
 use firstcome_journal::Entry;
 use serde_json::{Value, json};
 
-/// Gives an entry with its commands as JSON.
+/// Gives an entry with its commands as JSON; of one that ends its space, `moved` in their place.
 ///
 /// # Errors
 ///
 /// The body is torn, altered, or of a level above this build's.
 pub fn to_json(entry: &Entry) -> Result<Value, BadBody> {
-    let (stamp, body) = entry.open()?;
-    let commands: Vec<Value> = body.commands()?.iter().map(command).collect();
-    Ok(json!({
+    let body = Body::open(&entry.body)?;
+    let Head { level, node, number, durable } = body.head;
+    let mut value = json!({
         "position": entry.position,
         "at": rfc3339(entry.at),
         "epoch": entry.epoch,
-        "name": format!("{}/{}", stamp.node, stamp.number),
+        "name": format!("{node}/{number}"),
         "before": entry.before.to_string(),
-        "level": body.head.level,
-        "durable": body.head.durable,
+        "level": level,
+        "durable": durable,
         "bytes": entry.body.len(),
-        "commands": commands,
-    }))
+    });
+    if entry.is_end() {
+        value["moved"] = json!(true);
+    } else {
+        value["commands"] = body.commands()?.iter().map(command).collect();
+    }
+    Ok(value)
 }
 
 fn command(command: &Command<'_>) -> Value {

@@ -34,8 +34,11 @@ impl Replay {
         let manifest = manifest.map(|bytes| Manifest::decode(&bytes)).transpose()?;
         let mut state = match manifest.filter(|manifest| manifest.stamp.position < position) {
             Some(manifest) => restore(journal, &manifest)?,
-            None if journal.first()? <= 1 => State::new(head.space, head.shard),
-            None => return Ok(None),
+            None => match journal.start()?.map(|bytes| Manifest::decode(&bytes)).transpose()? {
+                Some(start) if start.stamp.position < position => restore(journal, &start)?,
+                Some(_) => return Ok(None),
+                None => State::new(head.space, head.shard),
+            },
         };
         state.learn_skips(skips);
         Ok(Some(Self { state, broke: false }))

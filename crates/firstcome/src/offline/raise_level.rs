@@ -38,6 +38,12 @@ pub async fn raise(folder: &Path) -> Result<Raised, Failure> {
 
 async fn append(journal: &Journal) -> Result<Raised, Failure> {
     let head = journal.head().await?;
+    let last = journal.read(head.position.saturating_sub(1)).await;
+    if let Ok(entries) = last
+        && let Some(end) = entries.iter().find(|entry| entry.is_end())
+    {
+        return Err(Failure::SpaceMoved { position: end.position });
+    }
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|why| Failure::Unavailable(why.to_string()))?;
     let name = Name { node: NodeId(id), number: 1 };

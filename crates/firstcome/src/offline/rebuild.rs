@@ -44,10 +44,9 @@ pub fn run(
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let wait = runtime.handle();
     let head = journal.head()?;
-    let manifest = journal.newest_snapshot()?.map(|bytes| Manifest::decode(&bytes)).transpose()?;
-    let mut state = match &manifest {
-        Some(manifest) if journal.first()? > 1 => restore(journal, manifest)?,
-        Some(_) | None => State::new(head.space, head.shard),
+    let mut state = match journal.start()? {
+        Some(start) => restore(journal, &Manifest::decode(&start)?)?,
+        None => State::new(head.space, head.shard),
     };
     state.learn_skips(journal.skips()?);
     let opened = Ledger::named(named, folder, name, head.space, head.shard);
@@ -75,6 +74,9 @@ pub fn run(
             progress(state.position(), head.position);
         }
         let (entry, _) = entry?;
+        if entry.is_end() {
+            break;
+        }
         let (stamp, body) = entry.open()?;
         let mut outcomes: Vec<Outcome> = Vec::new();
         if let Err(broke) = state.try_apply(stamp, &body.commands()?, &mut outcomes) {

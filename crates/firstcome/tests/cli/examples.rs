@@ -166,7 +166,6 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     ("codes export", Before::Codes, &[(0, "ann"), (0, "")]),
     ("winners", Before::Server, &[(0, "subject"), (0, ""), (0, "\"winners\":[]")]),
     ("results", Before::Server, &[(0, "subject"), (0, ""), (0, "\"results\":[]"), FOLLOWS]),
-    ("audit", Before::Store, &[(0, "[ok]"), (0, "\"ok\":true"), (0, "[ok]")]),
     (
         "rehearse",
         Before::Redis,
@@ -177,10 +176,16 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
             (0, "[ok] every promise was kept"),
         ],
     ),
+    (
+        "audit",
+        Before::Store,
+        &[(0, "[ok]"), (0, "\"ok\":true"), (1, "cannot be used"), (0, "[ok]")],
+    ),
     ("rush", Before::Unclaimed, &[KEPT, KEPT, KEPT, KEPT, KEPT]),
-    ("journal show", Before::Store, &[(0, "claim, "), (0, "\"position\":"), (0, "gala")]),
+    ("journal show", Before::Store, &[(0, "claim, "), (0, "\"position\":"), (0, ""), (0, "gala")]),
     ("journal verify", Before::Store, &[(0, "are whole"), (0, "are whole")]),
-    ("journal export", Before::Store, &[(0, ""), (0, "")]),
+    ("journal export", Before::Stopped, &[(0, "has the space"), (0, "has the space")]),
+    ("journal import", Before::Nothing, &[(1, "cannot be used"), (1, "cannot be used")]),
     // The entry can be applied, so it is not skipped.
     ("journal skip", Before::Stopped, &[(1, "entry 4"), (1, "entry 4")]),
     ("journal raise-level", Before::Stopped, &[(0, "the space is at level 6 already")]),

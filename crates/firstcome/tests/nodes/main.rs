@@ -23,6 +23,7 @@ mod ledgers;
 mod links;
 mod logs;
 mod memory;
+mod moves;
 mod newcomers;
 mod scene;
 mod seats;

@@ -171,6 +171,21 @@ impl Scene {
         Some(scene)
     }
 
+    /// Gives the port of the store.
+    pub(crate) fn port(&self) -> u16 {
+        self.primary.port()
+    }
+
+    /// Gives the URL of the store.
+    pub(crate) fn url(&self) -> String {
+        self.url_through(self.port())
+    }
+
+    /// Gives the URL of the store, behind a proxy at a port.
+    pub(crate) fn url_through(&self, port: u16) -> String {
+        self.primary.url_through(port)
+    }
+
     /// Gives the Redis that the servers share.
     ///
     /// # Panics

@@ -20,8 +20,8 @@ pub(crate) struct Server {
     port: u16,
     /// Between it and the store.
     pub(crate) store: Proxy,
-    /// The URL of the store through that.
-    url: String,
+    /// The URL of the store through that; none of a server alone on a data folder.
+    url: Option<String>,
     settings: Vec<(String, String)>,
     errors: Arc<Mutex<String>>,
 }
@@ -38,17 +38,26 @@ impl Server {
         Self {
             child: None,
             port: free_port(),
-            url: url(store.port()),
+            url: Some(url(store.port())),
             store,
             settings: settings.collect(),
             errors: Arc::default(),
         }
     }
 
+    /// Sets a server up that has a data folder and no store; it does not run yet.
+    pub(crate) async fn alone(data: &str, settings: &[(&str, &str)]) -> Self {
+        let settings = [&[("DATA", data)], settings].concat();
+        // Nobody ever connects to its proxy.
+        Self { url: None, ..Self::at(1, |_| String::new(), &settings).await }
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
         command.arg("serve").env_clear();
-        command.env("FIRSTCOME_STORE", &self.url);
+        if let Some(url) = &self.url {
+            command.env("FIRSTCOME_STORE", url);
+        }
         command.env("FIRSTCOME_LISTEN", format!("127.0.0.1:{}", self.port));
         command.env("FIRSTCOME_ADMIN_KEY", KEY).env("RUST_BACKTRACE", "0");
         command.env("FIRSTCOME_LEAVE_MS", "0");

@@ -128,7 +128,9 @@ fn a_code_is_in_no_log_count_journal_snapshot_ledger_or_answer_of_others() {
     let (ended, log) = server.ended();
     assert!(ended.success(), "{log}");
     written.add("log", log);
-    for args in [&["journal", "show", "--limit", "1000"][..], &["journal", "export"]] {
+    for args in
+        [&["journal", "show", "--limit", "1000"][..], &["journal", "show", "--all", "--stored"]]
+    {
         let (_, said, why) = verb(folder.path(), &[("ADMIN_KEY", KEY)], args);
         written.add(&args.join(" "), said + &why);
     }
@@ -141,7 +143,9 @@ fn a_code_is_in_no_log_count_journal_snapshot_ledger_or_answer_of_others() {
     }
     // The twin: what was planted is found in each place.
     let found = [written.places(PLANTED), written.places(PLANTED_CAMPAIGN)].concat();
-    for place in ["log", "metrics", "journal export", "journal.sqlite", "ledger.sqlite"] {
+    for place in
+        ["log", "metrics", "journal show --all --stored", "journal.sqlite", "ledger.sqlite"]
+    {
         assert!(
             found.iter().any(|found| found.contains(place)),
             "not searched: {place} in {found:?}"

@@ -18,7 +18,7 @@ pub(crate) fn run(table: &mut Table) -> Result<()> {
     eprintln!("{SERVERS} servers with nothing to do, {LENGTH:?}");
     let store = Store::start().context("redis-server is not installed")?;
     let servers: Vec<Server> =
-        (0..SERVERS).map(|_| Server::on_redis(&store.url(), &[])).collect::<Result<_>>()?;
+        (0..SERVERS).map(|_| Server::on_store(&store.url(), &[])).collect::<Result<_>>()?;
     sleep(SETTLE);
     let reads = || READS.map(|command| store.calls_of(command));
     let (begun, before, read) = (Instant::now(), store.work()?, reads());

@@ -49,7 +49,7 @@ pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
             drop((servers, store));
 
             let store = Store::start().context("redis-server is not installed")?;
-            let of_ours = || Server::on_redis(&store.url(), &[]);
+            let of_ours = || Server::on_store(&store.url(), &[]);
             let servers: Vec<Server> = (0..count).map(|_| of_ours()).collect::<Result<_>>()?;
             create(&servers[0].address, "bench", plan.requests)?;
             ours.add(plan, &servers, &store)?;

@@ -123,7 +123,7 @@ async fn leaders() -> Result<(Vec<f64>, Vec<f64>)> {
     for _ in 0..ROUNDS {
         let store = Store::start().context("redis-server is not installed")?;
         let lease = LEASE.as_millis().to_string();
-        let server = Server::on_redis(&store.url(), &["--leader-lease-ms", &lease])?;
+        let server = Server::on_store(&store.url(), &["--leader-lease-ms", &lease])?;
         sleep(Duration::from_millis(500)).await;
         let next = Candidate::start(&store).await?;
         sleep(Duration::from_millis(fastrand::u64(300..1_000))).await;

@@ -16,7 +16,7 @@ use super::super::connect::LedgerArgs;
 use super::super::out;
 use super::super::source::SourceArgs;
 #[cfg(feature = "locks")]
-use super::super::source::Wanted;
+use super::super::source::{Presence, Wanted};
 use crate::data_folder;
 use crate::offline::breaking::{self, Refused};
 use firstcome_core::names::check_text;
@@ -165,8 +165,12 @@ fn write(
 async fn in_store(args: &SkipArgs, head: &Head, skip: Skip) -> Result<(), Complaint> {
     let url = args.source.store.url()?;
     let about = |failure| Complaint::about_store(&url, &failure);
-    let space =
-        Wanted { name: &args.ledger.space, shard: head.shard, space: head.space, is_there: true };
+    let space = Wanted {
+        name: &args.ledger.space,
+        shard: head.shard,
+        space: head.space,
+        presence: Presence::There,
+    };
     let journal = args.source.store.open_to_write(&url, &space).await?;
     let skipped = journal.skip(skip).await;
     journal.close().await;

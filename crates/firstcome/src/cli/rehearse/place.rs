@@ -134,11 +134,11 @@ enum Unless {
 /// Removes a space from its store. It is opened for that, and made where it is not there.
 #[cfg(feature = "locks")]
 async fn space_of(store: &StoreArgs, name: &str, unless: Unless) -> Result<(), Complaint> {
-    use crate::cli::source::Wanted;
+    use crate::cli::source::{Presence, Wanted};
     let url = store.url()?;
     let about = |failure| Complaint::about_store(&url, &failure);
     let fresh = firstcome_core::SpaceId(fastrand::u128(..).to_be_bytes());
-    let wanted = Wanted { name, shard: 0, space: fresh, is_there: false };
+    let wanted = Wanted { name, shard: 0, space: fresh, presence: Presence::Any };
     let journal = store.open_to_write(&url, &wanted).await?;
     let done = async {
         if unless == Unless::InUse

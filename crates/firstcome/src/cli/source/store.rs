@@ -29,8 +29,19 @@ pub(in crate::cli) struct Wanted<'a> {
     pub(in crate::cli) name: &'a str,
     pub(in crate::cli) shard: u32,
     pub(in crate::cli) space: firstcome_core::SpaceId,
-    /// Whether it is there. If not, any will do, and one of this identity is made where there is none.
-    pub(in crate::cli) is_there: bool,
+    pub(in crate::cli) presence: Presence,
+}
+
+/// What is expected of the store in which a space is opened to be written to.
+#[cfg(feature = "locks")]
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) enum Presence {
+    /// It has this space.
+    There,
+    /// It has a space of this name, or gets one of this identity.
+    Any,
+    /// It has none of this name: this space is about to be brought there.
+    Vacant,
 }
 
 impl StoreArgs {
@@ -69,8 +80,9 @@ impl StoreArgs {
         url: &StoreUrl,
         wanted: &Wanted<'_>,
     ) -> Result<Journal, Complaint> {
-        let Wanted { name, shard, space, is_there } = *wanted;
-        let space_wanted = is_there.then_some(space);
+        let Wanted { name, shard, space, presence } = *wanted;
+        let vacant = matches!(presence, Presence::Vacant);
+        let wanted = (!matches!(presence, Presence::Any)).then_some(space);
         let about = |failure| Complaint::about_store(url, &failure);
         match url.kind() {
             #[cfg(feature = "redis")]
@@ -79,7 +91,8 @@ impl StoreArgs {
                 let options = Options {
                     space_name: name.to_owned(),
                     shard,
-                    wanted: space_wanted,
+                    wanted,
+                    vacant,
                     ..Options::new(space, Durability::Memory)
                 };
                 let redis = Redis::open(self.redis(url)?, options).await;
@@ -91,7 +104,8 @@ impl StoreArgs {
                 let options = Options {
                     space_name: name.to_owned(),
                     shard,
-                    wanted: space_wanted,
+                    wanted,
+                    vacant,
                     ..Options::new(space, Durability::Memory)
                 };
                 let postgres = Postgres::open(self.postgres(url), options).await;
@@ -103,7 +117,8 @@ impl StoreArgs {
                 let options = Options {
                     space_name: name.to_owned(),
                     shard,
-                    wanted: space_wanted,
+                    wanted,
+                    vacant,
                     ..Options::new(space, Durability::Memory)
                 };
                 let mysql = MySql::open(self.mysql(url), options).await;
@@ -111,7 +126,7 @@ impl StoreArgs {
             }
             #[cfg(not(all(feature = "redis", feature = "postgres", feature = "mysql")))]
             StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql => {
-                let _ = (name, shard, space, space_wanted, about);
+                let _ = (name, shard, space, wanted, vacant, about);
                 Err(Complaint::usage("this build has no such store"))
             }
         }

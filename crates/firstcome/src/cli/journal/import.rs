@@ -1,0 +1,191 @@
+//! `journal import`: a space out of a file, into a store or a data folder that has nothing of it.
+
+use clap::Args;
+use firstcome_journal::folder::{DataFolder, journal_file};
+use firstcome_journal::space_file::SpaceFile;
+use firstcome_journal::{Failure, Reading};
+use firstcome_node::ledger::choice::Ledger;
+use firstcome_rush::terminal;
+use indicatif::ProgressBar;
+use serde_json::json;
+use std::path::PathBuf;
+
+use super::super::audit::progress_bar;
+use super::super::complaint::{Complaint, Exit};
+use super::super::connect::LedgerArgs;
+#[cfg(feature = "locks")]
+use super::super::source::{Presence, Wanted};
+use super::super::source::{SourceArgs, open_file};
+use super::super::{on_one_core, out};
+use crate::data_folder;
+use crate::offline::rebuild::Rebuilt;
+use crate::offline::{import, rebuild};
+
+/// Options of `journal import`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+All of the file is checked first; one that is torn or altered is refused, and nothing changes. The space keeps its id, its \
+level, its positions and its digest. It is there with the last step: a command that ends early leaves no space, and can be \
+run again. A store or a folder that has a space of this name is refused.
+
+A ledger that is named and is not up to date is written from the entries in the file. Into a data folder, entries go to \
+its archive; with a store, to the folder of --archive, if one is given: it must be the DATA/archive of a server to come.
+Give the new servers the old keys: admin key, `code_keys`, `token_secret`.
+
+Examples:
+  firstcome journal import spring.fcspace --store postgres://db/firstcome \\
+    --ledger postgres://db/firstcome
+  firstcome journal import spring.fcspace --data /var/lib/firstcome")]
+pub(in crate::cli) struct ImportArgs {
+    /// The file that `firstcome journal export` wrote.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    to: SourceArgs,
+    #[command(flatten)]
+    ledger: LedgerArgs,
+}
+
+pub(super) fn run(args: &ImportArgs, json: bool) -> Result<Exit, Complaint> {
+    let named = args.ledger.ledger(args.to.is_shared())?;
+    if args.to.archive.len() > 1 {
+        return Err(Complaint::usage("one --archive takes the entries in: give one"));
+    }
+    if !args.to.is_shared() && !args.to.archive.is_empty() {
+        return Err(Complaint::usage("--archive is for a journal in a store")
+            .hint("the entries of a data folder go to its own archive"));
+    }
+    let file = open_file(&args.file)?;
+    let (about, seed) = (file.about(), file.seed());
+    // A copy has no ledger: its results up to now are those of another space.
+    let named = if about.is_copy { Ledger::None } else { named };
+    let meter = progress_bar();
+    let (file, rebuilt) = match args.to.is_shared() {
+        false => into_folder(args, file, &named, &meter)?,
+        true => into_store(args, file, &named, &meter)?,
+    };
+    meter.finish_and_clear();
+    let position = format!("{}.{}", seed.epoch, seed.position);
+    let digest = digest(&file)?;
+    if json {
+        out::json(&json!({
+            "space": about.space.to_string(), "position": position, "digest": digest,
+            "copy": about.is_copy, "ledger_through": rebuilt.map(|rebuilt| rebuilt.through),
+        }));
+        return Ok(Exit::Yes);
+    }
+    let mark = terminal::mark(true);
+    out::line(format!(
+        "{mark} the space {} is there up to {position}; its digest is {digest}",
+        about.space
+    ));
+    if let Some(rebuilt) = rebuilt {
+        let Rebuilt { written, through, .. } = rebuilt;
+        out::line(format!(
+            "{mark} the ledger has the results up to {through}, {written} of them new"
+        ));
+    }
+    Ok(Exit::Yes)
+}
+
+fn digest(file: &Reading) -> Result<String, Complaint> {
+    let manifest = file.newest_snapshot()?.unwrap_or_default();
+    let manifest = firstcome_core::snapshot::Manifest::decode(&manifest);
+    Ok(manifest.map(|manifest| format!("{:016x}", manifest.digest)).map_err(anyhow::Error::from)?)
+}
+
+/// Writes what a ledger lacks; it is of the space already, or made now.
+fn ledger(
+    file: SpaceFile,
+    (named, space): (&Ledger, &str),
+    folder: Option<&DataFolder>,
+    meter: &ProgressBar,
+) -> Result<(SpaceFile, Option<Rebuilt>), Complaint> {
+    if *named == Ledger::None {
+        return Ok((file, None));
+    }
+    let journal = Reading::File(file);
+    let rebuilt = rebuild::run(&journal, folder, (named, space), |position, head| {
+        meter.set_length(head);
+        meter.set_position(position);
+    });
+    let refused = |why: anyhow::Error| {
+        Complaint::new(
+            Exit::Refused,
+            format!("nothing was imported, because of the ledger: {why:#}"),
+        )
+        .hint("name the ledger that the space had, or none with --ledger none")
+    };
+    let rebuilt = rebuilt.map_err(refused)?;
+    let Reading::File(file) = journal else { unreachable!("it is the file from above") };
+    Ok((file, Some(rebuilt)))
+}
+
+fn into_folder(
+    args: &ImportArgs,
+    file: SpaceFile,
+    named: &Ledger,
+    meter: &ProgressBar,
+) -> Result<(Reading, Option<Rebuilt>), Complaint> {
+    let data = &args.to.folder.data;
+    let folder = data_folder::take(data, |why| eprintln!("{why}"))?;
+    if journal_file(data).exists() {
+        let sentence =
+            format!("{} has a journal already, and nothing is written over", data.display());
+        return Err(Complaint::new(Exit::Refused, sentence).hint("name another folder with --data"));
+    }
+    import::archive(&file, &folder.archive(), |position, last| shown(meter, position, last))?;
+    let (file, rebuilt) = ledger(file, (named, &args.ledger.space), Some(&folder), meter)?;
+    on_one_core(async {
+        import::into_folder(&file, &folder, |done, pieces| shown(meter, done, pieces)).await?;
+        Ok(Exit::Yes)
+    })?;
+    Ok((Reading::File(file), rebuilt))
+}
+
+fn shown(meter: &ProgressBar, done: u64, all: u64) {
+    meter.set_length(all);
+    meter.set_position(done);
+}
+
+#[cfg(feature = "locks")]
+fn into_store(
+    args: &ImportArgs,
+    file: SpaceFile,
+    named: &Ledger,
+    meter: &ProgressBar,
+) -> Result<(Reading, Option<Rebuilt>), Complaint> {
+    let (url, about) = (args.to.store.url()?, file.about());
+    let (name, shard) = (args.ledger.space.as_str(), about.shard);
+    let wanted = Wanted { name, shard, space: about.space, presence: Presence::Vacant };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.map_err(|why| Complaint::own(format!("cannot start: {why}")))?;
+    // Before anything is written, whether there is room for a space.
+    let journal = runtime.block_on(args.to.store.open_to_write(&url, &wanted))?;
+    if let Some(folder) = args.to.archive.first() {
+        import::archive(&file, folder, |position, last| shown(meter, position, last))?;
+    }
+    let (file, rebuilt) = ledger(file, (named, name), None, meter)?;
+    let begun = runtime.block_on(async {
+        let begun = import::begin(&file, &journal, |done, pieces| shown(meter, done, pieces)).await;
+        journal.close().await;
+        begun
+    });
+    begun.map_err(|failure| match failure {
+        Failure::Unknown(_) => Complaint::new(Exit::Unknown, failure.to_string())
+            .hint("run the same command again: it says whether the space is there"),
+        failure => Complaint::about_store(&url, &failure),
+    })?;
+    Ok((Reading::File(file), rebuilt))
+}
+
+#[cfg(not(feature = "locks"))]
+fn into_store(
+    _: &ImportArgs,
+    _: SpaceFile,
+    _: &Ledger,
+    _: &ProgressBar,
+) -> Result<(Reading, Option<Rebuilt>), Complaint> {
+    Err(Complaint::usage("this build has no shared store (features `redis`, `postgres`, `mysql`)"))
+}

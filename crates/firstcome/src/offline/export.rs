@@ -1,0 +1,174 @@
+//! A space out of its store, into a file: its entries, and the state behind them.
+
+use crate::offline::audit::restore;
+use firstcome_core::snapshot::Manifest;
+use firstcome_core::{Outcome, SpaceId, State};
+use firstcome_inject::{Mistake, inject};
+use firstcome_journal::space_file::{About, SpaceWriter};
+use firstcome_journal::{Entry, Failure, Name, Reading};
+use std::path::Path;
+
+/// What a file was written of.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Exported {
+    /// The id of the space in the file.
+    pub space: String,
+    /// The position of the last entry in it.
+    pub position: String,
+    /// The digest there.
+    pub digest: String,
+    /// How many entries it has.
+    pub entries: u64,
+    /// Whether they begin with the first of all.
+    pub complete: bool,
+}
+
+/// What ends the space in its store: given the position and the name of the entry that was read last, it appends the entry
+/// behind which nobody goes on.
+pub type EndSpace<'a> = &'a mut dyn FnMut(u64, Name) -> anyhow::Result<()>;
+
+/// How a space is written into a file.
+pub enum Kind<'a> {
+    /// It moves: nobody goes on in its store.
+    Move(EndSpace<'a>),
+    /// It is copied under another id, and goes on in its store.
+    Copy(SpaceId),
+}
+
+/// Writes a space into a file. Its store is only read, but for the entry that ends it.
+///
+/// `progress` hears the position written and the last one. The space is ended once all entries that were there at the
+/// beginning are written, so that its servers go on meanwhile. One that was ended before is written as it was left.
+///
+/// # Errors
+///
+/// The journal or its newest snapshot cannot be read, an entry breaks a rule, or the file cannot be written. There is no
+/// file then. If the space was ended before that, it stays ended: the next try goes on from there.
+pub fn run(
+    journal: &Reading,
+    path: &Path,
+    mut kind: Kind<'_>,
+    mut progress: impl FnMut(u64, u64),
+) -> anyhow::Result<Exported> {
+    let head = journal.head()?;
+    let space = match &kind {
+        Kind::Move(_) => head.space,
+        Kind::Copy(other) => *other,
+    };
+    let is_copy = matches!(kind, Kind::Copy(_));
+    let about = About { space, shard: head.shard, level: head.level, is_copy };
+    let start = journal.start()?.map(|bytes| Manifest::decode(&bytes)).transpose()?;
+    let newest = journal.newest_snapshot()?.map(|bytes| Manifest::decode(&bytes)).transpose()?;
+    let state = match &newest {
+        Some(newest) => restore(journal, newest)?,
+        None => State::new(head.space, head.shard).beginning_at(head.level),
+    };
+    let mut file = SpaceWriter::create(path, about)?;
+    if let Some(start) = &start {
+        file.start(start.clone())?;
+        for name in &start.pieces {
+            let piece = journal.piece(*name)?.ok_or(Failure::PieceMissing(*name))?;
+            file.piece(*name, &piece)?;
+        }
+    }
+    for skip in journal.skips()? {
+        file.skip(&skip)?;
+    }
+    let next = start.as_ref().map_or(0, |start| start.stamp.position) + 1;
+    let mut writing =
+        Writing { file, state, next, last: Name::default(), entries: 0, ended: false };
+    if let Some(start) = &start {
+        writing.last = Name { node: start.stamp.node, number: start.stamp.number };
+    }
+    writing.state.learn_skips(journal.skips()?);
+    writing.take(journal, head.position, &mut progress)?;
+    if let Kind::Move(end) = &mut kind
+        && !writing.ended
+    {
+        end(writing.next - 1, writing.last)?;
+        writing.take(journal, u64::MAX, &mut progress)?;
+        anyhow::ensure!(
+            writing.ended || inject(Mistake::ExportWithoutEnd),
+            "the entry that ends the space is not in its store: run the same command again"
+        );
+    }
+    let complete = start.is_none();
+    writing.finish(space, complete)
+}
+
+/// A file, and the state behind what is in it.
+struct Writing {
+    file: SpaceWriter,
+    state: State,
+    /// The position of the entry that is written next.
+    next: u64,
+    /// The name of the one before it.
+    last: Name,
+    entries: u64,
+    /// Whether the entry that ends the space was met.
+    ended: bool,
+}
+
+impl Writing {
+    /// Writes the entries up to a position, as far as there are, and applies those that the state lacks.
+    fn take(
+        &mut self,
+        journal: &Reading,
+        through: u64,
+        progress: &mut impl FnMut(u64, u64),
+    ) -> anyhow::Result<()> {
+        for entry in journal.entries(self.next) {
+            if self.next > through {
+                break;
+            }
+            let (entry, name) = entry?;
+            if entry.is_end() {
+                self.ended = true;
+                break;
+            }
+            self.file.entry(&entry)?;
+            self.apply(&entry)?;
+            (self.next, self.last) = (entry.position + 1, name);
+            self.entries += 1;
+            if entry.position.is_multiple_of(64) {
+                progress(entry.position, through.min(journal.head()?.position));
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, entry: &Entry) -> anyhow::Result<()> {
+        if entry.position <= self.state.position() {
+            return Ok(());
+        }
+        let (stamp, body) = entry.open()?;
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        let applied = self.state.try_apply(stamp, &body.commands()?, &mut outcomes);
+        applied.map(drop).map_err(|broke| anyhow::anyhow!("{broke}; {}", broke.advice()))
+    }
+
+    /// Writes the state behind the last entry.
+    fn finish(mut self, space: SpaceId, complete: bool) -> anyhow::Result<Exported> {
+        let ends_before = self.state.position() + 1 == self.next;
+        anyhow::ensure!(
+            ends_before,
+            "the newest snapshot is of entry {}, the journal ends before it",
+            self.state.position()
+        );
+        self.file.entries_end();
+        let (position, digest) = (self.state.token().to_string(), self.state.digest());
+        let mut frozen = self.state.freeze(true);
+        while let Some(mut piece) = frozen.next_piece() {
+            let Some(bytes) = piece.bytes.take() else { continue };
+            self.file.piece(piece.name, &bytes)?;
+        }
+        self.file.finish(frozen.finish())?;
+        Ok(Exported {
+            space: space.to_string(),
+            position,
+            digest: format!("{digest:016x}"),
+            entries: self.entries,
+            complete,
+        })
+    }
+}
