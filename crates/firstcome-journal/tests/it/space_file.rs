@@ -264,3 +264,22 @@ async fn an_entry_that_ends_its_space_is_kept_as_any_other_and_applied_by_nobody
     assert!(Journal::Sqlite(sqlite.clone()).read(1).await.unwrap()[0].is_end());
     sqlite.close().await;
 }
+
+#[test]
+fn the_worked_file_is_byte_by_byte_what_is_written() {
+    const PAGE: &str = include_str!("../../../../docs/reference/space-file.md");
+    let (_, block) = PAGE.split_once("```text\n# a file of a space without entries\n").unwrap();
+    let lines =
+        block.split("```").next().unwrap().lines().filter_map(|line| line.split('#').next());
+    let digits = lines.flat_map(str::split_whitespace);
+    let expected: Vec<u8> = digits.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+    let scratch = Scratch::new();
+    let path = scratch.data().with_extension("fcspace");
+    let mut file = SpaceWriter::create(&path, About { level: 1, ..ABOUT }).unwrap();
+    file.entries_end();
+    let mut frozen = State::new(SPACE, 0).freeze(true);
+    assert!(frozen.next_piece().is_none());
+    file.finish(frozen.finish()).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), expected);
+    assert_eq!(opened(&path).unwrap().seed().position, 0);
+}

@@ -13,6 +13,7 @@ mod levels;
 mod lines;
 mod mended;
 mod mistakes;
+mod moved;
 mod panicked;
 mod restored;
 mod several;

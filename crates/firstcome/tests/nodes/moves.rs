@@ -151,7 +151,11 @@ async fn there_and_back(setup: Setup<'_>) {
             (&"space_moved".into(), &"no".into()),
             "{said}"
         );
-        assert!(node.errors().contains("\"event\":\"space_moved\""), "{}", node.errors());
+        let end = Instant::now() + PATIENCE;
+        while !node.errors().contains("\"event\":\"space_moved\"") {
+            assert!(Instant::now() < end, "it does not log it: {}", node.errors());
+            sleep(Duration::from_millis(10)).await;
+        }
     }
     let audited = done(&["audit", "--store", &url, "--ledger", &ledger]);
     assert_eq!(audited["digest_recomputed"], second["digest"]);
