@@ -18,7 +18,7 @@ const VIEWS: usize = 7;
 const VIEW_BUDGET_MS: f64 = 100.0;
 const VIEW_REQUESTS: f64 = 5.0;
 /// How long a page is looked at; by then it shows what it has.
-const LOOK: Duration = Duration::from_millis(1_000);
+const LOOK: Duration = Duration::from_secs(2);
 
 /// People who wait, and over how many connections they ask here.
 const PEOPLE: usize = 10_000;
