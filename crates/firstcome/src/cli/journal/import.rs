@@ -33,8 +33,8 @@ its archive; with a store, to the folder of --archive, if one is given: it must 
 Give the new servers the old keys: admin key, `code_keys`, `token_secret`.
 
 Examples:
-  firstcome journal import spring.fcspace --store postgres://db/firstcome \\
-    --ledger postgres://db/firstcome
+  firstcome journal import spring.fcspace --store postgres://fc@db/firstcome \\
+    --ledger postgres://fc@db/firstcome
   firstcome journal import spring.fcspace --data /var/lib/firstcome")]
 pub(in crate::cli) struct ImportArgs {
     /// The file that `firstcome journal export` wrote.
