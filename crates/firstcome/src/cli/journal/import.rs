@@ -172,10 +172,12 @@ fn into_store(
         journal.close().await;
         begun
     });
-    begun.map_err(|failure| match failure {
-        Failure::Unknown(_) => Complaint::new(Exit::Unknown, failure.to_string())
-            .hint("run the same command again: it says whether the space is there"),
-        failure => Complaint::about_store(&url, &failure),
+    begun.map_err(|failure| {
+        if let Failure::Unknown(_) = failure {
+            return Complaint::new(Exit::Unknown, failure.to_string())
+                .hint("run the same command again: it says whether the space is there");
+        }
+        Complaint::about_store(&url, &failure)
     })?;
     Ok((Reading::File(file), rebuilt))
 }
