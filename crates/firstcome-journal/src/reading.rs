@@ -11,7 +11,7 @@ use crate::sqlite;
 use firstcome_core::names::PieceName;
 use firstcome_core::state::Skip;
 
-#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
 use crate::database;
 #[cfg(feature = "redis")]
 use crate::redis;
@@ -25,7 +25,7 @@ pub enum Reading {
     #[cfg(feature = "redis")]
     Redis(redis::ReadOnly),
     /// In PostgreSQL or MariaDB.
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    #[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
     Database(database::ReadOnly),
 }
 
@@ -35,7 +35,7 @@ macro_rules! each {
             Self::Sqlite($store) => $call,
             #[cfg(feature = "redis")]
             Self::Redis($store) => $call,
-            #[cfg(any(feature = "postgres", feature = "mysql"))]
+            #[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
             Self::Database($store) => $call,
         }
     };
