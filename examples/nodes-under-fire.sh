@@ -1,16 +1,24 @@
 #!/usr/bin/env bash
-# Three servers on one Redis while everything dies around them.
+# Three servers on one store while everything dies around them.
 #
-#   examples/nodes-under-fire.sh [SECONDS [SEED]]
+#   examples/nodes-under-fire.sh [--store redis | nats] [SECONDS [SEED]]
 #
-# Starts a Redis with a replica and a Sentinel, PostgreSQL for the ledger where it is installed, and three
-# servers; floods a campaign; and kills servers, the leader and the Redis primary at random meanwhile. At the
-# end it says whether the servers, the ledger and what was acknowledged agree. Nothing of it is left behind.
+# Starts a Redis with a replica and a Sentinel, or three NATS servers that are a cluster; PostgreSQL for the ledger where
+# it is installed; and three servers. Floods a campaign, and kills servers, the leader and the Redis primary or one of the
+# NATS servers at random meanwhile. At the end it says whether the servers, the ledger and what was acknowledged agree.
+# Nothing of it is left behind.
 #
-# Needs redis-server, redis-sentinel, redis-cli, curl and a built firstcome (FIRSTCOME names it, else
+# Needs redis-server, redis-sentinel and redis-cli, or nats-server; curl; and a built firstcome (FIRSTCOME names it, else
 # target/release or target/debug). KEEP=1 keeps the folder with everybody's words.
 set -euo pipefail
 
+store=redis
+[ "${1:-}" != --store ] || { store=$2; shift 2; }
+case $store in
+redis) needed=(redis-server redis-sentinel redis-cli) victim="the Redis primary" ;;
+nats) needed=(nats-server) victim="a NATS server" PATH=$PATH:${GOBIN:-${GOPATH:-$HOME/go}/bin} ;;
+*) echo "--store is redis or nats, not $store" >&2; exit 2 ;;
+esac
 seconds=${1:-60}
 seed=${2:-$((RANDOM * 32768 + RANDOM))}
 RANDOM=$((seed % 32768))
@@ -19,10 +27,10 @@ firstcome=${FIRSTCOME:-}
 for built in "$here/target/release/firstcome" "$here/target/debug/firstcome"; do
     [ -n "$firstcome" ] || { [ -x "$built" ] && firstcome=$built; } || true
 done
-for program in redis-server redis-sentinel redis-cli curl "${firstcome:-firstcome}"; do
+for program in "${needed[@]}" curl "${firstcome:-firstcome}"; do
     command -v "$program" >/dev/null || { echo "$program is missing" >&2; exit 2; }
 done
-echo "seed $seed, $seconds s, $firstcome"
+echo "store $store, seed $seed, $seconds s, $firstcome"
 
 folder=$(mktemp -d)
 chmod 755 "$folder"
@@ -79,11 +87,14 @@ caught_up() { # PRIMARY: its replica has what was just written
     copies=$(printf 'SET fire:probe 1\nWAIT 1 1000\nDEL fire:probe\n' | redis-cli -p "$1" | sed -n 2p)
     [ "$copies" = 1 ]
 }
-redis_port[one]=$(free_port) redis_port[two]=$(free_port) sentinel=$(free_port)
-redis one
-redis two "${redis_port[one]}"
-until_it "the replica follows" 10 caught_up "${redis_port[one]}"
-cat >"$folder/sentinel.conf" <<END
+primary() { said "$sentinel" sentinel get-master-addr-by-name main | sed -n 2p; }
+knows_replica() { [ "$(said "$sentinel" sentinel master main | sed -n '/^num-slaves$/{n;p}')" = 1 ]; }
+start_redis() {
+    redis_port[one]=$(free_port) redis_port[two]=$(free_port) sentinel=$(free_port)
+    redis one
+    redis two "${redis_port[one]}"
+    until_it "the replica follows" 10 caught_up "${redis_port[one]}"
+    cat >"$folder/sentinel.conf" <<END
 port $sentinel
 bind 127.0.0.1
 dir $folder
@@ -91,11 +102,35 @@ sentinel monitor main 127.0.0.1 ${redis_port[one]} 1
 sentinel down-after-milliseconds main 700
 sentinel failover-timeout main 2000
 END
-redis-sentinel "$folder/sentinel.conf" >"$folder/sentinel.log" 2>&1 &
-pid[sentinel]=$!
-primary() { said "$sentinel" sentinel get-master-addr-by-name main | sed -n 2p; }
-knows_replica() { [ "$(said "$sentinel" sentinel master main | sed -n '/^num-slaves$/{n;p}')" = 1 ]; }
-until_it "Sentinel knows both" 20 knows_replica
+    redis-sentinel "$folder/sentinel.conf" >"$folder/sentinel.log" 2>&1 &
+    pid[sentinel]=$!
+    until_it "Sentinel knows both" 20 knows_replica
+    export FIRSTCOME_STORE=redis+sentinel://127.0.0.1:$sentinel/main FIRSTCOME_DURABILITY=copies=1
+}
+
+# --- or three NATS servers
+
+declare -A nats_port=() nats_route=() nats_http=()
+nats() { # NAME
+    nats-server --name "$1" --addr 127.0.0.1 --port "${nats_port[$1]}" --jetstream --store_dir "$folder/nats-$1" \
+        --http_port "${nats_http[$1]}" --cluster_name fire --cluster "nats://127.0.0.1:${nats_route[$1]}" \
+        --routes "$nats_routes" >>"$folder/nats-$1.log" 2>&1 &
+    pid[nats-$1]=$!
+}
+nats_ready() { curl -sf -m 2 "http://127.0.0.1:${nats_http[$1]}/healthz" >/dev/null; }
+start_nats() {
+    local name hosts=''
+    nats_routes=''
+    for name in one two three; do
+        nats_port[$name]=$(free_port) nats_route[$name]=$(free_port) nats_http[$name]=$(free_port)
+        nats_routes=$nats_routes${nats_routes:+,}nats://127.0.0.1:${nats_route[$name]}
+        hosts=$hosts${hosts:+,}127.0.0.1:${nats_port[$name]}
+    done
+    for name in one two three; do nats $name; done
+    for name in one two three; do until_it "NATS server $name is ready" 30 nats_ready $name; done
+    export FIRSTCOME_STORE=nats://$hosts
+}
+start_$store
 
 # --- the ledger: PostgreSQL, if it is here
 
@@ -121,8 +156,7 @@ fi
 
 export FIRSTCOME_ADMIN_KEY=under-fire-$seed-$$-key
 export FIRSTCOME_KEY=$FIRSTCOME_ADMIN_KEY FIRSTCOME_LEADER_LEASE_MS=1000
-export FIRSTCOME_STORE=redis+sentinel://127.0.0.1:$sentinel/main
-export FIRSTCOME_DURABILITY=copies=1 FIRSTCOME_SNAPSHOT_EVERY=5s
+export FIRSTCOME_SNAPSHOT_EVERY=5s
 declare -A node_port=()
 urls=() kills=0 leaders=0 primaries=0 pauses=0
 node() {
@@ -171,7 +205,7 @@ end() {
     wait "${pid[$1]}" 2>/dev/null || true
 }
 
-kill_primary() {
+kill_redis() {
     local old new name=one other=two
     old=$(primary)
     [ "$old" = "${redis_port[one]}" ] || { name=two other=one; }
@@ -183,6 +217,17 @@ kill_primary() {
     is_primary() { [ "$(primary)" = "$new" ] && [ "$(said "$new" role | head -1)" = master ]; }
     until_it "Sentinel names the other Redis" 40 is_primary
     redis $name "$new"
+    last_primary=$SECONDS
+}
+
+kill_nats() { # one at a time: with two of them gone nobody could answer
+    local names=(one two three) name
+    name=${names[RANDOM % 3]}
+    end nats-$name
+    primaries=$((primaries + 1))
+    sleep "0.$((RANDOM % 9 + 1))"
+    nats $name
+    until_it "NATS server $name is back" 40 nats_ready $name
     last_primary=$SECONDS
 }
 
@@ -205,11 +250,11 @@ while [ $((SECONDS - begun)) -lt "$seconds" ] && kill -0 $rush 2>/dev/null; do
         sleep "$((RANDOM % 2)).$((RANDOM % 10))"; kill -CONT "${pid[node-$chosen]}" ;;
     *)
         [ $((SECONDS - last_primary)) -ge 5 ] || continue
-        echo "$((SECONDS - begun)) s: kill the Redis primary"
-        kill_primary ;;
+        echo "$((SECONDS - begun)) s: kill $victim"
+        kill_$store ;;
     esac
 done
-echo "killed $kills servers, $leaders leaders, $primaries primaries; $pauses pauses"
+echo "killed $kills servers, $leaders leaders, $victim $primaries times; $pauses pauses"
 
 # --- what came of it
 

@@ -22,7 +22,7 @@ pub(super) struct SourceArgs {
     #[arg(long, env = "FIRSTCOME_STORE", hide_env_values = true, value_name = "URL")]
     // Read later: what the parser of arguments refuses it repeats, and there may be a password in it.
     store: Option<String>,
-    /// PEM file with the certificate authorities for a rediss://, postgres:// or mysql:// store.
+    /// PEM file with the certificate authorities for a rediss://, postgres://, mysql:// or tls:// store.
     #[arg(long, env = "FIRSTCOME_STORE_CA", value_name = "FILE")]
     store_ca: Option<PathBuf>,
     /// A folder with entries that were trimmed from the journal in the store: DATA/archive of a server that was leader.
@@ -168,8 +168,25 @@ impl SourceArgs {
                 let mysql = MySql::open(self.mysql(url), options).await;
                 mysql.map(Journal::MySql).map_err(about)
             }
-            #[cfg(not(all(feature = "redis", feature = "postgres", feature = "mysql")))]
-            StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql => {
+            #[cfg(feature = "nats")]
+            StoreKind::Nats => {
+                use firstcome_journal::nats::{Durability, Nats, Options};
+                let options = Options {
+                    space_name: name.to_owned(),
+                    shard,
+                    wanted: Some(space),
+                    ..Options::new(space, Durability::Memory)
+                };
+                let nats = Nats::open(self.nats(url), options).await;
+                nats.map(Journal::Nats).map_err(about)
+            }
+            #[cfg(not(all(
+                feature = "redis",
+                feature = "postgres",
+                feature = "mysql",
+                feature = "nats"
+            )))]
+            StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql | StoreKind::Nats => {
                 let _ = (name, shard, space, about);
                 Err(Complaint::usage("this build has no such store"))
             }
@@ -204,6 +221,12 @@ impl SourceArgs {
         firstcome_store::mysql::Options::new(url.with_authorities(self.store_ca.as_deref()))
     }
 
+    /// Gives how a NATS server is connected to.
+    #[cfg(feature = "nats")]
+    pub(super) fn nats(&self, url: &StoreUrl) -> firstcome_store::nats::Options {
+        firstcome_store::nats::Options::new(&*url.with_authorities(self.store_ca.as_deref()))
+    }
+
     fn open_url(&self, url: &StoreUrl, space: &str) -> Result<Reading, Complaint> {
         match url.kind() {
             #[cfg(feature = "redis")]
@@ -227,11 +250,23 @@ impl SourceArgs {
                     .map(Reading::Database)
                     .map_err(|failure| Complaint::about_store(url, &failure))
             }
-            #[cfg(not(all(feature = "redis", feature = "postgres", feature = "mysql")))]
-            StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql => {
+            #[cfg(feature = "nats")]
+            StoreKind::Nats => {
+                let (options, archive) = (self.nats(url), self.archive.clone());
+                firstcome_journal::nats::open_read_only(options, space, 0, archive)
+                    .map(Reading::Database)
+                    .map_err(|failure| Complaint::about_store(url, &failure))
+            }
+            #[cfg(not(all(
+                feature = "redis",
+                feature = "postgres",
+                feature = "mysql",
+                feature = "nats"
+            )))]
+            StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql | StoreKind::Nats => {
                 let _: &str = space;
                 Err(Complaint::usage(format!(
-                    "{url} cannot be read: this build has no such store (features `redis`, `postgres`, `mysql`)"
+                    "{url} cannot be read: this build has no such store (features `redis`, `postgres`, `mysql`, `nats`)"
                 )))
             }
         }
