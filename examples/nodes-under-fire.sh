@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Three servers on one store while everything dies around them.
 #
-#   examples/nodes-under-fire.sh [--store redis|postgres|mysql] [SECONDS [SEED]]
+#   examples/nodes-under-fire.sh [--store redis|postgres|mysql|nats] [SECONDS [SEED]]
 #
 # Starts the store and three servers; floods a campaign; and kills servers, the leader and the store at random
 # meanwhile. At the end it says whether the servers, the ledger and what was acknowledged agree. Nothing of it
@@ -9,7 +9,8 @@
 #
 # redis (the default): a primary, a replica and a Sentinel; the primary is killed, the replica takes its place.
 # The ledger is a PostgreSQL where that is installed. postgres, mysql: one PostgreSQL or MariaDB, which is killed
-# and started again with what is on its disk; the ledger is in it, too.
+# and started again with what is on its disk; the ledger is in it, too. nats: three NATS servers that are a cluster,
+# of which one at a time is killed; the ledger as beside redis.
 #
 # Needs curl, the programs of the store, and a built firstcome (FIRSTCOME names it, else target/release or
 # target/debug). KEEP=1 keeps the folder with everybody's words.
@@ -17,7 +18,7 @@ set -euo pipefail
 
 store=redis
 case ${1:-} in
---store) store=${2:?--store redis, postgres or mysql}; shift 2 ;;
+--store) store=${2:?--store redis, postgres, mysql or nats}; shift 2 ;;
 --store=*) store=${1#--store=}; shift ;;
 esac
 # Debian keeps them off the search path.
@@ -26,7 +27,8 @@ case $store in
 redis) programs=(redis-server redis-sentinel redis-cli) ;;
 postgres) programs=(postgres initdb psql) ;;
 mysql) programs=(mariadbd mariadb-install-db mariadb mariadb-admin) ;;
-*) echo "there is no store $store: redis, postgres or mysql" >&2; exit 2 ;;
+nats) programs=(nats-server) PATH=$PATH:${GOBIN:-${GOPATH:-$HOME/go}/bin} ;;
+*) echo "there is no store $store: redis, postgres, mysql or nats" >&2; exit 2 ;;
 esac
 seconds=${1:-60}
 seed=${2:-$((RANDOM * 32768 + RANDOM))}
@@ -124,6 +126,29 @@ END
     export FIRSTCOME_STORE=redis+sentinel://127.0.0.1:$sentinel/main FIRSTCOME_DURABILITY=copies=1
 }
 
+# --- three NATS servers
+
+declare -A nats_port=() nats_route=() nats_http=()
+nats() { # NAME
+    nats-server --name "$1" --addr 127.0.0.1 --port "${nats_port[$1]}" --jetstream --store_dir "$folder/nats-$1" \
+        --http_port "${nats_http[$1]}" --cluster_name fire --cluster "nats://127.0.0.1:${nats_route[$1]}" \
+        --routes "$nats_routes" >>"$folder/nats-$1.log" 2>&1 &
+    pid[nats-$1]=$!
+}
+nats_ready() { curl -sf -m 2 "http://127.0.0.1:${nats_http[$1]}/healthz" >/dev/null; }
+start_nats() {
+    local name hosts=''
+    nats_routes=''
+    for name in one two three; do
+        nats_port[$name]=$(free_port) nats_route[$name]=$(free_port) nats_http[$name]=$(free_port)
+        nats_routes=$nats_routes${nats_routes:+,}nats://127.0.0.1:${nats_route[$name]}
+        hosts=$hosts${hosts:+,}127.0.0.1:${nats_port[$name]}
+    done
+    for name in one two three; do nats $name; done
+    for name in one two three; do until_it "NATS server $name is ready" 30 nats_ready $name; done
+    export FIRSTCOME_STORE=nats://$hosts
+}
+
 # --- PostgreSQL: the ledger beside Redis, or store and ledger
 
 make_postgres() {
@@ -169,7 +194,7 @@ start_mysql() {
 }
 
 start_$store
-[ "$store" != redis ] || ledger_beside
+case $store in redis | nats) ledger_beside ;; esac
 
 # --- three servers
 
@@ -253,6 +278,15 @@ kill_mysql() {
     kill -KILL "$server"
     until_it "MariaDB is gone" 10 gone "$server"
     run_mysql
+}
+
+kill_nats() { # one at a time: with two of them gone nobody could answer
+    local names=(one two three) name
+    name=${names[RANDOM % 3]}
+    end nats-$name
+    sleep "0.$((RANDOM % 9 + 1))"
+    nats $name
+    until_it "NATS server $name is back" 40 nats_ready $name
 }
 
 while [ $((SECONDS - begun)) -lt "$seconds" ] && kill -0 $rush 2>/dev/null; do

@@ -20,7 +20,7 @@ mod write;
 
 pub use codes::{CodeCommand, CodeStep, StagedCode};
 pub use encoded::Encoded;
-pub use moved::{MOVED_LEVEL, moved};
+pub use moved::moved;
 pub use pick::{BestPick, Pick, Wanted};
 pub use read::{BadBody, BadCommand, Body, Head, level_of};
 pub use waiting::Wish;

@@ -12,6 +12,12 @@ use crate::time::Timestamp;
 /// An entry or a snapshot above it stops a node cleanly; it is never skipped.
 pub const LEVEL: u32 = 6;
 
+/// The level of a body that [ends its space](crate::command::moved).
+///
+/// No build applies an entry of it: each stops before it, also one that knows no such entry, and nothing that stands
+/// behind it is ever applied.
+pub const MOVED_LEVEL: u32 = u32::MAX;
+
 /// Bytes that are not what was stored, or not for this level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {at}")]

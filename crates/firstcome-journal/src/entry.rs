@@ -3,9 +3,10 @@
 use crate::failure::Failure;
 use crate::name::{Name, Tip};
 use firstcome_core::Timestamp;
-use firstcome_core::command::{BadBody, Body, MOVED_LEVEL};
+use firstcome_core::command::{BadBody, Body};
 use firstcome_core::names::SpaceId;
 use firstcome_core::state::Stamp;
+use firstcome_core::wire::MOVED_LEVEL;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::oneshot;

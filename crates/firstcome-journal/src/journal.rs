@@ -8,6 +8,8 @@ use crate::entry::{Append, Entry, Exchange, Head};
 use crate::failure::Failure;
 #[cfg(feature = "mysql")]
 use crate::mysql;
+#[cfg(feature = "nats")]
+use crate::nats;
 #[cfg(feature = "postgres")]
 use crate::postgres;
 #[cfg(feature = "redis")]
@@ -43,6 +45,9 @@ pub enum Journal {
     /// In MariaDB.
     #[cfg(feature = "mysql")]
     MySql(mysql::MySql),
+    /// In NATS JetStream.
+    #[cfg(feature = "nats")]
+    Nats(nats::Nats),
     /// One of the others with faults.
     Faulty(faulty::Faulty),
     /// One in memory, over a simulated network.
@@ -60,6 +65,8 @@ macro_rules! each {
             Self::Postgres($store) => Box::pin($call).await,
             #[cfg(feature = "mysql")]
             Self::MySql($store) => Box::pin($call).await,
+            #[cfg(feature = "nats")]
+            Self::Nats($store) => Box::pin($call).await,
             Self::Faulty($store) => Box::pin($call).await,
             Self::Distant($store) => Box::pin($call).await,
         }
@@ -78,6 +85,8 @@ impl Journal {
             Self::Postgres(_) => true,
             #[cfg(feature = "mysql")]
             Self::MySql(_) => true,
+            #[cfg(feature = "nats")]
+            Self::Nats(_) => true,
             Self::Faulty(faulty) => return faulty.truth().shared().map(|_| Shared::of(self)),
             Self::Distant(_) => true,
         };
@@ -138,6 +147,8 @@ impl Journal {
             Self::Postgres(postgres) => Box::pin(postgres.follow(after, timeout)).await,
             #[cfg(feature = "mysql")]
             Self::MySql(mysql) => Box::pin(mysql.follow(after, timeout)).await,
+            #[cfg(feature = "nats")]
+            Self::Nats(nats) => Box::pin(nats.follow(after, timeout)).await,
             Self::Faulty(faulty) => Box::pin(faulty.follow(after, timeout)).await,
             Self::Distant(distant) => Box::pin(distant.follow(after, timeout)).await,
         }
@@ -163,6 +174,8 @@ impl Journal {
             Self::Postgres(postgres) => postgres.close().await,
             #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.close().await,
+            #[cfg(feature = "nats")]
+            Self::Nats(nats) => nats.close().await,
             Self::Faulty(faulty) => Box::pin(faulty.truth().close()).await,
         }
     }
@@ -183,6 +196,8 @@ impl Journal {
             Self::Postgres(postgres) => Box::pin(postgres.remove()).await,
             #[cfg(feature = "mysql")]
             Self::MySql(mysql) => Box::pin(mysql.remove()).await,
+            #[cfg(feature = "nats")]
+            Self::Nats(nats) => Box::pin(nats.remove()).await,
         }
     }
 
@@ -194,7 +209,7 @@ impl Journal {
         last: u64,
         skips: Vec<Skip>,
     ) -> Result<(), Failure> {
-        #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+        #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql", feature = "nats"))]
         let read = {
             let journal = self.clone();
             move |after| {
@@ -217,6 +232,8 @@ impl Journal {
             Self::MySql(mysql) => {
                 Box::pin(mysql.archiving().take_in(first, last, skips, read)).await
             }
+            #[cfg(feature = "nats")]
+            Self::Nats(nats) => Box::pin(nats.archiving().take_in(first, last, skips, read)).await,
             Self::Faulty(faulty) => Box::pin(faulty.truth().archive(first, last, skips)).await,
         }
     }
@@ -232,6 +249,8 @@ impl Journal {
             Self::Postgres(postgres) => postgres.keep_for(),
             #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.keep_for(),
+            #[cfg(feature = "nats")]
+            Self::Nats(nats) => nats.keep_for(),
             Self::Faulty(faulty) => faulty.truth().keep_for(),
         }
     }
@@ -248,6 +267,8 @@ impl Journal {
             Self::Postgres(postgres) => postgres.incarnations(),
             #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.incarnations(),
+            #[cfg(feature = "nats")]
+            Self::Nats(nats) => nats.incarnations(),
             Self::Faulty(faulty) => faulty.truth().incarnations(),
             Self::Distant(distant) => distant.incarnations(),
         }
@@ -265,6 +286,8 @@ impl Journal {
             Self::Postgres(_) => true,
             #[cfg(feature = "mysql")]
             Self::MySql(_) => true,
+            #[cfg(feature = "nats")]
+            Self::Nats(_) => true,
             Self::Faulty(faulty) => faulty.truth().confirms_at_once(),
             Self::Distant(distant) => distant.confirms_at_once(),
         }

@@ -16,6 +16,7 @@
 //! | [`memory`] | the journal in memory, for tests |
 //! | [`sqlite`] | the journal in a SQLite file, with nothing installed |
 //! | `mysql` | the journal in MariaDB, which several nodes share; with the feature `mysql` |
+//! | `nats` | the journal in NATS JetStream, which several nodes share; with the feature `nats` |
 //! | `postgres` | the journal in PostgreSQL, which several nodes share; with the feature `postgres` |
 //! | `redis` | the journal in Redis or Valkey, which several nodes share; with the feature `redis` |
 //! | [`folder`] | the data folder: one process at a time, and who it is |
@@ -33,7 +34,7 @@ mod cell;
 mod clock;
 mod cluster;
 mod conditions;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
 mod database;
 pub mod distant;
 pub mod entry;
@@ -49,6 +50,8 @@ pub mod memory;
 #[cfg(feature = "mysql")]
 pub mod mysql;
 mod name;
+#[cfg(feature = "nats")]
+pub mod nats;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod reading;
@@ -63,7 +66,7 @@ pub mod sqlite;
 mod transaction;
 mod trimming;
 pub mod verify;
-#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql", feature = "nats"))]
 mod warning;
 pub mod worker;
 

@@ -13,7 +13,7 @@ use firstcome_core::names::PieceName;
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::state::Skip;
 
-#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
 use crate::database;
 #[cfg(feature = "redis")]
 use crate::redis;
@@ -29,7 +29,7 @@ pub enum Reading {
     #[cfg(feature = "redis")]
     Redis(redis::ReadOnly),
     /// In PostgreSQL or MariaDB.
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    #[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
     Database(database::ReadOnly),
 }
 
@@ -40,7 +40,7 @@ macro_rules! each {
             Self::File($store) => $call,
             #[cfg(feature = "redis")]
             Self::Redis($store) => $call,
-            #[cfg(any(feature = "postgres", feature = "mysql"))]
+            #[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
             Self::Database($store) => $call,
         }
     };

@@ -181,7 +181,7 @@ impl Backend {
             LockStore::Redis(_) => false,
             LockStore::Memory(_) => false,
             #[cfg(feature = "sql")]
-            LockStore::Sql(_) => true,
+            LockStore::Sql(store) => store.has_permits(),
         }
     }
 

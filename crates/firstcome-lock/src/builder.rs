@@ -5,6 +5,8 @@ use std::time::Duration;
 use firstcome_store::Store;
 #[cfg(feature = "mysql")]
 use firstcome_store::mysql::Options as MySqlOptions;
+#[cfg(feature = "nats")]
+use firstcome_store::nats::Options as NatsOptions;
 #[cfg(feature = "postgres")]
 use firstcome_store::postgres::Options as PostgresOptions;
 #[cfg(feature = "sqlite")]
@@ -23,6 +25,8 @@ use crate::redis::{RedisBackend, ReplicaCheck, Replicas, check_rights};
 use crate::shared::Shared;
 #[cfg(feature = "mysql")]
 use crate::sql::MySqlTable;
+#[cfg(feature = "nats")]
+use crate::sql::NatsTable;
 #[cfg(feature = "postgres")]
 use crate::sql::PostgresTable;
 #[cfg(feature = "sqlite")]
@@ -70,9 +74,10 @@ impl Locks {
     /// | `redis+sentinel://host[:port],host[:port]…/master[/database]` | Redis, Valkey behind Sentinel | `redis` |
     /// | `postgres://user[:password]@host[:port]/database` | PostgreSQL | `postgres` |
     /// | `mysql://user[:password]@host[:port]/database`, `mariadb://…` | MariaDB (MySQL untested) | `mysql` |
+    /// | `nats://[user:password@]host[:port][,host…]` | NATS with JetStream | `nats` |
     /// | `sqlite://FILE` | a SQLite file that processes on one machine share | `sqlite` |
     ///
-    /// For TLS use `rediss://…`, `rediss+sentinel://…`, and `?sslmode=require` for databases, which is the default for another
+    /// For TLS use `rediss://…`, `rediss+sentinel://…`, `tls://…` for NATS, and `?sslmode=require` for databases, which is the default for another
     /// machine. TLS needs the feature `tls`.
     ///
     /// # Errors
@@ -241,6 +246,10 @@ impl Builder {
             Store::MySql => self.mysql(MySqlOptions::new(url)).await,
             #[cfg(not(feature = "mysql"))]
             Store::MySql => Err(Store::MySql.not_built().into()),
+            #[cfg(feature = "nats")]
+            Store::Nats => self.nats(NatsOptions::new(url)).await,
+            #[cfg(not(feature = "nats"))]
+            Store::Nats => Err(Store::Nats.not_built().into()),
             #[cfg(feature = "sqlite")]
             Store::Sqlite => self.sqlite(SqliteOptions::from_url(url)?).await,
             #[cfg(not(feature = "sqlite"))]
@@ -290,6 +299,28 @@ impl Builder {
         self.without_replicas()?;
         let table = MySqlTable::connect(options, self.make_tables).await?;
         Ok(self.start_sql(Table::MySql(Box::new(table))))
+    }
+
+    /// Connects to NATS 2.12 or later with JetStream, and creates the stream `firstcome_locks` if it is missing, on three servers
+    /// of a cluster or on one: see [`Builder::make_tables`].
+    ///
+    /// The clock is that of the server that leads the stream: the servers of a cluster must have the same time, within a small
+    /// part of the leases. There are no messages about releases, so waiters poll. There are no semaphores and no read/write
+    /// locks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] with the reason of the first attempt, [`Error::OutOfRange`] for the watchdog's lease.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    #[cfg(feature = "nats")]
+    pub async fn nats(self, options: NatsOptions) -> Result<Locks, Error> {
+        within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
+        self.without_replicas()?;
+        let table = NatsTable::connect(options, self.make_tables).await?;
+        Ok(self.start_sql(Table::Nats(table)))
     }
 
     /// Opens a SQLite file that processes on this machine may share. If it is missing, it is created with its tables: see

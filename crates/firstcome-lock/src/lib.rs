@@ -76,6 +76,9 @@ pub use firstcome_store::Options;
 #[cfg(feature = "mysql")]
 #[doc(inline)]
 pub use firstcome_store::mysql::Options as MySqlOptions;
+#[cfg(feature = "nats")]
+#[doc(inline)]
+pub use firstcome_store::nats::Options as NatsOptions;
 #[cfg(feature = "postgres")]
 #[doc(inline)]
 pub use firstcome_store::postgres::Options as PostgresOptions;

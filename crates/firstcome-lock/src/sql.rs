@@ -1,9 +1,11 @@
-//! Locks in a database: a row for each.
+//! Locks in a database, or in a stream of NATS: a row for each.
 
 mod backend;
 #[cfg(feature = "mysql")]
 mod mysql;
 mod name;
+#[cfg(feature = "nats")]
+mod nats;
 mod numbers;
 #[cfg(feature = "permits")]
 mod permit_row;
@@ -11,6 +13,7 @@ mod permit_row;
 mod permits;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod retry;
 mod row;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -20,6 +23,8 @@ mod table;
 pub(crate) use self::backend::SqlBackend;
 #[cfg(feature = "mysql")]
 pub(crate) use self::mysql::MySqlTable;
+#[cfg(feature = "nats")]
+pub(crate) use self::nats::NatsTable;
 #[cfg(feature = "postgres")]
 pub(crate) use self::postgres::PostgresTable;
 #[cfg(feature = "sqlite")]

@@ -305,9 +305,12 @@ impl Replica {
     ) -> Result<Option<Applied>, Stop> {
         let position = entry.position;
         let unreadable = |why: String| Stop::Unreadable { position, why };
-        let (mut stamp, body) = entry.open().map_err(|why| match why {
-            BadBody::Moved => Stop::Moved { position },
-            other => unreadable(other.to_string()),
+        let (mut stamp, body) = entry.open().map_err(|why| {
+            if why == BadBody::Moved {
+                Stop::Moved { position }
+            } else {
+                unreadable(why.to_string())
+            }
         })?;
         let commands = body.commands().map_err(|why| unreadable(why.to_string()))?;
         let name = Name { node: stamp.node, number: stamp.number };

@@ -69,9 +69,10 @@ impl ShedLock {
             Kind::MySql => Self::mysql(MySqlOptions::new(url), Table::default()).await,
             #[cfg(not(feature = "mysql"))]
             Kind::MySql => Err(Kind::MySql.not_built().into()),
-            Kind::Sqlite => Err(Error::Unfit {
+            Kind::Nats | Kind::Sqlite => Err(Error::Unfit {
                 what: "the store's address",
-                reason: "ShedLock's locks are not kept in SQLite files".to_owned(),
+                reason: "ShedLock's locks are not kept in SQLite files, nor here in NATS"
+                    .to_owned(),
                 hint: "use redis://…, postgres://… or mysql://…",
             }),
         }

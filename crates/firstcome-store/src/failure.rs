@@ -154,6 +154,14 @@ pub enum Failure {
         /// The server's words.
         detail: String,
     },
+    /// JetStream refused a request: it was not carried out.
+    #[error("JetStream refused a request: {detail} (error {code})")]
+    JetStream {
+        /// The error's number; empty where a client library says it and not the server.
+        code: String,
+        /// The server's words.
+        detail: String,
+    },
     /// What the URL asks for is a feature of this library that was not turned on when the program was built.
     #[error("{what} needs the feature `{feature}`, which this program was built without")]
     NotBuilt {
@@ -223,6 +231,7 @@ impl Failure {
             | Self::Full { .. }
             | Self::Held { .. }
             | Self::Statement { .. }
+            | Self::JetStream { .. }
             | Self::NotBuilt { .. }
             | Self::Closed => Effect::None,
         }
@@ -242,6 +251,7 @@ impl Failure {
             Self::NoDatabase { .. } => Some(Meaning::NoDatabase),
             Self::WrongKind { .. } => Some(Meaning::WrongKind),
             Self::Refused { code, .. } => Store::Redis.meaning(code),
+            Self::JetStream { code, .. } => Store::Nats.meaning(code),
             // Of the databases' codes only those are left that are in no list.
             Self::Statement { .. }
             | Self::Address { .. }
@@ -325,6 +335,7 @@ impl Failure {
             | Self::Refused { .. }
             | Self::Unexpected { .. }
             | Self::Statement { .. }
+            | Self::JetStream { .. }
             | Self::Closed => None,
         }
     }

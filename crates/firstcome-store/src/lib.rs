@@ -19,6 +19,7 @@
 //!
 //! - `postgres`, behind the feature of that name: a small pool of connections, and transactions with time-outs
 //! - `mysql`, behind the feature of that name: the same for MariaDB (MySQL untested)
+//! - `nats`, behind the feature of that name: a connection to NATS servers, and streams of JetStream
 //! - `sqlite`, behind the feature of that name: a file that several processes share
 //! - [`Failure`]: why there is no answer, and whether the command may have been carried out
 //! - [`Store`]: the error codes of each store, what they mean, and which errors pass
@@ -31,7 +32,15 @@ mod failure;
 mod host;
 #[cfg(feature = "mysql")]
 pub mod mysql;
-#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql", feature = "sqlite"))]
+#[cfg(feature = "nats")]
+pub mod nats;
+#[cfg(any(
+    feature = "redis",
+    feature = "postgres",
+    feature = "mysql",
+    feature = "nats",
+    feature = "sqlite"
+))]
 mod percent;
 #[cfg(feature = "postgres")]
 pub mod postgres;

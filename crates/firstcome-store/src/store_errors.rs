@@ -4,6 +4,7 @@
 //! `docs/reference/store-errors.md`.
 
 mod mysql;
+mod nats;
 mod postgres;
 mod redis;
 mod sqlite;
@@ -17,6 +18,8 @@ pub enum Store {
     PostgreSql,
     /// MariaDB (MySQL untested): the error's number.
     MySql,
+    /// NATS JetStream: the number of the error, `err_code`.
+    Nats,
     /// SQLite: the name of the result code.
     Sqlite,
 }
@@ -91,7 +94,8 @@ pub struct StoreError {
 
 impl Store {
     /// All kinds of stores.
-    pub const ALL: [Self; 4] = [Self::Redis, Self::PostgreSql, Self::MySql, Self::Sqlite];
+    pub const ALL: [Self; 5] =
+        [Self::Redis, Self::PostgreSql, Self::MySql, Self::Nats, Self::Sqlite];
 
     /// Gives every error code of this store that means something to Firstcome.
     #[must_use]
@@ -100,6 +104,7 @@ impl Store {
             Self::Redis => redis::ERRORS,
             Self::PostgreSql => postgres::ERRORS,
             Self::MySql => mysql::ERRORS,
+            Self::Nats => nats::ERRORS,
             Self::Sqlite => sqlite::ERRORS,
         }
     }

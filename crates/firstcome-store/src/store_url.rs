@@ -5,7 +5,7 @@ use crate::store_errors::Store;
 
 /// What the URLs look like.
 const FORM: &str = "write redis://[user:password@]host[:port][/database], rediss:// for TLS, redis+sentinel://…, \
-    postgres://…, mysql:// or mariadb://…, or sqlite://FILE";
+    postgres://…, mysql:// or mariadb://…, nats:// or tls:// for NATS, or sqlite://FILE";
 
 impl Store {
     /// Tells which store a URL names, by its scheme.
@@ -19,6 +19,7 @@ impl Store {
             Some("redis" | "rediss" | "redis+sentinel" | "rediss+sentinel") => Ok(Self::Redis),
             Some("postgres" | "postgresql") => Ok(Self::PostgreSql),
             Some("mysql" | "mariadb") => Ok(Self::MySql),
+            Some("nats" | "tls") => Ok(Self::Nats),
             Some("sqlite") => Ok(Self::Sqlite),
             Some(other) => Err(wrong(format!("nothing is known of the scheme {other:?}"))),
             None => Err(wrong("it has no scheme".to_owned())),
@@ -32,6 +33,7 @@ impl Store {
             Self::Redis => ("a Redis or Valkey", "redis"),
             Self::PostgreSql => ("a PostgreSQL", "postgres"),
             Self::MySql => ("a MariaDB", "mysql"),
+            Self::Nats => ("a NATS server", "nats"),
             Self::Sqlite => ("a SQLite file", "sqlite"),
         };
         Failure::NotBuilt { what, feature }
@@ -49,6 +51,7 @@ mod tests {
             ("rediss+sentinel://a,b/main", Store::Redis),
             ("postgresql://localhost/x", Store::PostgreSql),
             ("mariadb://localhost/x", Store::MySql),
+            ("nats://a,b", Store::Nats),
             ("sqlite://x.db", Store::Sqlite),
         ] {
             assert_eq!(Store::of_url(url).unwrap(), store, "{url}");

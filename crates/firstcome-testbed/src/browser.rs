@@ -102,6 +102,8 @@ impl Browser {
         let metrics =
             json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone});
         self.ask("Emulation.setDeviceMetricsOverride", &metrics);
+        // A picture of the whole page has no scroll bar, and no room that one leaves.
+        self.ask("Emulation.setScrollbarsHidden", &json!({ "hidden": true }));
         self.ask("Emulation.setTouchEmulationEnabled", &json!({ "enabled": is_phone }));
         let scheme = if is_dark { "dark" } else { "light" };
         let scheme = json!({"name": "prefers-color-scheme", "value": scheme});
@@ -161,6 +163,17 @@ impl Browser {
         let ask = json!({"format": "png", "clip": clip, "captureBeyondViewport": true});
         let picture = self.ask("Page.captureScreenshot", &ask);
         picture["data"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Gives the processor time of the page's main thread since the first call, or since its process began if that was later:
+    /// scripts, layout, drawing.
+    pub fn work(&mut self) -> Duration {
+        self.ask("Performance.enable", &json!({"timeDomain": "threadTicks"}));
+        let metrics = self.ask("Performance.getMetrics", &json!({}))["metrics"].clone();
+        let metrics = metrics.as_array().cloned().unwrap_or_default();
+        let worked = metrics.iter().find(|metric| metric["name"] == "TaskDuration");
+        let seconds = worked.and_then(|metric| metric["value"].as_f64());
+        Duration::from_secs_f64(seconds.expect("Chromium counts the work of a page"))
     }
 
     /// Gives what went wrong in the page since it was loaded: broken policies, errors, promises that nobody caught.

@@ -14,6 +14,7 @@
 //! - [`Postgres`]: one PostgreSQL server, with or without TLS, and one that a whole test process shares
 //! - [`PgBouncer`]: a pooler in front of it
 //! - [`MariaDb`]: one MariaDB server, and one that a whole test process shares
+//! - [`Nats`]: one NATS server with JetStream, and one that a whole test process shares; [`NatsCluster`]: three of them
 //! - [`redisson()`]: a Java program with real Redisson in it
 //! - [`shedlock()`]: one with real ShedLock
 //! - [`Proxy`]: stands between a client and a server; cuts, stalls, delays, refuses
@@ -27,6 +28,7 @@ mod clock;
 mod folder;
 mod java;
 mod mariadb;
+mod nats;
 mod old;
 mod pgbouncer;
 mod ports;
@@ -43,6 +45,7 @@ pub use certificates::Certificates;
 pub use clock::shift_clock;
 pub use folder::Folder;
 pub use mariadb::MariaDb;
+pub use nats::{Nats, NatsCluster};
 pub use old::OldServer;
 pub use pgbouncer::PgBouncer;
 pub use ports::free_port;

@@ -48,6 +48,8 @@ pub struct Config {
     pub store_ca: Option<PathBuf>,
     /// What an answer from a shared store must have survived.
     pub durability: Durability,
+    /// The monitoring addresses of NATS servers, to prove that they sync each write.
+    pub nats_monitor: Vec<String>,
     /// How long nobody leads after the leader was killed, at most.
     pub leader_lease: Duration,
     /// Where the other servers find this one.

@@ -32,6 +32,13 @@ const OPTIONAL: [Need; 3] = [
     ("npm", "npm", "brings axe-core, which reads pages as people with a screen reader do"),
 ];
 
+/// The NATS server: Debian has an old one, so Go builds it where Go is. Without it tests are skipped like those of
+/// [`OPTIONAL`].
+const NATS: Need =
+    ("nats-server", "golang-go", "several servers share a journal in a real server or three");
+/// What `go install` builds.
+const NATS_SOURCE: &str = "github.com/nats-io/nats-server/v2@v2.15.2";
+
 /// Programs that try the Debian package.
 const PACKAGING: [Need; 6] = [
     ("adduser", "adduser", "the package makes the user of its service"),
@@ -45,7 +52,7 @@ const PACKAGING: [Need; 6] = [
 /// Says what is needed and what is here.
 pub(crate) fn list() {
     let needs = NEEDS.iter().map(|need| (need, "missing"));
-    let optional = OPTIONAL.iter().map(|need| (need, "missing, optional"));
+    let optional = OPTIONAL.iter().chain([&NATS]).map(|need| (need, "missing, optional"));
     let packaging = PACKAGING.iter().filter(|need| !NEEDS.contains(need));
     let packaging = packaging.map(|need| (need, "missing, for dist --check only"));
     for (&(program, package, purpose), missing) in needs.chain(optional).chain(packaging) {
@@ -58,7 +65,13 @@ pub(crate) fn list() {
 
 /// Makes everything be here that the tests need: as root with apt, otherwise by saying exactly what to install.
 pub(crate) fn provide() -> Result<(), String> {
-    provide_all(&NEEDS, "the tests need")
+    provide_all(&NEEDS, "the tests need")?;
+    if find(NATS.0).is_none() && find("go").is_some() {
+        eprintln!("building what the tests need: {NATS_SOURCE}");
+        // Where it fails, its tests are skipped loudly.
+        run(Command::new("go").args(["install", NATS_SOURCE]));
+    }
+    Ok(())
 }
 
 /// Makes everything be here that tries the Debian package.
@@ -106,7 +119,7 @@ pub(crate) enum Which {
 /// What the caller's environment names already stays skipped.
 pub(crate) fn skip(which: Which, done: &str, cargo: &mut Command) {
     let required = NEEDS.iter().filter(|_| which == Which::All);
-    let missing = required.chain(&OPTIONAL).filter(|need| find(need.0).is_none());
+    let missing = required.chain(&OPTIONAL).chain([&NATS]).filter(|need| find(need.0).is_none());
     let mut skipped: Vec<String> = std::env::var(SKIP_MISSING).into_iter().collect();
     for (program, package, purpose) in missing {
         eprintln!("not {done}, because {program} (Debian package {package}) is missing: {purpose}");
@@ -148,5 +161,13 @@ fn find(program: &str) -> Option<PathBuf> {
     // Debian keeps the programs of each version of PostgreSQL in a folder of its own.
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let places = places.chain(versions.map(|version| version.path().join("bin")));
+    // `go install` puts programs there.
+    let folder = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
+    let go = [
+        folder("GOBIN"),
+        folder("GOPATH").map(|path| path.join("bin")),
+        folder("HOME").map(|path| path.join("go/bin")),
+    ];
+    let places = places.chain(go.into_iter().flatten());
     places.map(|place| place.join(program)).find(|path| path.is_file())
 }

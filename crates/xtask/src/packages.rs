@@ -16,17 +16,19 @@ const PUBLISHED: [&str; 6] = [
 ];
 
 /// Sets of features that are checked, besides all together: each store by itself, and what goes with none or with any.
-const FEATURES: [(&str, &str); 20] = [
+const FEATURES: [(&str, &str); 22] = [
     ("firstcome-store", ""),
     ("firstcome-store", "redis"),
     ("firstcome-store", "postgres"),
     ("firstcome-store", "mysql"),
+    ("firstcome-store", "nats"),
     ("firstcome-store", "sqlite"),
     ("firstcome-store", "tls"),
     ("firstcome-lock", ""),
     ("firstcome-lock", "redis"),
     ("firstcome-lock", "postgres"),
     ("firstcome-lock", "mysql"),
+    ("firstcome-lock", "nats"),
     ("firstcome-lock", "sqlite"),
     ("firstcome-lock", "permits"),
     ("firstcome-lock", "permits,sqlite"),

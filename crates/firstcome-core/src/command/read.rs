@@ -6,7 +6,6 @@ use super::content::{
     NODE, NUMBER, PUT, RAISE, SETTLED, STEER, TARGET, TICK, UNBAR,
 };
 use super::field::{Target, bounded, name};
-use super::moved::MOVED_LEVEL;
 use super::order::order_field;
 use super::waiting::{JOIN, LEAVE};
 use super::{Command, Expect, Mark, Order, Steer};
@@ -15,7 +14,7 @@ use crate::limits::{REASON_BYTES, WHO_BYTES};
 use crate::names::{NodeId, check_subject};
 use crate::outcome::By;
 use crate::settings::Settings;
-use crate::wire::{LEVEL, Malformed, Reader, Value};
+use crate::wire::{LEVEL, MOVED_LEVEL, Malformed, Reader, Value};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The part of a body before its commands.

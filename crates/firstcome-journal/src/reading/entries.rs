@@ -9,7 +9,7 @@ use crate::sqlite;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
 use crate::database;
 #[cfg(feature = "redis")]
 use crate::redis;
@@ -24,7 +24,7 @@ enum Store<'a> {
     File(&'a SpaceFile),
     #[cfg(feature = "redis")]
     Redis(&'a redis::ReadOnly),
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    #[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
     Database(&'a database::ReadOnly),
 }
 
@@ -35,7 +35,7 @@ macro_rules! each {
             Self::File($store) => $call,
             #[cfg(feature = "redis")]
             Self::Redis($store) => $call,
-            #[cfg(any(feature = "postgres", feature = "mysql"))]
+            #[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
             Self::Database($store) => $call,
         }
     };
@@ -195,7 +195,7 @@ impl redis::ReadOnly {
     }
 }
 
-#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
 impl database::ReadOnly {
     /// Gives the entries from a position on, those in the archives first, each checked.
     ///

@@ -354,7 +354,7 @@ pub(crate) async fn a_seed_makes_a_lost_space_again(stage: &Stage) {
     let (journal, shared, mut ann) = (&stage.journal, stage.shared(), Player::new(b'a'));
     ann.claims(journal, "ann").await.unwrap();
     let seen = journal.head().await.unwrap();
-    stage.empty();
+    stage.empty().await;
     let is_gone = |failure: Failure| {
         assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
     };

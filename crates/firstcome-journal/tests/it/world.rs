@@ -8,11 +8,14 @@ use firstcome_journal::faulty::Faulty;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::mysql::{self, MySql};
+use firstcome_journal::nats::{self, Nats};
 use firstcome_journal::postgres::{self, Postgres};
 use firstcome_journal::redis::{self, Durability, Redis};
 use firstcome_journal::sqlite::{Options, Sqlite};
 use firstcome_journal::{Append, Clock, Entry, Exchange, Failure, Journal, Name, Shared, Tip};
-use firstcome_testbed::{MariaDb, PgBouncer, Postgres as Database, Redis as Server};
+use firstcome_testbed::{
+    MariaDb, Nats as NatsServer, NatsCluster, PgBouncer, Postgres as Database, Redis as Server,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -79,6 +82,8 @@ pub(crate) struct Stage {
     _pooler: Option<PgBouncer>,
     /// A database of its own in a MariaDB, by its name.
     maria: Option<(&'static MariaDb, String)>,
+    /// A stream in a NATS server, by the name of its space.
+    nats: Option<(String, String)>,
     /// The memory that the journal is, or is made of.
     beyond: Option<Memory>,
 }
@@ -161,9 +166,38 @@ impl Stage {
         Some(Self { maria: Some((server, name_of_database(&url))), ..Self::bare(journal, hands) })
     }
 
+    /// A space in a NATS server, with a clock of ours; `None` where none is installed.
+    pub(crate) async fn nats() -> Option<Self> {
+        Self::in_nats(NatsServer::shared()?.url()).await
+    }
+
+    /// A space in three NATS servers that are a cluster.
+    pub(crate) async fn nats_cluster() -> Option<Self> {
+        Self::in_nats(NatsCluster::shared()?.url()).await
+    }
+
+    async fn in_nats(url: String) -> Option<Self> {
+        let (space, hands) = (NatsServer::new_space(), Hands::new());
+        let mut options = nats::Options::new(SPACE, nats::Durability::Memory);
+        (options.clock, options.space_name) = (Some(hands.clock()), space.clone());
+        let store = firstcome_store::nats::Options::new(&*url);
+        let journal = Journal::Nats(Nats::open(store, options).await.unwrap());
+        Some(Self { nats: Some((url, space)), ..Self::bare(journal, hands) })
+    }
+
     fn bare(journal: Journal, hands: Hands) -> Self {
         let (folder, server, database, beyond) = (None, None, None, None);
-        Self { journal, hands, folder, server, database, _pooler: None, maria: None, beyond }
+        Self {
+            journal,
+            hands,
+            folder,
+            server,
+            database,
+            _pooler: None,
+            maria: None,
+            nats: None,
+            beyond,
+        }
     }
 
     pub(crate) fn shared(&self) -> Shared {
@@ -176,7 +210,11 @@ impl Stage {
     }
 
     /// Has the store lose everything.
-    pub(crate) fn empty(&self) {
+    pub(crate) async fn empty(&self) {
+        if let Some((url, space)) = &self.nats {
+            delete_stream(url, space).await;
+            return;
+        }
         if let Some((server, name)) = &self.maria {
             server.sql(&format!("DROP DATABASE {name}; CREATE DATABASE {name}"));
             return;
@@ -192,6 +230,19 @@ impl Stage {
             }
             _ => panic!("only a shared store is emptied: {:?}", self.folder),
         }
+    }
+}
+
+/// Removes the stream of a journal with all that is in it.
+pub(crate) async fn delete_stream(url: &str, space: &str) {
+    let nats = firstcome_store::nats::Nats::connect(firstcome_store::nats::Options::new(url));
+    let (nats, name) = (nats.await.unwrap(), format!("fc_journal_{space}_0"));
+    nats.ask(&format!("STREAM.DELETE.{name}"), &serde_json::Value::Null).await.unwrap();
+    // A cluster may take messages to it for a moment more, and answer nothing.
+    let stream = firstcome_store::nats::Stream::new(nats, name);
+    let gone = || stream.probe(format!("fc.{space}.0.probe"));
+    while !matches!(gone().await, Err(firstcome_store::Failure::Unreachable { .. })) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::name;
 use super::numbers::{micros, request_id, short_id, signed, unsigned};
+use super::retry::{TRIES, pause};
 use super::row::{Rows, Seen, Step};
 use super::subscriber::SqlSubscriber;
 use super::table::Table;
@@ -23,9 +24,6 @@ use crate::requests::{
     Topic, UndoAnswer,
 };
 use crate::store_clock::StoreClock;
-
-/// How often a step is sent again after a conflict with another step.
-pub(super) const TRIES: u32 = 20;
 
 /// How many rows are looked at for old ones with one request.
 const SWEEP_ROWS: i64 = 500;
@@ -313,6 +311,11 @@ impl SqlBackend {
         Err(Error::row_in_use(key))
     }
 
+    #[cfg(feature = "permits")]
+    pub(crate) fn has_permits(&self) -> bool {
+        self.table.has_permits()
+    }
+
     pub(crate) fn polls(&self) -> bool {
         self.table.polls()
     }
@@ -368,9 +371,4 @@ impl SqlBackend {
     fn sweep(&self) -> std::sync::MutexGuard<'_, Sweep> {
         self.sweep.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Waits for a moment, so that another step about the same row is over.
-pub(super) async fn pause() {
-    tokio::time::sleep(Duration::from_micros(fastrand::u64(200..3000))).await;
 }

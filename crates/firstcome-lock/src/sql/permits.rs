@@ -9,10 +9,11 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
-use super::backend::{SqlBackend, TRIES, pause};
+use super::backend::SqlBackend;
 use super::name;
 use super::numbers::{micros, request_id, short_id, unsigned};
 use super::permit_row::{PermitStep, Permits};
+use super::retry::{TRIES, pause};
 use crate::error::Error;
 use crate::inject::Mistake;
 use crate::keys::Keys;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 #[cfg(feature = "mysql")]
 use super::mysql::MySqlTable;
+#[cfg(feature = "nats")]
+use super::nats::NatsTable;
 #[cfg(feature = "permits")]
 use super::permit_row::{PermitStep, Permits};
 #[cfg(feature = "postgres")]
@@ -21,6 +23,8 @@ pub(crate) enum Table {
     Postgres(PostgresTable),
     #[cfg(feature = "mysql")]
     MySql(Box<MySqlTable>),
+    #[cfg(feature = "nats")]
+    Nats(NatsTable),
     #[cfg(feature = "sqlite")]
     Sqlite(SqliteTable),
 }
@@ -33,6 +37,8 @@ macro_rules! on_each {
             Table::Postgres($table) => $call,
             #[cfg(feature = "mysql")]
             Table::MySql($table) => $call,
+            #[cfg(feature = "nats")]
+            Table::Nats($table) => $call,
             #[cfg(feature = "sqlite")]
             Table::Sqlite($table) => $call,
         }
@@ -128,6 +134,8 @@ impl Table {
             }),
             #[cfg(feature = "mysql")]
             Self::MySql(_) => Ok(SqlSubscriber::Silent),
+            #[cfg(feature = "nats")]
+            Self::Nats(_) => Ok(SqlSubscriber::Silent),
             #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => Ok(SqlSubscriber::Silent),
         }
@@ -140,6 +148,23 @@ impl Table {
             Self::Postgres(table) => table.is_pooled(),
             #[cfg(feature = "mysql")]
             Self::MySql(_) => true,
+            #[cfg(feature = "nats")]
+            Self::Nats(_) => true,
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(_) => true,
+        }
+    }
+
+    /// Tells whether there are semaphores and read/write locks.
+    #[cfg(feature = "permits")]
+    pub(super) fn has_permits(&self) -> bool {
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => true,
+            #[cfg(feature = "mysql")]
+            Self::MySql(_) => true,
+            #[cfg(feature = "nats")]
+            Self::Nats(_) => false,
             #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => true,
         }
@@ -155,6 +180,8 @@ impl Table {
             Self::Postgres(table) => table.close().await,
             #[cfg(feature = "mysql")]
             Self::MySql(table) => table.close().await,
+            #[cfg(feature = "nats")]
+            Self::Nats(table) => table.close().await,
             // Its thread ends with it.
             #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => {}

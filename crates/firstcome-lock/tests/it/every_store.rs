@@ -26,6 +26,12 @@ macro_rules! on_every_store {
                 if let Some(stage) = crate::stage::Stage::mariadb() { super::$name(stage).await }
             }
         )+ }
+        mod nats { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                if let Some(stage) = crate::stage::Stage::nats() { super::$name(stage).await }
+            }
+        )+ }
         mod pgbouncer { $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {

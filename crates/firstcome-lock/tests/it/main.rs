@@ -29,6 +29,7 @@ mod health;
 mod interop;
 mod killed;
 mod matchable;
+mod nats;
 mod no_room;
 mod operators;
 mod permits;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use firstcome_lock::{Builder, Lease, Lock, Locks, Memory, Options};
-use firstcome_testbed::{Folder, MariaDb, PgBouncer, Postgres, Redis};
+use firstcome_testbed::{Folder, MariaDb, Nats, PgBouncer, Postgres, Redis};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
@@ -22,6 +22,8 @@ pub(crate) enum Stage {
     Database(String),
     /// A database behind a pooler.
     Pooled(String, #[expect(dead_code, reason = "it ends when it is dropped")] PgBouncer),
+    /// A NATS server.
+    Nats(Nats),
     /// A SQLite file.
     File(Folder),
     Memory(Memory),
@@ -76,6 +78,10 @@ impl Stage {
         Some(Self::Database(MariaDb::shared()?.new_database()))
     }
 
+    pub(crate) fn nats() -> Option<Self> {
+        Nats::start().map(Self::Nats)
+    }
+
     #[expect(
         clippy::unnecessary_wraps,
         reason = "the same shape as the stores that can be missing"
@@ -97,6 +103,7 @@ impl Stage {
         match self {
             Self::Redis(redis) => redis.url(),
             Self::Limited(_, url) | Self::Database(url) | Self::Pooled(url, _) => url.clone(),
+            Self::Nats(nats) => nats.url(),
             Self::File(folder) => format!("sqlite://{}/locks.db", folder.path().display()),
             Self::Memory(_) => panic!("nobody else reaches this memory"),
         }
@@ -110,9 +117,11 @@ impl Stage {
     pub(crate) async fn client_with(&self, builder: Builder) -> Locks {
         match self {
             Self::Redis(redis) => builder.connect(Options::new(redis.url())).await.unwrap(),
-            Self::Limited(..) | Self::Database(_) | Self::Pooled(..) | Self::File(_) => {
-                builder.connect_to(&self.url()).await.unwrap()
-            }
+            Self::Limited(..)
+            | Self::Database(_)
+            | Self::Pooled(..)
+            | Self::Nats(_)
+            | Self::File(_) => builder.connect_to(&self.url()).await.unwrap(),
             Self::Memory(memory) => builder.memory(memory).unwrap(),
         }
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::failure::LoadError;
 use crate::server::{ServerError, ServerProcess};
 
-/// Why a demonstration could not be carried to its end.
+/// Why a demonstration or a rehearsal could not be carried to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     /// The server's process or folder.
@@ -17,11 +17,11 @@ pub enum DemoError {
     /// The load test.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// A request of the demonstration itself.
+    /// A request beside those of the load test.
     #[error(transparent)]
     Client(#[from] firstcome_client::Failure),
-    /// A refusal of something the demonstration needs.
-    #[error("the server refused what the demo needs: {0}")]
+    /// A refusal of something that is needed.
+    #[error("the server refused what this needs: {0}")]
     Refused(String),
 }
 

@@ -15,6 +15,7 @@ fn the_page_lists_every_code_with_its_meaning_and_reason() {
         (Store::Redis, "Redis and Valkey"),
         (Store::PostgreSql, "PostgreSQL"),
         (Store::MySql, "MariaDB and MySQL"),
+        (Store::Nats, "NATS JetStream"),
         (Store::Sqlite, "SQLite"),
     ] {
         let expected: Vec<String> = store

@@ -16,6 +16,7 @@ mod loader;
 mod locks;
 #[cfg(feature = "redis")]
 mod nodes;
+mod pages;
 mod plan;
 mod processor;
 mod quiet;
@@ -105,6 +106,9 @@ fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     }
     if plan.wants_part("seats") {
         seats::run(plan, table)?;
+    }
+    if plan.wants_part("pages") {
+        pages::run(plan, table)?;
     }
     if plan.wants_part("large") {
         large::run(plan, table)?;

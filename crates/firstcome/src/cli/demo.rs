@@ -201,7 +201,8 @@ impl From<DemoError> for Complaint {
         match error {
             DemoError::Load(error) => error.into(),
             DemoError::Client(failure) => failure.into(),
-            other @ (DemoError::Server(_) | DemoError::Refused(_)) => Self::own(other.to_string()),
+            refused @ DemoError::Refused(_) => Self::new(Exit::Refused, refused.to_string()),
+            server @ DemoError::Server(_) => Self::own(server.to_string()),
         }
     }
 }

@@ -135,8 +135,8 @@ fn show(args: &ShowArgs, json: bool) -> Result<Exit, Complaint> {
     };
     let skips = journal.skips()?;
     let limit = match args.last {
-        _ if args.all => usize::MAX,
         Some(last) => usize::try_from(last).unwrap_or(usize::MAX),
+        None if args.all => usize::MAX,
         None => args.limit,
     };
     let wants_outcomes = !args.stored && limit > 0;

@@ -133,8 +133,10 @@ pub(super) async fn run(args: RehearseArgs, json: bool) -> Result<Exit, Complain
     if args.keep {
         out::talk(place.kept());
     } else {
-        place.remove(&args).await?;
-        out::talk(format!("removed {place}"));
+        match place.remove(&args).await {
+            Ok(()) => out::talk(format!("removed {place}")),
+            Err(why) => out::talk(format!("note: {place} is still there: {why}")),
+        }
     }
     let Some(shown) = ended else { return Ok(Exit::Interrupted) };
     let shown = shown?;

@@ -71,6 +71,10 @@ pub(super) struct ServeArgs {
     /// Name of this deployment in the store [default: main].
     #[arg(long, value_name = "NAME", help_heading = "Data and store")]
     space: Option<String>,
+    /// Monitoring addresses of the store's NATS servers, http://HOST:PORT with commas between: fsync is used if they prove
+    /// that each server syncs each write [default: none].
+    #[arg(long, value_name = "URLS", help_heading = "Data and store")]
+    nats_monitor: Option<String>,
     /// Address and port; port 0 picks a free one [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDRESS", help_heading = "Addresses")]
     listen: Option<String>,
@@ -190,6 +194,7 @@ impl ServeArgs {
             ("store", &self.store),
             ("store_ca", &self.store_ca),
             ("durability", &self.durability),
+            ("nats_monitor", &self.nats_monitor),
             ("leader_lease_ms", &self.leader_lease_ms),
             ("advertise", &self.advertise),
             ("space", &self.space),

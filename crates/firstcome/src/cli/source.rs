@@ -174,11 +174,23 @@ impl SourceArgs {
                     .map(Reading::Database)
                     .map_err(|failure| Complaint::about_store(url, &failure))
             }
-            #[cfg(not(all(feature = "redis", feature = "postgres", feature = "mysql")))]
-            StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql => {
+            #[cfg(feature = "nats")]
+            StoreKind::Nats => {
+                let (options, archive) = (self.store.nats(url), self.archive.clone());
+                firstcome_journal::nats::open_read_only(options, space, 0, archive)
+                    .map(Reading::Database)
+                    .map_err(|failure| Complaint::about_store(url, &failure))
+            }
+            #[cfg(not(all(
+                feature = "redis",
+                feature = "postgres",
+                feature = "mysql",
+                feature = "nats"
+            )))]
+            StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql | StoreKind::Nats => {
                 let _: &str = space;
                 Err(Complaint::usage(format!(
-                    "{url} cannot be read: this build has no such store (features `redis`, `postgres`, `mysql`)"
+                    "{url} cannot be read: this build has no such store (features `redis`, `postgres`, `mysql`, `nats`)"
                 )))
             }
         }

@@ -69,6 +69,8 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "store" => quoted(config.store.as_ref().filter(|store| !store.has_password())?.reveal()),
         "durability" => quoted(&config.durability.to_string()),
         "leader_lease_ms" => config.leader_lease.as_millis().to_string(),
+        "nats_monitor" if config.nats_monitor.is_empty() => return None,
+        "nats_monitor" => quoted(&config.nats_monitor.join(",")),
         "store_ca" => quoted(&config.store_ca.as_ref()?.to_string_lossy()),
         "advertise" => quoted(config.advertise.as_ref()?),
         "space" => quoted(&config.space),

@@ -18,9 +18,11 @@ pub enum StoreKind {
     Postgres,
     /// MariaDB.
     MySql,
+    /// NATS JetStream.
+    Nats,
 }
 
-const KNOWN: [(&str, StoreKind); 8] = [
+const KNOWN: [(&str, StoreKind); 10] = [
     ("redis", StoreKind::Redis),
     ("rediss", StoreKind::Redis),
     ("redis+sentinel", StoreKind::Redis),
@@ -29,6 +31,8 @@ const KNOWN: [(&str, StoreKind); 8] = [
     ("postgresql", StoreKind::Postgres),
     ("mysql", StoreKind::MySql),
     ("mariadb", StoreKind::MySql),
+    ("nats", StoreKind::Nats),
+    ("tls", StoreKind::Nats),
 ];
 
 impl StoreUrl {
@@ -79,7 +83,7 @@ impl FromStr for StoreUrl {
             }
             Some((scheme, _)) => Err(format!(
                 "names a `{scheme}` store: this build knows redis://, rediss://, redis+sentinel://, rediss+sentinel://, \
-                 postgres:// and mysql://"
+                 postgres://, mysql:// and nats:// (or tls://)"
             )),
             None => Err("must be a URL such as redis://127.0.0.1:6379".to_owned()),
         }
@@ -108,11 +112,14 @@ impl fmt::Debug for StoreUrl {
 /// What an answer from a shared store must have survived before it leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// On Redis, one copy where a replica is connected when the server starts, else memory; in a database, fsync.
+    /// On Redis, one copy where a replica is connected when the server starts, else memory; in a database, fsync; in NATS,
+    /// fsync where it is proven that the servers sync each write, else quorum memory.
     #[default]
     Auto,
     /// Nothing: it is in the memory of the store's primary.
     Memory,
+    /// It is in the memory of most of the servers that have the stream.
+    QuorumMemory,
     /// It is in the memory of this many replicas, too.
     Copies(u32),
     /// It is on the primary's disk.
@@ -127,11 +134,12 @@ impl FromStr for Durability {
         match text {
             "auto" => Ok(Self::Auto),
             "memory" => Ok(Self::Memory),
+            "quorum-memory" => Ok(Self::QuorumMemory),
             "fsync" => Ok(Self::Fsync),
             _ => match copies(text) {
                 Some(copies @ 1..=16) => Ok(Self::Copies(copies)),
                 Some(_) | None => Err(format!(
-                    "must be auto, memory, copies=N with N from 1 to 16, or fsync, not `{text}`"
+                    "must be auto, memory, quorum-memory, copies=N with N from 1 to 16, or fsync, not `{text}`"
                 )),
             },
         }
@@ -143,10 +151,25 @@ impl fmt::Display for Durability {
         match self {
             Self::Auto => f.write_str("auto"),
             Self::Memory => f.write_str("memory"),
+            Self::QuorumMemory => f.write_str("quorum-memory"),
             Self::Copies(copies) => write!(f, "copies={copies}"),
             Self::Fsync => f.write_str("fsync"),
         }
     }
+}
+
+/// Reads monitoring addresses with commas between.
+pub(super) fn monitors(text: &str) -> Result<Vec<String>, String> {
+    let read = |monitor: &str| {
+        let monitor = monitor.trim().trim_end_matches('/');
+        let place = monitor.strip_prefix("http://").unwrap_or_default();
+        let (host, port) = place.rsplit_once(':').unwrap_or_default();
+        let fits = !host.is_empty() && !host.contains('/') && port.parse::<u16>().is_ok();
+        let wrong =
+            format!("must be http://HOST:PORT, or several with commas between, not `{monitor}`");
+        fits.then(|| monitor.to_owned()).ok_or(wrong)
+    };
+    text.split(',').map(read).collect()
 }
 
 #[cfg(test)]
@@ -174,14 +197,28 @@ mod tests {
             (maria.to_string().as_str(), maria.kind()),
             ("mysql://ann:…@host/db", StoreKind::MySql)
         );
+        let nats: StoreUrl = "nats://ann:secret@a:4222,b".parse().unwrap();
+        assert_eq!(
+            (nats.to_string().as_str(), nats.kind()),
+            ("nats://ann:…@a:4222,b", StoreKind::Nats)
+        );
         for bad in ["", "redis", "redis://", "http://host/db", "sqlite://file"] {
             assert!(bad.parse::<StoreUrl>().is_err(), "{bad}");
         }
     }
 
     #[test]
+    fn monitoring_addresses_have_a_host_and_a_port() {
+        let read = monitors("http://a:8222, http://127.0.0.1:1/").unwrap();
+        assert_eq!(read, ["http://a:8222", "http://127.0.0.1:1"]);
+        for bad in ["", "a:8222", "http://a", "http://a:x", "https://a:1", "http://a:1/varz"] {
+            assert!(monitors(bad).unwrap_err().contains("http://HOST:PORT"), "{bad}");
+        }
+    }
+
+    #[test]
     fn durability_reads_back_as_it_is_printed() {
-        for text in ["auto", "memory", "copies=1", "copies=16", "fsync"] {
+        for text in ["auto", "memory", "quorum-memory", "copies=1", "copies=16", "fsync"] {
             assert_eq!(text.parse::<Durability>().unwrap().to_string(), text);
         }
         for bad in ["", "copies", "copies=0", "copies=17", "copies=-1", "disk"] {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::memory;
 use super::span::duration_from_text;
+use super::store::monitors;
 use super::{Config, ConfigError, Durability, Layers, LogLevel, StoreKind, StoreUrl, default_data};
 use firstcome_api::key::Secret;
 use firstcome_node::ledger::choice::Ledger;
@@ -51,7 +52,7 @@ const LONGEST_IN_POSTGRES: usize = 50;
 const LONGEST_IN_MARIADB: usize = 41;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 48] = [
+pub const SETTINGS: [Setting; 49] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -60,17 +61,22 @@ pub const SETTINGS: [Setting; 48] = [
     Setting::new(
         "store",
         "none",
-        "URL of the Redis, Valkey, PostgreSQL or MariaDB that several servers share, instead of the embedded store",
+        "URL of the Redis, Valkey, PostgreSQL, MariaDB or NATS that several servers share, instead of the embedded store",
     ),
     Setting::new(
         "store_ca",
         "the system's",
-        "PEM file with the authorities that a rediss://, postgres:// or mysql:// store is trusted by",
+        "PEM file with the authorities that a rediss://, postgres://, mysql:// or tls:// store is trusted by",
     ),
     Setting::new(
         "durability",
         "auto",
-        "what an answer from a shared store has survived: memory, copies=N (Redis), fsync; auto: copies=1 on a Redis with a replica, fsync in a database",
+        "what an answer from a shared store has survived: memory, copies=N (Redis), quorum-memory (NATS), fsync; auto: copies=1 on a Redis with a replica, fsync in a database, in NATS fsync where it is proven (nats_monitor)",
+    ),
+    Setting::new(
+        "nats_monitor",
+        "none",
+        "monitoring addresses of the NATS servers of a store, http://HOST:PORT with commas between, to prove fsync",
     ),
     Setting::new(
         "leader_lease_ms",
@@ -261,6 +267,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         store,
         store_ca: layers.take("store_ca", || None, |text| folder(text).map(Some))?,
         durability: layers.take("durability", || Durability::Auto, str::parse)?,
+        nats_monitor: layers.take("nats_monitor", Vec::new, monitors)?,
         leader_lease: layers.take("leader_lease_ms", || ms(3_000), |t| wait(t, 500, 600_000))?,
         advertise: layers.take("advertise", || None, advertised)?,
         space: layers.take("space", || "main".to_owned(), space)?,
@@ -353,8 +360,24 @@ fn check_database(layers: &Layers<'_>, config: &Config) -> Result<(), ConfigErro
             LONGEST_IN_MARIADB,
             "MariaDB: the names of its tables begin with `fc_journal_SPACE_0_`",
         ),
-        Some(StoreKind::Redis) | None => return Ok(()),
+        Some(StoreKind::Nats) => {
+            if let Durability::Copies(_) | Durability::Memory = config.durability {
+                let reason = "may not be `memory` or `copies=N` in NATS, which has most of the servers of a stream take \
+                     each entry; choose fsync or quorum-memory";
+                return refuse("durability", reason.to_owned());
+            }
+            return Ok(());
+        }
+        Some(StoreKind::Redis) | None => {
+            if config.durability == Durability::QuorumMemory {
+                return refuse("durability", "may be `quorum-memory` in NATS only".to_owned());
+            }
+            return Ok(());
+        }
     };
+    if config.durability == Durability::QuorumMemory {
+        return refuse("durability", "may be `quorum-memory` in NATS only".to_owned());
+    }
     if let Durability::Copies(_) = config.durability {
         let reason = format!("may not be `copies=N` {waits}; choose fsync or memory");
         return refuse("durability", reason);

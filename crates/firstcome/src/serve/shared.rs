@@ -8,6 +8,8 @@ use firstcome_journal::Journal;
 use firstcome_journal::mysql as database;
 #[cfg(feature = "mysql")]
 use firstcome_journal::mysql::MySql;
+#[cfg(feature = "nats")]
+use firstcome_journal::nats::{self, Nats};
 #[cfg(feature = "postgres")]
 use firstcome_journal::postgres as database;
 #[cfg(feature = "postgres")]
@@ -18,6 +20,9 @@ use firstcome_lock::Locks;
 use firstcome_node::log;
 use std::path::PathBuf;
 
+#[cfg(feature = "nats")]
+use super::nats_monitor::{self, Watching};
+
 /// A journal that several servers share, opened.
 pub(super) enum SharedJournal {
     #[cfg(feature = "redis")]
@@ -26,6 +31,13 @@ pub(super) enum SharedJournal {
     Postgres(Postgres),
     #[cfg(feature = "mysql")]
     MySql(MySql),
+    #[cfg(feature = "nats")]
+    Nats {
+        nats: Nats,
+        durability: nats::Durability,
+        /// Proves anew that `fsync` holds, as long as this is there.
+        _watching: Option<Watching>,
+    },
 }
 
 /// Where it is decided who leads: on the store of the journal.
@@ -36,6 +48,8 @@ pub(super) enum Candidates {
     Postgres(Box<firstcome_lock::PostgresOptions>),
     #[cfg(feature = "mysql")]
     MySql(Box<firstcome_lock::MySqlOptions>),
+    #[cfg(feature = "nats")]
+    Nats(Box<firstcome_lock::NatsOptions>),
 }
 
 impl Candidates {
@@ -48,6 +62,8 @@ impl Candidates {
             Self::Postgres(options) => Locks::builder().postgres(*options).await,
             #[cfg(feature = "mysql")]
             Self::MySql(options) => Locks::builder().mysql(*options).await,
+            #[cfg(feature = "nats")]
+            Self::Nats(options) => Locks::builder().nats(*options).await,
         }
     }
 }
@@ -63,6 +79,7 @@ fn in_database(
         Wanted::Auto | Wanted::Fsync => database::Durability::Fsync,
         Wanted::Memory => database::Durability::Memory,
         Wanted::Copies(_) => anyhow::bail!("copies=N is for Redis"),
+        Wanted::QuorumMemory => anyhow::bail!("quorum-memory is for NATS"),
     };
     Ok(database::Options {
         space_name: config.space.clone(),
@@ -90,6 +107,7 @@ impl SharedJournal {
             Wanted::Memory => redis::Durability::Memory,
             Wanted::Copies(copies) => redis::Durability::Copies(copies),
             Wanted::Fsync => redis::Durability::Fsync,
+            Wanted::QuorumMemory => anyhow::bail!("quorum-memory is for NATS"),
         };
         let journal = redis::Options {
             space_name: config.space.clone(),
@@ -169,15 +187,67 @@ impl SharedJournal {
         anyhow::bail!("this build has no MariaDB (feature `mysql`)")
     }
 
+    #[cfg(feature = "nats")]
+    pub(super) async fn nats(
+        config: &Config,
+        url: &StoreUrl,
+        archive: Option<PathBuf>,
+        fresh: SpaceId,
+    ) -> anyhow::Result<(Self, Candidates)> {
+        let url = url.with_authorities(config.store_ca.as_deref());
+        let journal = nats::Options {
+            space_name: config.space.clone(),
+            archive,
+            ..nats::Options::new(fresh, nats::Durability::Memory)
+        };
+        let nats = Nats::open(firstcome_store::nats::Options::new(&*url), journal).await?;
+        let monitors = &config.nats_monitor;
+        let durability = match config.durability {
+            Wanted::QuorumMemory => nats::Durability::Memory,
+            Wanted::Auto => match nats_monitor::prove(&nats, monitors).await {
+                Ok(()) => nats::Durability::Fsync,
+                Err(why) => {
+                    if !monitors.is_empty() {
+                        log!(StoreWarning, "fsync is not proven: {why}; it is quorum-memory");
+                    }
+                    nats::Durability::Memory
+                }
+            },
+            Wanted::Fsync => {
+                let proof = nats_monitor::prove(&nats, monitors).await;
+                proof.map_err(|why| anyhow::anyhow!("fsync is not proven: {why}"))?;
+                nats::Durability::Fsync
+            }
+            Wanted::Memory | Wanted::Copies(_) => anyhow::bail!("choose quorum-memory or fsync"),
+        };
+        let proven = durability == nats::Durability::Fsync;
+        let watching = proven.then(|| nats_monitor::watch(nats.clone(), monitors.clone()));
+        let locks = firstcome_lock::NatsOptions::new(&*url).answer_within(LOCKS_ANSWER_WITHIN);
+        let opened = Self::Nats { nats, durability, _watching: watching };
+        Ok((opened, Candidates::Nats(Box::new(locks))))
+    }
+
+    #[cfg(not(feature = "nats"))]
+    pub(super) async fn nats(
+        _: &Config,
+        _: &StoreUrl,
+        _: Option<PathBuf>,
+        _: SpaceId,
+    ) -> anyhow::Result<(Self, Candidates)> {
+        anyhow::bail!("this build has no NATS (feature `nats`)")
+    }
+
     /// Logs settings of the store that weaken the promises, and what to do.
     pub(super) fn warn(&self) {
         let warnings = match self {
             #[cfg(feature = "redis")]
-            Self::Redis(redis) => redis.warnings(),
+            Self::Redis(redis) => redis.warnings().to_vec(),
             #[cfg(feature = "postgres")]
-            Self::Postgres(postgres) => postgres.warnings(),
+            Self::Postgres(postgres) => postgres.warnings().to_vec(),
             #[cfg(feature = "mysql")]
-            Self::MySql(mysql) => mysql.warnings(),
+            Self::MySql(mysql) => mysql.warnings().to_vec(),
+            #[cfg(feature = "nats")]
+            Self::Nats { nats, durability, .. } => nats.warnings(*durability),
         };
         for warning in warnings {
             log!(StoreWarning, "{}; {}", warning.what, warning.fix);
@@ -192,6 +262,8 @@ impl SharedJournal {
             Self::Postgres(postgres) => Journal::Postgres(postgres.clone()),
             #[cfg(feature = "mysql")]
             Self::MySql(mysql) => Journal::MySql(mysql.clone()),
+            #[cfg(feature = "nats")]
+            Self::Nats { nats, .. } => Journal::Nats(nats.clone()),
         }
     }
 
@@ -204,6 +276,8 @@ impl SharedJournal {
             Self::Postgres(postgres) => postgres.promise(),
             #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.promise(),
+            #[cfg(feature = "nats")]
+            Self::Nats { nats, durability, .. } => nats.promise(*durability),
         }
     }
 

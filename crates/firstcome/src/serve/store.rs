@@ -58,6 +58,7 @@ impl Store {
                 StoreKind::Redis => SharedJournal::redis(config, url, archive, fresh).await,
                 StoreKind::Postgres => SharedJournal::postgres(config, url, archive, fresh).await,
                 StoreKind::MySql => SharedJournal::mysql(config, url, archive, fresh).await,
+                StoreKind::Nats => SharedJournal::nats(config, url, archive, fresh).await,
             };
             let (journal, candidates) = opened.with_context(about)?;
             journal.warn();

@@ -157,14 +157,17 @@ fn the_journal_can_be_read_beside_the_server_and_without_one() {
         .ask(&scene, &["campaign", "create", "spring", "--places", "3", "--opens", "now"])
         .ends(0);
     server.ask(&scene, &["claim", "spring", "ann"]).ends(0);
-    for _ in 0..2 {
+    for file in ["one", "two"] {
         let shown = scene.run(&["journal", "show"]).ends(0);
         assert!(shown.contains("claim, ") && shown.contains("subject ann"), "{shown}");
         let verified = scene.run(&["journal", "verify", "--json"]).json();
         assert_eq!(verified["ok"], true, "{verified}");
-        scene.run(&["journal", "export", "--output", "out.ndjson"]).ends(0);
-        let lines = std::fs::read_to_string(scene.path().join("out.ndjson")).unwrap();
-        assert!(lines.lines().count() as u64 >= verified["entries"].as_u64().unwrap());
+        let all = scene.run(&["journal", "show", "--all", "--stored", "--json"]).ends(0);
+        assert!(all.lines().count() as u64 >= verified["entries"].as_u64().unwrap());
+        let copy = &["journal", "export", "--copy", "--output", file, "--json"];
+        let copied = scene.run(copy).json();
+        let checked = scene.run(&["audit", "--file", file, "--json"]).json();
+        assert_eq!(checked["digest_recomputed"], copied["digest"], "{checked}");
         let mut audit = scene.program(&["audit", "--json"]);
         let audit =
             crate::scene::said(&audit.env("FIRSTCOME_KEY", crate::scene::KEY).output().unwrap());

@@ -133,7 +133,7 @@ fn verbs_that_read_a_journal_or_press_a_server_say_what_they_do_when_asked() {
         (&["audit", "-v"][..], &[journal, "ledger sqlite\n", "/v1/audit?position="][..]),
         (&["journal", "show", "-v"], &[journal, "outcomes are computed from entry 1 on\n"]),
         (&["journal", "verify", "--verbose"], &[journal]),
-        (&["journal", "export", "-v"], &[journal]),
+        (&["journal", "show", "--all", "--stored", "-v"], &[journal]),
     ] {
         let said = server.ask(&scene, args);
         assert_eq!(said.code, 0, "{said:?}");

@@ -131,6 +131,13 @@ fn a_file_that_cannot_be_rehearsed_is_refused_by_its_name() {
     let said = rehearse(&scene, &["--hold-ttl", "2d"], &[]);
     assert!(said.code == 2 && said.talk.contains("--hold-ttl"), "{said:?}");
     assert_eq!(rehearse(&scene, &["--in", "2h"], &[]).code, 2);
+    // What the server refuses is refused, and leaves nothing.
+    let huge = pool(json!({"name": "main", "capacity": 4_294_967_294_u32}));
+    std::fs::write(scene.path().join("summer.json"), huge).unwrap();
+    let said = rehearse(&scene, &[], &[]);
+    assert!(said.code == 1 && said.talk.contains("memory"), "{said:?}");
+    assert_eq!(names_in(&scene), ["summer.json"]);
+    write_settings(&scene, &PLACES);
     // Where a folder of that name is something else, it is left alone.
     let other = scene.path().join("firstcome-data-rehearsal");
     std::fs::create_dir(&other).unwrap();

@@ -85,7 +85,7 @@ fn output_that_cannot_be_written_is_a_failure() {
         &["nodes"],
         &["settle", "status"],
         &["journal", "show"],
-        &["journal", "export"],
+        &["journal", "show", "--all"],
     ];
     for args in looks {
         let talk = ask(args, 3);

@@ -1,8 +1,12 @@
-//! The stories of servers that share a store, told on a PostgreSQL and on a MariaDB: killed, paused, cut off, failed over.
+//! The stories of servers that share a store, told on a PostgreSQL, on a MariaDB and on NATS: killed, paused, cut off, failed over.
 
 use crate::flood::Flood;
 use crate::scene::{Primary, Scene, Setup};
+#[cfg(feature = "nats")]
+use crate::server::Server;
 use crate::{kills, leaders, links};
+#[cfg(feature = "nats")]
+use firstcome_testbed::Nats;
 use std::time::Duration;
 use tokio::task::block_in_place;
 use tokio::time::sleep;
@@ -49,6 +53,8 @@ macro_rules! stories {
 stories!(postgres, Setup::on_postgres());
 #[cfg(feature = "mysql")]
 stories!(mariadb, Setup::on_mariadb());
+#[cfg(feature = "nats")]
+stories!(nats, Setup::on_nats());
 
 async fn database_killed_and_paused(setup: Setup<'_>) {
     let Some(mut scene) = Scene::set(setup).await else { return };
@@ -103,6 +109,135 @@ async fn what_a_mariadb_lost_is_put_back_and_nothing_is_lost() {
     let agreed = scene.agrees("spring").await;
     assert_eq!(agreed.epoch(), 0, "all servers were there");
     assert!(put_back(&scene).await > 0, "the copy lacked nothing: the story is about nothing");
+}
+
+#[cfg(feature = "nats")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_nats_server_lost_is_put_back_and_nothing_is_lost() {
+    let Some(mut scene) = Scene::set(Setup::on_nats()).await else { return };
+    scene.nodes[0].talk().open("spring", 30_000).await;
+    let flood = Flood::of(&scene, "spring", 400.0);
+    flood.goes_on(100).await;
+    let Primary::Nats(nats) = &mut scene.primary else { unreachable!() };
+    let copy = block_in_place(|| {
+        nats.kill();
+        let copy = nats.copy_of_data();
+        nats.restart();
+        copy
+    });
+    flood.goes_on(150).await;
+    let Primary::Nats(nats) = &mut scene.primary else { unreachable!() };
+    block_in_place(|| {
+        nats.kill();
+        nats.replace_data(&copy);
+        nats.restart();
+    });
+    flood.goes_on(100).await;
+    flood.ends().await;
+    let agreed = scene.agrees("spring").await;
+    assert_eq!(agreed.epoch(), 0, "all servers were there");
+    assert!(put_back(&scene).await > 0, "the copy lacked nothing: the story is about nothing");
+}
+
+#[cfg(feature = "nats")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fsync_in_nats_is_promised_only_where_it_is_proven() {
+    let (Some(plain), Some(syncing)) = (Nats::start(), Nats::syncing()) else { return };
+    let fsync = ("DURABILITY", "fsync");
+    for (nats, monitor, durability, starts, words) in [
+        (&plain, None, None, true, "quorum-memory: "),
+        (&plain, Some(plain.monitor()), None, true, "does not sync each write"),
+        (&plain, Some(plain.monitor()), Some(fsync), false, "does not sync each write"),
+        (&syncing, None, Some(fsync), false, "no monitoring address is named"),
+        (
+            &syncing,
+            Some(plain.monitor()),
+            Some(fsync),
+            false,
+            "no monitoring address of the server",
+        ),
+        (&syncing, Some("http://127.0.0.1:1".to_owned()), Some(fsync), false, "127.0.0.1:1: "),
+        (&syncing, Some(syncing.monitor()), None, true, "fsync: "),
+        (&syncing, None, None, true, "quorum-memory: "),
+    ] {
+        let monitor = monitor.as_deref().map(|monitor| ("NATS_MONITOR", monitor));
+        let settings: Vec<_> = monitor.into_iter().chain(durability).collect();
+        let url = |port| format!("nats://127.0.0.1:{port}");
+        let mut server = Server::at(nats.port(), url, &settings).await;
+        let said = if starts {
+            server.start().await;
+            server.ready().await;
+            server.kill().await;
+            server.errors()
+        } else {
+            server.cannot_start().await.1
+        };
+        assert!(said.contains(words), "{settings:?}: {words}: {said}");
+    }
+}
+
+/// Has the server that leads the stream of the journal give that up.
+#[cfg(feature = "nats")]
+async fn step_down(url: &str) {
+    use firstcome_store::nats::{Nats, Options};
+    let nats = Nats::connect(Options::new(url)).await.unwrap();
+    let stream = "STREAM.LEADER.STEPDOWN.fc_journal_main_0";
+    nats.ask(stream, &serde_json::Value::Null).await.unwrap();
+    nats.close().await;
+}
+
+/// The leader of the stream steps down, each server of the cluster is killed in turn, and then all at once.
+#[cfg(feature = "nats")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_nats_servers_that_step_down_and_are_killed_in_turn_and_together_lose_nothing() {
+    let Some(mut scene) = Scene::set(Setup::on_nats_cluster()).await else { return };
+    scene.nodes[0].talk().open("spring", 30_000).await;
+    let flood = Flood::of(&scene, "spring", 200.0);
+    for number in 0..3 {
+        flood.goes_on(40).await;
+        let Primary::NatsCluster(cluster) = &mut scene.primary else { unreachable!() };
+        step_down(&cluster.url()).await;
+        flood.goes_on(40).await;
+        let Primary::NatsCluster(cluster) = &mut scene.primary else { unreachable!() };
+        block_in_place(|| cluster.servers[number].kill());
+        flood.goes_on(40).await;
+        let Primary::NatsCluster(cluster) = &mut scene.primary else { unreachable!() };
+        block_in_place(|| cluster.servers[number].restart());
+    }
+    flood.goes_on(40).await;
+    block_in_place(|| scene.primary.restart());
+    flood.goes_on(40).await;
+    flood.ends().await;
+    assert_eq!(scene.agrees("spring").await.epoch(), 0, "it lost nothing, so nothing forked");
+}
+
+/// The whole cluster comes back with folders of a while ago: servers that run write again what they have.
+#[cfg(feature = "nats")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_three_nats_servers_lost_together_is_put_back_and_nothing_is_lost() {
+    let Some(mut scene) = Scene::set(Setup::on_nats_cluster()).await else { return };
+    scene.nodes[0].talk().open("spring", 30_000).await;
+    let flood = Flood::of(&scene, "spring", 200.0);
+    flood.goes_on(60).await;
+    let Primary::NatsCluster(cluster) = &mut scene.primary else { unreachable!() };
+    let copies = block_in_place(|| {
+        cluster.servers.iter_mut().for_each(Nats::kill);
+        let copies: Vec<_> = cluster.servers.iter().map(Nats::copy_of_data).collect();
+        cluster.restart();
+        copies
+    });
+    flood.goes_on(100).await;
+    let Primary::NatsCluster(cluster) = &mut scene.primary else { unreachable!() };
+    block_in_place(|| {
+        cluster.servers.iter_mut().for_each(Nats::kill);
+        cluster.servers.iter().zip(&copies).for_each(|(server, copy)| server.replace_data(copy));
+        cluster.restart();
+    });
+    flood.goes_on(60).await;
+    flood.ends().await;
+    let agreed = scene.agrees("spring").await;
+    assert_eq!(agreed.epoch(), 0, "all servers were there");
+    assert!(put_back(&scene).await > 0, "the copies lacked nothing: the story is about nothing");
 }
 
 /// How many entries the servers put back.

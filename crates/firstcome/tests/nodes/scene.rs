@@ -1,7 +1,9 @@
 //! A store, perhaps a replica of it, and servers that share it.
 
 use crate::server::{PATIENCE, Server};
-use firstcome_testbed::{Fault, MariaDb, Postgres, PostgresSettings, Proxy, Redis, Settings};
+use firstcome_testbed::{
+    Fault, MariaDb, Nats, NatsCluster, Postgres, PostgresSettings, Proxy, Redis, Settings,
+};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -14,6 +16,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) postgres: Option<PostgresSettings>,
     /// A MariaDB with these settings in the place of the Redis.
     pub(crate) mariadb: Option<Vec<&'a str>>,
+    /// A NATS server in the place of the Redis, or so many that are a cluster: 1 or 3.
+    pub(crate) nats: usize,
     /// Whether the store has a replica, behind a proxy of its own.
     pub(crate) replica: bool,
     /// Settings of every server, without their prefix.
@@ -32,6 +36,16 @@ impl Setup<'_> {
         let settings = vec!["--innodb-flush-log-at-trx-commit=1"];
         Self { mariadb: Some(settings), ..Self::default() }
     }
+
+    /// Servers on a NATS server.
+    pub(crate) fn on_nats() -> Self {
+        Self { nats: 1, ..Self::default() }
+    }
+
+    /// Servers on three NATS servers that are a cluster.
+    pub(crate) fn on_nats_cluster() -> Self {
+        Self { nats: 3, ..Self::default() }
+    }
 }
 
 /// The store that the servers share.
@@ -40,6 +54,8 @@ pub(crate) enum Primary {
     Postgres(Postgres),
     /// And the name of the database.
     MariaDb(MariaDb, String),
+    Nats(Nats),
+    NatsCluster(Box<NatsCluster>),
 }
 
 impl Primary {
@@ -48,6 +64,8 @@ impl Primary {
             Self::Redis(redis) => redis.port(),
             Self::Postgres(postgres) => postgres.port(),
             Self::MariaDb(mariadb, _) => mariadb.port(),
+            Self::Nats(nats) => nats.port(),
+            Self::NatsCluster(cluster) => cluster.servers[0].port(),
         }
     }
 
@@ -57,6 +75,12 @@ impl Primary {
             Self::Redis(_) => format!("redis://127.0.0.1:{port}"),
             Self::Postgres(postgres) => postgres.url_through(port),
             Self::MariaDb(mariadb, database) => mariadb.url_through(port, database),
+            Self::Nats(_) => format!("nats://127.0.0.1:{port}"),
+            Self::NatsCluster(cluster) => {
+                let [_, second, third] = &cluster.servers;
+                let (second, third) = (second.port(), third.port());
+                format!("nats://127.0.0.1:{port},127.0.0.1:{second},127.0.0.1:{third}")
+            }
         }
     }
 
@@ -74,6 +98,7 @@ impl Primary {
                 let sql = format!("SELECT last_position FROM {database}.fc_journal_main_0_head");
                 mariadb.try_sql(&sql).ok()?.parse().ok()
             }
+            Self::Nats(_) | Self::NatsCluster(_) => panic!("no story has a replica of NATS"),
         }
     }
 
@@ -83,6 +108,8 @@ impl Primary {
             Self::Redis(redis) => redis.restart(),
             Self::Postgres(postgres) => postgres.restart(),
             Self::MariaDb(mariadb, _) => mariadb.restart(),
+            Self::Nats(nats) => nats.restart(),
+            Self::NatsCluster(cluster) => cluster.restart(),
         }
     }
 
@@ -92,6 +119,8 @@ impl Primary {
             Self::Redis(_) => panic!("this story is about databases"),
             Self::Postgres(postgres) => postgres.pause(),
             Self::MariaDb(mariadb, _) => mariadb.pause(),
+            Self::Nats(nats) => nats.pause(),
+            Self::NatsCluster(cluster) => cluster.servers.iter().for_each(Nats::pause),
         }
     }
 
@@ -101,6 +130,8 @@ impl Primary {
             Self::Redis(_) => panic!("this story is about databases"),
             Self::Postgres(postgres) => postgres.resume(),
             Self::MariaDb(mariadb, _) => mariadb.resume(),
+            Self::Nats(nats) => nats.resume(),
+            Self::NatsCluster(cluster) => cluster.servers.iter().for_each(Nats::resume),
         }
     }
 }
@@ -153,6 +184,8 @@ impl Scene {
         let test = std::thread::current().name().unwrap_or_default().to_owned();
         eprintln!("seed {seed} {test}");
         let primary = match (setup.postgres, setup.mariadb) {
+            _ if setup.nats == 1 => Primary::Nats(Nats::start()?),
+            _ if setup.nats == 3 => Primary::NatsCluster(Box::new(NatsCluster::start()?)),
             (Some(settings), _) => Primary::Postgres(Postgres::with(settings)?),
             (None, Some(settings)) => {
                 let mariadb = MariaDb::with(&settings)?;
@@ -194,7 +227,10 @@ impl Scene {
     pub(crate) fn redis(&self) -> &Redis {
         match &self.primary {
             Primary::Redis(redis) => redis,
-            Primary::Postgres(_) | Primary::MariaDb(..) => panic!("this story is about Redis"),
+            Primary::Postgres(_)
+            | Primary::MariaDb(..)
+            | Primary::Nats(_)
+            | Primary::NatsCluster(_) => panic!("this story is about Redis"),
         }
     }
 
@@ -210,7 +246,9 @@ impl Scene {
                 let standby = tokio::task::block_in_place(|| postgres.standby(link.port()));
                 Primary::Postgres(standby)
             }
-            Primary::MariaDb(..) => panic!("no story has a replica of a MariaDB"),
+            Primary::MariaDb(..) | Primary::Nats(_) | Primary::NatsCluster(_) => {
+                panic!("no story has a replica of it")
+            }
         };
         self.replica = Some((replica, link));
         self.until_replicating().await;
@@ -225,7 +263,9 @@ impl Scene {
                 let sql = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
                 postgres.sql("postgres", sql) == "1"
             }
-            Primary::MariaDb(..) => panic!("no story has a replica of a MariaDB"),
+            Primary::MariaDb(..) | Primary::Nats(_) | Primary::NatsCluster(_) => {
+                panic!("no story has a replica of it")
+            }
         };
         // A replica offers no signal for this.
         while !replicates() {
@@ -280,13 +320,16 @@ impl Scene {
             Primary::Redis(redis) => redis.kill(),
             Primary::Postgres(postgres) => postgres.kill(),
             Primary::MariaDb(mariadb, _) => mariadb.kill(),
+            Primary::Nats(_) | Primary::NatsCluster(_) => panic!("no story has a replica of it"),
         }
         // What was kept back is lost with the connection.
         link.cut();
         match &replica {
             Primary::Redis(redis) => assert_eq!(redis.ask("REPLICAOF NO ONE"), "+OK"),
             Primary::Postgres(postgres) => postgres.promote(),
-            Primary::MariaDb(..) => panic!("no story has a replica of a MariaDB"),
+            Primary::MariaDb(..) | Primary::Nats(_) | Primary::NatsCluster(_) => {
+                panic!("no story has a replica of it")
+            }
         }
         self.primary = replica;
         for node in &self.nodes {

@@ -17,7 +17,7 @@ const NEVER_FROM_OUTSIDE: [(&str, &str); 6] = [
 #[test]
 fn every_refusal_and_failure_is_brought_about_by_some_story() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let mut folders = vec![tests.join("server"), tests.join("hostile")];
+    let mut folders = vec![tests.join("server"), tests.join("hostile"), tests.join("nodes")];
     let mut stories = String::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -33,6 +33,7 @@ fn every_refusal_and_failure_is_brought_about_by_some_story() {
         stories.contains(&format!("refuses(\"{outcome}\""))
             || stories.contains(&format!("\"{outcome}\", \""))
             || stories.contains(&format!(", \"{outcome}\")"))
+            || stories.contains(&format!(", Some(\"{outcome}\")"))
     };
     let never: BTreeSet<_> = NEVER_FROM_OUTSIDE.into_iter().map(|(outcome, _)| outcome).collect();
     let missing: Vec<_> = Code::all()

@@ -15,7 +15,8 @@ use crate::root;
 const CRATES: [&str; 3] = ["firstcome-lock", "firstcome-shedlock", "firstcome-client"];
 
 /// Crates whose types would have a user depend on their versions.
-const FOREIGN: [&str; 5] = ["redis ::", "tokio_postgres", "mysql_async", "rusqlite", "rustls"];
+const FOREIGN: [&str; 6] =
+    ["redis ::", "tokio_postgres", "mysql_async", "async_nats", "rusqlite", "rustls"];
 
 #[test]
 fn the_public_interface_is_the_one_that_is_listed() {
@@ -86,7 +87,7 @@ impl Export {
             // `Options` alone is that of Redis.
             None => {
                 self.of == "crate"
-                    || !["postgres/", "mysql/", "sqlite"]
+                    || !["postgres/", "mysql/", "nats/", "sqlite"]
                         .iter()
                         .any(|other| module.starts_with(other))
             }

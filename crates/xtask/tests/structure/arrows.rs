@@ -103,15 +103,16 @@ fn crates_do_not_bring_what_they_have_no_use_for() {
 }
 
 /// Features of a published crate, and crates that must not come with them.
-const WITHOUT: [(&str, &str, &[&str]); 8] = [
+const WITHOUT: [(&str, &str, &[&str]); 9] = [
     (
         "firstcome-lock",
         "",
-        &["redis", "rustls", "ring", "tokio-postgres", "mysql_async", "rusqlite"],
+        &["redis", "rustls", "ring", "tokio-postgres", "mysql_async", "async-nats", "rusqlite"],
     ),
-    ("firstcome-lock", "redis", &["rustls", "ring", "tokio-postgres", "mysql_async", "rusqlite"]),
+    ("firstcome-lock", "redis", &["rustls", "ring", "tokio-postgres", "mysql_async", "async-nats"]),
     ("firstcome-lock", "postgres", &["redis", "rustls", "ring", "mysql_async", "rusqlite"]),
     ("firstcome-lock", "mysql", &["redis", "rustls", "ring", "tokio-postgres", "rusqlite"]),
+    ("firstcome-lock", "nats", &["redis", "tokio-postgres", "mysql_async", "rusqlite"]),
     ("firstcome-lock", "sqlite", &["redis", "rustls", "ring", "tokio-postgres", "mysql_async"]),
     ("firstcome-shedlock", "postgres", &["redis", "rustls", "ring", "firstcome-lock"]),
     ("firstcome-client", "", &["rustls", "ring", "firstcome-core", "jiff", "utoipa", "axum"]),

@@ -104,7 +104,7 @@ function poolFields(pool, isNew, remove) {
   const show = () => { capacity.hidden = kind.value === "seated" || pool.codes?.source === "imported"; most.disabled = capacity.hidden; };
   kind.oninput = show;
   show();
-  const element = make("fieldset", { class: "card pool" }, make("legend", {}, pool.name || say("pool")), make("div", { class: "grid" },
+  const element = make("fieldset", { class: "card pool" }, make("legend", {}, pool.name || say("pool")), make("div", { class: "fields" },
     field(say("name"), null, name), field(say("kind"), null, kind), capacity, field(say("poolLimit"), null, limit), field(say("waitlist"), say("waitlistNote"), waitlist)),
   remove && make("button", { type: "button", class: "plain", onclick: remove }, say("removePool")));
   const give = () => ({ ...pool, name: name.value, kind: kind.value, limit: whole(limit), ...(capacity.hidden ? { capacity: undefined } : { capacity: whole(most) }), ...(waitlist.value === "" ? { waitlist: undefined } : { waitlist: whole(waitlist) }) });

@@ -10,17 +10,19 @@ use firstcome_core::names::{NodeId, SpaceId};
 use firstcome_journal::{Append, Journal, Name, mysql as mysql_journal, postgres as pg_journal};
 use firstcome_store::postgres::{ToSql, Type};
 use firstcome_store::{mysql, postgres};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 /// How long each is measured in a round.
 const LENGTH: Duration = Duration::from_millis(1_500);
-/// Claims in a batch, and whether that many have a budget.
+/// Claims in a batch.
 const BATCHES: [usize; 3] = [20, 200, 1_000];
 const NODES: [u8; 2] = [1, 3];
 /// Connections that count one claim each.
 const COUNTERS: usize = 16;
-const RAW: &str = "CREATE TABLE raw (id BIGINT PRIMARY KEY, body BLOB NOT NULL)";
+const RAW_BYTEA: &str = "CREATE TABLE raw (id BIGINT PRIMARY KEY, body BYTEA NOT NULL)";
+const RAW_BLOB: &str = "CREATE TABLE raw (id BIGINT PRIMARY KEY, body LONGBLOB NOT NULL)";
 const COUNTER: &str = "CREATE TABLE counter (one INTEGER PRIMARY KEY, n BIGINT NOT NULL)";
 const COUNT: &str = "UPDATE counter SET n = n + 1 WHERE one = 1";
 
@@ -28,7 +30,7 @@ const COUNT: &str = "UPDATE counter SET n = n + 1 WHERE one = 1";
 #[derive(Clone)]
 enum Pool {
     Postgres(postgres::Postgres),
-    MariaDb(mysql::MySql),
+    MariaDb(Arc<mysql::MySql>),
 }
 
 impl Pool {
@@ -41,12 +43,12 @@ impl Pool {
             }
             Database::MariaDb(..) => {
                 let options = mysql::Options::new(url).connections(COUNTERS);
-                Self::MariaDb(mysql::MySql::new(options)?)
+                Self::MariaDb(Arc::new(mysql::MySql::new(options)?))
             }
         })
     }
 
-    async fn step(&self, sql: &str) -> Result<()> {
+    async fn step(&self, sql: &'static str) -> Result<()> {
         match self {
             Self::Postgres(pool) => pool.step(sql, &[]).await.map(drop)?,
             Self::MariaDb(pool) => pool.step(sql).await.map(drop)?,
@@ -76,12 +78,11 @@ pub(super) fn run(database: &Database, plan: &Plan, table: &mut Table) -> Result
     let runtime = runtime()?;
     runtime.block_on(async {
         let pool = Pool::of(database)?;
-        let raw = if name == "PostgreSQL" {
-            RAW.replace("BLOB", "BYTEA")
-        } else {
-            RAW.replace("BLOB", "LONGBLOB")
+        let raw = match database {
+            Database::Postgres(..) => RAW_BYTEA,
+            Database::MariaDb(..) => RAW_BLOB,
         };
-        for sql in [&raw, COUNTER, "INSERT INTO counter VALUES (1, 0)"] {
+        for sql in [raw, COUNTER, "INSERT INTO counter VALUES (1, 0)"] {
             pool.step(sql).await?;
         }
         let mut best = vec![0.0_f64; plan.rounds];

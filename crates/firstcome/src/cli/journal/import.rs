@@ -33,8 +33,8 @@ its archive; with a store, to the folder of --archive, if one is given: it must 
 Give the new servers the old keys: admin key, `code_keys`, `token_secret`.
 
 Examples:
-  firstcome journal import spring.fcspace --store postgres://db/firstcome \\
-    --ledger postgres://db/firstcome
+  firstcome journal import spring.fcspace --store postgres://fc@db/firstcome \\
+    --ledger postgres://fc@db/firstcome
   firstcome journal import spring.fcspace --data /var/lib/firstcome")]
 pub(in crate::cli) struct ImportArgs {
     /// The file that `firstcome journal export` wrote.
@@ -172,10 +172,12 @@ fn into_store(
         journal.close().await;
         begun
     });
-    begun.map_err(|failure| match failure {
-        Failure::Unknown(_) => Complaint::new(Exit::Unknown, failure.to_string())
-            .hint("run the same command again: it says whether the space is there"),
-        failure => Complaint::about_store(&url, &failure),
+    begun.map_err(|failure| {
+        if let Failure::Unknown(_) = failure {
+            return Complaint::new(Exit::Unknown, failure.to_string())
+                .hint("run the same command again: it says whether the space is there");
+        }
+        Complaint::about_store(&url, &failure)
     })?;
     Ok((Reading::File(file), rebuilt))
 }

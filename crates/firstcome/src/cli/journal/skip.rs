@@ -184,7 +184,9 @@ async fn in_store(args: &SkipArgs, head: &Head, skip: Skip) -> Result<(), Compla
 
 #[cfg(not(feature = "locks"))]
 async fn in_store(_: &SkipArgs, _: &Head, _: Skip) -> Result<(), Complaint> {
-    Err(Complaint::usage("this build has no shared store (features `redis`, `postgres`, `mysql`)"))
+    Err(Complaint::usage(
+        "this build has no shared store (features `redis`, `postgres`, `mysql`, `nats`)",
+    ))
 }
 
 fn say(skip: &Skip, json: bool, what: &str) {

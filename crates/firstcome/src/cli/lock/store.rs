@@ -21,6 +21,10 @@ const KNOWN: &[&str] = &[
     "mysql",
     #[cfg(feature = "mysql")]
     "mariadb",
+    #[cfg(feature = "nats")]
+    "nats",
+    #[cfg(feature = "nats")]
+    "tls",
     "sqlite",
 ];
 
@@ -31,8 +35,8 @@ pub(in crate::cli) struct StoreArgs {
     ///
     /// `redis://USER:PASSWORD@HOST:PORT/DATABASE` (all but the host may be left out), `rediss://…` for TLS,
     /// `redis+sentinel://HOST,HOST/MASTER`, `postgres://USER:PASSWORD@HOST/DATABASE`,
-    /// `mysql://USER:PASSWORD@HOST/DATABASE`, `sqlite://FILE`. If it has a password, set it as FIRSTCOME_STORE:
-    /// all users of the machine can read a command line.
+    /// `mysql://USER:PASSWORD@HOST/DATABASE`, `nats://USER:PASSWORD@HOST:PORT,HOST:PORT`, `sqlite://FILE`. If it has a
+    /// password, set it as FIRSTCOME_STORE: all users of the machine can read a command line.
     #[arg(long, env = "FIRSTCOME_STORE", hide_env_values = true, value_name = "URL")]
     store: Option<String>,
 }

@@ -18,7 +18,7 @@ pub(in crate::cli) struct StoreArgs {
     #[arg(long, env = "FIRSTCOME_STORE", hide_env_values = true, value_name = "URL")]
     // Read later: what the parser of arguments refuses it repeats, and there may be a password in it.
     store: Option<String>,
-    /// PEM file with the certificate authorities for a rediss://, postgres:// or mysql:// store.
+    /// PEM file with the certificate authorities for a rediss://, postgres://, mysql:// or tls:// store.
     #[arg(long, env = "FIRSTCOME_STORE_CA", value_name = "FILE")]
     store_ca: Option<PathBuf>,
 }
@@ -124,8 +124,26 @@ impl StoreArgs {
                 let mysql = MySql::open(self.mysql(url), options).await;
                 mysql.map(Journal::MySql).map_err(about)
             }
-            #[cfg(not(all(feature = "redis", feature = "postgres", feature = "mysql")))]
-            StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql => {
+            #[cfg(feature = "nats")]
+            StoreKind::Nats => {
+                use firstcome_journal::nats::{Durability, Nats, Options};
+                let options = Options {
+                    space_name: name.to_owned(),
+                    shard,
+                    wanted,
+                    vacant,
+                    ..Options::new(space, Durability::Memory)
+                };
+                let nats = Nats::open(self.nats(url), options).await;
+                nats.map(Journal::Nats).map_err(about)
+            }
+            #[cfg(not(all(
+                feature = "redis",
+                feature = "postgres",
+                feature = "mysql",
+                feature = "nats"
+            )))]
+            StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql | StoreKind::Nats => {
                 let _ = (name, shard, space, wanted, vacant, about);
                 Err(Complaint::usage("this build has no such store"))
             }
@@ -161,5 +179,11 @@ impl StoreArgs {
     #[cfg(feature = "mysql")]
     pub(in crate::cli) fn mysql(&self, url: &StoreUrl) -> firstcome_store::mysql::Options {
         firstcome_store::mysql::Options::new(url.with_authorities(self.store_ca.as_deref()))
+    }
+
+    /// Gives how a NATS server is connected to.
+    #[cfg(feature = "nats")]
+    pub(in crate::cli) fn nats(&self, url: &StoreUrl) -> firstcome_store::nats::Options {
+        firstcome_store::nats::Options::new(&*url.with_authorities(self.store_ca.as_deref()))
     }
 }

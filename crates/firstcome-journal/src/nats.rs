@@ -1,0 +1,199 @@
+//! The journal in a stream of NATS JetStream, which several nodes share.
+//!
+//! The stream keeps the last message of each subject, and each entry has a subject of its own: the stream is a table with one
+//! order of all changes. An append is one message on the condition that the stream ends where the node saw it end. All other
+//! steps are batches that are stored together, on the condition that the head is as it was. What is decided is decided here.
+//! The subjects are described in `docs/reference/journal-subjects.md`.
+//!
+//! | File | Subject |
+//! |---|---|
+//! | `append` | the step that stores an entry |
+//! | `follow` | reading, and waiting for more |
+//! | `view` | where the stream and the journal in it stand |
+//! | `load`, `commit`, `change` | every other step: what its conditions rest on, and its changes |
+//! | `subjects`, `stored` | the subjects, and the bytes of messages |
+//! | `opening` | whether a server is fit to hold a journal |
+//! | `read_only` | reading beside the nodes that write |
+
+mod append;
+mod change;
+mod commit;
+mod follow;
+mod load;
+mod opening;
+mod read_only;
+mod stored;
+mod subjects;
+mod view;
+
+pub use crate::database::{Durability, Options, ReadOnly};
+pub use crate::warning::Warning;
+pub use read_only::open_read_only;
+
+use crate::archive::Archiving;
+use crate::database::{Run, refused, unchanged};
+use crate::failure::Failure;
+use firstcome_core::Timestamp;
+use firstcome_core::names::SpaceId;
+use firstcome_store::Failure as Store;
+use firstcome_store::nats::{Options as Connect, Stream};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::time::Duration;
+use subjects::Subjects;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use view::Known;
+
+/// How long an answer may take.
+const ANSWER_WITHIN: Duration = Duration::from_secs(4);
+/// How long a step is tried again while others are quicker.
+const TURN_WITHIN: Duration = Duration::from_secs(3);
+/// How long a server that lags is asked again for what is stored.
+const COPY_WITHIN: Duration = Duration::from_secs(2);
+/// The pause before a server that lags is asked again.
+const COPY_PAUSE: Duration = Duration::from_millis(5);
+
+/// A journal in a stream of NATS JetStream.
+///
+/// Clones are the same journal. [`Nats::close`] ends its connection; so does dropping the last clone.
+#[derive(Clone, Debug)]
+pub struct Nats {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    stream: Stream,
+    subjects: Subjects,
+    space: SpaceId,
+    options: Options,
+    run: Run,
+    known: Mutex<Known>,
+    /// Changes whenever somebody said that there is a new entry.
+    told: watch::Receiver<u64>,
+    listening: JoinHandle<()>,
+    archiving: Archiving,
+    /// On how many servers the stream is.
+    replicas: u32,
+    /// Whether appends do not look at names: see `Mistake::PredecessorIgnored`.
+    blind: bool,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.listening.abort();
+    }
+}
+
+impl Nats {
+    /// Opens the journal of a space, which is made where nothing is stored of it: on three servers in a cluster, else on
+    /// one.
+    ///
+    /// # Errors
+    ///
+    /// Each changes nothing: [`Failure::Unfit`] where the server is older than 2.12, runs without JetStream, or has a stream
+    /// of that name with settings that lose messages; [`Failure::OtherSpace`]; [`Failure::Gone`] where a space is wanted and
+    /// nothing is there; [`Failure::TooNew`]; those of the store being out of reach.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe, but the space may have been made.
+    pub async fn open(store: Connect, options: Options) -> Result<Self, Failure> {
+        opening::open(store, options).await
+    }
+
+    /// Gives the identity of the space.
+    pub fn space(&self) -> SpaceId {
+        self.inner.space
+    }
+
+    /// Gives what an operator should know of the server as it was when the journal was opened, and of what is promised.
+    pub fn warnings(&self, durability: Durability) -> Vec<Warning> {
+        opening::warnings(self.inner.stream.nats(), durability, self.inner.replicas)
+    }
+
+    /// Says in one sentence what an accepted claim has survived. [`Durability::Fsync`] is for whoever has proven that each
+    /// server of the stream syncs each write.
+    pub fn promise(&self, durability: Durability) -> String {
+        opening::promise(durability, self.inner.replicas)
+    }
+
+    /// Gives the names of the servers that have the stream.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn servers(&self) -> Result<Vec<String>, Failure> {
+        let info = self.inner.stream.info().await;
+        info.map(|info| info.servers).map_err(|failure| looked(self.inner.space, failure))
+    }
+
+    /// Removes the journal and all that belongs to it, which nobody may be using: a server that runs on it finds its store
+    /// emptied. The message of the leader's lock is in another stream, and goes by itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach; [`Failure::Unknown`] when the answer was lost.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: all of it is removed or nothing.
+    pub async fn remove(&self) -> Result<(), Failure> {
+        self.inner.stream.remove().await.map_err(refused)
+    }
+
+    /// Closes the connection. Calls from now on answer unavailable.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn close(&self) {
+        self.inner.stream.nats().close().await;
+    }
+
+    pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
+        self.inner.run.times()
+    }
+
+    pub(crate) fn keep_for(&self) -> Duration {
+        self.inner.options.keep_for
+    }
+
+    pub(crate) fn archiving(&self) -> &Archiving {
+        &self.inner.archiving
+    }
+
+    fn clock(&self) -> Option<Timestamp> {
+        self.inner.options.clock()
+    }
+}
+
+/// Says what became of a call that may have changed something.
+fn trouble(space: SpaceId, failure: Store) -> Failure {
+    if let Store::NoDatabase { .. } = failure {
+        return Failure::Gone(space);
+    }
+    if let Store::Denied { detail, .. } = &failure {
+        return denied(detail);
+    }
+    refused(failure)
+}
+
+/// Says what became of a call that only reads.
+fn looked(space: SpaceId, failure: Store) -> Failure {
+    unchanged(trouble(space, failure))
+}
+
+fn denied(detail: &str) -> Failure {
+    Failure::Unfit {
+        why: detail.to_owned(),
+        fix: "check user and password in its URL, and that its account may use JetStream with the rights listed in \
+              docs/reference/journal-subjects.md"
+            .to_owned(),
+    }
+}

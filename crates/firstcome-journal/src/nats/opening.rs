@@ -1,0 +1,248 @@
+//! Opens a journal in a stream: the checks of the server and of the stream, and making a new space.
+
+use super::change::first_head;
+use super::stored::{HeadRecord, LEAST_PAYLOAD};
+use super::subjects::Subjects;
+use super::view::{Known, View, look, run_of};
+use super::{ANSWER_WITHIN, Inner, Nats, denied};
+use crate::archive::Archiving;
+use crate::database::{Broken, Durability, Options, Run, refused};
+use crate::entry::Sealer;
+use crate::failure::Failure;
+use crate::warning::Warning;
+use firstcome_core::LEVEL;
+use firstcome_core::names::SpaceId;
+use firstcome_inject::{Mistake, inject};
+use firstcome_store::Failure as Store;
+use firstcome_store::nats::{Info, Nats as Connection, Options as Connect, Put, Stream};
+use parking_lot::Mutex;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+
+/// On how many servers of a cluster a stream is.
+const COPIES: u32 = 3;
+/// How long a stream that is not ready is tried to be entered, and the pause in between.
+const ENTER_WITHIN: Duration = Duration::from_secs(10);
+const ENTER_PAUSE: Duration = Duration::from_millis(50);
+/// The oldest version: batches that are stored together came with it.
+const OLDEST: (i64, i64) = (2, 12);
+
+/// Connects to a server that can hold a journal.
+pub(super) async fn connect(store: Connect) -> Result<Connection, Failure> {
+    let connection =
+        Connection::connect(store.answer_within(ANSWER_WITHIN)).await.map_err(about)?;
+    let (major, minor) = OLDEST;
+    if !connection.is_at_least(major, minor) {
+        return Err(Failure::Unfit {
+            why: format!(
+                "the server runs NATS {}, a journal needs {major}.{minor}",
+                connection.version()
+            ),
+            fix: "use a newer server".to_owned(),
+        });
+    }
+    let payload = connection.max_payload();
+    if payload < LEAST_PAYLOAD {
+        return Err(Failure::Unfit {
+            why: format!(
+                "its messages have at most {payload} bytes, a journal needs {LEAST_PAYLOAD}"
+            ),
+            fix: "set `max_payload: 1MB` in the server's configuration, its default, or more"
+                .to_owned(),
+        });
+    }
+    Ok(connection)
+}
+
+pub(super) async fn open(store: Connect, options: Options) -> Result<Nats, Failure> {
+    let subjects = Subjects::of(&options.space_name, options.shard)?;
+    let connection = connect(store).await?;
+    let stream = Stream::new(connection.clone(), subjects.stream());
+    let (space, info) = enter(&stream, &subjects, &options).await?;
+    let replicas = check(&info)?;
+    let (news, told) = watch::channel(0);
+    let mut listener = connection.listen(subjects.news()).await.map_err(about)?;
+    let listening = tokio::spawn(async move {
+        while listener.next().await.is_some() {
+            news.send_modify(|times| *times += 1);
+        }
+    });
+    let archiving = Archiving::new(options.archive.clone(), Sealer { space, shard: options.shard });
+    let run = Run::new(run_of(&stream, &info));
+    let inner = Inner {
+        stream,
+        subjects,
+        space,
+        options,
+        run,
+        known: Mutex::new(Known::default()),
+        told,
+        listening,
+        archiving,
+        replicas,
+        blind: inject(Mistake::PredecessorIgnored),
+    };
+    Ok(Nats { inner: Arc::new(inner) })
+}
+
+/// Opens a space, or makes it where nothing is stored of it; gives its identity and what the stream says of itself.
+///
+/// A stream that was just made has no leader for a moment, and others make it at the same time: what passes is tried again.
+async fn enter(
+    stream: &Stream,
+    subjects: &Subjects,
+    options: &Options,
+) -> Result<(SpaceId, Info), Failure> {
+    let end = Instant::now() + ENTER_WITHIN;
+    loop {
+        let failure = match try_enter(stream, subjects, options).await {
+            Ok(Some(entered)) => return Ok(entered),
+            Ok(None) => continue,
+            Err(Broken::Own(failure)) => return Err(failure),
+            Err(Broken::Store(failure)) => failure,
+        };
+        let made_elsewhere = matches!(failure, Store::JetStream { .. });
+        if Instant::now() >= end || !(made_elsewhere || failure.passes_by_itself()) {
+            return Err(about(failure));
+        }
+        sleep(ENTER_PAUSE).await;
+    }
+}
+
+/// Opens a space that is there; makes a part of it where there is none, and gives nothing then.
+async fn try_enter(
+    stream: &Stream,
+    subjects: &Subjects,
+    options: &Options,
+) -> Result<Option<(SpaceId, Info)>, Broken> {
+    let found = match look(stream, subjects).await {
+        Ok((View { head: HeadRecord { row: Some(row), .. }, .. }, info)) => {
+            check_row(&row, options)?;
+            return Ok(Some((row.space, info)));
+        }
+        Ok(found) => Some(found),
+        Err(Broken::Store(Store::NoDatabase { .. })) => None,
+        Err(broken) => return Err(broken),
+    };
+    if let Some(wanted) = options.wanted {
+        options.without_a_space(wanted)?;
+    }
+    let Some((view, info)) = found else {
+        let copies = if stream.nats().is_clustered() { COPIES } else { 1 };
+        stream.create(&subjects.all(), copies).await?;
+        return Ok(None);
+    };
+    if let Some(wanted) = options.wanted {
+        return Ok(Some((wanted, info)));
+    }
+    if view.entry.is_some() {
+        return Err(Failure::Broken("it has entries and no head".to_owned()).into());
+    }
+    let head = first_head(options.fresh, options.shard, LEVEL).write();
+    let rests_on = Some((subjects.head(), view.head_sequence));
+    // Whoever comes second finds that of the first.
+    stream.put(vec![Put { rests_on, ..Put::new(subjects.head(), head) }]).await?;
+    Ok(None)
+}
+
+fn check_row(row: &crate::database::HeadRow, options: &Options) -> Result<(), Failure> {
+    if row.level > LEVEL {
+        return Err(Failure::TooNew(row.level));
+    }
+    if options.vacant {
+        return Err(Failure::HasSpace(row.space));
+    }
+    if let Some(wanted) = options.wanted.filter(|wanted| *wanted != row.space) {
+        return Err(Failure::OtherSpace { found: row.space, wanted });
+    }
+    if row.shard != options.shard {
+        let why = format!("it is of shard {}, not of {}", row.shard, options.shard);
+        return Err(Failure::Broken(why));
+    }
+    Ok(())
+}
+
+/// Refuses a stream that drops messages by itself, or lacks what steps need; gives on how many servers it is.
+fn check(info: &Info) -> Result<u32, Failure> {
+    let config = |name: &str| info.config.get(name).cloned().unwrap_or_default();
+    let unfit = |why: String| {
+        Failure::Unfit {
+        why,
+        fix: "change it with `nats stream edit`, or remove the stream if nothing is in it: a server makes it as it must be"
+            .to_owned(),
+    }
+    };
+    for name in ["allow_direct", "allow_atomic"] {
+        if config(name) != Value::Bool(true) {
+            return Err(unfit(format!("its stream has {name} off")));
+        }
+    }
+    if config("deny_purge") == Value::Bool(true) {
+        return Err(unfit("its stream may not be trimmed (deny_purge)".to_owned()));
+    }
+    if config("max_msgs_per_subject").as_u64() != Some(1) {
+        return Err(unfit("its stream has another max_msgs_per_subject than 1".to_owned()));
+    }
+    if config("max_age").as_u64().is_some_and(|age| age > 0) {
+        return Err(unfit("its stream drops messages by their age (max_age)".to_owned()));
+    }
+    let limited = |name: &str| config(name).as_i64().is_some_and(|most| most > 0);
+    if (limited("max_msgs") || limited("max_bytes")) && config("discard") != "new" {
+        return Err(unfit("its stream drops old messages where it is full (discard)".to_owned()));
+    }
+    Ok(config("num_replicas").as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or(1))
+}
+
+pub(super) fn warnings(
+    connection: &Connection,
+    durability: Durability,
+    replicas: u32,
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if durability == Durability::Memory {
+        warnings.push(Warning {
+            what: "quorum-memory: an answer leaves before its entry is on a disk, if servers do not sync each write; a power \
+                   cut that takes several of them may lose the last minutes, and servers that run write them again"
+                .to_owned(),
+            fix: "set `sync_interval: always` in the jetstream block of each NATS server, and name their monitoring addresses \
+                  with --nats-monitor"
+                .to_owned(),
+        });
+    }
+    if replicas == 1 && connection.is_clustered() {
+        warnings.push(Warning {
+            what: "the stream is on one server of the cluster only".to_owned(),
+            fix: "nats stream edit --replicas 3".to_owned(),
+        });
+    }
+    warnings
+}
+
+/// Says in one sentence what an accepted claim has survived.
+pub(super) fn promise(durability: Durability, replicas: u32) -> String {
+    let (most, lost) = match replicas {
+        0 | 1 => ("its server".to_owned(), "the server's disk"),
+        copies => (format!("{} of {copies} servers", copies / 2 + 1), "most of their disks"),
+    };
+    match durability {
+        Durability::Memory => format!(
+            "quorum-memory: an answer leaves after {most} took its entry; a killed process loses none, a power cut may lose \
+             what was not on a disk yet"
+        ),
+        Durability::Fsync => format!(
+            "fsync: an answer leaves after its entry is on the disk of {most}; a power cut loses none, the loss of {lost} \
+             loses all"
+        ),
+    }
+}
+
+/// Says why a journal cannot be opened.
+fn about(failure: Store) -> Failure {
+    if let Store::Denied { detail, .. } = &failure {
+        return denied(detail);
+    }
+    refused(failure)
+}

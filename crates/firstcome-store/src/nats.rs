@@ -1,0 +1,13 @@
+//! Connections to NATS servers, and streams of JetStream.
+//!
+//! Requests are those of the JetStream API as its subjects and JSON documents: the parts that a store needs, conditions on
+//! the last sequence, batches that are stored together, and reading many messages at once, are not all in a client library.
+
+mod connection;
+mod error_code;
+mod options;
+mod stream;
+
+pub use connection::{Listener, Nats};
+pub use options::Options;
+pub use stream::{Info, Put, Stored, Stream};

@@ -1,0 +1,296 @@
+//! One connection to NATS servers, which finds another server by itself where one is lost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::connection::State;
+use async_nats::{
+    Client, ConnectErrorKind, ConnectOptions, Event, HeaderMap, Message, Request, RequestError,
+    RequestErrorKind, Subscriber,
+};
+use futures_util::StreamExt as _;
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::error_code::refusal;
+use super::options::Options;
+use crate::failure::Failure;
+
+/// After how long without a word the connection has to show that it lives; it is left when it does not twice.
+const QUIET: Duration = Duration::from_secs(1);
+/// The longest pause between tries to connect again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// A connection to NATS servers. Clones are the same connection.
+#[derive(Clone, Debug)]
+pub struct Nats {
+    client: Client,
+    place: Arc<str>,
+    answer_within: Duration,
+    connections: watch::Receiver<u64>,
+}
+
+impl Nats {
+    /// Connects to one of the servers.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Address`], [`Failure::Denied`], [`Failure::Tls`], [`Failure::Unreachable`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn connect(options: Options) -> Result<Self, Failure> {
+        let address = options.address()?;
+        let (sender, mut connections) = watch::channel(0);
+        let mut how = ConnectOptions::new()
+            .connection_timeout(options.connect_within)
+            .request_timeout(Some(options.answer_within))
+            .ping_interval(QUIET)
+            .reconnect_delay_callback(|tries| {
+                let tries = u32::try_from(tries).unwrap_or(u32::MAX);
+                (Duration::from_millis(20) * tries.min(100)).min(LONGEST_PAUSE)
+            })
+            .event_callback(move |event| {
+                if let Event::Connected = event {
+                    sender.send_modify(|times| *times += 1);
+                }
+                std::future::ready(())
+            });
+        if let Some((user, password)) = address.login {
+            how = how.user_and_password(user, password);
+        }
+        if let Some(file) = address.authorities {
+            how = how.add_root_certificates(file);
+        }
+        let place: Arc<str> = address.place.into();
+        let client = how.connect(address.servers).await.map_err(|error| {
+            let (place, reason) = (place.to_string(), error.to_string());
+            match error.kind() {
+                ConnectErrorKind::ServerParse => {
+                    Failure::Address { reason, form: "nats://host:port" }
+                }
+                ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
+                    Failure::Denied { code: String::new(), detail: reason }
+                }
+                ConnectErrorKind::Tls => {
+                    Failure::Tls { place, source: Arc::new(std::io::Error::other(reason)) }
+                }
+                ConnectErrorKind::Dns
+                | ConnectErrorKind::TimedOut
+                | ConnectErrorKind::Io
+                | ConnectErrorKind::MaxReconnects => Failure::Unreachable { place, reason },
+            }
+        })?;
+        // It is told of its first connection, too, but not before this.
+        let told = timeout(options.connect_within, connections.wait_for(|times| *times > 0)).await;
+        if told.is_err() {
+            let reason = "it is not connected in time".to_owned();
+            return Err(Failure::Unreachable { place: place.to_string(), reason });
+        }
+        drop(told);
+        Ok(Self { client, place, answer_within: options.answer_within, connections })
+    }
+
+    /// Gives the identity of the server's process that it is connected to: one that was started again has another.
+    #[must_use]
+    pub fn server(&self) -> String {
+        self.client.server_info().server_id
+    }
+
+    /// Gives the name of the server that it is connected to.
+    #[must_use]
+    pub fn server_name(&self) -> String {
+        self.client.server_info().server_name
+    }
+
+    /// Gives how often it has connected.
+    #[must_use]
+    pub fn connections(&self) -> u64 {
+        *self.connections.borrow()
+    }
+
+    /// Gives how long an answer may take.
+    #[must_use]
+    pub fn answer_within(&self) -> Duration {
+        self.answer_within
+    }
+
+    /// Gives the most bytes that a message may have, headers included.
+    #[must_use]
+    pub fn max_payload(&self) -> usize {
+        self.client.max_payload()
+    }
+
+    /// Gives the version of the server.
+    #[must_use]
+    pub fn version(&self) -> String {
+        self.client.server_info().version
+    }
+
+    /// Says whether the server runs at least this version.
+    #[must_use]
+    pub fn is_at_least(&self, major: i64, minor: i64) -> bool {
+        self.client.is_server_compatible(major, minor, 0)
+    }
+
+    /// Says whether the server belongs to a cluster.
+    #[must_use]
+    pub fn is_clustered(&self) -> bool {
+        self.client.server_info().cluster.is_some()
+    }
+
+    /// Sends a request to the JetStream API and reads its answer.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unreachable`] where it was not sent or nobody is there to take it, [`Failure::Unknown`] where no answer
+    /// came; [`Failure::JetStream`], [`Failure::Held`], [`Failure::Full`] and others where the answer is an error.
+    pub async fn ask(&self, subject: &str, document: &Value) -> Result<Value, Failure> {
+        let payload =
+            if document.is_null() { Vec::new() } else { document.to_string().into_bytes() };
+        let request = Request::new().payload(payload.into());
+        let answer = self.request(format!("$JS.API.{subject}"), request).await?;
+        self.read(&answer)
+    }
+
+    /// Sends a request and waits for its answer.
+    pub(super) async fn request(
+        &self,
+        subject: String,
+        request: Request,
+    ) -> Result<Message, Failure> {
+        self.check_connected()?;
+        self.client.send_request(subject, request).await.map_err(|error| self.unanswered(&error))
+    }
+
+    /// Reads the JSON document of an answer.
+    pub(super) fn read(&self, answer: &Message) -> Result<Value, Failure> {
+        let read: Value = serde_json::from_slice(&answer.payload)
+            .map_err(|error| Failure::Unexpected { detail: error.to_string() })?;
+        match read.get("error") {
+            Some(error) => Err(refusal(&self.place, error)),
+            None => Ok(read),
+        }
+    }
+
+    /// Sends a request whose answer is many messages; `take` says of each whether more come.
+    pub(super) async fn request_many(
+        &self,
+        subject: String,
+        document: &Value,
+        mut take: impl FnMut(Message) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        self.check_connected()?;
+        let failed = |error: String| self.unreachable(error);
+        let inbox = self.client.new_inbox();
+        let mut answers =
+            self.client.subscribe(inbox.clone()).await.map_err(|e| failed(e.to_string()))?;
+        let document = document.to_string().into_bytes().into();
+        let sent = self.client.publish_with_reply(subject, inbox, document).await;
+        sent.map_err(|error| failed(error.to_string()))?;
+        loop {
+            let answer = timeout(self.answer_within, answers.next()).await;
+            // What was asked only reads.
+            let answer = answer.map_err(|_| failed("it did not answer in time".to_owned()))?;
+            let answer = answer.ok_or_else(|| failed("the connection was closed".to_owned()))?;
+            if answer.status == Some(async_nats::StatusCode::NO_RESPONDERS) {
+                return Err(failed("nobody there takes it".to_owned()));
+            }
+            if !take(answer)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sends a message that nobody answers; nobody learns whether it arrives.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unreachable`] where there is no connection.
+    pub async fn tell(&self, subject: String, text: Vec<u8>) -> Result<(), Failure> {
+        self.check_connected()?;
+        let sent = self.client.publish(subject, text.into()).await;
+        sent.map_err(|error| self.unreachable(error.to_string()))
+    }
+
+    /// Sends a message of a batch that has no answer of its own.
+    pub(super) async fn send(
+        &self,
+        subject: String,
+        headers: HeaderMap,
+        text: Vec<u8>,
+    ) -> Result<(), Failure> {
+        self.check_connected()?;
+        let sent = self.client.publish_with_headers(subject, headers, text.into()).await;
+        sent.map_err(|error| self.unreachable(error.to_string()))
+    }
+
+    /// Begins to listen to a subject. What is sent while the connection is lost is not heard.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unreachable`] where the connection was closed.
+    pub async fn listen(&self, subject: String) -> Result<Listener, Failure> {
+        let heard = self.client.subscribe(subject).await;
+        let heard = heard.map_err(|error| self.unreachable(error.to_string()))?;
+        Ok(Listener(heard))
+    }
+
+    /// Closes the connection.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn close(&self) {
+        // What cannot be sent any more is lost, as it would be without this.
+        drop(timeout(self.answer_within, self.client.flush()).await);
+        drop(self.client.drain().await);
+    }
+
+    /// A request to a connection that is lost would be sent whenever there is another one.
+    fn check_connected(&self) -> Result<(), Failure> {
+        match self.client.connection_state() {
+            State::Connected => Ok(()),
+            State::Pending | State::Disconnected => {
+                Err(self.unreachable("the connection was lost".to_owned()))
+            }
+        }
+    }
+
+    pub(super) fn unreachable(&self, reason: String) -> Failure {
+        Failure::Unreachable { place: self.place.to_string(), reason }
+    }
+
+    fn unanswered(&self, error: &RequestError) -> Failure {
+        let (place, reason) = (self.place.to_string(), error.to_string());
+        match error.kind() {
+            // Without anybody who listens nobody got it.
+            RequestErrorKind::NoResponders => {
+                Failure::Unreachable { place, reason: "nobody there takes it".to_owned() }
+            }
+            RequestErrorKind::InvalidSubject | RequestErrorKind::MaxPayloadExceeded => {
+                Failure::JetStream { code: String::new(), detail: reason }
+            }
+            RequestErrorKind::TimedOut | RequestErrorKind::Other => {
+                Failure::Unknown { place, reason }
+            }
+        }
+    }
+}
+
+/// Hears what is sent to a subject.
+#[derive(Debug)]
+pub struct Listener(Subscriber);
+
+impl Listener {
+    /// Waits for the next message; `None` where the connection was closed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn next(&mut self) -> Option<Vec<u8>> {
+        self.0.next().await.map(|message| message.payload.to_vec())
+    }
+}

@@ -1,0 +1,364 @@
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::{Folder, free_port, programs};
+
+/// The version that `go install` brings where the program is missing.
+const INSTALL: &str = "run `go install github.com/nats-io/nats-server/v2@v2.15.2`";
+
+/// Runs the server until standard input ends, which it does when the process that started it is gone, however it went.
+const GUARD: &str = r#"
+exec 2>&1
+"$@" & server=$!
+echo "$server"
+cat >/dev/null
+kill -CONT $server 2>/dev/null
+kill -KILL $server 2>/dev/null
+wait $server
+if [ -n "$REMOVE" ]; then rm -rf "$REMOVE"; fi
+"#;
+
+/// How long a server may take until it is ready.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+
+/// A real NATS server with JetStream, ended on drop and with the process that started it.
+#[derive(Debug)]
+pub struct Nats {
+    program: PathBuf,
+    folder: Folder,
+    port: u16,
+    monitor: u16,
+    /// Lines of its configuration file beside those about ports and folders.
+    settings: String,
+    removed_by_guard: bool,
+    running: Option<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    guard: Child,
+    server: u32,
+}
+
+impl Nats {
+    /// Starts a server; `None` where NATS is not installed.
+    #[must_use]
+    pub fn start() -> Option<Self> {
+        Self::with("", "")
+    }
+
+    /// Starts a server that syncs each write to the disk; `None` where NATS is not installed.
+    #[must_use]
+    pub fn syncing() -> Option<Self> {
+        Self::with("", "sync_interval: always")
+    }
+
+    /// Starts a server with further lines in its configuration, and in the part of it about JetStream; `None` where NATS
+    /// is not installed.
+    ///
+    /// # Panics
+    ///
+    /// Panics where the server is installed but does not start.
+    #[must_use]
+    pub fn with(settings: &str, jetstream: &str) -> Option<Self> {
+        let mut server = Self::prepared(settings, jetstream)?;
+        server.restart();
+        Some(server)
+    }
+
+    /// Makes a server that is not started yet.
+    fn prepared(settings: &str, jetstream: &str) -> Option<Self> {
+        let Some(program) = find() else {
+            programs::missing("nats-server", INSTALL);
+            return None;
+        };
+        let folder = Folder::new("nats");
+        let data = folder.path().join("data");
+        let settings = format!(
+            "jetstream {{\n  store_dir: \"{}\"\n  {jetstream}\n}}\n{settings}\n",
+            data.display()
+        );
+        let (port, monitor) = (free_port(), free_port());
+        Some(Self {
+            program,
+            folder,
+            port,
+            monitor,
+            settings,
+            removed_by_guard: false,
+            running: None,
+        })
+    }
+
+    /// Gives a server that all tests of this process share; it ends with the process.
+    ///
+    /// Whoever uses it keeps to spaces of its own and does not stop it.
+    #[must_use]
+    pub fn shared() -> Option<&'static Self> {
+        static SHARED: OnceLock<Option<Nats>> = OnceLock::new();
+        let shared = SHARED.get_or_init(|| {
+            let mut server = Self::prepared("", "")?;
+            server.removed_by_guard = true;
+            server.restart();
+            Some(server)
+        });
+        if shared.is_none() {
+            programs::missing("nats-server", INSTALL);
+        }
+        shared.as_ref()
+    }
+
+    /// Gives a name that no other test of this process uses for a space.
+    #[must_use]
+    pub fn new_space() -> String {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        format!("space{}", NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Starts the server again on the same ports with what it had, after killing it where it still runs.
+    ///
+    /// # Panics
+    ///
+    /// Panics where the server ends or is not ready within 30 s.
+    pub fn restart(&mut self) {
+        self.begin();
+        self.wait_until_ready();
+    }
+
+    /// Starts the server and does not wait until it is ready.
+    fn begin(&mut self) {
+        self.kill();
+        let file = self.folder.path().join("nats.conf");
+        let text = format!(
+            "listen: \"127.0.0.1:{}\"\nhttp: \"127.0.0.1:{}\"\n{}",
+            self.port, self.monitor, self.settings
+        );
+        std::fs::write(&file, text).expect("the folder can be written to");
+        let mut guard = Command::new("sh")
+            .args(["-c", GUARD, "guard"])
+            .arg(&self.program)
+            .arg("--config")
+            .arg(&file)
+            .env("REMOVE", if self.removed_by_guard { self.folder.path() } else { Path::new("") })
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a shell starts");
+        let mut lines = BufReader::new(guard.stdout.take().expect("stdout is piped"));
+        let mut first = String::new();
+        lines.read_line(&mut first).expect("the guard says something");
+        let server = first.trim().parse().expect("the number of a process");
+        let log = self.folder.path().join("log");
+        std::thread::spawn(move || {
+            let mut log = std::fs::File::options().create(true).append(true).open(log).ok();
+            for line in lines.lines().map_while(Result::ok) {
+                if let Some(log) = &mut log {
+                    writeln!(log, "{line}").ok();
+                }
+            }
+        });
+        self.running = Some(Running { guard, server });
+    }
+
+    fn wait_until_ready(&self) {
+        let end = Instant::now() + READY_WITHIN;
+        while !self.is_ready() {
+            assert!(Instant::now() < end, "not ready: {}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Says whether it takes requests to JetStream; in a cluster, whether that has a leader.
+    fn is_ready(&self) -> bool {
+        self.ask("/healthz").is_some_and(|answer| answer.contains("\"ok\""))
+    }
+
+    /// Asks the server by HTTP, and gives its answer; nothing where it has none.
+    #[must_use]
+    pub fn ask(&self, path: &str) -> Option<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.monitor)).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        stream.shutdown(Shutdown::Both).ok();
+        Some(answer)
+    }
+
+    /// Gives what it wrote into its log.
+    #[must_use]
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    /// Gives its address.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    /// Gives the address of its monitoring.
+    #[must_use]
+    pub fn monitor(&self) -> String {
+        format!("http://127.0.0.1:{}", self.monitor)
+    }
+
+    /// Gives its port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Gives the folder it keeps streams in.
+    #[must_use]
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Kills the server as `kill -9` does; [`Nats::restart`] brings it back.
+    pub fn kill(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            drop(running.guard.stdin.take());
+            drop(running.guard.wait());
+        }
+    }
+
+    /// Stops the server in the middle of what it does, until [`Nats::resume`].
+    pub fn pause(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Lets it go on.
+    pub fn resume(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let running = self.running.as_ref().expect("it runs");
+        let done = Command::new("kill").args([signal, &running.server.to_string()]).status();
+        assert!(done.is_ok_and(|status| status.success()), "it can be sent a signal");
+    }
+
+    /// Copies its folder as it is now, as a disk has it that lost what came later.
+    #[must_use]
+    pub fn copy_of_data(&self) -> Folder {
+        let copy = Folder::new("nats-copy");
+        copy_folder(&self.data(), copy.path());
+        copy
+    }
+
+    /// Puts a copy of its folder in the place of what it has; it must have been killed.
+    pub fn replace_data(&self, copy: &Folder) {
+        assert!(self.running.is_none(), "it has been killed");
+        std::fs::remove_dir_all(self.data()).expect("its folder is ours");
+        std::fs::create_dir_all(self.data()).expect("its folder is ours");
+        copy_folder(copy.path(), &self.data());
+    }
+}
+
+impl Drop for Nats {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Three NATS servers that are a cluster.
+#[derive(Debug)]
+pub struct NatsCluster {
+    /// The servers.
+    pub servers: [Nats; 3],
+}
+
+impl NatsCluster {
+    /// Starts three servers and waits until they are a cluster; `None` where NATS is not installed.
+    ///
+    /// # Panics
+    ///
+    /// Panics where the servers are installed but do not start.
+    #[must_use]
+    pub fn start() -> Option<Self> {
+        let mut cluster = Self::prepared()?;
+        cluster.restart();
+        Some(cluster)
+    }
+
+    /// Gives a cluster that all tests of this process share; it ends with the process.
+    ///
+    /// Whoever uses it keeps to spaces of its own and does not stop it.
+    #[must_use]
+    pub fn shared() -> Option<&'static Self> {
+        static SHARED: OnceLock<Option<NatsCluster>> = OnceLock::new();
+        let shared = SHARED.get_or_init(|| {
+            let mut cluster = Self::prepared()?;
+            cluster.servers.iter_mut().for_each(|server| server.removed_by_guard = true);
+            cluster.restart();
+            Some(cluster)
+        });
+        if shared.is_none() {
+            programs::missing("nats-server", INSTALL);
+        }
+        shared.as_ref()
+    }
+
+    fn prepared() -> Option<Self> {
+        let routes: [u16; 3] = std::array::from_fn(|_| free_port());
+        let known: Vec<String> =
+            routes.iter().map(|port| format!("nats-route://127.0.0.1:{port}")).collect();
+        let mut servers = Vec::new();
+        for (number, port) in routes.iter().enumerate() {
+            let settings = format!(
+                "server_name: s{number}\ncluster {{\n  name: tests\n  listen: \"127.0.0.1:{port}\"\n  routes: [{}]\n  \
+                 no_advertise: true\n}}",
+                known.join(", ")
+            );
+            servers.push(Nats::prepared(&settings, "")?);
+        }
+        Some(Self { servers: servers.try_into().expect("there are three") })
+    }
+
+    /// Starts all servers again and waits until they are a cluster.
+    pub fn restart(&mut self) {
+        self.servers.iter_mut().for_each(Nats::begin);
+        self.servers.iter().for_each(Nats::wait_until_ready);
+    }
+
+    /// Gives the addresses of all servers in one URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let hosts: Vec<String> =
+            self.servers.iter().map(|server| format!("127.0.0.1:{}", server.port)).collect();
+        format!("nats://{}", hosts.join(","))
+    }
+}
+
+/// Finds the program: on the search path, or where `go install` puts programs.
+fn find() -> Option<PathBuf> {
+    let installed = |variable: &str, below: &str| {
+        let folder = std::env::var_os(variable)?;
+        Some(Path::new(&folder).join(below)).filter(|file| file.is_file())
+    };
+    programs::find("nats-server")
+        .or_else(|| installed("GOBIN", "nats-server"))
+        .or_else(|| installed("GOPATH", "bin/nats-server"))
+        .or_else(|| installed("HOME", "go/bin/nats-server"))
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).expect("the folder is there").flatten() {
+        let (path, copy) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            std::fs::create_dir_all(&copy).expect("a folder can be made");
+            copy_folder(&path, &copy);
+        } else {
+            // A file may go while the server runs, as it may before a power cut.
+            drop(std::fs::copy(&path, &copy));
+        }
+    }
+}
