@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::{Folder, free_port, programs};
+use crate::{Fault, Folder, Proxy, free_port, programs};
 
 /// The version that `go install` brings where the program is missing.
 const INSTALL: &str = "run `go install github.com/nats-io/nats-server/v2@v2.15.2`";
@@ -216,6 +216,16 @@ impl Nats {
         self.port
     }
 
+    /// Gives the number of its process.
+    ///
+    /// # Panics
+    ///
+    /// Panics where it does not run.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.running.as_ref().expect("it runs").server
+    }
+
     /// Gives the folder it keeps streams in.
     #[must_use]
     pub fn data(&self) -> PathBuf {
@@ -254,6 +264,26 @@ impl Nats {
         copy
     }
 
+    /// Cuts the last part off the files with messages of a stream; gives how many bytes. It must have been killed.
+    #[must_use]
+    pub fn cut_messages(&self, stream: &str, share: f64) -> u64 {
+        assert!(self.running.is_none(), "it has been killed");
+        let folder = self.data().join("jetstream/$G/streams").join(stream).join("msgs");
+        let mut cut = 0;
+        for entry in std::fs::read_dir(folder).expect("it has the stream").flatten() {
+            let path = entry.path();
+            if path.extension().is_some_and(|end| end == "blk") {
+                let file =
+                    std::fs::File::options().write(true).open(&path).expect("its file is ours");
+                let length = file.metadata().expect("it is there").len();
+                let kept = (length as f64 * (1.0 - share)) as u64;
+                file.set_len(kept).expect("it can be cut");
+                cut += length - kept;
+            }
+        }
+        cut
+    }
+
     /// Puts a copy of its folder in the place of what it has; it must have been killed.
     pub fn replace_data(&self, copy: &Folder) {
         assert!(self.running.is_none(), "it has been killed");
@@ -274,6 +304,8 @@ impl Drop for Nats {
 pub struct NatsCluster {
     /// The servers.
     pub servers: [Nats; 3],
+    /// The ways between them, where there are proxies: from which server to which.
+    links: Vec<(usize, usize, Proxy)>,
 }
 
 impl NatsCluster {
@@ -284,9 +316,45 @@ impl NatsCluster {
     /// Panics where the servers are installed but do not start.
     #[must_use]
     pub fn start() -> Option<Self> {
-        let mut cluster = Self::prepared()?;
+        let mut cluster = Self::prepared(three_ports(), Vec::new())?;
         cluster.restart();
         Some(cluster)
+    }
+
+    /// Starts three servers that reach each other by proxies, so that [`NatsCluster::part`] can part them; `None` where NATS
+    /// is not installed.
+    ///
+    /// # Panics
+    ///
+    /// Panics where the servers are installed but do not start.
+    pub async fn with_links() -> Option<Self> {
+        let routes = three_ports();
+        let mut links = Vec::new();
+        for from in 0..3 {
+            for to in (0..3).filter(|to| *to != from) {
+                links.push((from, to, Proxy::start(routes[to]).await));
+            }
+        }
+        tokio::task::block_in_place(|| {
+            let mut cluster = Self::prepared(routes, links)?;
+            cluster.restart();
+            Some(cluster)
+        })
+    }
+
+    /// Cuts all ways between one server and the other two, until [`NatsCluster::join`]. Clients reach all of them.
+    pub fn part(&self, number: usize) {
+        self.links_of(number).for_each(|link| link.set(Fault::Refuse));
+    }
+
+    /// Opens the ways again that were cut.
+    pub fn join(&self, number: usize) {
+        self.links_of(number).for_each(|link| link.set(Fault::None));
+    }
+
+    fn links_of(&self, number: usize) -> impl Iterator<Item = &Proxy> {
+        let links = self.links.iter();
+        links.filter(move |(from, to, _)| [from, to].contains(&&number)).map(|(.., link)| link)
     }
 
     /// Gives a cluster that all tests of this process share; it ends with the process.
@@ -296,7 +364,7 @@ impl NatsCluster {
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<NatsCluster>> = OnceLock::new();
         let shared = SHARED.get_or_init(|| {
-            let mut cluster = Self::prepared()?;
+            let mut cluster = Self::prepared(three_ports(), Vec::new())?;
             cluster.servers.iter_mut().for_each(|server| server.removed_by_guard = true);
             cluster.restart();
             Some(cluster)
@@ -307,12 +375,17 @@ impl NatsCluster {
         shared.as_ref()
     }
 
-    fn prepared() -> Option<Self> {
-        let routes: [u16; 3] = std::array::from_fn(|_| free_port());
-        let known: Vec<String> =
-            routes.iter().map(|port| format!("nats-route://127.0.0.1:{port}")).collect();
+    fn prepared(routes: [u16; 3], links: Vec<(usize, usize, Proxy)>) -> Option<Self> {
         let mut servers = Vec::new();
         for (number, port) in routes.iter().enumerate() {
+            let by_link = |to: usize| {
+                let link = links.iter().find(|(from, of, _)| (*from, *of) == (number, to));
+                link.map_or(routes[to], |(.., link)| link.port())
+            };
+            let known: Vec<String> = (0..3)
+                .filter(|to| *to != number)
+                .map(|to| format!("nats-route://127.0.0.1:{}", by_link(to)))
+                .collect();
             let settings = format!(
                 "server_name: s{number}\ncluster {{\n  name: tests\n  listen: \"127.0.0.1:{port}\"\n  routes: [{}]\n  \
                  no_advertise: true\n}}",
@@ -320,7 +393,7 @@ impl NatsCluster {
             );
             servers.push(Nats::prepared(&settings, "")?);
         }
-        Some(Self { servers: servers.try_into().expect("there are three") })
+        Some(Self { servers: servers.try_into().expect("there are three"), links })
     }
 
     /// Starts all servers again and waits until they are a cluster.
@@ -336,6 +409,10 @@ impl NatsCluster {
             self.servers.iter().map(|server| format!("127.0.0.1:{}", server.port)).collect();
         format!("nats://{}", hosts.join(","))
     }
+}
+
+fn three_ports() -> [u16; 3] {
+    std::array::from_fn(|_| free_port())
 }
 
 /// Finds the program: on the search path, or where `go install` puts programs.

@@ -1,4 +1,4 @@
-//! Journals in databases against the raw rate of the same database; servers at rest, and over HTTP, on each store.
+//! Journals in databases and in NATS against the raw rate of the same store; servers at rest, and over HTTP, on each store.
 
 mod appends;
 mod rest;
@@ -7,12 +7,14 @@ mod servers;
 use crate::plan::Plan;
 use crate::table::Table;
 use anyhow::{Context, Result};
-use firstcome_testbed::{MariaDb, Postgres, PostgresSettings};
+use firstcome_testbed::{MariaDb, Nats, NatsCluster, Postgres, PostgresSettings};
 
-/// A database server of this benchmark's own, which forces its commits to the disk.
+/// A store of this benchmark's own: a database server which forces its commits to the disk, or NATS as it comes.
 enum Database {
     Postgres(Postgres, String),
     MariaDb(MariaDb, String),
+    Nats(Nats, String),
+    NatsCluster(Box<NatsCluster>, String),
 }
 
 impl Database {
@@ -31,30 +33,52 @@ impl Database {
         Some(Self::MariaDb(server, url))
     }
 
+    /// Starts a NATS server; `None` where it is not installed.
+    fn nats() -> Option<Self> {
+        let server = Nats::start()?;
+        let url = server.url();
+        Some(Self::Nats(server, url))
+    }
+
+    /// Starts three NATS servers that are a cluster; `None` where it is not installed.
+    fn nats_cluster() -> Option<Self> {
+        let cluster = Box::new(NatsCluster::start()?);
+        let url = cluster.url();
+        Some(Self::NatsCluster(cluster, url))
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Self::Postgres(..) => "PostgreSQL",
             Self::MariaDb(..) => "MariaDB",
+            Self::Nats(..) => "NATS, one server",
+            Self::NatsCluster(..) => "NATS, three servers",
         }
     }
 
     fn url(&self) -> &str {
-        let (Self::Postgres(_, url) | Self::MariaDb(_, url)) = self;
+        let (Self::Postgres(_, url)
+        | Self::MariaDb(_, url)
+        | Self::Nats(_, url)
+        | Self::NatsCluster(_, url)) = self;
         url
     }
 
-    /// Gives the process of the server; PostgreSQL has one more for each connection.
-    fn process(&self) -> u32 {
+    /// Gives the processes of its servers; PostgreSQL has one more for each connection, below its own.
+    fn processes(&self) -> Vec<u32> {
         match self {
-            Self::Postgres(server, _) => server.process(),
-            Self::MariaDb(server, _) => server.process(),
+            Self::Postgres(server, _) => vec![server.process()],
+            Self::MariaDb(server, _) => vec![server.process()],
+            Self::Nats(server, _) => vec![server.process()],
+            Self::NatsCluster(cluster, _) => cluster.servers.iter().map(Nats::process).collect(),
         }
     }
 }
 
 /// How a database is started.
 type Start = fn() -> Option<Database>;
-const DATABASES: [Start; 2] = [Database::postgres, Database::mariadb];
+const DATABASES: [Start; 4] =
+    [Database::postgres, Database::mariadb, Database::nats, Database::nats_cluster];
 
 pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
     if plan.wants("stores", "appends") {

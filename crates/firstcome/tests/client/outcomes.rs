@@ -6,7 +6,7 @@ use firstcome_http::answer::{Code, Effect};
 /// Refusals of the rules that the methods of the client cannot have.
 const NOT_ASKED: [&str; 2] = ["beyond_results", "tag_required"];
 /// Other answers that a shop's customer is told, or that are about what stands: they are refusals to the client, too.
-const TOLD: [&str; 8] = [
+const TOLD: [&str; 9] = [
     "not_eligible",
     "refund_due",
     "level_too_low",
@@ -15,6 +15,7 @@ const TOLD: [&str; 8] = [
     "too_many_wrong_codes",
     "no_code_key",
     "not_on_waitlist",
+    "space_moved",
 ];
 
 #[test]

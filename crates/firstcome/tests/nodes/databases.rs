@@ -240,6 +240,50 @@ async fn what_three_nats_servers_lost_together_is_put_back_and_nothing_is_lost()
     assert!(put_back(&scene).await > 0, "the copies lacked nothing: the story is about nothing");
 }
 
+/// Each server of the cluster in turn loses the last third of its messages, as a file that was cut off has it: the other two
+/// bring it back, or servers that run do.
+#[cfg(feature = "nats")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nats_servers_whose_messages_were_cut_off_in_turn_lose_nothing() {
+    let Some(mut scene) = Scene::set(Setup::on_nats_cluster()).await else { return };
+    scene.nodes[0].talk().open("spring", 30_000).await;
+    let flood = Flood::of(&scene, "spring", 200.0);
+    for number in 0..3 {
+        flood.goes_on(60).await;
+        let Primary::NatsCluster(cluster) = &mut scene.primary else { unreachable!() };
+        let server = &mut cluster.servers[number];
+        let cut = block_in_place(|| {
+            server.kill();
+            let cut = server.cut_messages("fc_journal_main_0", 0.33);
+            server.restart();
+            cut
+        });
+        assert!(cut > 0, "nothing was cut off: the story is about nothing");
+    }
+    flood.goes_on(60).await;
+    flood.ends().await;
+    assert_eq!(scene.agrees("spring").await.epoch(), 0, "all servers were there");
+}
+
+/// Each server of the cluster is parted from the other two in turn. Servers that are connected to it find another one or wait.
+#[cfg(feature = "nats")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nats_servers_that_are_parted_in_turn_lose_nothing() {
+    let Some(scene) = Scene::set(Setup::on_nats_with_links()).await else { return };
+    scene.nodes[0].talk().open("spring", 30_000).await;
+    let flood = Flood::of(&scene, "spring", 200.0);
+    for number in 0..3 {
+        flood.goes_on(60).await;
+        let Primary::NatsCluster(cluster) = &scene.primary else { unreachable!() };
+        cluster.part(number);
+        sleep(Duration::from_secs(6)).await;
+        cluster.join(number);
+    }
+    flood.goes_on(60).await;
+    flood.ends().await;
+    assert_eq!(scene.agrees("spring").await.epoch(), 0, "it lost nothing, so nothing forked");
+}
+
 /// How many entries the servers put back.
 async fn put_back(scene: &Scene) -> u64 {
     let mut back = 0;

@@ -18,6 +18,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) mariadb: Option<Vec<&'a str>>,
     /// A NATS server in the place of the Redis, or so many that are a cluster: 1 or 3.
     pub(crate) nats: usize,
+    /// Whether the servers of such a cluster reach each other by proxies.
+    pub(crate) nats_links: bool,
     /// Whether the store has a replica, behind a proxy of its own.
     pub(crate) replica: bool,
     /// Settings of every server, without their prefix.
@@ -45,6 +47,11 @@ impl Setup<'_> {
     /// Servers on three NATS servers that are a cluster.
     pub(crate) fn on_nats_cluster() -> Self {
         Self { nats: 3, ..Self::default() }
+    }
+
+    /// The same, where the NATS servers can be parted.
+    pub(crate) fn on_nats_with_links() -> Self {
+        Self { nats: 3, nats_links: true, ..Self::default() }
     }
 }
 
@@ -185,6 +192,9 @@ impl Scene {
         eprintln!("seed {seed} {test}");
         let primary = match (setup.postgres, setup.mariadb) {
             _ if setup.nats == 1 => Primary::Nats(Nats::start()?),
+            _ if setup.nats_links => {
+                Primary::NatsCluster(Box::new(NatsCluster::with_links().await?))
+            }
             _ if setup.nats == 3 => Primary::NatsCluster(Box::new(NatsCluster::start()?)),
             (Some(settings), _) => Primary::Postgres(Postgres::with(settings)?),
             (None, Some(settings)) => {

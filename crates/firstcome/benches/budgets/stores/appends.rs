@@ -1,15 +1,18 @@
-//! Claims a second that nodes append, against plain inserts of the same bytes, and against a counter row for each claim.
+//! Claims a second that nodes append, against plain inserts of the same bytes, and against a counter row for each claim; in
+//! NATS against plain messages of the same bytes.
 
 use super::{Database, runtime};
 use crate::plan::Plan;
 use crate::spread::Spread;
 use crate::table::{Budget, Table};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::{NodeId, SpaceId};
-use firstcome_journal::{Append, Journal, Name, mysql as mysql_journal, postgres as pg_journal};
+use firstcome_journal::{
+    Append, Journal, Name, mysql as mysql_journal, nats as nats_journal, postgres as pg_journal,
+};
 use firstcome_store::postgres::{ToSql, Type};
-use firstcome_store::{mysql, postgres};
+use firstcome_store::{mysql, nats, postgres};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
@@ -24,17 +27,37 @@ const COUNTERS: usize = 16;
 const RAW_BYTEA: &str = "CREATE TABLE raw (id BIGINT PRIMARY KEY, body BYTEA NOT NULL)";
 const RAW_BLOB: &str = "CREATE TABLE raw (id BIGINT PRIMARY KEY, body LONGBLOB NOT NULL)";
 const COUNTER: &str = "CREATE TABLE counter (one INTEGER PRIMARY KEY, n BIGINT NOT NULL)";
+const FIRST: &str = "INSERT INTO counter VALUES (1, 0)";
 const COUNT: &str = "UPDATE counter SET n = n + 1 WHERE one = 1";
 
-/// Connections for plain statements.
+/// Connections for plain statements or messages.
 #[derive(Clone)]
 enum Pool {
     Postgres(postgres::Postgres),
     MariaDb(Arc<mysql::MySql>),
+    Nats(Arc<nats::Stream>),
 }
 
 impl Pool {
-    fn of(database: &Database) -> Result<Self> {
+    /// Connects, and makes what plain inserts and counters need.
+    async fn of(database: &Database) -> Result<Self> {
+        let pool = Self::connected(database).await?;
+        let tables: &[&'static str] = match &pool {
+            Self::Postgres(_) => &[RAW_BYTEA, COUNTER, FIRST],
+            Self::MariaDb(_) => &[RAW_BLOB, COUNTER, FIRST],
+            Self::Nats(stream) => {
+                let replicas = if stream.nats().is_clustered() { 3 } else { 1 };
+                stream.create("raw.>", replicas).await?;
+                &[]
+            }
+        };
+        for sql in tables {
+            pool.step(sql).await?;
+        }
+        Ok(pool)
+    }
+
+    async fn connected(database: &Database) -> Result<Self> {
         let url = database.url();
         Ok(match database {
             Database::Postgres(..) => {
@@ -45,6 +68,10 @@ impl Pool {
                 let options = mysql::Options::new(url).connections(COUNTERS);
                 Self::MariaDb(Arc::new(mysql::MySql::new(options)?))
             }
+            Database::Nats(..) | Database::NatsCluster(..) => {
+                let nats = nats::Nats::connect(nats::Options::new(url)).await?;
+                Self::Nats(Arc::new(nats::Stream::new(nats, "raw".to_owned())))
+            }
         })
     }
 
@@ -52,6 +79,7 @@ impl Pool {
         match self {
             Self::Postgres(pool) => pool.step(sql, &[]).await.map(drop)?,
             Self::MariaDb(pool) => pool.step(sql).await.map(drop)?,
+            Self::Nats(_) => bail!("NATS has no statements"),
         }
         Ok(())
     }
@@ -67,6 +95,10 @@ impl Pool {
                 let sql = format!("INSERT INTO raw VALUES ({id}, {})", mysql::bytes(body));
                 pool.step(&sql).await?;
             }
+            Self::Nats(stream) => {
+                let message = nats::Put::new(format!("raw.{id}"), body.to_vec());
+                stream.put(vec![message]).await?;
+            }
         }
         Ok(())
     }
@@ -77,14 +109,7 @@ pub(super) fn run(database: &Database, plan: &Plan, table: &mut Table) -> Result
     eprintln!("appends in {name}, {} rounds", plan.rounds);
     let runtime = runtime()?;
     runtime.block_on(async {
-        let pool = Pool::of(database)?;
-        let raw = match database {
-            Database::Postgres(..) => RAW_BYTEA,
-            Database::MariaDb(..) => RAW_BLOB,
-        };
-        for sql in [raw, COUNTER, "INSERT INTO counter VALUES (1, 0)"] {
-            pool.step(sql).await?;
-        }
+        let pool = Pool::of(database).await?;
         let mut best = vec![0.0_f64; plan.rounds];
         for nodes in NODES {
             for claims in BATCHES {
@@ -96,15 +121,30 @@ pub(super) fn run(database: &Database, plan: &Plan, table: &mut Table) -> Result
                     best[round] = best[round].max(ours[round]);
                 }
                 let ratio: Vec<f64> = ours.iter().zip(&plain).map(|(o, p)| o / p).collect();
-                let budget = if claims == 200 { Budget::AtLeast(0.7) } else { Budget::None };
+                let budget = match database {
+                    _ if claims != 200 => Budget::None,
+                    Database::NatsCluster(..) => Budget::AtLeast(0.8),
+                    _ => Budget::AtLeast(0.7),
+                };
                 table.add(
                     format!("appends in {name}, {nodes} nodes, {claims} claims a batch"),
                     format!("{} k claims/s", Spread::thousands(ours).text(1)),
-                    format!("plain inserts {}", Spread::thousands(plain).text(1)),
+                    format!(
+                        "{} {}",
+                        if matches!(pool, Pool::Nats(_)) {
+                            "plain messages"
+                        } else {
+                            "plain inserts"
+                        },
+                        Spread::thousands(plain).text(1)
+                    ),
                     ratio,
                     budget,
                 );
             }
+        }
+        if matches!(pool, Pool::Nats(_)) {
+            return Ok(());
         }
         let mut counted = Vec::new();
         for _ in 0..plan.rounds {
@@ -144,6 +184,11 @@ async fn open(database: &Database) -> Result<Journal> {
             let options = mysql_journal::Options::new(space, mysql_journal::Durability::Fsync);
             let store = mysql::Options::new(url);
             Journal::MySql(mysql_journal::MySql::open(store, options).await?)
+        }
+        Database::Nats(..) | Database::NatsCluster(..) => {
+            let options = nats_journal::Options::new(space, nats_journal::Durability::Memory);
+            let store = nats::Options::new(url);
+            Journal::Nats(nats_journal::Nats::open(store, options).await?)
         }
     })
 }

@@ -22,11 +22,13 @@ enum Place {
 
 /// Makes a fresh one; `None` where it is not installed.
 type Start = fn() -> Result<Option<Place>>;
-const PLACES: [(&str, Start); 4] = [
+const PLACES: [(&str, Start); 6] = [
     ("embedded", || Ok(Some(Place::Folder(tempfile::tempdir()?)))),
     ("Redis", || Ok(Store::start().map(Place::Redis))),
     ("PostgreSQL", || Ok(Database::postgres().map(Place::Database))),
     ("MariaDB", || Ok(Database::mariadb().map(Place::Database))),
+    ("NATS, one server", || Ok(Database::nats().map(Place::Database))),
+    ("NATS, three servers", || Ok(Database::nats_cluster().map(Place::Database))),
 ];
 
 impl Place {
