@@ -206,7 +206,8 @@ impl Stage {
 
     /// Says whether it is in a store that outlives it.
     pub(crate) fn is_in_a_store(&self) -> bool {
-        self.server.is_some() || self.database.is_some() || self.maria.is_some()
+        let in_a_database = self.database.is_some() || self.maria.is_some();
+        self.server.is_some() || in_a_database || self.nats.is_some()
     }
 
     /// Has the store lose everything.
