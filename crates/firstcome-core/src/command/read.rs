@@ -36,7 +36,7 @@ pub enum BadBody {
     /// It was written by a newer build.
     #[error("is of level {0}, this build reads up to level {LEVEL}")]
     TooNew(u32),
-    /// It ends the space: see [`moved`](super::moved).
+    /// It ends the space: see [`moved`](super::moved()).
     #[error("ends the space here, which was moved to another store")]
     Moved,
     /// Its checksum does not fit: it is torn or was altered.
@@ -81,7 +81,7 @@ pub fn level_of(body: &[u8]) -> Option<u32> {
 }
 
 impl<'a> Body<'a> {
-    /// Reads the head of a body after looking at its checksum. One that [ends its space](super::moved) has a head, too.
+    /// Reads the head of a body after looking at its checksum. One that [ends its space](super::moved()) has a head, too.
     ///
     /// # Errors
     ///

@@ -269,7 +269,7 @@ async fn nats_servers_whose_messages_were_cut_off_in_turn_lose_nothing() {
 #[cfg(feature = "nats")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nats_servers_that_are_parted_in_turn_lose_nothing() {
-    let Some(scene) = Scene::set(Setup::on_nats_with_links()).await else { return };
+    let Some(mut scene) = Scene::set(Setup::on_nats_with_links()).await else { return };
     scene.nodes[0].talk().open("spring", 30_000).await;
     let flood = Flood::of(&scene, "spring", 200.0);
     for number in 0..3 {

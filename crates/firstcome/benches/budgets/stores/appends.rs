@@ -124,7 +124,9 @@ pub(super) fn run(database: &Database, plan: &Plan, table: &mut Table) -> Result
                 let budget = match database {
                     _ if claims != 200 => Budget::None,
                     Database::NatsCluster(..) => Budget::AtLeast(0.8),
-                    _ => Budget::AtLeast(0.7),
+                    Database::Postgres(..) | Database::MariaDb(..) | Database::Nats(..) => {
+                        Budget::AtLeast(0.7)
+                    }
                 };
                 table.add(
                     format!("appends in {name}, {nodes} nodes, {claims} claims a batch"),
