@@ -227,6 +227,18 @@ fn a_rehearsal_on_a_redis_has_a_space_of_its_own_and_removes_it() {
         (&5.into(), &json!([])),
         "{list}"
     );
+    // A space of that name which somebody made for something else stays as it is.
+    let other = Scene::new();
+    let theirs = other.serve_with(&["--store", &url, "--space", "main-rehearsal"]);
+    theirs
+        .ask(&other, &["campaign", "create", "theirs", "--places", "5", "--opens", "now"])
+        .ends(0);
+    drop(theirs);
+    let before = keys();
+    assert_ne!(before, ":0");
+    let said = rehearse(&scene, &[], &store);
+    assert!(said.code == 1 && said.talk.contains("no rehearsal made it"), "{said:?}");
+    assert_eq!(keys(), before);
     drop(redis);
     let said = rehearse(&scene, &[], &store);
     assert!(said.code == 3 && said.talk.contains("cannot be used"), "{said:?}");

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use super::RehearseArgs;
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::source::StoreArgs;
+#[cfg(feature = "locks")]
+use firstcome_journal::Journal;
 use firstcome_journal::folder;
 
 /// What the name of a space and of a data folder ends with.
@@ -45,7 +47,7 @@ impl Place {
         let store = Some(args.store.shown()?);
         let name = format!("firstcome-rehearsal-{}-{:08x}", std::process::id(), fastrand::u32(..));
         let place = Self { space, folder: std::env::temp_dir().join(name), store };
-        space_of(&args.store, &place.space, Unless::InUse).await?;
+        make_space(&args.store, &place.space).await?;
         Ok(place)
     }
 
@@ -69,7 +71,7 @@ impl Place {
     /// Removes what is left of the rehearsal.
     pub(super) async fn remove(&self, args: &RehearseArgs) -> Result<(), Complaint> {
         if self.store.is_some() {
-            space_of(&args.store, &self.space, Unless::Never).await?;
+            remove_space(&args.store, &self.space).await?;
         }
         Ok(())
     }
@@ -122,48 +124,83 @@ fn clear_folder(path: &Path) -> Result<(), Complaint> {
         .map_err(|why| Complaint::own(format!("cannot remove {shown}: {why}")))
 }
 
-/// When a space is not removed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Unless {
-    /// A server was there in the last ten seconds.
-    InUse,
-    /// Always.
-    Never,
-}
-
-/// Removes a space from its store. It is opened for that, and made where it is not there.
+/// What the id of a space begins with that is made for a rehearsal: one that somebody else made is never removed.
 #[cfg(feature = "locks")]
-async fn space_of(store: &StoreArgs, name: &str, unless: Unless) -> Result<(), Complaint> {
-    use crate::cli::source::{Presence, Wanted};
-    let url = store.url()?;
-    let about = |failure| Complaint::about_store(&url, &failure);
-    let fresh = firstcome_core::SpaceId(fastrand::u128(..).to_be_bytes());
-    let wanted = Wanted { name, shard: 0, space: fresh, presence: Presence::Any };
-    let journal = store.open_to_write(&url, &wanted).await?;
+const MARK: &[u8; 9] = b"rehearsal";
+
+/// Makes the space of a rehearsal in its store, empty, in the place of what another one left there.
+#[cfg(feature = "locks")]
+async fn make_space(store: &StoreArgs, name: &str) -> Result<(), Complaint> {
+    let journal = open_space(store, name).await?;
     let done = async {
-        if unless == Unless::InUse
-            && let Some(shared) = journal.shared()
+        let url = store.url()?;
+        let about = |failure| Complaint::about_store(&url, &failure);
+        if let Some(shared) = journal.shared()
+            && let Some((node, _)) = shared.members().await.map_err(about)?.first()
         {
-            let members = shared.members().await.map_err(about)?;
-            if let Some((node, _)) = members.first() {
-                return Err(Complaint::new(
-                    Exit::Refused,
-                    format!(
-                        "a rehearsal is under way in the space {name}: a server at {}",
-                        node.address
-                    ),
-                )
+            let address = &node.address;
+            let why =
+                format!("a rehearsal is under way in the space {name}: a server at {address}");
+            return Err(Complaint::new(Exit::Refused, why)
                 .hint("wait until it ends; one that was killed counts for ten seconds"));
-            }
         }
-        journal.remove().await.map_err(about)
+        let is_empty = journal.head().await.map_err(about)?.position == 0;
+        if !is_empty {
+            journal.remove().await.map_err(about)?;
+        }
+        Ok(is_empty)
     };
     let done = done.await;
     journal.close().await;
-    done
+    if !done? {
+        // A server that finds none would make one without the mark.
+        open_space(store, name).await?.close().await;
+    }
+    Ok(())
+}
+
+/// Removes the space of a rehearsal from its store.
+#[cfg(feature = "locks")]
+async fn remove_space(store: &StoreArgs, name: &str) -> Result<(), Complaint> {
+    let journal = open_space(store, name).await?;
+    let removed = journal.remove().await;
+    journal.close().await;
+    let url = store.url()?;
+    removed.map_err(|failure| Complaint::about_store(&url, &failure))
+}
+
+/// Opens the space of a rehearsal, which is made where there is none; refuses one that no rehearsal made.
+#[cfg(feature = "locks")]
+async fn open_space(store: &StoreArgs, name: &str) -> Result<Journal, Complaint> {
+    use crate::cli::source::{Presence, Wanted};
+    let url = store.url()?;
+    let mut id = fastrand::u128(..).to_be_bytes();
+    id[..MARK.len()].copy_from_slice(MARK);
+    let space = firstcome_core::SpaceId(id);
+    let wanted = Wanted { name, shard: 0, space, presence: Presence::Any };
+    let journal = store.open_to_write(&url, &wanted).await?;
+    let head = journal.head().await;
+    let complaint = match head {
+        Ok(head) if head.space.0.starts_with(MARK) => return Ok(journal),
+        Ok(_) => Complaint::new(
+            Exit::Refused,
+            format!("the space {name} of {url} is there, and no rehearsal made it"),
+        )
+        .hint("name another space with --space: the rehearsal's has -rehearsal behind it"),
+        Err(failure) => Complaint::about_store(&url, &failure),
+    };
+    journal.close().await;
+    Err(complaint)
 }
 
 #[cfg(not(feature = "locks"))]
-async fn space_of(_: &StoreArgs, _: &str, _: Unless) -> Result<(), Complaint> {
-    Err(Complaint::usage("this build has no shared store (features `redis`, `postgres`, `mysql`)"))
+async fn make_space(_: &StoreArgs, _: &str) -> Result<(), Complaint> {
+    Err(Complaint::usage(
+        "this build has no shared store (features `redis`, `postgres`, `mysql`, `nats`)",
+    ))
+}
+
+#[cfg(not(feature = "locks"))]
+async fn remove_space(_: &StoreArgs, _: &str) -> Result<(), Complaint> {
+    Ok(())
 }
