@@ -3,6 +3,8 @@
 use crate::siege::Siege;
 use crate::wire::Talk;
 use serde_json::{Value, json};
+use std::thread;
+use std::time::Duration;
 
 const SEATS: &str = "/v1/campaigns/hall/pools/main/seats";
 const HOLDS: &str = "/v1/campaigns/hall/holds";
@@ -27,6 +29,13 @@ fn who_waits_for_one_seat_costs_the_others_nothing_and_nobody_waits_twice() {
     shop.post(SEATS, &json!([{"name": "A1"}])).says(200, "imported");
     shop.post(HOLDS, &hold("ann", "ann")).says(201, "held");
     let mut eve = waits(siege.browser("eve"), "eve");
+    // Until the first one is in line, another one could take its place there, and each further one wait its time.
+    let in_line = |shop: &mut Talk| shop.metric("firstcome_holds_in_line");
+    let waited = (0..2_000).find(|_| {
+        thread::sleep(Duration::from_millis(5));
+        in_line(&mut shop) == 1
+    });
+    assert!(waited.is_some(), "the first one came in line");
     // Each further one is decided at once, or after the first one's time: nobody holds more than one place in line.
     for n in 0..20 {
         let again = hold("eve", &format!("again-{n}"));
