@@ -13,6 +13,7 @@
 //! | [`entry`] | an entry, and the chain that entries form |
 //! | [`failure`] | what can go wrong outside, and whether anything may have happened |
 //! | [`shared`], `membership`, `healing`, `reports` | what several nodes on one journal need beyond it: news, who else is there, repairs |
+//! | `ancestry` | which entries count in a store that takes each append without a condition |
 //! | [`memory`] | the journal in memory, for tests |
 //! | [`sqlite`] | the journal in a SQLite file, with nothing installed |
 //! | `mysql` | the journal in MariaDB, which several nodes share; with the feature `mysql` |
@@ -28,7 +29,11 @@
 //! | [`faulty`] | a journal that loses calls, answers and tails, for tests |
 //! | [`distant`] | a journal reached over a simulated network with loss, delay and reordering |
 
+#[cfg(feature = "nats")]
+mod ancestry;
 pub mod archive;
+#[cfg(feature = "nats")]
+mod bytes;
 mod call;
 mod cell;
 mod clock;

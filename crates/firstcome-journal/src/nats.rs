@@ -1,17 +1,17 @@
-//! The journal in a stream of NATS JetStream, which several nodes share.
+//! The journal in two streams of NATS JetStream, which several nodes share.
 //!
-//! The stream keeps the last message of each subject, and each entry has a subject of its own: the stream is a table with one
-//! order of all changes. An append is one message on the condition that the stream ends where the node saw it end. All other
-//! steps are batches that are stored together, on the condition that the head is as it was. What is decided is decided here.
-//! The subjects are described in `docs/reference/journal-subjects.md`.
+//! One stream is the log. An append is one message there, without a condition; whoever reads it decides whether it counts. The
+//! other one is a table: it keeps the last message of each subject. Each other step is a batch of messages in one of them, on
+//! a condition. What is decided is decided here. The subjects are described in `docs/reference/journal-subjects.md`.
 //!
 //! | File | Subject |
 //! |---|---|
 //! | `append` | the step that stores an entry |
-//! | `follow` | reading, and waiting for more |
-//! | `view` | where the stream and the journal in it stand |
+//! | `log`, `tail` | reading the log, and having it delivered |
+//! | `follow` | reading entries, and waiting for more |
+//! | `view` | where the streams and the journal in them stand |
 //! | `load`, `commit`, `change` | every other step: what its conditions rest on, and its changes |
-//! | `subjects`, `stored` | the subjects, and the bytes of messages |
+//! | `subjects`, `stored` | the subjects, and the bytes of messages of the table; those of the log are in `ancestry` |
 //! | `opening` | whether a server is fit to hold a journal |
 //! | `read_only` | reading beside the nodes that write |
 
@@ -20,10 +20,12 @@ mod change;
 mod commit;
 mod follow;
 mod load;
+mod log;
 mod opening;
 mod read_only;
 mod stored;
 mod subjects;
+mod tail;
 mod view;
 
 pub use crate::database::{Durability, Options, ReadOnly};
@@ -36,14 +38,13 @@ use crate::failure::Failure;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
 use firstcome_store::Failure as Store;
-use firstcome_store::nats::{Options as Connect, Stream};
+use firstcome_store::nats::Options as Connect;
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
-use subjects::Subjects;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
-use view::Known;
+use view::{Remembered, Streams};
 
 /// How long an answer may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(4);
@@ -54,7 +55,7 @@ const COPY_WITHIN: Duration = Duration::from_secs(2);
 /// The pause before a server that lags is asked again.
 const COPY_PAUSE: Duration = Duration::from_millis(5);
 
-/// A journal in a stream of NATS JetStream.
+/// A journal in two streams of NATS JetStream.
 ///
 /// Clones are the same journal. [`Nats::close`] ends its connection; so does dropping the last clone.
 #[derive(Clone, Debug)]
@@ -64,26 +65,18 @@ pub struct Nats {
 
 #[derive(Debug)]
 struct Inner {
-    stream: Stream,
-    subjects: Subjects,
+    streams: Streams,
     space: SpaceId,
     options: Options,
     run: Run,
-    known: Mutex<Known>,
-    /// Changes whenever somebody said that there is a new entry.
-    told: watch::Receiver<u64>,
-    listening: JoinHandle<()>,
+    remembered: Mutex<Remembered>,
+    /// The next number for a message of the log.
+    nonces: AtomicU64,
     archiving: Archiving,
-    /// On how many servers the stream is.
+    /// On how many servers the streams are.
     replicas: u32,
-    /// Whether appends do not look at names: see `Mistake::PredecessorIgnored`.
-    blind: bool,
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        self.listening.abort();
-    }
+    /// Whether each entry counts, whatever it rests on: see `Mistake::PredecessorIgnored`.
+    everything: bool,
 }
 
 impl Nats {
@@ -110,7 +103,7 @@ impl Nats {
 
     /// Gives what an operator should know of the server as it was when the journal was opened, and of what is promised.
     pub fn warnings(&self, durability: Durability) -> Vec<Warning> {
-        opening::warnings(self.inner.stream.nats(), durability, self.inner.replicas)
+        opening::warnings(self.inner.streams.table.nats(), durability, self.inner.replicas)
     }
 
     /// Says in one sentence what an accepted claim has survived. [`Durability::Fsync`] is for whoever has proven that each
@@ -119,7 +112,7 @@ impl Nats {
         opening::promise(durability, self.inner.replicas)
     }
 
-    /// Gives the names of the servers that have the stream.
+    /// Gives the names of the servers that have the log.
     ///
     /// # Errors
     ///
@@ -129,7 +122,7 @@ impl Nats {
     ///
     /// Cancel safe.
     pub async fn servers(&self) -> Result<Vec<String>, Failure> {
-        let info = self.inner.stream.info().await;
+        let info = self.inner.streams.log.stream.info().await;
         info.map(|info| info.servers).map_err(|failure| looked(self.inner.space, failure))
     }
 
@@ -142,9 +135,11 @@ impl Nats {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: all of it is removed or nothing.
+    /// Cancel safe, but a part of it may have been removed; the next call removes the rest.
     pub async fn remove(&self) -> Result<(), Failure> {
-        self.inner.stream.remove().await.map_err(refused)
+        let Streams { table, log, .. } = &self.inner.streams;
+        log.stream.remove().await.map_err(refused)?;
+        table.remove().await.map_err(refused)
     }
 
     /// Closes the connection. Calls from now on answer unavailable.
@@ -153,7 +148,7 @@ impl Nats {
     ///
     /// Cancel safe.
     pub async fn close(&self) {
-        self.inner.stream.nats().close().await;
+        self.inner.streams.table.nats().close().await;
     }
 
     pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {

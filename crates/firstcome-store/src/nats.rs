@@ -3,11 +3,14 @@
 //! Requests are those of the JetStream API as its subjects and JSON documents: the parts that a store needs, conditions on
 //! the last sequence, batches that are stored together, and reading many messages at once, are not all in a client library.
 
+mod answers;
 mod connection;
+mod delivery;
 mod error_code;
 mod options;
 mod stream;
 
-pub use connection::{Listener, Nats};
+pub use connection::Nats;
+pub use delivery::Delivery;
 pub use options::Options;
-pub use stream::{Info, Put, Stored, Stream};
+pub use stream::{Info, Keeps, Put, Stored, Stream};

@@ -1,139 +1,120 @@
 //! Appends an entry, and reads what the caller has not applied yet.
 
-use super::stored::{When, entry_messages, read_entry, whole, write_entry};
-use super::view::{Last, View};
-use super::{COPY_WITHIN, Nats, TURN_WITHIN, looked, trouble};
+use super::log::{Ended, Read};
+use super::stored::HEADERS;
+use super::{Nats, TURN_WITHIN, looked, trouble};
+use crate::ancestry::{Content, Cursor, Message};
 use crate::database::Broken;
-use crate::entry::{Append, Confirm, Entry, Exchange};
+use crate::entry::{Append, Confirm, Exchange};
 use crate::failure::Failure;
-use crate::name::Tip;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_store::Failure as Store;
 use firstcome_store::nats::Put;
+use std::sync::atomic::Ordering;
 use tokio::time::Instant;
 
 impl Nats {
     pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
         let end = Instant::now() + TURN_WITHIN;
-        let looked = |broken| self.unchanged(broken);
-        // What was seen last is good enough if it still is so when the entry is stored.
-        let mut seen = self.seen();
+        let log = &self.inner.streams.log;
+        let mut entries = Vec::new();
+        // What was read last is good enough: if it is not in the log any more, the entry counts for nobody.
+        let name = (!self.inner.everything).then_some(append.applied_name);
+        let mut known = log.known(append.applied, name);
         loop {
-            let (view, fresh) = match seen.take() {
-                Some(view) => (view, false),
-                None => (self.look().await.map_err(looked)?.0, true),
-            };
-            let rested = match self.rests(&append, &view).await {
-                Err(_) if !fresh => continue,
-                rested => rested.map_err(looked)?,
-            };
-            let stored = self.inner.stream.put(rested.messages).await;
-            match stored {
-                Ok(sequence) => return self.appended(append, view, rested.entries, sequence).await,
-                Err(Store::Held { .. }) if Instant::now() < end => {}
-                // Nobody takes it: a look says whether the stream is gone.
-                Err(Store::Unreachable { .. }) if !fresh => {}
-                Err(failure) => {
-                    self.set_seen(None);
-                    return Err(trouble(self.inner.space, failure));
+            let (mut cursor, fresh) = match known.take() {
+                Some(cursor) => (cursor, false),
+                None => {
+                    entries.clear();
+                    (self.ground(&append).await.map_err(|broken| self.unchanged(broken))?, true)
                 }
+            };
+            let sequence = match self.send(&append, &cursor).await {
+                Ok(sequence) => sequence,
+                // Nobody takes it: a look says whether the streams are gone.
+                Err(Store::Unreachable { .. }) if !fresh => continue,
+                Err(failure) => return Err(trouble(self.inner.space, failure)),
+            };
+            // It is stored, but whether it counts and when it was is not known without this.
+            let lost = |broken: Broken| Failure::Unknown(self.unchanged(broken).to_string());
+            let read = if sequence > cursor.sequence {
+                log.read_delivered_to(&mut cursor, sequence).await.map_err(lost)?
+            } else {
+                // The log is shorter than it was.
+                Read { ended: Ended::Lost, ..Read::default() }
+            };
+            let Read { entries: more, ignored, ended } = read;
+            entries.extend(more);
+            if ended == Ended::There {
+                log.remember(&cursor);
+                if ignored < sequence {
+                    entries.truncate(READ_ENTRIES);
+                    return Ok(Exchange { entries, confirm: Confirm::AtOnce });
+                }
+                // So many others came before it that its ancestor was too far back.
+                known = Some(cursor);
+            } else {
+                // What was read last is not there any more. What the caller applied may be.
+                log.forget();
+            }
+            if Instant::now() >= end {
+                let ignored = "others were quicker each time".to_owned();
+                let other = || Failure::Unknown("the log is another one now".to_owned());
+                return Err(known.map_or_else(other, |_| Failure::Unavailable(ignored)));
             }
         }
     }
 
-    /// Looks whether what the caller applied is what is stored, and gives what to store and what the caller lacks.
-    async fn rests(&self, append: &Append, view: &View) -> Result<Rested, Broken> {
+    /// Looks whether what the caller applied is what is stored, and gives where it stands.
+    async fn ground(&self, append: &Append) -> Result<Cursor, Broken> {
         let (space, applied) = (self.inner.space, append.applied);
+        let streams = &self.inner.streams;
+        let mut view = self.look().await?.0;
+        if view.head.row.is_some() && streams.mend_log(&view, self.inner.replicas).await? {
+            view = self.look().await?.0;
+        }
         let row = view.row().ok_or(Failure::Gone(space))?;
         if row.space != space {
             return Err(Failure::OtherSpace { found: row.space, wanted: space }.into());
         }
-        let tip = row.last.unwrap_or(Tip {
-            position: row.base.0,
-            name: row.base.1,
-            at: row.base.2.unwrap_or(firstcome_core::Timestamp::from_micros(0)),
-        });
-        if applied > tip.position {
-            return Err(Failure::Behind { head: tip.position, applied }.into());
+        let head = view.end.tip.position;
+        if applied > head {
+            return Err(Failure::Behind { head, applied }.into());
         }
         if applied < row.base.0 {
             let first = row.base.0 + 1;
             return Err(Failure::Trimmed { wanted: applied + 1, first }.into());
         }
-        let mut entries = Vec::new();
-        let there = if applied == tip.position {
-            tip.name
-        } else {
-            let from = applied.max(row.base.0 + 1);
-            entries = self.all_of(from, tip.position).await?;
-            if from == applied { entries.remove(0).name()? } else { row.base.1 }
-        };
-        if there != append.applied_name && !self.inner.blind {
-            let applied_name = append.applied_name;
-            let forked = Failure::Forked { position: applied, found: there, applied: applied_name };
-            return Err(forked.into());
+        let cursor = streams.stand_at(&view, applied).await?;
+        let (found, applied_name) = (cursor.tip.name, append.applied_name);
+        if found != applied_name && !self.inner.everything {
+            return Err(Failure::Forked { position: applied, found, applied: applied_name }.into());
         }
-        entries.truncate(READ_ENTRIES);
-        let when = match self.clock() {
-            None => When::NotBefore(tip.at),
-            Some(now) => When::At(now.max(tip.at)),
-        };
-        let subject = self.inner.subjects.entry(tip.position + 1, append.name);
-        let bytes = write_entry(when, row.epoch, tip.name, &append.body);
-        let messages = self.next_entry(view, subject, bytes);
-        Ok(Rested { messages, entries })
+        Ok(cursor)
     }
 
-    /// Makes the messages of an entry that is stored only if the stream stands where it was seen.
-    fn next_entry(&self, view: &View, subject: String, bytes: Vec<u8>) -> Vec<Put> {
-        // The sequence alone is not enough: a stream that lost its end may have grown to the same number.
-        let rests_on = match view.entry {
-            Some(last) => {
-                (self.inner.subjects.entry(last.tip.position, last.tip.name), last.sequence)
-            }
-            None => (self.inner.subjects.head(), view.head_sequence),
-        };
-        let max_payload = self.inner.stream.nats().max_payload();
-        let mut messages = entry_messages(subject, bytes, max_payload);
-        if let Some(first) = messages.first_mut() {
-            (first.after, first.rests_on) = (Some(view.last), Some(rests_on));
+    /// Sends an entry that rests on where its sender stands; gives the message it became.
+    async fn send(&self, append: &Append, cursor: &Cursor) -> Result<u64, Store> {
+        let log = &self.inner.streams.log.stream;
+        let subject = self.inner.streams.subjects.entries();
+        let (body, rest) = in_two(&append.body, log.nats().max_payload());
+        let mut part = 0;
+        if !rest.is_empty() {
+            let rest = Message::Part(rest).write(self.nonce());
+            part = log.put(vec![Put::new(subject.clone(), rest)]).await?;
         }
-        messages
+        let entry = Message::Entry {
+            ancestor: cursor.ancestor(),
+            epoch: self.inner.remembered.lock().epoch,
+            clock: self.clock(),
+            content: Content { name: append.name, part, body },
+        };
+        log.put(vec![Put::new(subject, entry.write(self.nonce()))]).await
     }
 
-    /// Reads the entry that was just stored.
-    async fn appended(
-        &self,
-        append: Append,
-        view: View,
-        mut entries: Vec<Entry>,
-        sequence: u64,
-    ) -> Result<Exchange, Failure> {
-        let position = super::view::end_of(&view).map_or(1, |(position, _)| position + 1);
-        // It is stored, but when is not known without this.
-        let lost = || Failure::Unknown("its time could not be read".to_owned());
-        let end = Instant::now() + COPY_WITHIN;
-        let stored = loop {
-            match self.inner.stream.at(sequence).await {
-                Ok(Some(stored)) => break stored,
-                Ok(None) if Instant::now() < end => self.pause().await,
-                Ok(None) | Err(_) => {
-                    self.set_seen(None);
-                    return Err(lost());
-                }
-            }
-        };
-        let stored = whole(&self.inner.stream, stored).await.map_err(|_| lost())?;
-        let entry = read_entry(position, &stored).map_err(|_| lost())?;
-        let tip = Tip { position, name: append.name, at: entry.at };
-        let last = Last { tip, epoch: entry.epoch, sequence };
-        self.set_seen(Some(View { last: sequence, entry: Some(last), ..view }));
-        // Whoever does not hear it looks by itself.
-        drop(self.inner.stream.nats().tell(self.inner.subjects.news(), Vec::new()).await);
-        if entries.len() < READ_ENTRIES {
-            entries.push(entry);
-        }
-        Ok(Exchange { entries, confirm: Confirm::AtOnce })
+    /// Gives a number that no other message of the log has.
+    pub(super) fn nonce(&self) -> u64 {
+        self.inner.nonces.fetch_add(1, Ordering::Relaxed)
     }
 
     pub(super) fn unchanged(&self, broken: Broken) -> Failure {
@@ -144,8 +125,7 @@ impl Nats {
     }
 }
 
-/// What is stored by an append, and what its caller has not applied.
-struct Rested {
-    messages: Vec<Put>,
-    entries: Vec<Entry>,
+/// Cuts a body in two where it does not fit into one message.
+pub(super) fn in_two(body: &[u8], max_payload: usize) -> (&[u8], &[u8]) {
+    body.split_at_checked(max_payload - HEADERS).unwrap_or((body, &[]))
 }

@@ -1,10 +1,14 @@
-//! What a transaction changes: messages to store together, and what is removed after that.
+//! What a transaction changes: messages to store in one of the streams, and what is removed after that.
 
 use super::Nats;
+use super::append::in_two;
 use super::load::Ground;
-use super::stored::{CellPart, HeadRecord, Index, When, entry_messages, write_entry};
+use super::stored::{CellPart, HeadRecord, Index, Restart};
+use super::subjects::Subjects;
+use crate::ancestry::{Content, Message, Place, REACH, mark};
 use crate::cell::{Cell, Kind};
 use crate::database::{HeadRow, term_after};
+use crate::entry::Entry;
 use crate::failure::Failure;
 use crate::transaction::{IDLE_PIECES, Write};
 use firstcome_core::Timestamp;
@@ -21,33 +25,54 @@ pub(super) struct Change<'a> {
     now: Timestamp,
     head: HeadRecord,
     index: Index,
-    /// Messages of pieces, cells and entries.
+    /// Messages of pieces and cells.
     messages: Vec<Put>,
-    /// Whether the head or the index change, or it rests on them.
+    /// Messages of the log.
+    in_log: Vec<Put>,
+    /// Whether the head changes, or what rests on it.
     exclusive: bool,
     index_changed: bool,
-    /// Whether it rests on where the entries end.
-    at_the_end: bool,
-    /// Subjects to remove, each before a sequence; `None`: before the last message of this change.
+    /// Whether the journal goes on after a state.
+    restarts: bool,
+    /// Subjects of the table to remove, each before a sequence; `None`: before the last message of this change.
     removed: Vec<(String, Option<u64>)>,
+    /// Before which message those of the log are to be removed.
+    log_before: Option<u64>,
+    dropped: usize,
+}
+
+/// What is to be stored, and what is to be removed then.
+pub(super) struct Changes {
+    /// In the log, all or none, if it ends where it was seen to end.
+    pub(super) in_log: Vec<Put>,
+    /// In the table, all or none, if the head is as it was seen.
+    pub(super) in_table: Vec<Put>,
+    /// Subjects of the table, each before a sequence; `None`: before the last message that was stored.
+    pub(super) removed: Vec<(String, Option<u64>)>,
+    /// Messages of the log before this one.
+    pub(super) log_before: Option<u64>,
+    /// How many pieces are dropped.
     pub(super) dropped: usize,
 }
 
 impl<'a> Change<'a> {
     pub(super) fn new(journal: &'a Nats, before: &'a Ground, now: Timestamp) -> Self {
-        let head = HeadRecord { row: before.view.row(), floor: before.view.head.floor };
-        let index = before.index.clone();
+        let head = HeadRecord { row: before.view.row(), ..before.view.head.clone() };
+        // What a message of the log began again is written into the table by whoever writes there next.
+        let begun_again = before.view.begun_again.is_some();
         Self {
             journal,
             before,
             now,
             head,
-            index,
+            index: before.index.clone(),
             messages: Vec::new(),
-            exclusive: false,
-            index_changed: false,
-            at_the_end: false,
+            in_log: Vec::new(),
+            exclusive: begun_again,
+            index_changed: begun_again,
+            restarts: false,
             removed: Vec::new(),
+            log_before: None,
             dropped: 0,
         }
     }
@@ -61,24 +86,15 @@ impl<'a> Change<'a> {
         let now = self.now;
         match write {
             Write::Term => self.row()?.term += 1,
-            Write::Epoch => {
-                self.row()?.epoch += 1;
-                self.at_the_end = true;
-            }
+            Write::Epoch => self.row()?.epoch += 1,
             Write::Level(level) => {
                 if self.head.row.is_none_or(|row| row.level < *level) {
                     self.row()?.level = *level;
                 }
             }
             Write::Entries(entries) => {
-                self.row()?;
-                self.at_the_end = true;
                 for entry in entries {
-                    let subject = self.subjects().entry(entry.position, entry.name()?);
-                    let bytes =
-                        write_entry(When::At(entry.at), entry.epoch, entry.before, &entry.body);
-                    let most = self.journal.inner.stream.nats().max_payload();
-                    self.messages.extend(entry_messages(subject, bytes, most));
+                    self.write_again(entry)?;
                 }
             }
             Write::Restart { tip, epoch, level } => {
@@ -88,10 +104,8 @@ impl<'a> Change<'a> {
                 let base = (tip.position, tip.name, Some(tip.at));
                 let (epoch, level) = (*epoch, *level);
                 let row = HeadRow { space, shard, level, epoch, term, base, last: None, skips };
-                self.head = HeadRecord { row: Some(row), floor: self.before.view.last };
-                (self.exclusive, self.at_the_end) = (true, true);
-                self.removed
-                    .push((self.subjects().all_of_entries(), Some(self.before.view.last + 1)));
+                self.head.row = Some(row);
+                (self.exclusive, self.restarts) = (true, true);
             }
             Write::Trim(through) => self.trim(*through)?,
             Write::Manifests(manifests) => {
@@ -118,8 +132,29 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    fn subjects(&self) -> &'a super::Subjects {
-        &self.journal.inner.subjects
+    fn subjects(&self) -> &'a Subjects {
+        &self.journal.inner.streams.subjects
+    }
+
+    /// Puts an entry into the log whole.
+    fn write_again(&mut self, entry: &Entry) -> Result<(), Failure> {
+        let journal = self.journal;
+        let subject = || journal.inner.streams.subjects.entries();
+        let (body, rest) = in_two(&entry.body, journal.inner.streams.table.nats().max_payload());
+        let mut part = 0;
+        if !rest.is_empty() {
+            self.in_log.push(Put::new(subject(), Message::Part(rest).write(journal.nonce())));
+            part = self.before.view.log_last() + self.in_log.len() as u64;
+        }
+        let exact = Message::Exact {
+            position: entry.position,
+            at: entry.at,
+            epoch: entry.epoch,
+            before: entry.before,
+            content: Content { name: entry.name()?, part, body },
+        };
+        self.in_log.push(Put::new(subject(), exact.write(journal.nonce())));
+        Ok(())
     }
 
     fn trim(&mut self, through: u64) -> Result<(), Failure> {
@@ -128,13 +163,12 @@ impl<'a> Change<'a> {
             return Ok(());
         }
         let missing = || Failure::Damaged { position: through, why: "it is missing".to_owned() };
-        let loaded = &self.before.loaded.entries;
-        let entry = loaded.iter().find(|entry| entry.position == through).ok_or_else(missing)?;
-        let sequence = self.before.sequences.get(&through).copied().ok_or_else(missing)?;
-        let base = (through, entry.name()?, Some(entry.at));
-        self.row()?.base = base;
-        self.head.floor = sequence;
-        self.removed.push((self.subjects().all_of_entries(), Some(sequence + 1)));
+        let cursor = self.before.standing.get(&through).ok_or_else(missing)?;
+        let (tip, place, epoch) = (cursor.tip, cursor.place, cursor.epoch);
+        self.row()?.base = (through, tip.name, Some(tip.at));
+        (self.head.floor, self.head.floor_epoch) = (place, epoch);
+        // So many before it are needed to see which entries behind it count.
+        self.log_before = place.sequence.checked_sub(REACH).filter(|before| *before > 1);
         Ok(())
     }
 
@@ -182,23 +216,33 @@ impl<'a> Change<'a> {
     }
 
     /// Gives the messages to store, on their conditions, and what is to be removed then.
-    pub(super) fn finish(mut self, resting_on_end: bool) -> (Vec<Put>, Vec<(String, Option<u64>)>) {
-        let exclusive = self.exclusive || self.index_changed;
-        let mut messages = std::mem::take(&mut self.messages);
-        if exclusive {
-            let head = self.subjects().head();
-            let rests_on = Some((head.clone(), self.before.view.head_sequence));
-            if self.index_changed {
-                messages.push(Put::new(self.subjects().index(), self.index.write()));
-            }
-            messages.push(Put { rests_on, ..Put::new(head, self.head.write()) });
-            if (self.at_the_end || resting_on_end)
-                && let Some(first) = messages.first_mut()
-            {
-                first.after = Some(self.before.view.last);
-            }
+    pub(super) fn finish(mut self) -> Changes {
+        let before = self.before;
+        if self.restarts {
+            let (head, manifests) = (self.head.clone(), self.index.manifests.clone());
+            let state = Restart { head, manifests }.write();
+            let bytes = Message::Restart(&state).write(self.journal.nonce());
+            let sequence = before.view.log_last() + 1;
+            let floor = Place { sequence, mark: mark(&bytes) };
+            let epoch = self.head.row.map_or(0, |row| row.epoch);
+            self.head = HeadRecord { floor, floor_epoch: epoch, origin: floor, ..self.head };
+            self.in_log = vec![Put::new(self.subjects().restarts(), bytes)];
+            self.log_before = Some(sequence);
         }
-        (messages, self.removed)
+        if let Some(first) = self.in_log.first_mut() {
+            first.after = Some(before.view.log_last());
+        }
+        let mut in_table = std::mem::take(&mut self.messages);
+        if self.exclusive || self.index_changed {
+            let head = self.subjects().head();
+            let rests_on = Some((head.clone(), before.view.head_sequence));
+            if self.index_changed {
+                in_table.push(Put::new(self.subjects().index(), self.index.write()));
+            }
+            in_table.push(Put { rests_on, ..Put::new(head, self.head.write()) });
+        }
+        let Self { in_log, removed, log_before, dropped, .. } = self;
+        Changes { in_log, in_table, removed, log_before, dropped }
     }
 }
 
@@ -227,10 +271,11 @@ pub(super) fn needs(writes: &[Write], needs: &mut crate::database::Needs) {
     }
 }
 
-/// Gives the head of a new space.
-pub(super) fn first_head(space: SpaceId, shard: u32, level: u32) -> HeadRecord {
+/// Gives the head of a new space, whose entries come behind a message of the log.
+pub(super) fn first_head(space: SpaceId, shard: u32, level: u32, after: u64) -> HeadRecord {
     let base = (0, crate::name::Name::default(), None);
     let (epoch, term, skips) = (0, 0, 0);
     let row = HeadRow { space, shard, level, epoch, term, base, last: None, skips };
-    HeadRecord { row: Some(row), floor: 0 }
+    let floor = Place { sequence: after, mark: 0 };
+    HeadRecord { row: Some(row), floor, floor_epoch: 0, origin: floor }
 }

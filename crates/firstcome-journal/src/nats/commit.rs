@@ -1,13 +1,13 @@
-//! Atomic steps in a stream, each a batch of messages on the condition that the head is as it was: see [`Transaction`].
+//! Atomic steps, each a batch of messages in one of the streams, on a condition: see [`Transaction`].
 
-use super::change::{Change, needs};
+use super::change::{Change, Changes, needs};
 use super::load::{Ground, load};
-use super::view::run_of;
+use super::view::{Remembered, run_of};
 use super::{Nats, TURN_WITHIN, looked, trouble};
 use crate::conditions;
 use crate::database::{Broken, Needs, makes_the_space};
 use crate::failure::Failure;
-use crate::transaction::{Check, Seen, Transaction};
+use crate::transaction::{Seen, Transaction};
 use firstcome_core::Timestamp;
 use firstcome_store::Failure as Store;
 use tokio::time::Instant;
@@ -45,8 +45,12 @@ impl Nats {
                 continue;
             }
             match self.carry_out(transaction, &ground).await {
-                Err(Broken::Store(Store::Held { .. })) if Instant::now() < end => {}
-                done => break done?,
+                Ok(Some(dropped)) => break dropped,
+                Err(Broken::Store(Store::Held { .. })) | Ok(None) if Instant::now() < end => {}
+                Ok(None) => {
+                    return Err(Failure::Unavailable("its log is being made".to_owned()).into());
+                }
+                Err(broken) => return Err(broken),
             }
         };
         let mut then = Needs::default();
@@ -55,13 +59,17 @@ impl Nats {
         Ok(conditions::see(&ground.loaded, &transaction.reads, dropped)?)
     }
 
-    /// Makes the stream of a lost space. That it was made anew is no other run of a server.
+    /// Makes the streams of a lost space. That they were made anew is no other run of a server.
     async fn make_again(&self) -> Result<(), Broken> {
-        let (stream, subjects) = (&self.inner.stream, &self.inner.subjects);
-        stream.create(&subjects.all(), self.inner.replicas).await?;
-        self.set_seen(None);
-        self.forget_sequences();
-        self.inner.run.forget(run_of(stream, &stream.info().await?));
+        let (streams, replicas) = (&self.inner.streams, self.inner.replicas);
+        streams.make_table(replicas).await?;
+        if let Err(Store::NoDatabase { .. }) = streams.log.stream.info().await {
+            streams.make_log(1, replicas).await?;
+        }
+        streams.log.forget();
+        *self.inner.remembered.lock() = Remembered::default();
+        let log = &streams.log.stream;
+        self.inner.run.forget(run_of(log, &log.info().await?));
         Ok(())
     }
 
@@ -72,41 +80,53 @@ impl Nats {
 
     async fn load(&self, needs: &Needs) -> Result<Ground, Broken> {
         let inner = &self.inner;
-        let mut ground =
-            load(&inner.stream, &inner.subjects, inner.space, needs).await.map_err(|broken| {
-                match broken {
-                    Broken::Store(failure) => Broken::Own(looked(inner.space, failure)),
-                    own => own,
-                }
-            })?;
+        let looked_at = self.look().await;
+        let ground = load(&inner.streams, looked_at, inner.space, needs).await;
+        let mut ground = ground.map_err(|broken| match broken {
+            Broken::Store(failure) => Broken::Own(looked(inner.space, failure)),
+            own => own,
+        })?;
         ground.loaded.check_space()?;
         ground.loaded.now = self.clock().unwrap_or(ground.loaded.now);
         Ok(ground)
     }
 
-    /// Stores the changes; gives how many pieces were dropped.
-    async fn carry_out(&self, transaction: &Transaction, ground: &Ground) -> Result<usize, Broken> {
+    /// Stores the changes; gives how many pieces were dropped, or nothing where something else had to be mended first.
+    ///
+    /// What changes the log is in the log alone, and stored first, on the condition that it ends where it was seen to end.
+    async fn carry_out(
+        &self,
+        transaction: &Transaction,
+        ground: &Ground,
+    ) -> Result<Option<usize>, Broken> {
         let now: Timestamp = ground.loaded.now;
         let mut change = Change::new(self, ground, now);
         for write in &transaction.writes {
             change.write(write)?;
         }
-        let dropped = change.dropped;
-        let on_end = |check: &Check| matches!(check, Check::End { .. } | Check::Nothing);
-        let on_end = transaction.checks.iter().any(on_end);
-        let (messages, removed) = change.finish(on_end);
+        let Changes { in_log, in_table, removed, log_before, dropped } = change.finish();
+        let streams = &self.inner.streams;
+        if !in_log.is_empty() {
+            if streams.mend_log(&ground.view, self.inner.replicas).await? {
+                return Ok(None);
+            }
+            streams.log.stream.put(in_log).await?;
+        }
         let mut last = ground.view.last + 1;
-        if !messages.is_empty() {
-            last = self.inner.stream.put(messages).await?;
+        if !in_table.is_empty() {
+            last = streams.table.put(in_table).await?;
         }
         for (subject, before) in removed {
-            let purged = self.inner.stream.purge(&subject, before.unwrap_or(last)).await;
+            let purged = streams.table.purge(&subject, before.unwrap_or(last)).await;
             match purged {
                 // What is of no use any more goes another time.
                 Err(_) if before.is_none() => {}
                 purged => purged?,
             }
         }
-        Ok(dropped)
+        if let Some(before) = log_before {
+            streams.log.stream.begin_with(before).await?;
+        }
+        Ok(Some(dropped))
     }
 }

@@ -1,10 +1,10 @@
 //! Loads what the conditions and the reads of a transaction rest on.
 
-use super::follow::next_entries;
-use super::stored::{CellPart, Index, read_entry, whole};
+use super::stored::{CellPart, Index};
 use super::subjects::Subjects;
-use super::view::{View, look};
+use super::view::{Streams, View};
 use super::{COPY_PAUSE, COPY_WITHIN};
+use crate::ancestry::Cursor;
 use crate::cell::{Cell, Kind};
 use crate::conditions::OLD_BYTES;
 use crate::database::{Broken, Loaded, Needs};
@@ -18,70 +18,71 @@ use firstcome_store::nats::{Info, Stored, Stream};
 use std::collections::BTreeMap;
 use tokio::time::{Instant, sleep};
 
-/// A stream at one moment, as far as it was asked for.
+/// The streams at one moment, as far as they were asked for.
 pub(super) struct Ground {
     pub(super) loaded: Loaded,
     pub(super) view: View,
-    /// What the stream said of itself; nothing where it is not there.
+    /// What the table said of itself; nothing where it is not there.
     pub(super) info: Option<Info>,
     pub(super) index: Index,
-    /// Which messages the loaded entries are, by position.
-    pub(super) sequences: BTreeMap<u64, u64>,
+    /// Where a reader stands behind the loaded entries, by position.
+    pub(super) standing: BTreeMap<u64, Cursor>,
 }
 
-/// Loads what is needed; a stream that is not there has nothing.
+/// Loads what is needed; a table that is not there has nothing.
 pub(super) async fn load(
-    stream: &Stream,
-    subjects: &Subjects,
+    streams: &Streams,
+    looked: Result<(View, Info), Broken>,
     space: SpaceId,
     needs: &Needs,
 ) -> Result<Ground, Broken> {
-    let (view, info) = match look(stream, subjects).await {
-        Err(Broken::Store(Store::NoDatabase { .. })) => return Ok(nothing(stream, space)),
+    let (view, info) = match looked {
+        Err(Broken::Store(Store::NoDatabase { .. })) => return Ok(nothing(space)),
         looked => looked?,
     };
-    let mut loaded = Loaded::new(space, view.row(), Timestamp::from_micros(info.now));
-    let index = match stream.last(&subjects.index()).await? {
+    let Streams { table, subjects, .. } = streams;
+    let now = view.log.as_ref().map_or(info.now, |log| log.now);
+    let mut loaded = Loaded::new(space, view.row(), Timestamp::from_micros(now));
+    let mut index = match table.last(&subjects.index()).await? {
         Some(stored) => Index::read(&stored.bytes)?,
         None => Index::default(),
     };
+    if let Some(manifests) = &view.begun_again {
+        index.keep_only(manifests, loaded.now);
+    }
     loaded.manifests.clone_from(&index.manifests);
     loaded.pieces = index.pieces.keys().copied().collect();
     if let Some(name) = needs.piece.filter(|name| index.pieces.contains_key(name)) {
-        loaded.piece = stream.last(&subjects.piece(name)).await?.map(|stored| stored.bytes);
+        loaded.piece = table.last(&subjects.piece(name)).await?.map(|stored| stored.bytes);
     }
     for kind in &needs.kinds {
-        let stored = each(stream, &subjects.cells(*kind), info.last).await?;
+        let stored = each(table, &subjects.cells(*kind), info.last).await?;
         loaded.cells.extend(cells(*kind, &stored));
     }
-    let mut sequences = BTreeMap::new();
+    let mut standing = BTreeMap::new();
+    let base = view.base();
     for position in &needs.entries {
-        if let Some(stored) = stream.last(&subjects.at(*position)).await?
-            && stored.sequence > view.head.floor
-        {
-            sequences.insert(*position, stored.sequence);
-            let stored = whole(stream, stored).await?;
-            loaded.entries.push(read_entry(*position, &stored)?);
+        if *position <= base.tip.position || *position > view.end.tip.position {
+            continue;
         }
+        let mut cursor = streams.stand_at(&view, position - 1).await?;
+        let read = streams.log.read_to(&mut cursor, view.log_last(), 1).await?;
+        loaded.entries.extend(read.entries);
+        standing.insert(*position, cursor);
     }
-    if let (Some((through, cutoff)), Some(row)) = (needs.old, loaded.row) {
-        let found = next_entries(stream, subjects, view.head.floor + 1, OLD_ENTRIES).await?;
-        let entries = found.into_iter().map(|(entry, _)| entry);
-        loaded.old = old(row.base.0, entries, through, cutoff);
+    if let (Some((through, cutoff)), Some(row)) = (needs.old, loaded.row)
+        && view.log_last() > base.sequence
+    {
+        let read = streams.log.read_to(&mut base.clone(), view.log_last(), OLD_ENTRIES).await?;
+        loaded.old = old(row.base.0, read.entries.into_iter(), through, cutoff);
     }
-    Ok(Ground { loaded, view, info: Some(info), index, sequences })
+    Ok(Ground { loaded, view, info: Some(info), index, standing })
 }
 
-fn nothing(stream: &Stream, space: SpaceId) -> Ground {
-    let view = View {
-        last: 0,
-        head_sequence: 0,
-        head: super::stored::HeadRecord::default(),
-        entry: None,
-        connections: stream.nats().connections(),
-    };
+fn nothing(space: SpaceId) -> Ground {
+    let (view, index, standing) = (View::nothing(), Index::default(), BTreeMap::new());
     let loaded = Loaded::new(space, None, Timestamp::from_micros(0));
-    Ground { loaded, view, info: None, index: Index::default(), sequences: BTreeMap::new() }
+    Ground { loaded, view, info: None, index, standing }
 }
 
 /// Reads the last message of each subject, of a server that has all up to a sequence.

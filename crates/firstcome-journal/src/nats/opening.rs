@@ -1,9 +1,10 @@
 //! Opens a journal in a stream: the checks of the server and of the stream, and making a new space.
 
 use super::change::first_head;
+use super::log::Log;
 use super::stored::{HeadRecord, LEAST_PAYLOAD};
 use super::subjects::Subjects;
-use super::view::{Known, View, look, run_of};
+use super::view::{Remembered, Streams, View, run_of};
 use super::{ANSWER_WITHIN, Inner, Nats, denied};
 use crate::archive::Archiving;
 use crate::database::{Broken, Durability, Options, Run, refused};
@@ -17,9 +18,10 @@ use firstcome_store::Failure as Store;
 use firstcome_store::nats::{Info, Nats as Connection, Options as Connect, Put, Stream};
 use parking_lot::Mutex;
 use serde_json::Value;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 /// On how many servers of a cluster a stream is.
@@ -60,45 +62,40 @@ pub(super) async fn connect(store: Connect) -> Result<Connection, Failure> {
 pub(super) async fn open(store: Connect, options: Options) -> Result<Nats, Failure> {
     let subjects = Subjects::of(&options.space_name, options.shard)?;
     let connection = connect(store).await?;
-    let stream = Stream::new(connection.clone(), subjects.stream());
-    let (space, info) = enter(&stream, &subjects, &options).await?;
-    let replicas = check(&info)?;
-    let (news, told) = watch::channel(0);
-    let mut listener = connection.listen(subjects.news()).await.map_err(about)?;
-    let listening = tokio::spawn(async move {
-        while listener.next().await.is_some() {
-            news.send_modify(|times| *times += 1);
-        }
-    });
+    let streams = streams_of(&connection, subjects);
+    let (space, table, log) = enter(&streams, &options).await?;
+    let replicas = check(&table, 1)?.min(check(&log, -1)?);
     let archiving = Archiving::new(options.archive.clone(), Sealer { space, shard: options.shard });
-    let run = Run::new(run_of(&stream, &info));
+    let run = Run::new(run_of(&streams.log.stream, &log));
     let inner = Inner {
-        stream,
-        subjects,
+        streams,
         space,
         options,
         run,
-        known: Mutex::new(Known::default()),
-        told,
-        listening,
+        remembered: Mutex::new(Remembered::default()),
+        nonces: AtomicU64::new(RandomState::new().hash_one(space.0)),
         archiving,
         replicas,
-        blind: inject(Mistake::PredecessorIgnored),
+        everything: inject(Mistake::PredecessorIgnored),
     };
     Ok(Nats { inner: Arc::new(inner) })
 }
 
-/// Opens a space, or makes it where nothing is stored of it; gives its identity and what the stream says of itself.
+/// Names the streams of a journal; nothing is asked yet.
+pub(super) fn streams_of(connection: &Connection, subjects: Subjects) -> Streams {
+    let stream = |name: String| Stream::new(connection.clone(), name);
+    let everything = inject(Mistake::PredecessorIgnored);
+    let log = Log::new(stream(subjects.log()), subjects.all_of_log(), everything);
+    Streams { table: stream(subjects.table()), log, subjects }
+}
+
+/// Opens a space, or makes it where nothing is stored of it; gives its identity and what the streams say of themselves.
 ///
 /// A stream that was just made has no leader for a moment, and others make it at the same time: what passes is tried again.
-async fn enter(
-    stream: &Stream,
-    subjects: &Subjects,
-    options: &Options,
-) -> Result<(SpaceId, Info), Failure> {
+async fn enter(streams: &Streams, options: &Options) -> Result<(SpaceId, Info, Info), Failure> {
     let end = Instant::now() + ENTER_WITHIN;
     loop {
-        let failure = match try_enter(stream, subjects, options).await {
+        let failure = match try_enter(streams, options).await {
             Ok(Some(entered)) => return Ok(entered),
             Ok(None) => continue,
             Err(Broken::Own(failure)) => return Err(failure),
@@ -114,37 +111,36 @@ async fn enter(
 
 /// Opens a space that is there; makes a part of it where there is none, and gives nothing then.
 async fn try_enter(
-    stream: &Stream,
-    subjects: &Subjects,
+    streams: &Streams,
     options: &Options,
-) -> Result<Option<(SpaceId, Info)>, Broken> {
-    let found = match look(stream, subjects).await {
-        Ok((View { head: HeadRecord { row: Some(row), .. }, .. }, info)) => {
-            check_row(&row, options)?;
-            return Ok(Some((row.space, info)));
-        }
+) -> Result<Option<(SpaceId, Info, Info)>, Broken> {
+    let found = match streams.look().await {
         Ok(found) => Some(found),
         Err(Broken::Store(Store::NoDatabase { .. })) => None,
         Err(broken) => return Err(broken),
     };
-    if let Some(wanted) = options.wanted {
+    let copies = if streams.table.nats().is_clustered() { COPIES } else { 1 };
+    let row = found.as_ref().and_then(|(View { head: HeadRecord { row, .. }, .. }, _)| *row);
+    if let Some(row) = &row {
+        check_row(row, options)?;
+    } else if let Some(wanted) = options.wanted {
         options.without_a_space(wanted)?;
     }
-    let Some((view, info)) = found else {
-        let copies = if stream.nats().is_clustered() { COPIES } else { 1 };
-        stream.create(&subjects.all(), copies).await?;
+    let Some((view, table)) = found else {
+        streams.make_table(copies).await?;
         return Ok(None);
     };
-    if let Some(wanted) = options.wanted {
-        return Ok(Some((wanted, info)));
+    let Some(log) = view.log.clone() else {
+        streams.mend_log(&view, copies).await?;
+        return Ok(None);
+    };
+    if let Some(space) = row.map(|row| row.space).or(options.wanted) {
+        return Ok(Some((space, table, log)));
     }
-    if view.entry.is_some() {
-        return Err(Failure::Broken("it has entries and no head".to_owned()).into());
-    }
-    let head = first_head(options.fresh, options.shard, LEVEL).write();
-    let rests_on = Some((subjects.head(), view.head_sequence));
+    let head = first_head(options.fresh, options.shard, LEVEL, log.last).write();
+    let rests_on = Some((streams.subjects.head(), view.head_sequence));
     // Whoever comes second finds that of the first.
-    stream.put(vec![Put { rests_on, ..Put::new(subjects.head(), head) }]).await?;
+    streams.table.put(vec![Put { rests_on, ..Put::new(streams.subjects.head(), head) }]).await?;
     Ok(None)
 }
 
@@ -165,8 +161,9 @@ fn check_row(row: &crate::database::HeadRow, options: &Options) -> Result<(), Fa
     Ok(())
 }
 
-/// Refuses a stream that drops messages by itself, or lacks what steps need; gives on how many servers it is.
-fn check(info: &Info) -> Result<u32, Failure> {
+/// Refuses a stream that drops messages by itself, has another number of messages for a subject, or lacks what steps need;
+/// gives on how many servers it is.
+fn check(info: &Info, most: i64) -> Result<u32, Failure> {
     let config = |name: &str| info.config.get(name).cloned().unwrap_or_default();
     let unfit = |why: String| {
         Failure::Unfit {
@@ -183,8 +180,8 @@ fn check(info: &Info) -> Result<u32, Failure> {
     if config("deny_purge") == Value::Bool(true) {
         return Err(unfit("its stream may not be trimmed (deny_purge)".to_owned()));
     }
-    if config("max_msgs_per_subject").as_u64() != Some(1) {
-        return Err(unfit("its stream has another max_msgs_per_subject than 1".to_owned()));
+    if config("max_msgs_per_subject").as_i64() != Some(most) {
+        return Err(unfit(format!("its stream has another max_msgs_per_subject than {most}")));
     }
     if config("max_age").as_u64().is_some_and(|age| age > 0) {
         return Err(unfit("its stream drops messages by their age (max_age)".to_owned()));

@@ -1,15 +1,16 @@
 //! Read-only access to a journal in a stream, while nodes write to it or not.
 
-use super::follow::next_entries;
 use super::load::load;
-use super::opening::connect;
+use super::log::Ended;
+use super::opening::{connect, streams_of};
 use super::subjects::Subjects;
+use super::view::Streams;
 use crate::database::{Broken, Loaded, Needs, ReadOnly, Source};
 use crate::entry::Entry;
 use crate::failure::Failure;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
-use firstcome_store::nats::{Options as Connect, Stream};
+use firstcome_store::nats::Options as Connect;
 use std::path::PathBuf;
 use tokio::runtime::Runtime;
 
@@ -29,40 +30,52 @@ pub fn open_read_only(
 ) -> Result<ReadOnly, Failure> {
     let subjects = Subjects::of(space_name, shard)?;
     let connect = async {
-        let stream = Stream::new(connect(store).await?, subjects.stream());
-        Ok::<Box<dyn Source>, _>(Box::new(Reader { stream, subjects }))
+        let streams = streams_of(&connect(store).await?, subjects);
+        Ok::<Box<dyn Source>, _>(Box::new(Reader { streams }))
     };
     ReadOnly::open(connect, space_name, shard, archives)
 }
 
-/// The stream of a reader.
+/// The streams of a reader.
 #[derive(Debug)]
 struct Reader {
-    stream: Stream,
-    subjects: Subjects,
+    streams: Streams,
 }
 
 impl Source for Reader {
     fn load(&self, runtime: &Runtime, space: SpaceId, needs: &Needs) -> Result<Loaded, Broken> {
-        let ground = runtime.block_on(load(&self.stream, &self.subjects, space, needs))?;
-        Ok(ground.loaded)
+        let streams = &self.streams;
+        let loaded = async { load(streams, streams.look().await, space, needs).await };
+        Ok(runtime.block_on(loaded)?.loaded)
     }
 
     fn entries(&self, runtime: &Runtime, next: u64) -> Result<Vec<Entry>, Failure> {
-        let read = async {
-            let Some(first) = self.stream.last(&self.subjects.at(next)).await? else {
-                return Ok(Vec::new());
-            };
-            next_entries(&self.stream, &self.subjects, first.sequence, READ_ENTRIES).await
-        };
-        let read = runtime.block_on(read).map_err(|broken| match broken {
+        let read = runtime.block_on(self.read(next - 1));
+        read.map_err(|broken| match broken {
             Broken::Own(failure) => failure,
             Broken::Store(failure) => crate::database::refused(failure),
-        })?;
-        Ok(read.into_iter().map(|(entry, _)| entry).collect())
+        })
     }
 
     fn close(&self, runtime: &Runtime) {
-        runtime.block_on(self.stream.nats().close());
+        runtime.block_on(self.streams.table.nats().close());
+    }
+}
+
+impl Reader {
+    async fn read(&self, after: u64) -> Result<Vec<Entry>, Broken> {
+        let log = &self.streams.log;
+        if let Some(mut cursor) = log.known(after, None) {
+            let read = log.read_once(&mut cursor, READ_ENTRIES).await?;
+            if read.ended == Ended::There && !read.entries.is_empty() {
+                log.remember(&cursor);
+                return Ok(read.entries);
+            }
+        }
+        let (view, _) = self.streams.look().await?;
+        if !(view.base().tip.position..view.end.tip.position).contains(&after) {
+            return Ok(Vec::new());
+        }
+        self.streams.entries(&view, after, READ_ENTRIES).await
     }
 }

@@ -1,13 +1,11 @@
-//! The stream of a journal, and the subjects in it.
+//! The streams of a journal, and the subjects in them.
 
 use crate::cell::Kind;
 use crate::failure::Failure;
-use crate::name::Name;
 use firstcome_core::names::PieceName;
 use std::fmt::Write as _;
-use xxhash_rust::xxh3::xxh3_64;
 
-/// The names of a journal's stream and subjects.
+/// The names of a journal's streams and subjects.
 #[derive(Clone, Debug)]
 pub(super) struct Subjects {
     space: String,
@@ -26,13 +24,33 @@ impl Subjects {
         Ok(Self { space: space.to_owned(), shard })
     }
 
-    pub(super) fn stream(&self) -> String {
+    /// The name of the stream that is a table.
+    pub(super) fn table(&self) -> String {
         format!("fc_journal_{}_{}", self.space, self.shard)
     }
 
-    /// Where news of an entry are told; they are not stored.
-    pub(super) fn news(&self) -> String {
-        format!("fc-news.{}.{}", self.space, self.shard)
+    /// The name of the stream with the log.
+    pub(super) fn log(&self) -> String {
+        format!("fc_log_{}_{}", self.space, self.shard)
+    }
+
+    /// All messages of the log.
+    pub(super) fn all_of_log(&self) -> String {
+        self.in_log("*")
+    }
+
+    /// Entries, and parts of entries.
+    pub(super) fn entries(&self) -> String {
+        self.in_log("entry")
+    }
+
+    /// Where the journal goes on after a state.
+    pub(super) fn restarts(&self) -> String {
+        self.in_log("restart")
+    }
+
+    fn in_log(&self, rest: &str) -> String {
+        format!("fc-log.{}.{}.{rest}", self.space, self.shard)
     }
 
     fn under(&self, rest: impl std::fmt::Display) -> String {
@@ -49,36 +67,6 @@ impl Subjects {
 
     pub(super) fn index(&self) -> String {
         self.under("index")
-    }
-
-    /// All entries, without the parts of those that are in several messages.
-    pub(super) fn entries(&self) -> String {
-        self.under("entry.*.*")
-    }
-
-    /// All entries and their parts.
-    pub(super) fn all_of_entries(&self) -> String {
-        self.under("entry.>")
-    }
-
-    /// The rest of an entry that does not fit into one message, by the subject of its front.
-    pub(super) fn rest(entry: &str) -> String {
-        format!("{entry}.rest")
-    }
-
-    /// The entry at a position, whatever its name is.
-    pub(super) fn at(&self, position: u64) -> String {
-        self.under(format_args!("entry.{position}.*"))
-    }
-
-    /// The entry at a position under a name: whoever names it names which one is meant.
-    pub(super) fn entry(&self, position: u64, name: Name) -> String {
-        self.under(format_args!("entry.{position}.{:016x}", xxh3_64(&name.to_bytes())))
-    }
-
-    /// The position in the subject of an entry.
-    pub(super) fn position(&self, subject: &str) -> Option<u64> {
-        subject.strip_prefix(&self.under("entry."))?.split('.').next()?.parse().ok()
     }
 
     pub(super) fn piece(&self, name: PieceName) -> String {
@@ -134,11 +122,8 @@ mod tests {
     #[test]
     fn subjects_can_be_read_back() {
         let subjects = Subjects::of("main", 0).unwrap();
-        assert_eq!(subjects.stream(), "fc_journal_main_0");
-        let entry = subjects.entry(12, Name::default());
-        assert!(entry.starts_with("fc.main.0.entry.12."), "{entry}");
-        assert_eq!(subjects.position(&entry), Some(12));
-        assert_eq!(subjects.position(&subjects.head()), None);
+        assert_eq!(subjects.table(), "fc_journal_main_0");
+        assert_eq!(subjects.log(), "fc_log_main_0");
         let part = subjects.part(Kind::Report, b"\x00key", 3);
         assert_eq!(Subjects::key_and_part(&part), Some((b"\x00key".to_vec(), 3)));
         for bad in ["", "a.b", "a b", "*", ">", "ä"] {

@@ -1,137 +1,203 @@
-//! Where a stream and the journal in it stand.
+//! Where the streams and the journal in them stand.
 
-use super::stored::{HeadRecord, read_entry, whole};
+use super::Nats;
+use super::log::{Log, raw};
+use super::stored::{HeadRecord, Restart};
 use super::subjects::Subjects;
-use super::{COPY_PAUSE, Nats};
+use crate::ancestry::Cursor;
 use crate::database::{Broken, HeadRow};
 use crate::failure::Failure;
-use crate::name::{Name, Tip};
-use firstcome_store::nats::{Info, Stream};
-use std::collections::VecDeque;
+use crate::manifest::Manifest;
+use crate::name::Tip;
+use firstcome_core::Timestamp;
+use firstcome_store::Failure as Store;
+use firstcome_store::nats::{Info, Keeps, Put, Stream};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use tokio::time::sleep;
 
-/// How often a view is taken again whose parts are of different moments.
-const LOOKS: u32 = 16;
-/// Of how many entries it is remembered which message of the stream they are.
-const REMEMBERED: usize = 1024;
-
-/// The last entry, and which message of the stream it is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Last {
-    pub(super) tip: Tip,
-    pub(super) epoch: u32,
-    pub(super) sequence: u64,
+/// The streams of a journal.
+#[derive(Debug)]
+pub(super) struct Streams {
+    /// The head, the index of snapshots, pieces and cells.
+    pub(super) table: Stream,
+    /// The entries.
+    pub(super) log: Log,
+    pub(super) subjects: Subjects,
 }
 
-/// Where a stream stood at one moment.
+/// Where the streams stood at one moment.
 #[derive(Clone, Debug)]
 pub(super) struct View {
-    /// The sequence of its last message.
+    /// The sequence of the table's last message.
     pub(super) last: u64,
     /// The sequence of the head; 0 where there is none.
     pub(super) head_sequence: u64,
     pub(super) head: HeadRecord,
-    /// The last entry that is kept.
-    pub(super) entry: Option<Last>,
-    /// How often the connection had been made.
-    pub(super) connections: u64,
+    /// The manifest with which the journal was begun again, where the table does not know of it yet.
+    pub(super) begun_again: Option<Vec<Manifest>>,
+    /// What the log said of itself; nothing where it is not there.
+    pub(super) log: Option<Info>,
+    /// Behind the last message of the log.
+    pub(super) end: Cursor,
 }
 
 impl View {
+    /// Gives what stands before there is anything.
+    pub(super) fn nothing() -> Self {
+        let head = HeadRecord::default();
+        let end = base_of(&head);
+        Self { last: 0, head_sequence: 0, head, begun_again: None, log: None, end }
+    }
+
     /// Gives the row of the head, with the end of the entries.
     pub(super) fn row(&self) -> Option<HeadRow> {
         let row = self.head.row?;
-        let epoch = self.entry.map_or(row.epoch, |last| row.epoch.max(last.epoch));
-        Some(HeadRow { epoch, last: self.entry.map(|last| last.tip), ..row })
+        let last = (self.end.tip.position > row.base.0).then_some(self.end.tip);
+        Some(HeadRow { epoch: row.epoch.max(self.end.epoch), last, ..row })
+    }
+
+    /// Gives where a reader stands before the first entry that is kept.
+    pub(super) fn base(&self) -> Cursor {
+        base_of(&self.head)
+    }
+
+    /// Gives the sequence of the log's last message: at least that of the floor, see [`Streams::mend_log`].
+    pub(super) fn log_last(&self) -> u64 {
+        self.log.as_ref().map_or(0, |log| log.last).max(self.head.floor.sequence)
     }
 }
 
-/// Looks where a stream stands.
-pub(super) async fn look(stream: &Stream, subjects: &Subjects) -> Result<(View, Info), Broken> {
-    let mut looks = 1;
-    loop {
-        let connections = stream.nats().connections();
-        let info = stream.info().await?;
-        let (head_subject, entries) = (subjects.head(), subjects.entries());
-        let (head, entry) = tokio::join!(stream.last(&head_subject), stream.last(&entries));
-        let (head, entry) = (head?, entry?);
-        // What is not younger than the stream's last message was is what there was then.
-        let newest = [&head, &entry].into_iter().flatten().map(|stored| stored.sequence).max();
-        if newest.is_some_and(|newest| newest > info.last) && looks < LOOKS {
-            looks += 1;
-            continue;
-        }
+fn base_of(head: &HeadRecord) -> Cursor {
+    let zero = Timestamp::from_micros(0);
+    let tip =
+        head.row.map_or(Tip { position: 0, name: crate::name::Name::default(), at: zero }, |row| {
+            Tip { position: row.base.0, name: row.base.1, at: row.base.2.unwrap_or(zero) }
+        });
+    Cursor::bare(head.floor, tip, head.floor_epoch, head.origin)
+}
+
+impl Streams {
+    /// Looks where the streams stand.
+    pub(super) async fn look(&self) -> Result<(View, Info), Broken> {
+        let info = self.table.info().await?;
+        let (head, restarts) = (self.subjects.head(), self.subjects.restarts());
+        let (head, log, restart) = tokio::join!(
+            self.table.last(&head),
+            there(self.log.stream.info()),
+            there(self.log.stream.last(&restarts)),
+        );
+        let (head, log, restart) = (head?, log?, restart?.flatten());
         let head_sequence = head.as_ref().map_or(0, |stored| stored.sequence);
         let head = head.map(|stored| HeadRecord::read(&stored.bytes)).transpose()?;
-        let head = head.unwrap_or_default();
-        let entry = match entry {
-            Some(stored) if stored.sequence > head.floor => {
-                let broken = || Failure::Broken("an entry has no position".to_owned());
-                let position = subjects.position(&stored.subject).ok_or_else(broken)?;
-                let stored = whole(stream, stored).await?;
-                let entry = read_entry(position, &stored)?;
-                let tip = Tip { position, name: entry.name()?, at: entry.at };
-                Some(Last { tip, epoch: entry.epoch, sequence: stored.sequence })
-            }
-            Some(_) | None => None,
+        let mut head = head.unwrap_or_default();
+        let mut begun_again = None;
+        // Without a head there is no journal, whatever the log has.
+        let restart =
+            restart.filter(|stored| head.row.is_some() && stored.sequence > head.origin.sequence);
+        if let Some(stored) = restart {
+            let again = Restart::read(&stored.bytes)?;
+            head = head.begun_again(again.head, raw(&stored).place());
+            begun_again = Some(again.manifests);
+        }
+        let base = base_of(&head);
+        let last = log.as_ref().map_or(0, |log| log.last);
+        let end = if head.row.is_none() || last <= base.sequence {
+            base
+        } else {
+            let end = self.log.stand_behind(&base, last).await?;
+            self.log.remember(&end);
+            end
         };
-        return Ok((View { last: info.last, head_sequence, head, entry, connections }, info));
+        Ok((View { last: info.last, head_sequence, head, begun_again, log, end }, info))
+    }
+
+    /// Gives where a reader stands behind the entry of a position that is kept, or before the first one.
+    pub(super) async fn stand_at(&self, view: &View, position: u64) -> Result<Cursor, Broken> {
+        let base = view.base();
+        if position == base.tip.position {
+            return Ok(base);
+        }
+        if position == view.end.tip.position {
+            return Ok(view.end.clone());
+        }
+        self.log.stand_at(&base, position).await
+    }
+
+    /// Has the log be there, and go on behind the floor; says whether it was not so: then the view is another one now.
+    ///
+    /// What was there before is nobody's ancestor then.
+    pub(super) async fn mend_log(&self, view: &View, replicas: u32) -> Result<bool, Store> {
+        let floor = view.head.floor;
+        if view.log.as_ref().is_some_and(|log| log.last >= floor.sequence) {
+            return Ok(false);
+        }
+        if view.head.row.is_some() && view.head.origin != floor {
+            let head = HeadRecord { origin: floor, ..view.head.clone() }.write();
+            let rests_on = Some((self.subjects.head(), view.head_sequence));
+            self.table.put(vec![Put { rests_on, ..Put::new(self.subjects.head(), head) }]).await?;
+        }
+        match &view.log {
+            None => self.make_log(floor.sequence + 1, replicas).await?,
+            Some(_) => self.log.stream.begin_with(floor.sequence + 1).await?,
+        }
+        Ok(true)
+    }
+
+    pub(super) async fn make_log(&self, first: u64, replicas: u32) -> Result<(), Store> {
+        self.log.stream.create(&self.subjects.all_of_log(), replicas, Keeps::All { first }).await
+    }
+
+    pub(super) async fn make_table(&self, replicas: u32) -> Result<(), Store> {
+        self.table.create(&self.subjects.all(), replicas, Keeps::LastOfEach).await
     }
 }
 
-/// What a node remembers of a stream, so that it need not ask again.
+/// Gives nothing where a stream is not there.
+async fn there<T>(asked: impl Future<Output = Result<T, Store>>) -> Result<Option<T>, Store> {
+    match asked.await {
+        Err(Store::NoDatabase { .. }) => Ok(None),
+        asked => asked.map(Some),
+    }
+}
+
+/// What a node remembers of the streams, so that it need not ask again.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    /// Where it stood when this node saw it last; its conditions say whether it still does.
-    view: Option<View>,
-    /// Of some entries, which message of the stream they are, the newest last.
-    sequences: VecDeque<(u64, u64)>,
-    /// Up to which message of the stream there was no entry beyond a position.
+pub(super) struct Remembered {
+    /// The last message of the table and of the log that it has seen.
+    last: (u64, u64),
+    /// The epoch of the head.
+    pub(super) epoch: u32,
+    /// Up to which message of the log there was no entry beyond a position.
     nothing: Option<(u64, u64)>,
 }
 
 impl Nats {
-    /// Looks where the stream stands; fails once where it may have lost something since.
+    /// Looks where the streams stand; fails once where they may have lost something since.
     pub(super) async fn look(&self) -> Result<(View, Info), Broken> {
-        let before = self.last_seen();
-        let (view, info) = look(&self.inner.stream, &self.inner.subjects).await?;
-        self.note_run(&info, before)?;
-        let mut known = self.inner.known.lock();
-        if let Some(last) = view.entry {
-            known.remember(last.tip.position, last.sequence);
+        let before = self.inner.remembered.lock().last;
+        let (view, info) = self.inner.streams.look().await?;
+        let shorter = info.last < before.0;
+        if let Some(log) = &view.log {
+            self.note_run(log, before.1, shorter)?;
         }
-        known.view = Some(view.clone());
-        drop(known);
+        let mut remembered = self.inner.remembered.lock();
+        remembered.last = (info.last, view.log.as_ref().map_or(0, |log| log.last));
+        remembered.epoch = view.row().map_or(0, |row| row.epoch);
+        drop(remembered);
         Ok((view, info))
     }
 
-    /// Gives where the stream stood last, unless the connection was made anew since.
-    pub(super) fn seen(&self) -> Option<View> {
-        let view = self.inner.known.lock().view.clone();
-        view.filter(|view| view.connections == self.inner.stream.nats().connections())
-    }
-
-    /// Remembers where the stream stands after a step of this node.
-    pub(super) fn set_seen(&self, view: Option<View>) {
-        let mut known = self.inner.known.lock();
-        if let Some(last) = view.as_ref().and_then(|view| view.entry) {
-            known.remember(last.tip.position, last.sequence);
-        }
-        known.view = view;
-    }
-
-    /// Gives the last message of the stream that this node has seen.
+    /// Gives the last message of the log that this node has seen.
     pub(super) fn last_seen(&self) -> u64 {
-        self.inner.known.lock().view.as_ref().map_or(0, |view| view.last)
+        self.inner.remembered.lock().last.1
     }
 
-    /// Notes which server answered, and that the stream is no shorter than it was before the server was asked.
-    pub(super) fn note_run(&self, info: &Info, before: u64) -> Result<(), Failure> {
-        let noted = self.inner.run.note(run_of(&self.inner.stream, info));
-        let shorter = info.last < before;
+    /// Notes which server answered, and that the log is no shorter than it was before the server was asked.
+    pub(super) fn note_run(&self, log: &Info, before: u64, shorter: bool) -> Result<(), Failure> {
+        let noted = self.inner.run.note(run_of(&self.inner.streams.log.stream, log));
+        let shorter = shorter || log.last < before;
         if noted.is_err() || shorter {
-            *self.inner.known.lock() = Known::default();
+            *self.inner.remembered.lock() = Remembered::default();
+            self.inner.streams.log.forget();
         }
         match noted {
             Ok(()) if shorter => self.inner.run.note_again(),
@@ -139,73 +205,20 @@ impl Nats {
         }
     }
 
-    /// Gives the sequence from which on an entry is to be looked for; `None` where there is none.
-    pub(super) async fn sequence_of(&self, position: u64) -> Result<Option<u64>, Broken> {
-        if let Some(sequence) = self.inner.known.lock().sequence_of(position) {
-            return Ok(Some(sequence));
-        }
-        let found = self.inner.stream.last(&self.inner.subjects.at(position)).await?;
-        Ok(found.map(|stored| stored.sequence))
-    }
-
-    pub(super) fn remember(&self, position: u64, sequence: u64) {
-        self.inner.known.lock().remember(position, sequence);
-    }
-
-    /// Forgets which messages of the stream entries are: what was found there was something else.
-    pub(super) fn forget_sequences(&self) {
-        self.inner.known.lock().sequences.clear();
-    }
-
-    /// Says whether it is known that up to a message of the stream there is no entry beyond a position.
+    /// Says whether it is known that up to a message of the log there is no entry beyond a position.
     pub(super) fn nothing_new(&self, last: u64, after: u64) -> bool {
-        self.inner.known.lock().nothing == Some((last, after))
+        self.inner.remembered.lock().nothing == Some((last, after))
     }
 
     pub(super) fn note_nothing(&self, last: u64, after: u64) {
-        self.inner.known.lock().nothing = Some((last, after));
-    }
-
-    /// Waits a moment for a server that lags.
-    pub(super) async fn pause(&self) {
-        sleep(COPY_PAUSE).await;
-    }
-}
-
-impl Known {
-    fn remember(&mut self, position: u64, sequence: u64) {
-        if self.sequences.back().is_some_and(|(newest, _)| *newest >= position) {
-            return;
-        }
-        if self.sequences.len() == REMEMBERED {
-            self.sequences.pop_front();
-        }
-        self.sequences.push_back((position, sequence));
-    }
-
-    fn sequence_of(&self, position: u64) -> Option<u64> {
-        let place = self.sequences.partition_point(|(known, _)| *known < position);
-        if let Some((known, sequence)) = self.sequences.get(place)
-            && *known == position
-        {
-            return Some(*sequence);
-        }
-        // The next one comes behind the one before it.
-        let (known, sequence) = self.sequences.get(place.checked_sub(1)?)?;
-        (known + 1 == position).then_some(sequence + 1)
+        self.inner.remembered.lock().nothing = Some((last, after));
     }
 }
 
 /// Gives a number for what answers: another one where the connection leads to another server or to one that was started
-/// again, where another server leads the stream, and where the stream was made anew.
+/// again, where another server leads the log, and where the log was made anew.
 pub(super) fn run_of(stream: &Stream, info: &Info) -> i64 {
     let mut hasher = DefaultHasher::new();
     (stream.nats().server(), &info.created, &info.leader).hash(&mut hasher);
     hasher.finish().cast_signed()
-}
-
-/// Gives the name of what an entry at a position would follow.
-pub(super) fn end_of(view: &View) -> Option<(u64, Name)> {
-    let row = view.row()?;
-    Some(row.last.map_or((row.base.0, row.base.1), |tip| (tip.position, tip.name)))
 }

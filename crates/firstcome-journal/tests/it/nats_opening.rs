@@ -1,6 +1,6 @@
 //! Which NATS server holds a journal, and what is in it then.
 
-use crate::world::{Player, SPACE, all, delete_stream, says};
+use crate::world::{Player, SPACE, all, delete_streams, says};
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::SpaceId;
 use firstcome_journal::nats::{Durability, Nats, Options};
@@ -52,7 +52,7 @@ async fn a_space_that_somebody_knows_is_not_made_again() {
     assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
     let journal = Journal::Nats(open(&url, &name, |_| {}).await.unwrap());
     Player::new(b'a').claims(&journal, "ann").await.unwrap();
-    delete_stream(&url, &name).await;
+    delete_streams(&url, &name).await;
     let failure = open(&url, &name, wanted).await.unwrap_err();
     assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
     let failure = journal.append(Player::new(b'b').next("bob")).await.unwrap_err();

@@ -213,7 +213,7 @@ impl Stage {
     /// Has the store lose everything.
     pub(crate) async fn empty(&self) {
         if let Some((url, space)) = &self.nats {
-            delete_stream(url, space).await;
+            delete_streams(url, space).await;
             return;
         }
         if let Some((server, name)) = &self.maria {
@@ -234,14 +234,20 @@ impl Stage {
     }
 }
 
-/// Removes the stream of a journal with all that is in it.
-pub(crate) async fn delete_stream(url: &str, space: &str) {
+/// Removes the streams of a journal with all that is in them.
+pub(crate) async fn delete_streams(url: &str, space: &str) {
+    delete_stream(url, &format!("fc_log_{space}_0"), format!("fc-log.{space}.0.probe")).await;
+    delete_stream(url, &format!("fc_journal_{space}_0"), format!("fc.{space}.0.probe")).await;
+}
+
+/// Removes a stream; a message to `probed` would be stored in it.
+pub(crate) async fn delete_stream(url: &str, name: &str, probed: String) {
     let nats = firstcome_store::nats::Nats::connect(firstcome_store::nats::Options::new(url));
-    let (nats, name) = (nats.await.unwrap(), format!("fc_journal_{space}_0"));
+    let nats = nats.await.unwrap();
     nats.ask(&format!("STREAM.DELETE.{name}"), &serde_json::Value::Null).await.unwrap();
     // A cluster may take messages to it for a moment more, and answer nothing.
-    let stream = firstcome_store::nats::Stream::new(nats, name);
-    let gone = || stream.probe(format!("fc.{space}.0.probe"));
+    let stream = firstcome_store::nats::Stream::new(nats, name.to_owned());
+    let gone = || stream.probe(probed.clone());
     while !matches!(gone().await, Err(firstcome_store::Failure::Unreachable { .. })) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use firstcome_store::Failure;
-use firstcome_store::nats::{Nats, Options, Put, Stored, Stream};
+use firstcome_store::nats::{Keeps, Nats, Options, Put, Stored, Stream};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -70,7 +70,9 @@ impl NatsTable {
             if Instant::now() >= end || !passes || missing && !make_tables {
                 return Err(failure.into());
             }
-            if missing && let Err(failure) = stream.create(SUBJECTS, copies).await {
+            if missing
+                && let Err(failure) = stream.create(SUBJECTS, copies, Keeps::LastOfEach).await
+            {
                 let made_elsewhere = matches!(failure, Failure::JetStream { .. });
                 if !(made_elsewhere || failure.passes_by_itself()) {
                     return Err(failure.into());

@@ -8,11 +8,11 @@ use async_nats::{
     Client, ConnectErrorKind, ConnectOptions, Event, HeaderMap, Message, Request, RequestError,
     RequestErrorKind, Subscriber,
 };
-use futures_util::StreamExt as _;
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use super::answers::Answers;
 use super::error_code::refusal;
 use super::options::Options;
 use crate::failure::Failure;
@@ -29,6 +29,7 @@ pub struct Nats {
     place: Arc<str>,
     answer_within: Duration,
     connections: watch::Receiver<u64>,
+    answers: Arc<Answers>,
 }
 
 impl Nats {
@@ -84,13 +85,18 @@ impl Nats {
             }
         })?;
         // It is told of its first connection, too, but not before this.
-        let told = timeout(options.connect_within, connections.wait_for(|times| *times > 0)).await;
-        if told.is_err() {
+        let told = timeout(options.connect_within, connections.wait_for(|times| *times > 0));
+        let in_time = told.await.is_ok();
+        if !in_time {
             let reason = "it is not connected in time".to_owned();
             return Err(Failure::Unreachable { place: place.to_string(), reason });
         }
-        drop(told);
-        Ok(Self { client, place, answer_within: options.answer_within, connections })
+        let answers = Answers::of(&client).await.map_err(|error| {
+            let (place, reason) = (place.to_string(), error.to_string());
+            Failure::Unreachable { place, reason }
+        })?;
+        let answers = Arc::new(answers);
+        Ok(Self { client, place, answer_within: options.answer_within, connections, answers })
     }
 
     /// Gives the identity of the server's process that it is connected to: one that was started again has another.
@@ -184,9 +190,7 @@ impl Nats {
     ) -> Result<(), Failure> {
         self.check_connected()?;
         let failed = |error: String| self.unreachable(error);
-        let inbox = self.client.new_inbox();
-        let mut answers =
-            self.client.subscribe(inbox.clone()).await.map_err(|e| failed(e.to_string()))?;
+        let (inbox, mut answers) = self.answers.wait();
         let document = document.to_string().into_bytes().into();
         let sent = self.client.publish_with_reply(subject, inbox, document).await;
         sent.map_err(|error| failed(error.to_string()))?;
@@ -204,17 +208,6 @@ impl Nats {
         }
     }
 
-    /// Sends a message that nobody answers; nobody learns whether it arrives.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Unreachable`] where there is no connection.
-    pub async fn tell(&self, subject: String, text: Vec<u8>) -> Result<(), Failure> {
-        self.check_connected()?;
-        let sent = self.client.publish(subject, text.into()).await;
-        sent.map_err(|error| self.unreachable(error.to_string()))
-    }
-
     /// Sends a message of a batch that has no answer of its own.
     pub(super) async fn send(
         &self,
@@ -227,15 +220,11 @@ impl Nats {
         sent.map_err(|error| self.unreachable(error.to_string()))
     }
 
-    /// Begins to listen to a subject. What is sent while the connection is lost is not heard.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Unreachable`] where the connection was closed.
-    pub async fn listen(&self, subject: String) -> Result<Listener, Failure> {
-        let heard = self.client.subscribe(subject).await;
-        let heard = heard.map_err(|error| self.unreachable(error.to_string()))?;
-        Ok(Listener(heard))
+    /// Begins to listen to a subject of its own.
+    pub(super) async fn inbox(&self) -> Result<(String, Subscriber), Failure> {
+        let inbox = self.client.new_inbox();
+        let heard = self.client.subscribe(inbox.clone()).await;
+        Ok((inbox, heard.map_err(|error| self.unreachable(error.to_string()))?))
     }
 
     /// Closes the connection.
@@ -277,20 +266,5 @@ impl Nats {
                 Failure::Unknown { place, reason }
             }
         }
-    }
-}
-
-/// Hears what is sent to a subject.
-#[derive(Debug)]
-pub struct Listener(Subscriber);
-
-impl Listener {
-    /// Waits for the next message; `None` where the connection was closed.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe.
-    pub async fn next(&mut self) -> Option<Vec<u8>> {
-        self.0.next().await.map(|message| message.payload.to_vec())
     }
 }

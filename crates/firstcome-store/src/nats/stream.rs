@@ -1,4 +1,4 @@
-//! A stream of JetStream in which each subject keeps its last message: a table of keys and values with one order of changes.
+//! A stream of JetStream: a log, or a table of keys and values in which each subject keeps its last message.
 
 use async_nats::{HeaderMap, Message, Request, StatusCode};
 use data_encoding::BASE64;
@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::connection::Nats;
+use super::delivery::Delivery;
 use crate::failure::Failure;
 
 /// How many subjects a server gives the last messages of at once at most.
@@ -20,6 +21,18 @@ const NEVER: u64 = 1 << 53;
 pub struct Stream {
     nats: Nats,
     name: String,
+}
+
+/// What a stream keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// The last message of each subject: it is a table.
+    LastOfEach,
+    /// All messages: it is a log. The first one gets this sequence, at least 1.
+    All {
+        /// That sequence.
+        first: u64,
+    },
 }
 
 /// What a stream says of itself.
@@ -100,18 +113,23 @@ impl Stream {
         &self.nats
     }
 
-    /// Makes it where it is not there, with one message for each subject, in files, on this many servers.
+    /// Makes it where it is not there, in files, on this many servers.
     ///
     /// # Errors
     ///
     /// Those of [`Nats::ask`].
-    pub async fn create(&self, subjects: &str, replicas: u32) -> Result<(), Failure> {
+    pub async fn create(&self, subjects: &str, replicas: u32, keeps: Keeps) -> Result<(), Failure> {
+        let (most, first) = match keeps {
+            Keeps::LastOfEach => (1, 0),
+            Keeps::All { first } => (-1, first),
+        };
         let config = json!({
             "name": self.name,
             "subjects": [subjects],
             "storage": "file",
             "num_replicas": replicas,
-            "max_msgs_per_subject": 1,
+            "max_msgs_per_subject": most,
+            "first_seq": first,
             "discard": "new",
             "deny_delete": true,
             "allow_direct": true,
@@ -224,6 +242,34 @@ impl Stream {
         Ok((up_to.is_none_or(|up_to| up_to >= last)).then_some(found))
     }
 
+    /// Has one of its servers deliver all messages from a sequence on, as they are stored.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Nats::ask`].
+    pub async fn deliver(&self, from: u64) -> Result<Delivery, Failure> {
+        let (inbox, heard) = self.nats.inbox().await?;
+        let consumer = format!("fc-{}", Uuid::new_v4().simple());
+        let document = json!({
+            "stream_name": self.name,
+            "action": "create",
+            "config": {
+                "name": consumer,
+                "deliver_subject": inbox,
+                "deliver_policy": "by_start_sequence",
+                "opt_start_seq": from.max(1),
+                "ack_policy": "none",
+                "replay_policy": "instant",
+                "mem_storage": true,
+                "num_replicas": 1,
+                // It goes by itself after this time without anybody who listens.
+                "inactive_threshold": 5_000_000_000_u64,
+            },
+        });
+        self.nats.ask(&format!("CONSUMER.CREATE.{}.{consumer}", self.name), &document).await?;
+        Ok(Delivery::new(heard))
+    }
+
     /// Gives the messages, and up to which sequence the server had looked, where it says so.
     async fn get_many(&self, which: &Value) -> Result<(Vec<Stored>, Option<u64>), Failure> {
         let (mut found, mut up_to) = (Vec::new(), None);
@@ -306,6 +352,16 @@ impl Stream {
     /// Those of [`Nats::ask`].
     pub async fn purge(&self, subject: &str, before: u64) -> Result<(), Failure> {
         let which = json!({ "filter": subject, "seq": before });
+        self.nats.ask(&format!("STREAM.PURGE.{}", self.name), &which).await.map(drop)
+    }
+
+    /// Removes all messages before a sequence, which is then that of the first one. It may be beyond the last one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Nats::ask`].
+    pub async fn begin_with(&self, first: u64) -> Result<(), Failure> {
+        let which = json!({ "seq": first });
         self.nats.ask(&format!("STREAM.PURGE.{}", self.name), &which).await.map(drop)
     }
 }

@@ -47,7 +47,7 @@ impl Pool {
             Self::MariaDb(_) => &[RAW_BLOB, COUNTER, FIRST],
             Self::Nats(stream) => {
                 let replicas = if stream.nats().is_clustered() { 3 } else { 1 };
-                stream.create("raw.>", replicas).await?;
+                stream.create("raw.>", replicas, nats::Keeps::All { first: 1 }).await?;
                 &[]
             }
         };

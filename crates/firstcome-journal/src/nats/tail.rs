@@ -1,0 +1,147 @@
+//! The end of the log, as one run of one server delivers it: so whoever appends need not ask for what was stored.
+
+use crate::ancestry::{Cursor, mark};
+use firstcome_store::Failure as Store;
+use firstcome_store::nats::{Stored, Stream};
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+
+/// How many bytes of messages are kept for readers, and how many messages: whoever is further behind reads from a server.
+const KEPT_BYTES: usize = 16 << 20;
+const KEPT_MESSAGES: usize = 1024;
+/// The pause before it is tried again to have messages delivered.
+const AGAIN_AFTER: Duration = Duration::from_millis(500);
+
+/// What was delivered.
+#[derive(Debug)]
+pub(super) struct Tail {
+    stream: Stream,
+    held: Arc<Mutex<Held>>,
+    /// The sequence delivered last.
+    told: watch::Sender<u64>,
+    task: Mutex<Option<(JoinHandle<Result<(), Store>>, Instant)>>,
+}
+
+/// The messages that are kept: they follow one another, and each was behind the one before it when that one was read.
+#[derive(Debug, Default)]
+struct Held {
+    messages: VecDeque<(u64, Arc<Stored>)>,
+    bytes: usize,
+}
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        if let Some((task, _)) = self.task.get_mut() {
+            task.abort();
+        }
+    }
+}
+
+impl Tail {
+    pub(super) fn new(stream: Stream) -> Self {
+        let (held, task) = (Arc::default(), Mutex::new(None));
+        Self { stream, held, told: watch::Sender::new(0), task }
+    }
+
+    /// Watches the sequence of the message delivered last.
+    pub(super) fn told(&self) -> watch::Receiver<u64> {
+        self.told.subscribe()
+    }
+
+    /// Has messages delivered from where a reader stands, who read all there was, unless they are.
+    pub(super) fn begin(&self, cursor: &Cursor) {
+        // Without a message that is there nobody could tell whether it is the same log.
+        if cursor.bare {
+            return;
+        }
+        let mut task = self.task.lock();
+        if let Some((running, since)) = &*task
+            && (!running.is_finished() || since.elapsed() < AGAIN_AFTER)
+        {
+            return;
+        }
+        self.empty();
+        let deliver =
+            deliver(self.stream.clone(), cursor.clone(), Arc::clone(&self.held), self.told.clone());
+        *task = Some((tokio::spawn(deliver), Instant::now()));
+    }
+
+    /// Forgets what was delivered: the log may be another one.
+    pub(super) fn forget(&self) {
+        if let Some((task, _)) = &*self.task.lock() {
+            task.abort();
+        }
+        self.empty();
+    }
+
+    fn empty(&self) {
+        *self.held.lock() = Held::default();
+        self.told.send_replace(0);
+    }
+
+    /// Gives the messages behind a cursor that were delivered, up to one; nothing where they do not go on where it stands.
+    pub(super) fn behind(&self, cursor: &Cursor, to: u64) -> Vec<Arc<Stored>> {
+        let held = self.held.lock();
+        let Some((_, first)) = held.messages.front() else { return Vec::new() };
+        let back = cursor.sequence.checked_sub(first.sequence);
+        let Some(back) = back.and_then(|back| usize::try_from(back).ok()) else {
+            return Vec::new();
+        };
+        let there = held.messages.get(back);
+        if there.is_none_or(|(mark, _)| !cursor.has_mark(*mark)) {
+            return Vec::new();
+        }
+        let further = held.messages.iter().skip(back + 1).map(|(_, stored)| stored);
+        further.take_while(|stored| stored.sequence <= to).cloned().collect()
+    }
+
+    /// Waits until a message was delivered, at most so long; says whether it was.
+    pub(super) async fn wait_for(&self, sequence: u64, at_most: Duration) -> bool {
+        let running = self.task.lock().as_ref().is_some_and(|(task, _)| !task.is_finished());
+        if !running {
+            return false;
+        }
+        let mut told = self.told.subscribe();
+        timeout(at_most, told.wait_for(|last| *last >= sequence)).await.is_ok()
+    }
+}
+
+/// Takes in what is delivered, until something is missing.
+async fn deliver(
+    stream: Stream,
+    cursor: Cursor,
+    held: Arc<Mutex<Held>>,
+    told: watch::Sender<u64>,
+) -> Result<(), Store> {
+    // The message that the reader read last comes first: so it is seen that it is the same log.
+    let mut delivery = stream.deliver(cursor.sequence).await?;
+    let mut next = cursor.sequence;
+    while let Some(stored) = delivery.next().await {
+        let stored = stored?;
+        let mark = mark(&stored.bytes);
+        if stored.sequence != next || (next == cursor.sequence && !cursor.has_mark(mark)) {
+            break;
+        }
+        next += 1;
+        let sequence = stored.sequence;
+        held.lock().push(mark, stored);
+        told.send_replace(sequence);
+    }
+    Ok(())
+}
+
+impl Held {
+    fn push(&mut self, mark: u64, stored: Stored) {
+        self.bytes += stored.bytes.len();
+        self.messages.push_back((mark, Arc::new(stored)));
+        while self.messages.len() > KEPT_MESSAGES || self.bytes > KEPT_BYTES {
+            let Some((_, first)) = self.messages.pop_front() else { break };
+            self.bytes -= first.bytes.len();
+        }
+    }
+}
