@@ -36,6 +36,8 @@ const FILES: &[(&str, &[&str])] = &[
     ("firstcome-http/src/codes/look_up.rs", &[]),
     ("firstcome-http/src/guard/eligibility/call.rs", &["*"]),
     ("firstcome-journal/src/sqlite/log.rs", &[]),
+    ("firstcome-journal/src/ancestry/cursor.rs", &[]),
+    ("firstcome-journal/src/nats/tail.rs", &["AGAIN_AFTER"]),
     ("firstcome-lock/src/keys.rs", &["*"]),
     ("firstcome-lock/src/multi.rs", &[]),
     ("firstcome-lock/src/teller.rs", &[]),

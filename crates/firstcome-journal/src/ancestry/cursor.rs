@@ -204,10 +204,13 @@ pub(crate) fn begin_among(messages: &[Raw<'_>], origin: Place) -> Option<Cursor>
                 (number, Tip { position, name: content.name, at }, epoch)
             }
             Message::Entry { ancestor, .. } => {
-                let Some(behind) = index(ancestor.place.sequence).filter(|there| {
-                    let reaches = stored.sequence - ancestor.place.sequence <= REACH;
-                    *there < number && marks[*there] == ancestor.place.mark && reaches
-                }) else {
+                let place = ancestor.place;
+                // One that lies ahead is of another history.
+                let far = stored.sequence.checked_sub(place.sequence);
+                let near = far.is_some_and(|far| (1..=REACH).contains(&far));
+                let there =
+                    index(place.sequence).filter(|_| near && place.sequence > origin.sequence);
+                let Some(behind) = there.filter(|there| marks[*there] == place.mark) else {
                     continue;
                 };
                 // Whoever counts on a part or a restart is looked at elsewhere.
@@ -215,9 +218,6 @@ pub(crate) fn begin_among(messages: &[Raw<'_>], origin: Place) -> Option<Cursor>
                     Message::Entry { content, .. } | Message::Exact { content, .. } => content.name,
                     Message::Part(_) | Message::Restart(_) => continue,
                 };
-                if ancestor.place.sequence <= origin.sequence {
-                    continue;
-                }
                 let tip = Tip { position: ancestor.position, name, at: ancestor.at };
                 (behind, tip, ancestor.epoch)
             }
@@ -384,8 +384,9 @@ mod tests {
                 }
                 let mut sender = nodes[node].clone();
                 if next(10) == 0 {
-                    // Of another history.
+                    // Of another history, which may be longer.
                     sender.place.mark ^= 1;
+                    sender.place.sequence += next(2) * 20;
                 }
                 let epoch = u32::try_from(number / 100).unwrap();
                 log.append(&sender, node as u8, number, epoch);

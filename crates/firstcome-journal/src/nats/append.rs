@@ -13,11 +13,15 @@ use firstcome_store::nats::Put;
 use std::sync::atomic::Ordering;
 use tokio::time::Instant;
 
+/// How often an entry that was ignored is sent at least: one time may have taken long.
+const TRIES: u32 = 4;
+
 impl Nats {
     pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
         let end = Instant::now() + TURN_WITHIN;
         let log = &self.inner.streams.log;
-        let mut entries = Vec::new();
+        let connections = log.stream.nats().connections();
+        let (mut entries, mut tries) = (Vec::new(), 0);
         // What was read last is good enough: if it is not in the log any more, the entry counts for nobody.
         let name = (!self.inner.everything).then_some(append.applied_name);
         let mut known = log.known(append.applied, name);
@@ -38,26 +42,35 @@ impl Nats {
             // It is stored, but whether it counts and when it was is not known without this.
             let lost = |broken: Broken| Failure::Unknown(self.unchanged(broken).to_string());
             let read = if sequence > cursor.sequence {
-                log.read_delivered_to(&mut cursor, sequence).await.map_err(lost)?
+                log.read_delivered_to(&mut cursor, sequence, usize::MAX).await.map_err(lost)?
             } else {
                 // The log is shorter than it was.
                 Read { ended: Ended::Lost, ..Read::default() }
             };
-            let Read { entries: more, ignored, ended } = read;
+            let Read { entries: more, ignored, mut ended } = read;
             entries.extend(more);
+            if ended == Ended::There && ignored < sequence {
+                log.remember(&cursor);
+                entries.truncate(READ_ENTRIES);
+                return Ok(Exchange { entries, confirm: Confirm::AtOnce });
+            }
+            if ended == Ended::There {
+                // So many others came before it that its ancestor was too far back. What they appended since is read first.
+                let read = log.catch_up(&mut cursor).await;
+                let read = read.map_err(|broken| self.unchanged(broken))?;
+                entries.extend(read.entries);
+                ended = read.ended;
+            }
             if ended == Ended::There {
                 log.remember(&cursor);
-                if ignored < sequence {
-                    entries.truncate(READ_ENTRIES);
-                    return Ok(Exchange { entries, confirm: Confirm::AtOnce });
-                }
-                // So many others came before it that its ancestor was too far back.
-                known = Some(cursor);
+                // Over another connection it is looked first whether the log lost something.
+                known = Some(cursor).filter(|_| log.stream.nats().connections() == connections);
             } else {
                 // What was read last is not there any more. What the caller applied may be.
                 log.forget();
             }
-            if Instant::now() >= end {
+            tries += 1;
+            if tries >= TRIES && Instant::now() >= end {
                 let ignored = "others were quicker each time".to_owned();
                 let other = || Failure::Unknown("the log is another one now".to_owned());
                 return Err(known.map_or_else(other, |_| Failure::Unavailable(ignored)));

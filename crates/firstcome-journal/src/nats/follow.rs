@@ -3,6 +3,7 @@
 use super::Nats;
 use super::log::{Ended, Read};
 use super::view::{Streams, View};
+use crate::ancestry::Cursor;
 use crate::cluster::News;
 use crate::database::{Broken, follow_on, front};
 use crate::entry::Entry;
@@ -53,17 +54,41 @@ impl Nats {
         };
         self.note_run(&log, before, false)?;
         let now = self.clock().unwrap_or(Timestamp::from_micros(log.now));
+        let known = self.inner.streams.log.known(after, None);
         if self.nothing_new(log.last, after) {
-            if let Some(cursor) = self.inner.streams.log.known(after, None) {
+            if let Some(cursor) = known {
                 self.inner.streams.log.tail.begin(&cursor);
             }
             return Ok(News { entries: Vec::new(), now });
         }
-        let entries = self.try_read(after).await?;
+        let mut entries = Vec::new();
+        if let Some(mut cursor) = known.filter(|known| known.sequence < log.last) {
+            entries = self.read_new(&mut cursor, log.last, after).await?;
+        }
+        if entries.is_empty() {
+            entries = self.try_read(after).await?;
+        }
         if entries.is_empty() {
             self.note_nothing(log.last, after);
         }
         Ok(News { entries, now })
+    }
+
+    /// Reads on behind a cursor up to a message that is there; nothing where it is another log than the one that was read.
+    async fn read_new(
+        &self,
+        cursor: &mut Cursor,
+        to: u64,
+        after: u64,
+    ) -> Result<Vec<Entry>, Broken> {
+        let log = &self.inner.streams.log;
+        let read = log.read_delivered_to(cursor, to, READ_ENTRIES).await?;
+        if read.ended != Ended::There {
+            log.forget();
+            return Ok(Vec::new());
+        }
+        log.remember(cursor);
+        Ok(front(follow_on(after, read.entries))?)
     }
 
     async fn try_read(&self, after: u64) -> Result<Vec<Entry>, Broken> {

@@ -2,7 +2,7 @@
 
 use super::tail::Tail;
 use super::{COPY_PAUSE, COPY_WITHIN};
-use crate::ancestry::{Cursor, Message, Raw, Stuck, Taken, begin_among, mark};
+use crate::ancestry::{Cursor, Message, REACH, Raw, Stuck, Taken, begin_among, mark};
 use crate::database::Broken;
 use crate::entry::Entry;
 use crate::failure::Failure;
@@ -106,19 +106,19 @@ impl Log {
         self.tail.forget();
     }
 
-    /// Reads on behind a cursor up to a message that was just stored, which is being delivered.
+    /// Reads on behind a cursor up to a message that is stored, or until there are so many entries: first what was delivered.
     pub(super) async fn read_delivered_to(
         &self,
         cursor: &mut Cursor,
         to: u64,
+        most: usize,
     ) -> Result<Read, Broken> {
         let mut all = Read::default();
-        let delivered = self.tail.wait_for(to, DELIVERED_WITHIN).await;
-        if delivered {
-            all = self.read_delivered(cursor, to, usize::MAX).await?;
+        if self.tail.wait_for(to, DELIVERED_WITHIN).await {
+            all = self.read_delivered(cursor, to, most).await?;
         }
-        if cursor.sequence < to && all.ended == Ended::There {
-            let read = self.read_to(cursor, to, usize::MAX).await?;
+        if cursor.sequence < to && all.entries.len() < most && all.ended == Ended::There {
+            let read = self.read_to(cursor, to, most - all.entries.len()).await?;
             all.entries.extend(read.entries);
             (all.ignored, all.ended) = (all.ignored.max(read.ignored), read.ended);
             // Whoever delivers lags too much, or is gone, or stopped.
@@ -135,6 +135,20 @@ impl Log {
             return self.read(cursor, u64::MAX, most).await;
         }
         Ok(read)
+    }
+
+    /// Reads on behind a cursor until there is hardly any more.
+    pub(super) async fn catch_up(&self, cursor: &mut Cursor) -> Result<Read, Broken> {
+        let mut all = Read::default();
+        loop {
+            let before = cursor.sequence;
+            let read = self.read_once(cursor, usize::MAX).await?;
+            all.entries.extend(read.entries);
+            all.ended = read.ended;
+            if cursor.sequence - before < REACH / 16 || all.ended != Ended::There {
+                return Ok(all);
+            }
+        }
     }
 
     /// Reads on behind a cursor in what was delivered.
@@ -185,7 +199,8 @@ impl Log {
     async fn read(&self, cursor: &mut Cursor, to: u64, most: usize) -> Result<Read, Broken> {
         // The message that was read last comes again, from the server that answers: so it is seen that it is the same log.
         let first = cursor.sequence + u64::from(cursor.bare);
-        let count = (to - first.min(to) + 1).min(READ_MESSAGES);
+        let wanted = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+        let count = (to - first.min(to)).saturating_add(1).min(wanted).min(READ_MESSAGES);
         let messages = self.messages(first, count).await?;
         let mut messages = messages.iter();
         if !cursor.bare {

@@ -16,6 +16,7 @@ mod log_of_the_file;
 mod mariadb_failing;
 mod mariadb_opening;
 mod nats_failing;
+mod nats_log;
 mod nats_opening;
 mod opening;
 mod page;

@@ -280,7 +280,7 @@ pub(crate) async fn the_epoch_is_raised_where_it_was_seen(stage: &Stage) {
     assert_eq!(stage.journal.head().await.unwrap().epoch, 1);
 }
 
-fn seed(pieces: Vec<PieceName>) -> Seed {
+pub(crate) fn seed(pieces: Vec<PieceName>) -> Seed {
     Seed {
         level: 1,
         position: 10,

@@ -19,8 +19,9 @@ use crate::failure::Failure;
 
 /// After how long without a word the connection has to show that it lives; it is left when it does not twice.
 const QUIET: Duration = Duration::from_secs(1);
-/// The longest pause between tries to connect again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause between tries to connect again. Servers that come back to their store are waited for half a second by
+/// those that were there first.
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// A connection to NATS servers. Clones are the same connection.
 #[derive(Clone, Debug)]
@@ -29,6 +30,7 @@ pub struct Nats {
     place: Arc<str>,
     answer_within: Duration,
     connections: watch::Receiver<u64>,
+    losses: watch::Receiver<u64>,
     answers: Arc<Answers>,
 }
 
@@ -45,6 +47,7 @@ impl Nats {
     pub async fn connect(options: Options) -> Result<Self, Failure> {
         let address = options.address()?;
         let (sender, mut connections) = watch::channel(0);
+        let (loser, losses) = watch::channel(0);
         let mut how = ConnectOptions::new()
             .connection_timeout(options.connect_within)
             .request_timeout(Some(options.answer_within))
@@ -54,8 +57,10 @@ impl Nats {
                 (Duration::from_millis(20) * tries.min(100)).min(LONGEST_PAUSE)
             })
             .event_callback(move |event| {
-                if let Event::Connected = event {
-                    sender.send_modify(|times| *times += 1);
+                match event {
+                    Event::Connected => sender.send_modify(|times| *times += 1),
+                    Event::Disconnected => loser.send_modify(|times: &mut u64| *times += 1),
+                    _ => {}
                 }
                 std::future::ready(())
             });
@@ -96,7 +101,14 @@ impl Nats {
             Failure::Unreachable { place, reason }
         })?;
         let answers = Arc::new(answers);
-        Ok(Self { client, place, answer_within: options.answer_within, connections, answers })
+        Ok(Self {
+            client,
+            place,
+            answer_within: options.answer_within,
+            connections,
+            losses,
+            answers,
+        })
     }
 
     /// Gives the identity of the server's process that it is connected to: one that was started again has another.
@@ -167,8 +179,19 @@ impl Nats {
         subject: String,
         request: Request,
     ) -> Result<Message, Failure> {
+        let mut losses = self.losses.clone();
+        losses.mark_unchanged();
         self.check_connected()?;
-        self.client.send_request(subject, request).await.map_err(|error| self.unanswered(&error))
+        tokio::select! {
+            answer = self.client.send_request(subject, request) => {
+                answer.map_err(|error| self.unanswered(&error))
+            }
+            // No answer comes over another connection.
+            () = lost(&mut losses) => {
+                let reason = "the connection was lost".to_owned();
+                Err(Failure::Unknown { place: self.place.to_string(), reason })
+            }
+        }
     }
 
     /// Reads the JSON document of an answer.
@@ -188,6 +211,8 @@ impl Nats {
         document: &Value,
         mut take: impl FnMut(Message) -> Result<bool, Failure>,
     ) -> Result<(), Failure> {
+        let mut losses = self.losses.clone();
+        losses.mark_unchanged();
         self.check_connected()?;
         let failed = |error: String| self.unreachable(error);
         let (inbox, mut answers) = self.answers.wait();
@@ -195,7 +220,10 @@ impl Nats {
         let sent = self.client.publish_with_reply(subject, inbox, document).await;
         sent.map_err(|error| failed(error.to_string()))?;
         loop {
-            let answer = timeout(self.answer_within, answers.next()).await;
+            let answer = tokio::select! {
+                answer = timeout(self.answer_within, answers.next()) => answer,
+                () = lost(&mut losses) => return Err(failed("the connection was lost".to_owned())),
+            };
             // What was asked only reads.
             let answer = answer.map_err(|_| failed("it did not answer in time".to_owned()))?;
             let answer = answer.ok_or_else(|| failed("the connection was closed".to_owned()))?;
@@ -266,5 +294,13 @@ impl Nats {
                 Failure::Unknown { place, reason }
             }
         }
+    }
+}
+
+/// Waits until the connection is lost.
+async fn lost(losses: &mut watch::Receiver<u64>) {
+    if losses.changed().await.is_err() {
+        // It was closed: whoever waits for an answer is told by the client.
+        std::future::pending::<()>().await;
     }
 }

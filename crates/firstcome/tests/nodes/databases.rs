@@ -176,17 +176,19 @@ async fn fsync_in_nats_is_promised_only_where_it_is_proven() {
     }
 }
 
-/// Has the server that leads the stream of the journal give that up.
+/// Has the servers that lead the streams of the journal give that up.
 #[cfg(feature = "nats")]
 async fn step_down(url: &str) {
     use firstcome_store::nats::{Nats, Options};
     let nats = Nats::connect(Options::new(url)).await.unwrap();
-    let stream = "STREAM.LEADER.STEPDOWN.fc_journal_main_0";
-    nats.ask(stream, &serde_json::Value::Null).await.unwrap();
+    for stream in ["fc_log_main_0", "fc_journal_main_0"] {
+        let step_down = format!("STREAM.LEADER.STEPDOWN.{stream}");
+        nats.ask(&step_down, &serde_json::Value::Null).await.unwrap();
+    }
     nats.close().await;
 }
 
-/// The leader of the stream steps down, each server of the cluster is killed in turn, and then all at once.
+/// The leaders of the streams step down, each server of the cluster is killed in turn, and then all at once.
 #[cfg(feature = "nats")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_nats_servers_that_step_down_and_are_killed_in_turn_and_together_lose_nothing() {
@@ -254,11 +256,12 @@ async fn nats_servers_whose_messages_were_cut_off_in_turn_lose_nothing() {
         let server = &mut cluster.servers[number];
         let cut = block_in_place(|| {
             server.kill();
-            let cut = server.cut_messages("fc_journal_main_0", 0.33);
+            let streams = ["fc_log_main_0", "fc_journal_main_0"];
+            let cut = streams.map(|stream| server.cut_messages(stream, 0.33));
             server.restart();
             cut
         });
-        assert!(cut > 0, "nothing was cut off: the story is about nothing");
+        assert!(cut[0] > 0, "nothing was cut off the log: the story is about nothing");
     }
     flood.goes_on(60).await;
     flood.ends().await;
