@@ -40,6 +40,7 @@ use firstcome_core::names::SpaceId;
 use firstcome_store::Failure as Store;
 use firstcome_store::nats::Options as Connect;
 use parking_lot::Mutex;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -112,7 +113,7 @@ impl Nats {
         opening::promise(durability, self.inner.replicas)
     }
 
-    /// Gives the names of the servers that have the log.
+    /// Gives the names of the servers that have the log or the table.
     ///
     /// # Errors
     ///
@@ -122,8 +123,13 @@ impl Nats {
     ///
     /// Cancel safe.
     pub async fn servers(&self) -> Result<Vec<String>, Failure> {
-        let info = self.inner.streams.log.stream.info().await;
-        info.map(|info| info.servers).map_err(|failure| looked(self.inner.space, failure))
+        let Streams { table, log, .. } = &self.inner.streams;
+        let mut servers = BTreeSet::new();
+        for stream in [table, &log.stream] {
+            let info = stream.info().await;
+            servers.extend(info.map_err(|failure| looked(self.inner.space, failure))?.servers);
+        }
+        Ok(servers.into_iter().collect())
     }
 
     /// Removes the journal and all that belongs to it, which nobody may be using: a server that runs on it finds its store

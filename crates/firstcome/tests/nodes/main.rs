@@ -24,6 +24,8 @@ mod links;
 mod logs;
 mod memory;
 mod moves;
+#[cfg(feature = "nats")]
+mod nats_proof;
 mod newcomers;
 mod scene;
 mod seats;
