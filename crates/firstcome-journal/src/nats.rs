@@ -12,7 +12,7 @@
 //! | `view` | where the streams and the journal in them stand |
 //! | `load`, `commit`, `change` | every other step: what its conditions rest on, and its changes |
 //! | `subjects`, `stored` | the subjects, and the bytes of messages of the table; those of the log are in `ancestry` |
-//! | `opening` | whether a server is fit to hold a journal |
+//! | `opening`, `rights` | whether a server is fit to hold a journal, and its user to have one |
 //! | `read_only` | reading beside the nodes that write |
 
 mod append;
@@ -23,6 +23,7 @@ mod load;
 mod log;
 mod opening;
 mod read_only;
+mod rights;
 mod stored;
 mod subjects;
 mod tail;

@@ -6,6 +6,7 @@
 mod answers;
 mod connection;
 mod delivery;
+mod denials;
 mod error_code;
 mod options;
 mod stream;

@@ -64,6 +64,7 @@ pub(super) async fn open(store: Connect, options: Options) -> Result<Nats, Failu
     let connection = connect(store).await?;
     let streams = streams_of(&connection, subjects);
     let (space, table, log) = enter(&streams, &options).await?;
+    super::rights::check(&streams, &log).await.map_err(about)?;
     let replicas = check(&table, 1)?.min(check(&log, -1)?);
     let archiving = Archiving::new(options.archive.clone(), Sealer { space, shard: options.shard });
     let run = Run::new(run_of(&streams.log.stream, &log));

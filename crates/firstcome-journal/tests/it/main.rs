@@ -17,6 +17,7 @@ mod mariadb_failing;
 mod mariadb_opening;
 mod nats_failing;
 mod nats_opening;
+mod nats_rights;
 mod opening;
 mod page;
 mod postgres_codes;

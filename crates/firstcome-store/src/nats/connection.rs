@@ -10,9 +10,10 @@ use async_nats::{
 };
 use serde_json::Value;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::answers::Answers;
+use super::denials::Denials;
 use super::error_code::refusal;
 use super::options::Options;
 use crate::failure::Failure;
@@ -30,6 +31,7 @@ pub struct Nats {
     answer_within: Duration,
     connections: watch::Receiver<u64>,
     answers: Arc<Answers>,
+    denials: Denials,
 }
 
 impl Nats {
@@ -45,6 +47,8 @@ impl Nats {
     pub async fn connect(options: Options) -> Result<Self, Failure> {
         let address = options.address()?;
         let (sender, mut connections) = watch::channel(0);
+        let denials = Denials::default();
+        let noted = denials.clone();
         let mut how = ConnectOptions::new()
             .connection_timeout(options.connect_within)
             .request_timeout(Some(options.answer_within))
@@ -55,7 +59,11 @@ impl Nats {
             })
             .event_callback(move |event| {
                 if let Event::Connected = event {
+                    noted.forget();
                     sender.send_modify(|times| *times += 1);
+                }
+                if let Event::ServerError(error) = event {
+                    noted.note(&error);
                 }
                 std::future::ready(())
             });
@@ -96,7 +104,8 @@ impl Nats {
             Failure::Unreachable { place, reason }
         })?;
         let answers = Arc::new(answers);
-        Ok(Self { client, place, answer_within: options.answer_within, connections, answers })
+        let answer_within = options.answer_within;
+        Ok(Self { client, place, answer_within, connections, answers, denials })
     }
 
     /// Gives the identity of the server's process that it is connected to: one that was started again has another.
@@ -168,7 +177,14 @@ impl Nats {
         request: Request,
     ) -> Result<Message, Failure> {
         self.check_connected()?;
-        self.client.send_request(subject, request).await.map_err(|error| self.unanswered(&error))
+        let denied = self.denials.of(&subject, Instant::now());
+        tokio::select! {
+            biased;
+            answer = self.client.send_request(subject.clone(), request) => {
+                answer.map_err(|error| self.unanswered(&error))
+            }
+            failure = denied => Err(failure),
+        }
     }
 
     /// Reads the JSON document of an answer.
@@ -192,10 +208,15 @@ impl Nats {
         let failed = |error: String| self.unreachable(error);
         let (inbox, mut answers) = self.answers.wait();
         let document = document.to_string().into_bytes().into();
-        let sent = self.client.publish_with_reply(subject, inbox, document).await;
+        let since = Instant::now();
+        let sent = self.client.publish_with_reply(subject.clone(), inbox, document).await;
         sent.map_err(|error| failed(error.to_string()))?;
         loop {
-            let answer = timeout(self.answer_within, answers.next()).await;
+            let answer = tokio::select! {
+                biased;
+                answer = timeout(self.answer_within, answers.next()) => answer,
+                failure = self.denials.of(&subject, since) => return Err(failure),
+            };
             // What was asked only reads.
             let answer = answer.map_err(|_| failed("it did not answer in time".to_owned()))?;
             let answer = answer.ok_or_else(|| failed("the connection was closed".to_owned()))?;
