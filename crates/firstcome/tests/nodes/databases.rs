@@ -4,7 +4,7 @@ use crate::flood::Flood;
 use crate::scene::{Primary, Scene, Setup};
 #[cfg(feature = "nats")]
 use crate::server::Server;
-use crate::{kills, leaders, links};
+use crate::{failovers, kills, leaders, links, stores};
 #[cfg(feature = "nats")]
 use firstcome_testbed::Nats;
 use std::time::Duration;
@@ -40,6 +40,17 @@ macro_rules! stories {
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn one_leads_after_the_other_whether_told_to_stop_killed_or_paused() {
                 leaders::one_after_the_other($setup).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn a_store_that_comes_back_empty_waits_for_the_operators_word_and_loses_nothing()
+            {
+                stores::comes_back_empty($setup).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn without_the_operators_word_an_emptied_store_stays_empty() {
+                stores::stays_empty($setup).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -109,6 +120,43 @@ async fn what_a_mariadb_lost_is_put_back_and_nothing_is_lost() {
     let agreed = scene.agrees("spring").await;
     assert_eq!(agreed.epoch(), 0, "all servers were there");
     assert!(put_back(&scene).await > 0, "the copy lacked nothing: the story is about nothing");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_lagged_makes_a_fork_of_a_standby() {
+    failovers::lagged(Setup { replica: true, ..Setup::on_postgres() }).await;
+}
+
+#[cfg(feature = "mysql")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_lagged_makes_a_fork_of_a_mariadb() {
+    failovers::lagged(Setup::on_mariadb()).await;
+}
+
+#[cfg(feature = "nats")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_lagged_makes_a_fork_of_a_nats_server() {
+    failovers::lagged(Setup::on_nats()).await;
+}
+
+/// One of the two streams is deleted while servers run. They write the log again by themselves; without the other one the space is
+/// gone, which is for the operator to mend.
+#[cfg(feature = "nats")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_of_nats_that_is_deleted_comes_back_and_loses_nothing() {
+    let Some(mut scene) = Scene::set(Setup::on_nats()).await else { return };
+    scene.nodes[0].talk().open("spring", 10).await;
+    assert_eq!(scene.nodes[1].talk().wins("spring", "ann").await, 1);
+    scene.primary.delete("fc_log_main_0").await;
+    assert_eq!(scene.nodes[2].talk().wins("spring", "bob").await, 2);
+    assert_eq!(scene.agrees("spring").await.epoch(), 0, "all servers were there");
+    scene.primary.delete("fc_journal_main_0").await;
+    let said = stores::the_word(&scene).await;
+    assert_eq!(said["reseed"], "accepted", "{said}");
+    scene.all_ready().await;
+    assert_eq!(scene.nodes[2].talk().wins("spring", "cid").await, 3);
+    let agreed = scene.agrees("spring").await;
+    assert_eq!(["ann", "bob", "cid"].map(|who| agreed.rank(who)), [Some(1), Some(2), Some(3)]);
 }
 
 #[cfg(feature = "nats")]

@@ -2,10 +2,11 @@
 
 use crate::server::{PATIENCE, Server};
 use firstcome_testbed::{
-    Fault, MariaDb, Nats, NatsCluster, Postgres, PostgresSettings, Proxy, Redis, Settings,
+    Fault, Folder, MariaDb, Nats, NatsCluster, Postgres, PostgresSettings, Proxy, Redis, Settings,
 };
 use serde_json::Value;
 use std::time::Duration;
+use tokio::task::block_in_place;
 use tokio::time::{Instant, sleep};
 
 /// What a scene is made of.
@@ -120,6 +121,64 @@ impl Primary {
         }
     }
 
+    /// Has it come back with nothing of the space.
+    pub(crate) fn come_back_empty(&mut self) {
+        match self {
+            // It keeps nothing on a disk.
+            Self::Redis(redis) => redis.restart(),
+            Self::Postgres(postgres) => drop(postgres.sql("ledger", DROP_SCHEMA)),
+            Self::MariaDb(mariadb, database) => drop_tables(mariadb, database),
+            Self::Nats(nats) => {
+                nats.kill();
+                nats.replace_data(&Folder::new("nats-empty"));
+                nats.restart();
+            }
+            Self::NatsCluster(_) => panic!("no story empties a cluster"),
+        }
+    }
+
+    /// Removes all of the space, while it runs.
+    pub(crate) async fn empty(&self) {
+        match self {
+            Self::Redis(redis) => drop(redis.ask("FLUSHALL")),
+            Self::Postgres(postgres) => drop(postgres.sql("ledger", DROP_SCHEMA)),
+            Self::MariaDb(mariadb, database) => drop_tables(mariadb, database),
+            Self::Nats(_) | Self::NatsCluster(_) => {
+                self.delete("fc_journal_main_0").await;
+                self.delete("fc_log_main_0").await;
+            }
+        }
+    }
+
+    /// Deletes a stream of NATS.
+    pub(crate) async fn delete(&self, stream: &str) {
+        let (Self::Nats(nats), name) = (self, stream) else { panic!("this story is about NATS") };
+        let options = firstcome_store::nats::Options::new(nats.url());
+        let nats = firstcome_store::nats::Nats::connect(options).await.unwrap();
+        nats.ask(&format!("STREAM.DELETE.{name}"), &Value::Null).await.unwrap();
+        nats.close().await;
+    }
+
+    /// Says whether there is nothing of the space.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Redis(redis) => {
+                redis.ask("EXISTS fc:{main/0}:head fc:{main/0}:journal fc:{main/0}:manifests")
+                    == ":0"
+            }
+            Self::Postgres(postgres) => {
+                let sql = "SELECT count(*) FROM pg_namespace WHERE nspname = 'fc_journal_main_0'";
+                postgres.sql("ledger", sql) == "0"
+            }
+            Self::MariaDb(mariadb, database) => tables(mariadb, database).is_empty(),
+            Self::Nats(nats) => {
+                let said = nats.ask("/jsz?streams=true").expect("it answers");
+                !said.contains("_main_0")
+            }
+            Self::NatsCluster(_) => panic!("no story empties a cluster"),
+        }
+    }
+
     /// Stops a database as it stands: connections stay open and nothing is answered.
     pub(crate) fn pause(&self) {
         match self {
@@ -151,6 +210,25 @@ pub(crate) struct Scene {
     pub(crate) nodes: Vec<Server>,
     pub(crate) seed: u64,
     settings: Vec<(String, String)>,
+    /// What a NATS server had when it was kept.
+    copy: Option<Folder>,
+}
+
+const DROP_SCHEMA: &str = "DROP SCHEMA fc_journal_main_0 CASCADE";
+
+/// Gives the tables of the space in a MariaDB.
+fn tables(mariadb: &MariaDb, database: &str) -> Vec<String> {
+    let sql = format!(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{database}' \
+         AND table_name LIKE 'fc\\_journal\\_%'"
+    );
+    mariadb.sql(&sql).lines().map(str::to_owned).collect()
+}
+
+fn drop_tables(mariadb: &MariaDb, database: &str) {
+    let named: Vec<_> =
+        tables(mariadb, database).into_iter().map(|name| format!("{database}.{name}")).collect();
+    mariadb.sql(&format!("DROP TABLE {}", named.join(", ")));
 }
 
 /// What all servers said alike.
@@ -207,7 +285,7 @@ impl Scene {
         };
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let settings = setup.settings.iter().map(own).collect();
-        let mut scene = Self { primary, replica: None, nodes: Vec::new(), seed, settings };
+        let mut scene = Self { primary, replica: None, nodes: Vec::new(), seed, settings, copy: None };
         if setup.replica {
             scene.add_replica().await;
         }
@@ -321,6 +399,43 @@ impl Scene {
     pub(crate) async fn stall_replica(&self) {
         self.until_copied().await;
         self.replica.as_ref().unwrap().1.set(Fault::StallReplies);
+    }
+
+    /// Keeps the store's state as of now, to which [`Scene::go_back`] goes back.
+    pub(crate) async fn keep_state(&mut self) {
+        if self.replica.is_some() {
+            return self.stall_replica().await;
+        }
+        block_in_place(|| match &mut self.primary {
+            Primary::MariaDb(mariadb, _) => mariadb.keep_copy(),
+            Primary::Nats(nats) => {
+                nats.kill();
+                self.copy = Some(nats.copy_of_data());
+                nats.restart();
+            }
+            Primary::Redis(_) | Primary::Postgres(_) | Primary::NatsCluster(_) => {
+                panic!("it needs a replica")
+            }
+        });
+        self.all_ready().await;
+    }
+
+    /// Has the store go back to the state that was kept: a replica that lacks the rest takes over, or a copy.
+    pub(crate) fn go_back(&mut self) {
+        if self.replica.is_some() {
+            return self.fail_over();
+        }
+        match &mut self.primary {
+            Primary::MariaDb(mariadb, _) => mariadb.go_back_to_copy(),
+            Primary::Nats(nats) => {
+                nats.kill();
+                nats.replace_data(self.copy.as_ref().expect("it was kept"));
+                nats.restart();
+            }
+            Primary::Redis(_) | Primary::Postgres(_) | Primary::NatsCluster(_) => {
+                panic!("it needs a replica")
+            }
+        }
     }
 
     /// Kills the primary and puts the replica in its place, under the address the servers know.
