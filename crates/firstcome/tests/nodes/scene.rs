@@ -285,7 +285,8 @@ impl Scene {
         };
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let settings = setup.settings.iter().map(own).collect();
-        let mut scene = Self { primary, replica: None, nodes: Vec::new(), seed, settings, copy: None };
+        let mut scene =
+            Self { primary, replica: None, nodes: Vec::new(), seed, settings, copy: None };
         if setup.replica {
             scene.add_replica().await;
         }

@@ -8,7 +8,8 @@ use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
 use firstcome_http::{
-    App, BulkRequests, Durability, Key, Keys, MissingKey, Options, Runtimes, SeatMaps, Serves, server,
+    App, BulkRequests, Durability, Key, Keys, MissingKey, Options, Runtimes, SeatMaps, Serves,
+    server,
 };
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
