@@ -278,10 +278,9 @@ async fn check_rights(stream: &Stream) -> Result<(), Error> {
     let page = async { stream.next(&locks, 1, 1, PAGE_BYTES).await.map(drop) };
     let (last, page) = tokio::join!(last, page);
     for tried in [last, page] {
-        match tried.map_err(with_page) {
-            Err(denied @ Failure::Denied { .. }) => return Err(denied.into()),
-            // Whatever else is wrong passes, or is told to whoever takes a lock.
-            Ok(()) | Err(_) => {}
+        // Whatever else is wrong passes, or is told to whoever takes a lock.
+        if let Err(denied @ Failure::Denied { .. }) = tried {
+            return Err(with_page(denied).into());
         }
     }
     Ok(())
@@ -289,14 +288,9 @@ async fn check_rights(stream: &Stream) -> Result<(), Error> {
 
 /// Says with a denial where the rights are listed.
 fn with_page(failure: Failure) -> Failure {
-    match failure {
-        Failure::Denied { code, detail } => {
-            let detail =
-                format!("{detail}; docs/reference/journal-subjects.md lists what locks need");
-            Failure::Denied { code, detail }
-        }
-        other => other,
-    }
+    let Failure::Denied { code, detail } = failure else { return failure };
+    let detail = format!("{detail}; docs/reference/journal-subjects.md lists what locks need");
+    Failure::Denied { code, detail }
 }
 
 /// Gives the row after a step; `None` where it changes nothing.

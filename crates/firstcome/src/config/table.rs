@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::memory;
-use super::span::duration_from_text;
+use super::span::{every, keep_for};
 use super::store::monitors;
 use super::{Config, ConfigError, Durability, Layers, LogLevel, StoreKind, StoreUrl, default_data};
 use firstcome_api::key::Secret;
@@ -276,7 +276,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         nats_monitor_every: layers.take(
             "nats_monitor_every",
             || ms(60_000),
-            |text| every(text, ms(3_600_000), "a time from 1s to 1h, like `1m`"),
+            |text| every(text, ms(3_600_000)),
         )?,
         leader_lease: layers.take("leader_lease_ms", || ms(3_000), |t| wait(t, 500, 600_000))?,
         advertise: layers.take("advertise", || None, advertised)?,
@@ -313,7 +313,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         snapshot_every: layers.take(
             "snapshot_every",
             || ms(300_000),
-            |text| every(text, ms(86_400_000), "a time from 1s to 1d, like `5m`"),
+            |text| every(text, ms(86_400_000)),
         )?,
         archive: layers.take("archive", || true, truth)?,
         memory_limit_mib: layers
@@ -489,21 +489,6 @@ fn address(text: &str) -> Result<String, String> {
             "must be an address with a port, like `127.0.0.1:8080` or `[::1]:0`, not `{text}`"
         )),
     }
-}
-
-fn keep_for(text: &str) -> Result<Option<Duration>, String> {
-    if text == "never" {
-        return Ok(None);
-    }
-    duration_from_text(text).map(Some).map_err(|reason| format!("{reason}; or `never`"))
-}
-
-/// Reads a time of at least a second.
-fn every(text: &str, most: Duration, what: &str) -> Result<Duration, String> {
-    let length = duration_from_text(text).ok();
-    length
-        .filter(|length| (ms(1_000)..=most).contains(length))
-        .ok_or_else(|| format!("must be {what}, not `{text}`"))
 }
 
 /// Half of the memory there is; 1 GiB where the system does not say.

@@ -1,7 +1,8 @@
 //! The stories of servers that share a store, told on a PostgreSQL, on a MariaDB and on NATS: killed, paused, cut off, failed over.
 
 use crate::flood::Flood;
-use crate::scene::{Primary, Scene, Setup};
+use crate::primary::Primary;
+use crate::scene::{Scene, Setup};
 #[cfg(feature = "nats")]
 use crate::server::Server;
 use crate::{failovers, kills, leaders, links, stores};

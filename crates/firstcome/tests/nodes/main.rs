@@ -27,6 +27,7 @@ mod moves;
 #[cfg(feature = "nats")]
 mod nats_proof;
 mod newcomers;
+mod primary;
 mod scene;
 mod seats;
 mod server;
