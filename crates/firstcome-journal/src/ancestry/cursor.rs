@@ -24,8 +24,10 @@ pub(crate) struct Cursor {
     pub(crate) bare: bool,
     /// Where the journal began, or was begun again after a state: no message before it is an ancestor.
     origin: Place,
-    /// Marks of the last messages up to `sequence`, at most [`REACH`].
+    /// Marks of the last messages up to `sequence`, at most `reach`.
     marks: VecDeque<u64>,
+    /// How many messages before an entry its ancestor may lie in this log: [`REACH`], or what a test says.
+    reach: u64,
 }
 
 /// What a message was.
@@ -68,7 +70,8 @@ impl Cursor {
     /// Begins behind a message of which all is known.
     pub(crate) fn at(place: Place, tip: Tip, epoch: u32, origin: Place) -> Self {
         let marks = [place.mark].into();
-        Self { sequence: place.sequence, tip, place, epoch, bare: false, origin, marks }
+        let (sequence, bare, reach) = (place.sequence, false, REACH);
+        Self { sequence, tip, place, epoch, bare, origin, marks, reach }
     }
 
     /// Gives what an entry rests on that is appended here.
@@ -80,6 +83,15 @@ impl Cursor {
     /// Begins behind a message that may be gone from the log, of which all is known from elsewhere.
     pub(crate) fn bare(place: Place, tip: Tip, epoch: u32, origin: Place) -> Self {
         Self { bare: true, ..Self::at(place, tip, epoch, origin) }
+    }
+
+    /// Has an ancestor lie at most so many messages before its entry.
+    pub(crate) fn reaching(self, reach: u64) -> Self {
+        Self { reach, ..self }
+    }
+
+    pub(crate) fn reach(&self) -> u64 {
+        self.reach
     }
 
     /// Says whether the message read last has this mark.
@@ -99,7 +111,7 @@ impl Cursor {
 
     /// Gives the messages whose marks matter and are not known: from the first one to before the second one.
     pub(crate) fn unknown(&self) -> (u64, u64) {
-        let reached = (self.sequence + 1).saturating_sub(REACH);
+        let reached = (self.sequence + 1).saturating_sub(self.reach);
         let known = self.known_from();
         (reached.max(self.origin.sequence + 1).min(known), known)
     }
@@ -107,7 +119,7 @@ impl Cursor {
     /// Adds the marks of the messages right before those that are known, the newest last.
     pub(crate) fn know_before(&mut self, marks: impl DoubleEndedIterator<Item = u64>) {
         for mark in marks.rev() {
-            if self.marks.len() as u64 >= REACH {
+            if self.marks.len() as u64 >= self.reach {
                 break;
             }
             self.marks.push_front(mark);
@@ -157,7 +169,7 @@ impl Cursor {
         };
         (self.sequence, self.bare) = (stored.sequence, false);
         self.marks.push_back(mark(stored.bytes));
-        if self.marks.len() as u64 > REACH {
+        if self.marks.len() as u64 > self.reach {
             self.marks.pop_front();
         }
         Ok(taken)
@@ -172,9 +184,13 @@ impl Cursor {
     /// Says whether a message is in the log, near enough to the next message.
     fn has(&self, place: Place) -> Found {
         let next = self.sequence + 1;
+        // However many are ignored, something can follow the last entry.
+        if place == self.place {
+            return Found::Yes;
+        }
         if place.sequence < self.origin.sequence
             || place.sequence >= next
-            || next - place.sequence > REACH
+            || next - place.sequence > self.reach
         {
             return Found::No;
         }

@@ -113,6 +113,8 @@ macro_rules! conformance {
 }
 
 conformance!(memory, several, Some(crate::world::Stage::memory()));
+conformance!(memory_without_conditions, several, Some(crate::world::Stage::log()));
+conformance!(distant_without_conditions, several, Some(crate::world::Stage::distant_log()));
 conformance!(sqlite, one, Some(crate::world::Stage::sqlite()));
 conformance!(redis, several, crate::world::Stage::redis().await);
 conformance!(postgres, several, crate::world::Stage::postgres().await);
