@@ -185,6 +185,9 @@ impl State {
         let mark = log.messages.last().map_or(0, |stored| stored.mark);
         let place = Place { sequence, mark };
         log.end = Cursor::at(place, tip, epoch, place).reaching(log.end.reach());
+        let messages = Arc::make_mut(&mut log.messages);
+        messages.drain(..messages.len() - 1);
+        log.first = sequence;
         (log.places, log.base_epoch) = (Arc::new(vec![place]), epoch);
     }
 
