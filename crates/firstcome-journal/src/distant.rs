@@ -137,13 +137,14 @@ impl Distant {
     }
 
     pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
-        let mut stand = {
+        let (mut stand, incarnation) = {
             let mut known = self.known();
             if std::mem::take(&mut known.lost) {
                 return Err(Failure::Changed);
             }
             let name = (!inject(Mistake::PredecessorIgnored)).then_some(append.applied_name);
-            Stand { cursor: known.cursor(append.applied, name), epoch: known.epoch }
+            let cursor = known.cursor(append.applied, name);
+            (Stand { cursor, epoch: known.epoch }, known.incarnation)
         };
         let append = Arc::new(append);
         let mut read = Vec::new();
@@ -163,6 +164,10 @@ impl Distant {
                     return Ok(Exchange { entries: read, confirm });
                 }
                 Appended::Ignored(entries, cursor) => {
+                    // It is sent again only by who need not look first what the log has now.
+                    if self.known().incarnation != incarnation {
+                        return Err(Failure::Changed);
+                    }
                     read.extend(entries);
                     stand.cursor = Some(cursor);
                 }
