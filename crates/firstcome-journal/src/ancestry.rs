@@ -4,7 +4,7 @@
 //! messages by itself, and a condition on an append has nodes that append at the same time refuse each other. So an entry
 //! goes there without one, and says what its sender had applied last: its *ancestor*. Whoever reads the log decides by its
 //! messages alone, so that everybody decides the same, wherever they begin to read: an entry counts if its ancestor is in the
-//! log, not more than [`REACH`] messages before it. Else it is ignored: it takes no position and no time, and its sender
+//! log, and is the last entry that counts or not more than `REACH` messages before it. Else it is ignored: it takes no position and no time, and its sender
 //! sends the same body again.
 //!
 //! | File | Subject |

@@ -1,7 +1,8 @@
 //! The simulated store: a primary and copies that lag, failovers that lose entries, restarts from an older file, and a
 //! clock that is set.
 //!
-//! Each server is a [`Memory`]. What a server did reaches a copy whole and in order, some time later.
+//! Each server is a [`Memory`]. What a server did reaches a copy whole and in order, some time later. In some worlds it is a
+//! log that takes each append without a condition: then entries arrive at whichever server is the primary, see [`Plan::log`].
 
 mod copies;
 mod failover;

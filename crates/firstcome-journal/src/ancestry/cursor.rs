@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::name::{Name, Tip};
 use std::collections::VecDeque;
 
-/// How many messages before an entry its ancestor may lie. So many messages are kept before the first entry that is kept.
+/// How many messages before an entry its ancestor may lie, which always may be the last entry that counts. So many messages are kept before the first entry that is kept.
 pub(crate) const REACH: u64 = 1024;
 
 /// Where a reader stands in the log: behind a message.
@@ -362,6 +362,24 @@ mod tests {
             let sequence = log.put(&entry);
             assert_eq!(read_on(&mut busy, &log, sequence), [Taken::Ignored]);
         }
+    }
+
+    #[test]
+    fn however_many_entries_are_ignored_one_can_follow_the_last_that_counts() {
+        let mut log = Log::default();
+        log.append(&start(), 1, 1, 0);
+        let mut reader = start();
+        read_on(&mut reader, &log, 1);
+        let mut elsewhere = reader.clone();
+        elsewhere.place.mark ^= 1;
+        for number in 0..=REACH {
+            log.append(&elsewhere, 2, number, 0);
+        }
+        let taken = read_on(&mut reader, &log, REACH + 2);
+        assert!(taken.iter().all(|taken| *taken == Taken::Ignored));
+        let sequence = log.append(&reader, 1, 2, 0);
+        assert!(read_on(&mut reader, &log, sequence).iter().all(counts));
+        assert_eq!(reader.tip.position, 2);
     }
 
     #[test]

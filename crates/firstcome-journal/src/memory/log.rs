@@ -111,9 +111,8 @@ impl Log {
     /// Reads on behind a cursor, up to so many entries; `None` where what was read last is not there any more.
     fn read_on(&self, cursor: &mut Cursor, most: usize) -> Result<Option<Vec<Entry>>, Failure> {
         let there = self.at(cursor.sequence).map(|raw| raw.place().mark);
-        let same = there.map_or(cursor.bare && cursor.sequence + 1 == self.first, |mark| {
-            cursor.has_mark(mark)
-        });
+        let same = there
+            .map_or(cursor.bare && cursor.sequence + 1 == self.first, |mark| cursor.has_mark(mark));
         if !same || cursor.origin() != self.end.origin() {
             return Ok(None);
         }
@@ -247,8 +246,7 @@ impl State {
                 self.cursor_at(log, index(append.applied - self.base.0))
             }
         };
-        let counts =
-            self.store(&message(&cursor, epoch, append.name, &append.body), now)?;
+        let counts = self.store(&message(&cursor, epoch, append.name, &append.body), now)?;
         let Some(mut entries) = self.read_log(&mut cursor, usize::MAX)? else {
             return Ok(Appended::Lost);
         };
