@@ -1,6 +1,7 @@
 //! The journal in memory, for tests and for what need not outlive the process.
 
 mod commit;
+mod judged;
 mod log;
 mod state;
 
@@ -12,8 +13,8 @@ use crate::name::Name;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_inject::{Mistake, inject};
+pub(crate) use judged::{Appended, Stand};
 use log::Log;
-pub(crate) use log::{Appended, Stand};
 use state::State;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
