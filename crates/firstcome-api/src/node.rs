@@ -19,6 +19,12 @@ pub struct Ready {
     /// Empty if all agree. A server that differs is still ready.
     #[serde(default)]
     pub differs: Vec<String>,
+    /// The failures that an answer survives; without a key only the name of the setting.
+    #[serde(default)]
+    pub durability: String,
+    /// Why these are fewer than what was chosen: `fsync` in NATS is not proven. Null if they are not. The server is still ready.
+    #[serde(default)]
+    pub durability_trouble: Option<String>,
     /// Age of the oldest result that waits for the ledger, in milliseconds; 0 if none waits.
     pub lag_ms: u64,
     /// Results that wait for the ledger.
@@ -124,6 +130,9 @@ pub struct Nodes {
     pub last_result: u64,
     /// The failures that an answer survives.
     pub durability: String,
+    /// Why these are fewer than what was chosen: `fsync` in NATS is not proven. Null if they are not.
+    #[serde(default)]
+    pub durability_trouble: Option<String>,
     /// Whether this node's state may be out of date.
     pub stale: bool,
     /// Whether several servers can share the store; otherwise the journal is in the data folder of this server.

@@ -72,7 +72,7 @@ pub struct RateLimited {
 }
 
 /// Gauges that are set when the counts are read: name, help.
-const SET_ON_READ: [(&str, &str); 28] = [
+const SET_ON_READ: [(&str, &str); 29] = [
     ("queue_waiting", "Commands that wait for the journal"),
     ("queue_limit", "Commands that may wait for the journal"),
     ("connections_limit", "Connections that may be open"),
@@ -105,6 +105,7 @@ const SET_ON_READ: [(&str, &str); 28] = [
         "nodes_gone",
         "Servers that stopped without leaving in the last 24 hours and did not come back",
     ),
+    ("durability_trouble", "1 while less is promised than was chosen: fsync in NATS is not proven"),
     ("ledger_trouble", "1 while this node leads and no results are settled"),
     ("durable_lag_entries", "Entries applied that are not known to be durable"),
 ];

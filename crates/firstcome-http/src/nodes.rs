@@ -96,6 +96,7 @@ pub(super) async fn nodes(
         }
     };
     let stale = app.is_stale();
+    let durability = app.options.durability.borrow().clone();
     let nodes = app.node.replica.look(|state| Nodes {
         position: state.token().to_string(),
         digest: format!("{:016x}", state.digest()),
@@ -103,7 +104,8 @@ pub(super) async fn nodes(
         settle_term: app.leader.standing().term,
         settled: state.settled(),
         last_result: state.last_result(),
-        durability: app.options.durability.clone(),
+        durability: durability.promise,
+        durability_trouble: durability.trouble,
         stale,
         shared: app.node.journal.shared().is_some(),
         level: state.level(),

@@ -1,7 +1,9 @@
 //! The settings of the HTTP server.
 
+use crate::durability::Durability;
 use std::path::PathBuf;
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// The settings of the HTTP server.
 #[derive(Clone, Debug)]
@@ -24,8 +26,8 @@ pub struct Options {
     pub strict_subjects: bool,
     /// The pages for people; none where they are off.
     pub pages: Option<Pages>,
-    /// What an answer that left is safe against, in a sentence.
-    pub durability: String,
+    /// What an answer that left is safe against.
+    pub durability: watch::Receiver<Durability>,
 }
 
 /// The pages for people.

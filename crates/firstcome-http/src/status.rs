@@ -17,6 +17,9 @@ use firstcome_node::Condition;
 use firstcome_node::ledger::{Ledger, Row};
 use std::sync::Arc;
 
+/// The word of a promise that is not proven.
+const UNPROVEN: &str = "durability_unproven";
+
 /// Says that the process runs.
 #[utoipa::path(get, path = "/livez", tag = "operation", responses((status = 200, description = "It runs.", body = Alive)))]
 pub(super) async fn live() -> Response<Body> {
@@ -41,8 +44,13 @@ pub(super) async fn ready(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -
         differences.into_iter().map(|found| found.setting).collect()
     };
     differs.dedup();
+    let durability = app.options.durability.borrow().clone();
+    let name = durability.name().to_owned();
+    let unproven = |why: String| if in_full { why } else { UNPROVEN.to_owned() };
     let ready = Ready {
         differs,
+        durability: if in_full { durability.promise } else { name },
+        durability_trouble: durability.trouble.map(unproven),
         lag: settling.lag,
         lag_ms: settling.lag_ms,
         last_result: settling.last_result,
@@ -166,6 +174,8 @@ pub(super) async fn metrics(
     let gone = app.node.intake.membership().map_or(0, |membership| membership.gone.len());
     metrics.set("nodes_gone", gone as u64);
     metrics.set("codes_to_suspend", app.node.intake.codes_to_suspend() as u64);
+    let durability = app.options.durability.borrow().trouble.is_some();
+    metrics.set("durability_trouble", u64::from(durability));
     metrics.set("leaderless_seconds", app.leader.leaderless().as_secs());
     metrics.set("election_store_silent_seconds", app.leader.store_silent().as_secs());
     metrics.set("election_healthy", u64::from(app.leader.is_healthy()));

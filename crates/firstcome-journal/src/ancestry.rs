@@ -4,7 +4,7 @@
 //! messages by itself, and a condition on an append has nodes that append at the same time refuse each other. So an entry
 //! goes there without one, and says what its sender had applied last: its *ancestor*. Whoever reads the log decides by its
 //! messages alone, so that everybody decides the same, wherever they begin to read: an entry counts if its ancestor is in the
-//! log, not more than [`REACH`] messages before it. Else it is ignored: it takes no position and no time, and its sender
+//! log, and is the last entry that counts or not more than `REACH` messages before it. Else it is ignored: it takes no position and no time, and its sender
 //! sends the same body again.
 //!
 //! | File | Subject |
@@ -15,5 +15,9 @@
 pub(crate) mod cursor;
 pub(crate) mod message;
 
-pub(crate) use cursor::{Cursor, REACH, Stuck, Taken, begin_among};
-pub(crate) use message::{Content, Message, Place, Raw, mark};
+pub(crate) use cursor::{Cursor, Stuck, Taken};
+#[cfg(feature = "nats")]
+pub(crate) use cursor::{REACH, begin_among};
+#[cfg(feature = "nats")]
+pub(crate) use message::mark;
+pub(crate) use message::{Content, Message, Place, Raw};

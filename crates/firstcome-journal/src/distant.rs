@@ -3,14 +3,19 @@
 //! The journal itself is a [`Memory`]. Whether a call arrives, when, at which of several servers,
 //! how often, and whether its answer comes back, is decided by a [`Way`].
 
+use crate::ancestry::Cursor;
 use crate::cluster::News;
 use crate::entry::{Append, Confirm, Entry, Exchange};
 use crate::failure::Failure;
-use crate::memory::Memory;
+use crate::memory::{Appended, Memory, Stand};
+use crate::name::Name;
 use crate::transaction::{Seen, Transaction};
+use firstcome_core::limits::READ_ENTRIES;
+use firstcome_inject::{Mistake, inject};
+use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -37,22 +42,65 @@ pub trait Way: fmt::Debug + Send + Sync {
     fn confirms_at_once(&self) -> bool;
 }
 
+/// How often an entry is sent whose ancestor lies too far back each time.
+const TRIES: usize = 8;
+/// How many cursors are remembered: of a node that follows, and of one that looks at older entries.
+const CURSORS: usize = 4;
+
 /// A journal at the other end of a simulated link.
 #[derive(Clone, Debug)]
 pub struct Distant {
     way: Arc<dyn Way>,
+    known: Arc<Mutex<Known>>,
+}
+
+/// What is remembered of a log that takes each append without a condition.
+#[derive(Debug, Default)]
+struct Known {
+    /// On which connection it was seen.
+    incarnation: u64,
+    /// Where readers stood last, the newest last.
+    cursors: VecDeque<Cursor>,
+    /// The epoch of the head.
+    epoch: u32,
+    /// Whether it was seen since that something is lost, and the caller was not told.
+    lost: bool,
 }
 
 impl Distant {
     /// Reaches the store over a link.
     pub fn over(way: Arc<dyn Way>) -> Self {
-        Self { way }
+        Self { way, known: Arc::default() }
+    }
+
+    /// Gives what is remembered, unless the connection was made anew since.
+    fn known(&self) -> MutexGuard<'_, Known> {
+        let incarnation = *self.way.incarnations().borrow();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.incarnation != incarnation {
+            *known = Known { incarnation, ..Known::default() };
+        }
+        known
     }
 
     async fn ask<T, F>(
         &self,
         call: Call,
         done: impl Fn(Memory) -> F + Send + Sync + 'static,
+    ) -> Result<(T, Confirm), Failure>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Failure>> + Send + 'static,
+    {
+        self.ask_for(call, done, |_| true).await
+    }
+
+    /// The same, where not every answer means that the server did as asked.
+    async fn ask_for<T, F>(
+        &self,
+        call: Call,
+        done: impl Fn(Memory) -> F + Send + Sync + 'static,
+        did: fn(&T) -> bool,
     ) -> Result<(T, Confirm), Failure>
     where
         T: Send + 'static,
@@ -65,7 +113,7 @@ impl Distant {
                 let (done, first) = (done(memory), Arc::clone(&first));
                 Box::pin(async move {
                     let answer = done.await;
-                    let is_done = answer.is_ok();
+                    let is_done = answer.as_ref().is_ok_and(did);
                     first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(answer);
                     is_done
                 })
@@ -89,22 +137,77 @@ impl Distant {
     }
 
     pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
-        let done = move |memory: Memory| {
-            let append = append.clone();
-            async move { memory.append(append).await }
+        let (mut stand, incarnation) = {
+            let mut known = self.known();
+            if std::mem::take(&mut known.lost) {
+                return Err(Failure::Changed);
+            }
+            let name = (!inject(Mistake::PredecessorIgnored)).then_some(append.applied_name);
+            let cursor = known.cursor(append.applied, name);
+            (Stand { cursor, epoch: known.epoch }, known.incarnation)
         };
-        let (exchange, confirm) = self.ask(Call::Append, done).await?;
-        Ok(Exchange { confirm, ..exchange })
+        let append = Arc::new(append);
+        let mut read = Vec::new();
+        for _ in 0..TRIES {
+            let (append, behind) = (Arc::clone(&append), stand.clone());
+            let done = move |memory: Memory| {
+                let (append, stand) = (Arc::clone(&append), behind.clone());
+                async move { memory.append_behind(&append, stand).await }
+            };
+            let did = |appended: &Appended| matches!(appended, Appended::Counts(..));
+            let (appended, confirm) = self.ask_for(Call::Append, done, did).await?;
+            match appended {
+                Appended::Counts(exchange, cursor) => {
+                    self.known().remember(cursor);
+                    read.extend(exchange.entries);
+                    read.truncate(READ_ENTRIES);
+                    return Ok(Exchange { entries: read, confirm });
+                }
+                Appended::Ignored(entries, cursor) => {
+                    // It is sent again only by who need not look first what the log has now.
+                    if self.known().incarnation != incarnation {
+                        return Err(Failure::Changed);
+                    }
+                    read.extend(entries);
+                    stand.cursor = Some(cursor);
+                }
+                Appended::Lost => {
+                    self.known().lose();
+                    return Err(Failure::Unknown("the log is another one now".into()));
+                }
+            }
+        }
+        Err(Failure::Unavailable("others were quicker each time".into()))
     }
 
     pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
-        let done = move |memory: Memory| async move { memory.read(after).await };
-        self.ask(Call::Read, done).await.map(|(answer, _)| answer)
+        let stand = self.known().cursor(after, None);
+        let done = move |memory: Memory| {
+            let stand = stand.clone();
+            async move { memory.read_behind(after, stand).await }
+        };
+        let ((entries, cursor), _) = self.seen(self.ask(Call::Read, done).await)?;
+        self.known().remember(cursor);
+        Ok(entries)
     }
 
     pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
-        let done = move |memory: Memory| async move { memory.follow(after, timeout).await };
-        self.ask(Call::Follow, done).await.map(|(answer, _)| answer)
+        let stand = self.known().cursor(after, None);
+        let done = move |memory: Memory| {
+            let stand = stand.clone();
+            async move { memory.follow_behind(after, timeout, stand).await }
+        };
+        let ((news, cursor), _) = self.seen(self.ask(Call::Follow, done).await)?;
+        self.known().remember(cursor);
+        Ok(news)
+    }
+
+    /// Forgets where readers stood if one does not stand there any more.
+    fn seen<T>(&self, answer: Result<T, Failure>) -> Result<T, Failure> {
+        if matches!(answer, Err(Failure::Changed)) {
+            self.known().cursors.clear();
+        }
+        answer
     }
 
     pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
@@ -113,6 +216,35 @@ impl Distant {
             let transaction = transaction.clone();
             async move { memory.commit(transaction).await }
         };
-        self.ask(call, done).await.map(|(answer, _)| answer)
+        let (seen, _) = self.ask(call, done).await?;
+        if let Some(head) = seen.head {
+            self.known().epoch = head.epoch;
+        }
+        Ok(seen)
+    }
+}
+
+impl Known {
+    /// Gives where a reader stood behind an entry.
+    fn cursor(&self, position: u64, name: Option<Name>) -> Option<Cursor> {
+        let fits = |cursor: &&Cursor| {
+            cursor.tip.position == position && name.is_none_or(|name| name == cursor.tip.name)
+        };
+        self.cursors.iter().rev().find(fits).cloned()
+    }
+
+    fn remember(&mut self, cursor: Option<Cursor>) {
+        let Some(cursor) = cursor else { return };
+        self.cursors.retain(|other| other.tip.position != cursor.tip.position);
+        if self.cursors.len() == CURSORS {
+            self.cursors.pop_front();
+        }
+        self.cursors.push_back(cursor);
+    }
+
+    /// Has the caller be told before it appends again: it must look what the log has now.
+    fn lose(&mut self) {
+        self.cursors.clear();
+        self.lost = true;
     }
 }

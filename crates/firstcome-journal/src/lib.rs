@@ -29,10 +29,8 @@
 //! | [`faulty`] | a journal that loses calls, answers and tails, for tests |
 //! | [`distant`] | a journal reached over a simulated network with loss, delay and reordering |
 
-#[cfg(feature = "nats")]
 mod ancestry;
 pub mod archive;
-#[cfg(feature = "nats")]
 mod bytes;
 mod call;
 mod cell;

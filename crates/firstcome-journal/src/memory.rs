@@ -1,6 +1,8 @@
 //! The journal in memory, for tests and for what need not outlive the process.
 
 mod commit;
+mod judged;
+mod log;
 mod state;
 
 use crate::clock::Clock;
@@ -8,8 +10,11 @@ use crate::cluster::News;
 use crate::entry::{Append, Confirm, Entry, Exchange};
 use crate::failure::Failure;
 use crate::name::Name;
+use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_inject::{Mistake, inject};
+pub(crate) use judged::{Appended, Stand};
+use log::Log;
 use state::State;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -61,6 +66,14 @@ impl Memory {
         Self { several: true, ..self }
     }
 
+    /// Has it take each append without a condition, as a replicated log does: who reads decides which entries count, by the
+    /// entry that each names as its ancestor, which lies at most so many messages before it.
+    #[must_use]
+    pub fn without_conditions(self, reach: u64) -> Self {
+        self.with(|state| state.log = Some(Log::new(reach)));
+        self
+    }
+
     /// Forgets all entries beyond a position, as a store does that fails over to a copy which lags.
     pub fn lose_tail(&self, keep: u64) {
         self.with(|state| {
@@ -88,7 +101,8 @@ impl Memory {
     pub fn empty(&self) {
         self.with(|state| {
             let (space, shard, level) = (state.space, state.shard, state.level);
-            *state = State { gone: true, level, ..State::new(space, shard) };
+            let log = state.log.as_ref().map(Log::anew);
+            *state = State { gone: true, level, log, ..State::new(space, shard) };
             self.head.send_replace(0);
         });
         self.incarnation.send_modify(|times| *times += 1);
@@ -143,25 +157,42 @@ impl Memory {
     }
 
     pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
-        let entries = self.with(|state| {
-            let applied = append.applied;
-            state.check_append(&append, !inject(Mistake::AppendAnywhere))?;
-            state.push(append.name, append.body, self.clock.now());
-            if inject(Mistake::StoreTimeGoesBack) {
-                state.set_back(self.clock.now());
+        let (mut stand, mut read) = (Stand::default(), Vec::new());
+        loop {
+            match self.append_behind(&append, stand.clone()).await? {
+                Appended::Counts(mut exchange, _) => {
+                    read.append(&mut exchange.entries);
+                    read.truncate(READ_ENTRIES);
+                    return Ok(Exchange { entries: read, ..exchange });
+                }
+                Appended::Ignored(entries, cursor) => {
+                    read.extend(entries);
+                    stand.cursor = Some(cursor);
+                }
+                Appended::Lost => stand.cursor = None,
             }
-            self.head.send_replace(state.position());
-            state.read(applied)
-        })?;
-        let confirm = match &mut *self.unconfirmed() {
+        }
+    }
+
+    fn append_on_condition(&self, state: &mut State, append: &Append) -> Result<Exchange, Failure> {
+        state.check_append(append, !inject(Mistake::AppendAnywhere))?;
+        state.push(append.name, Arc::clone(&append.body), self.clock.now());
+        if inject(Mistake::StoreTimeGoesBack) {
+            state.set_back(self.clock.now());
+        }
+        self.head.send_replace(state.position());
+        Ok(Exchange { entries: state.read(append.applied)?, confirm: Confirm::AtOnce })
+    }
+
+    fn confirmation(&self) -> Confirm {
+        match &mut *self.unconfirmed() {
             None => Confirm::AtOnce,
             Some(unconfirmed) => {
                 let (sender, receiver) = oneshot::channel();
                 unconfirmed.push(sender);
                 Confirm::Later(receiver)
             }
-        };
-        Ok(Exchange { entries, confirm })
+        }
     }
 
     pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
@@ -169,11 +200,13 @@ impl Memory {
     }
 
     pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
+        self.follow_behind(after, timeout, None).await.map(|(news, _)| news)
+    }
+
+    async fn wait_beyond(&self, after: u64, timeout: Duration) {
         let mut head = self.head.subscribe();
         // Running out of time is an answer here, and the sender lives as long as this journal.
         drop(tokio::time::timeout(timeout, head.wait_for(|head| *head > after)).await);
-        let entries = self.read(after).await?;
-        Ok(News { entries, now: self.clock.now() })
     }
 
     pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {

@@ -14,7 +14,6 @@ pub struct Name {
     pub number: u64,
 }
 
-#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql", feature = "nats"))]
 impl Name {
     /// Gives it as it is stored: 16 bytes of the node, then the number, little-endian.
     pub(crate) fn to_bytes(self) -> [u8; 24] {

@@ -12,7 +12,7 @@
 //! | `view` | where the streams and the journal in them stand |
 //! | `load`, `commit`, `change` | every other step: what its conditions rest on, and its changes |
 //! | `subjects`, `stored` | the subjects, and the bytes of messages of the table; those of the log are in `ancestry` |
-//! | `opening` | whether a server is fit to hold a journal |
+//! | `opening`, `rights` | whether a server is fit to hold a journal, and its user to have one |
 //! | `read_only` | reading beside the nodes that write |
 
 mod append;
@@ -23,6 +23,7 @@ mod load;
 mod log;
 mod opening;
 mod read_only;
+mod rights;
 mod stored;
 mod subjects;
 mod tail;
@@ -40,6 +41,7 @@ use firstcome_core::names::SpaceId;
 use firstcome_store::Failure as Store;
 use firstcome_store::nats::Options as Connect;
 use parking_lot::Mutex;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -112,7 +114,7 @@ impl Nats {
         opening::promise(durability, self.inner.replicas)
     }
 
-    /// Gives the names of the servers that have the log.
+    /// Gives the names of the servers that have the log or the table.
     ///
     /// # Errors
     ///
@@ -122,8 +124,13 @@ impl Nats {
     ///
     /// Cancel safe.
     pub async fn servers(&self) -> Result<Vec<String>, Failure> {
-        let info = self.inner.streams.log.stream.info().await;
-        info.map(|info| info.servers).map_err(|failure| looked(self.inner.space, failure))
+        let Streams { table, log, .. } = &self.inner.streams;
+        let mut servers = BTreeSet::new();
+        for stream in [table, &log.stream] {
+            let info = stream.info().await;
+            servers.extend(info.map_err(|failure| looked(self.inner.space, failure))?.servers);
+        }
+        Ok(servers.into_iter().collect())
     }
 
     /// Removes the journal and all that belongs to it, which nobody may be using: a server that runs on it finds its store

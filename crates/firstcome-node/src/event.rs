@@ -20,6 +20,8 @@ pub enum Event {
     FewOpenFiles,
     StdoutClosed,
     StoreWarning,
+    DurabilityUnproven,
+    DurabilityProven,
     LedgerUnavailable,
     HangupSignal,
     Leaving,
@@ -82,7 +84,7 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 64] = [
+    pub const ALL: [Self; 66] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -90,6 +92,8 @@ impl Event {
         Self::FewOpenFiles,
         Self::StdoutClosed,
         Self::StoreWarning,
+        Self::DurabilityUnproven,
+        Self::DurabilityProven,
         Self::LedgerUnavailable,
         Self::HangupSignal,
         Self::Leaving,
@@ -158,6 +162,8 @@ impl Event {
             Self::FewOpenFiles => ("few_open_files", Level::WARN),
             Self::StdoutClosed => ("stdout_closed", Level::WARN),
             Self::StoreWarning => ("store_warning", Level::WARN),
+            Self::DurabilityUnproven => ("durability_unproven", Level::WARN),
+            Self::DurabilityProven => ("durability_proven", Level::INFO),
             Self::LedgerUnavailable => ("ledger_unavailable", Level::WARN),
             Self::HangupSignal => ("hangup_signal", Level::INFO),
             Self::Leaving => ("leaving", Level::INFO),

@@ -323,6 +323,8 @@ pub struct History {
     pub failovers: Vec<(Moment, usize)>,
     /// When a primary became a copy and kept the connections it had.
     pub demotions: Vec<Moment>,
+    /// When an append arrived at another primary than its sender knew of: a log without conditions takes it.
+    pub carried_over: Vec<Moment>,
     /// When its clock was set, and by how many microseconds.
     pub clock_steps: Vec<(Moment, i64)>,
     /// When the operator gave the ledger another content: a restored backup, or one rebuilt.

@@ -29,6 +29,8 @@ pub(crate) struct StoreLink {
     gate: Gate,
     latency: u64,
     fresh_counts: bool,
+    /// Whether the store takes each append without a condition.
+    log: bool,
 }
 
 #[derive(Debug)]
@@ -71,6 +73,8 @@ struct Delivery {
     refused: bool,
     /// After how long it arrives for a second time.
     again: Option<Duration>,
+    /// Whether it arrives at the primary of that time, over whichever connection it was sent.
+    by_any: bool,
 }
 
 impl StoreLink {
@@ -90,6 +94,7 @@ impl StoreLink {
             incarnation: watch::Sender::new(0),
             gate,
             latency: plan.latency,
+            log: plan.log.is_some(),
             fresh_counts: environment.mistake == Some(Mistake::FreshConnectionCounts),
         };
         let following = link.clone();
@@ -162,7 +167,9 @@ impl StoreLink {
         };
         let (there, back) = (time(), time());
         let noise = noise && call != Call::Follow;
+        let by_any = self.log && call == Call::Append && random.u32(0..4) > 0;
         Delivery {
+            by_any,
             there,
             back,
             lost_there: matches!(cut, Some(Cut::Both | Cut::There))
@@ -209,7 +216,8 @@ impl Way for StoreLink {
         let link = self.clone();
         // The call rests on what the caller knew of this connection when it called.
         let rests_on = *self.incarnation.borrow();
-        Box::pin(async move { link.send(call, work, rests_on).await })
+        let knew = self.lock().connection.as_ref().map(|connection| connection.generation);
+        Box::pin(async move { link.send(call, work, rests_on, knew).await })
     }
 
     fn incarnations(&self) -> watch::Receiver<u64> {
@@ -222,12 +230,19 @@ impl Way for StoreLink {
 }
 
 impl StoreLink {
-    async fn send(&self, call: Call, work: Work, rests_on: u64) -> Result<Confirm, Failure> {
+    async fn send(
+        &self,
+        call: Call,
+        work: Work,
+        rests_on: u64,
+        knew: Option<u64>,
+    ) -> Result<Confirm, Failure> {
         self.gate.pass().await;
         let late = Instant::now() + ANSWER_WITHIN;
         let delivery = self.delivery(call);
         let connection = self.lock().connection.clone();
         let unknown = || Failure::Unknown("the answer was lost".into());
+        let by_any = delivery.by_any;
         let Some(connection) = connection.filter(|_| !delivery.refused) else {
             sleep(delivery.back).await;
             self.gate.pass().await;
@@ -243,7 +258,7 @@ impl StoreLink {
                 | Call::Trim
                 | Call::Skip
         );
-        if rests && *self.incarnation.borrow() != rests_on {
+        if rests && !by_any && *self.incarnation.borrow() != rests_on {
             return Err(Failure::Changed);
         }
         if delivery.lost_there {
@@ -252,12 +267,12 @@ impl StoreLink {
             return Err(unknown());
         }
         sleep(delivery.there).await;
-        if !self.store.is_up(&connection) {
+        let Some(connection) = self.store.reached(&connection, by_any, knew) else {
             // It died with the message on its way, or before.
             sleep(delivery.back).await;
             self.gate.pass().await;
             return Err(unknown());
-        }
+        };
         if changes(call) && self.store.is_read_only(&connection) {
             sleep(delivery.back).await;
             self.gate.pass().await;
@@ -280,7 +295,8 @@ impl StoreLink {
             let (store, connection) = (self.store.clone(), connection.clone());
             tokio::spawn(async move {
                 sleep(again).await;
-                if store.is_up(&connection) && !store.is_read_only(&connection) {
+                let reached = store.reached(&connection, by_any, knew);
+                if let Some(connection) = reached.filter(|it| !store.is_read_only(it)) {
                     work(connection.memory.clone()).await;
                     store.publish_changes(connection.server).await;
                 }
@@ -289,7 +305,8 @@ impl StoreLink {
         let confirm = self.confirm(call, connection.clone(), version);
         sleep(delivery.back).await;
         let cut_since = matches!(self.lock().cut, Some((Cut::Both | Cut::Back, until)) if until > Instant::now());
-        let moved = *self.incarnation.borrow() != rests_on || !self.store.is_up(&connection);
+        let other = !by_any && *self.incarnation.borrow() != rests_on;
+        let moved = other || !self.store.is_up(&connection);
         if delivery.lost_back || cut_since || moved || Instant::now() > late && call != Call::Follow
         {
             if !moved {

@@ -83,6 +83,7 @@ fn environment(nodes: usize, seed: u64) -> Environment {
         nodes,
         copies: 0,
         durability: Durability::Memory,
+        log: None,
         ledger: false,
         noise: false,
         latency: LATENCY,

@@ -37,6 +37,8 @@ pub struct Plan {
     pub copies: usize,
     /// When an acknowledged entry is durable.
     pub durability: Durability,
+    /// Where the store takes each append without a condition: how many messages before it the ancestor of an entry may lie.
+    pub log: Option<u64>,
     /// Whether results are settled into a ledger.
     pub ledger: bool,
     /// Whether messages are lost, late and repeated at random.

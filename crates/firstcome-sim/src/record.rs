@@ -154,6 +154,10 @@ impl Record {
         self.lock().history.demotions.push(moment);
     }
 
+    pub(crate) fn carried_over(&self, moment: Moment) {
+        self.lock().history.carried_over.push(moment);
+    }
+
     pub(crate) fn clock_stepped(&self, moment: Moment, by: i64) {
         self.lock().history.clock_steps.push((moment, by));
     }
@@ -247,6 +251,7 @@ mod tests {
             losses: Vec::new(),
             failovers: Vec::new(),
             demotions: Vec::new(),
+            carried_over: Vec::new(),
             clock_steps: Vec::new(),
             ledger_restored: Vec::new(),
             settled_late: Vec::new(),

@@ -1,7 +1,8 @@
 //! The simulated store: a primary and copies that lag, failovers that lose entries, restarts from an older file, and a
 //! clock that is set.
 //!
-//! Each server is a [`Memory`]. What a server did reaches a copy whole and in order, some time later.
+//! Each server is a [`Memory`]. What a server did reaches a copy whole and in order, some time later. In some worlds it is a
+//! log that takes each append without a condition: then entries arrive at whichever server is the primary, see [`Plan::log`].
 
 mod copies;
 mod failover;
@@ -43,6 +44,8 @@ pub(crate) struct Store {
 struct StoreState {
     /// The level at which the space begins.
     level: u32,
+    /// Whether it takes each append without a condition, and how far back ancestors may lie: see [`Plan::log`].
+    log: Option<u64>,
     servers: Vec<Server>,
     primary: usize,
     /// Until when a copy hears nothing.
@@ -107,8 +110,7 @@ impl Store {
                         BEGIN + passed + offset.load(Ordering::Relaxed)
                     })
                 };
-                let memory =
-                    Memory::new(SpaceId([7; 16]), 0, clock).at_level(plan.level).for_several();
+                let memory = empty(clock, plan.level, plan.log).for_several();
                 Server {
                     memory,
                     offset,
@@ -126,6 +128,7 @@ impl Store {
             .collect();
         let state = StoreState {
             level: plan.level,
+            log: plan.log,
             servers,
             primary: 0,
             lags: vec![begun; plan.copies + 1],
@@ -179,6 +182,25 @@ impl Store {
         let connection =
             Connection { server: state.primary, memory: server.memory.clone(), generation };
         server.up.then_some(connection)
+    }
+
+    /// Gives where an entry arrives now that was sent over a connection; nothing where no server is there.
+    ///
+    /// A log without conditions takes it over any connection, also where there is another primary than its sender knew.
+    pub(crate) fn reached(
+        &self,
+        connection: &Connection,
+        by_any: bool,
+        knew: Option<u64>,
+    ) -> Option<Connection> {
+        if !by_any {
+            return self.is_up(connection).then(|| connection.clone());
+        }
+        let reached = self.connect()?;
+        if knew != Some(reached.generation) {
+            self.record.carried_over(self.trace.now());
+        }
+        Some(reached)
     }
 
     /// Says whether a server is there for those who are connected to it since a generation.
@@ -263,5 +285,14 @@ impl Store {
 
     fn lock(&self) -> MutexGuard<'_, StoreState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes a server that has nothing yet.
+fn empty(clock: Clock, level: u32, log: Option<u64>) -> Memory {
+    let memory = Memory::new(SpaceId([7; 16]), 0, clock).at_level(level);
+    match log {
+        Some(reach) => memory.without_conditions(reach),
+        None => memory,
     }
 }

@@ -155,6 +155,7 @@ pub(crate) fn empty(durability: Durability, level: u32) -> History {
         losses: Vec::new(),
         failovers: Vec::new(),
         demotions: Vec::new(),
+        carried_over: Vec::new(),
         clock_steps: Vec::new(),
         ledger_restored: Vec::new(),
         settled_late: Vec::new(),

@@ -140,3 +140,15 @@ fn a_lock_that_refuses_ends_no_election() {
     let noticed = until_noticed(mistake, 200, 2);
     assert!(noticed.is_some(), "nobody misses a leader");
 }
+
+/// A store that takes each append is in a third of the worlds, and who counts all its entries is noticed there.
+#[test]
+fn a_log_without_conditions_is_in_the_first_worlds() {
+    let logs = || (0..400).map(Plan::draw).filter(|plan| plan.log.is_some());
+    let reaches: BTreeSet<_> = logs().filter_map(|plan| plan.log).collect();
+    assert_eq!(reaches, BTreeSet::from([1, 2, 4, 16, 1024]));
+    let mistake = mistakes::named("predecessor_ignored");
+    assert!(mistake.is_some());
+    let noticed = logs().find_map(|plan| trial(&plan, mistake, None).broken().map(|_| plan.seed));
+    assert!(noticed.is_some(), "nobody misses an ancestor");
+}

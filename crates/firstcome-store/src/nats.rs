@@ -6,11 +6,14 @@
 mod answers;
 mod connection;
 mod delivery;
+mod denials;
 mod error_code;
 mod options;
+mod stored;
 mod stream;
 
 pub use connection::Nats;
 pub use delivery::Delivery;
 pub use options::Options;
-pub use stream::{Info, Keeps, Put, Stored, Stream};
+pub use stored::Stored;
+pub use stream::{Info, Keeps, Put, Stream};

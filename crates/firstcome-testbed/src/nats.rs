@@ -23,6 +23,9 @@ wait $server
 if [ -n "$REMOVE" ]; then rm -rf "$REMOVE"; fi
 "#;
 
+/// The line that has it sync each write to the disk.
+const SYNC_ALWAYS: &str = "sync_interval: always";
+
 /// How long a server may take until it is ready.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
@@ -35,6 +38,8 @@ pub struct Nats {
     monitor: u16,
     /// Lines of its configuration file beside those about ports and folders.
     settings: String,
+    /// Those in the part of it about JetStream.
+    jetstream: String,
     removed_by_guard: bool,
     running: Option<Running>,
 }
@@ -55,7 +60,7 @@ impl Nats {
     /// Starts a server that syncs each write to the disk; `None` where NATS is not installed.
     #[must_use]
     pub fn syncing() -> Option<Self> {
-        Self::with("", "sync_interval: always")
+        Self::with("", SYNC_ALWAYS)
     }
 
     /// Starts a server with further lines in its configuration, and in the part of it about JetStream; `None` where NATS
@@ -78,18 +83,14 @@ impl Nats {
             return None;
         };
         let folder = Folder::new("nats");
-        let data = folder.path().join("data");
-        let settings = format!(
-            "jetstream {{\n  store_dir: \"{}\"\n  {jetstream}\n}}\n{settings}\n",
-            data.display()
-        );
         let (port, monitor) = (free_port(), free_port());
         Some(Self {
             program,
             folder,
             port,
             monitor,
-            settings,
+            settings: settings.to_owned(),
+            jetstream: jetstream.to_owned(),
             removed_by_guard: false,
             running: None,
         })
@@ -135,8 +136,12 @@ impl Nats {
         self.kill();
         let file = self.folder.path().join("nats.conf");
         let text = format!(
-            "listen: \"127.0.0.1:{}\"\nhttp: \"127.0.0.1:{}\"\n{}",
-            self.port, self.monitor, self.settings
+            "listen: \"127.0.0.1:{}\"\nhttp: \"127.0.0.1:{}\"\njetstream {{\n  store_dir: \"{}\"\n  {}\n}}\n{}\n",
+            self.port,
+            self.monitor,
+            self.data().display(),
+            self.jetstream,
+            self.settings
         );
         std::fs::write(&file, text).expect("the folder can be written to");
         let mut guard = Command::new("sh")
@@ -230,6 +235,11 @@ impl Nats {
     #[must_use]
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
+    }
+
+    /// Decides whether it syncs each write to the disk, from its next start on.
+    pub fn sync_always(&mut self, always: bool) {
+        self.jetstream = if always { SYNC_ALWAYS.to_owned() } else { String::new() };
     }
 
     /// Kills the server as `kill -9` does; [`Nats::restart`] brings it back.

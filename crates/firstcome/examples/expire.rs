@@ -14,7 +14,8 @@ use firstcome_core::{Command, Expect, Settings, SpaceId};
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
 use firstcome_http::{
-    App, BulkRequests, Key, Keys, MissingKey, Options, Runtimes, SeatMaps, Serves, server,
+    App, BulkRequests, Durability, Key, Keys, MissingKey, Options, Runtimes, SeatMaps, Serves,
+    server,
 };
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
@@ -110,7 +111,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
             stream_time: Duration::from_secs(600),
             pages: None,
             strict_subjects: false,
-            durability: "fsync".into(),
+            durability: Durability::fixed("fsync".into()),
         },
         openapi: firstcome_http::openapi(),
         draining: draining.clone(),

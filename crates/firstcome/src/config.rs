@@ -50,6 +50,8 @@ pub struct Config {
     pub durability: Durability,
     /// The monitoring addresses of NATS servers, to prove that they sync each write.
     pub nats_monitor: Vec<String>,
+    /// How often they are asked.
+    pub nats_monitor_every: Duration,
     /// How long nobody leads after the leader was killed, at most.
     pub leader_lease: Duration,
     /// Where the other servers find this one.

@@ -29,7 +29,7 @@ use firstcome_http::guard::wrong_codes::WrongCodes;
 use firstcome_http::limits::{KEPT_CONNECTIONS, MISSES, OPS_CONNECTIONS, REFUSALS};
 use firstcome_http::metrics::Metrics;
 use firstcome_http::{
-    App, BulkRequests, Key, Keys, MissingKey, Options, Pages, Runtimes, SeatMaps,
+    App, BulkRequests, Durability, Key, Keys, MissingKey, Options, Pages, Runtimes, SeatMaps,
 };
 use firstcome_journal::folder::DataFolder;
 use firstcome_node::leader::{self, Leader};
@@ -51,6 +51,7 @@ use std::time::Duration;
 use store::Store;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// The file a generated admin key is kept in.
@@ -155,7 +156,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         keys,
         guards: guards(&config.guards, &metrics)?,
         metrics,
-        options: options(&config, connections, store.promise()),
+        options: options(&config, connections, store.durability()),
         openapi: firstcome_http::openapi(),
         draining: CancellationToken::new(),
     });
@@ -167,9 +168,10 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         folder.announce(&format!("http://{address}"))?;
     }
     let of_operations = operations.as_ref().map_or(Ok(address), TcpListener::local_addr)?;
-    announce(&config, folder.as_ref(), (address, of_operations), &store.promise(), json);
+    let promise = app.options.durability.borrow().promise.clone();
+    announce(&config, folder.as_ref(), (address, of_operations), &promise, json);
     let (node, position) = (app.node.id, app.node.replica.look(State::position));
-    log!(Serving, %address, %node, position, durability = store.promise(), "serving");
+    log!(Serving, %address, %node, position, durability = promise, "serving");
     let serving = Serving::start(Arc::clone(&app), (listener, operations), runtimes, &config);
     let asked = tokio::select! {
         by_manager = signals.stop() => by_manager,
@@ -282,7 +284,11 @@ fn pace(config: &Config) -> leader::Pace {
     }
 }
 
-fn options(config: &Config, connections: usize, durability: String) -> Options {
+fn options(
+    config: &Config,
+    connections: usize,
+    durability: watch::Receiver<Durability>,
+) -> Options {
     Options {
         connections,
         body_bytes: config.body_bytes,

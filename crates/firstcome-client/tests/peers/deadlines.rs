@@ -91,5 +91,7 @@ async fn further_calls_wait_for_one_of_the_connections() {
             unknown += 1;
         }
     }
-    assert_eq!((peer.most_open(), unknown, unchanged), (2, 2, 4));
+    // A call that waits may get the connection of another one whose time is over in the last moment of its own.
+    assert_eq!((peer.most_open(), unknown + unchanged), (2, 6));
+    assert!(unknown >= 2 && unchanged > 0, "{unknown} {unchanged}");
 }

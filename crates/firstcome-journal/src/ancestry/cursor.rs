@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::name::{Name, Tip};
 use std::collections::VecDeque;
 
-/// How many messages before an entry its ancestor may lie. So many messages are kept before the first entry that is kept.
+/// How many messages before an entry its ancestor may lie, which always may be the last entry that counts. So many messages are kept before the first entry that is kept.
 pub(crate) const REACH: u64 = 1024;
 
 /// Where a reader stands in the log: behind a message.
@@ -24,8 +24,10 @@ pub(crate) struct Cursor {
     pub(crate) bare: bool,
     /// Where the journal began, or was begun again after a state: no message before it is an ancestor.
     origin: Place,
-    /// Marks of the last messages up to `sequence`, at most [`REACH`].
+    /// Marks of the last messages up to `sequence`, at most `reach`.
     marks: VecDeque<u64>,
+    /// How many messages before an entry its ancestor may lie in this log: [`REACH`], or what a test says.
+    reach: u64,
 }
 
 /// What a message was.
@@ -68,7 +70,8 @@ impl Cursor {
     /// Begins behind a message of which all is known.
     pub(crate) fn at(place: Place, tip: Tip, epoch: u32, origin: Place) -> Self {
         let marks = [place.mark].into();
-        Self { sequence: place.sequence, tip, place, epoch, bare: false, origin, marks }
+        let (sequence, bare, reach) = (place.sequence, false, REACH);
+        Self { sequence, tip, place, epoch, bare, origin, marks, reach }
     }
 
     /// Gives what an entry rests on that is appended here.
@@ -80,6 +83,15 @@ impl Cursor {
     /// Begins behind a message that may be gone from the log, of which all is known from elsewhere.
     pub(crate) fn bare(place: Place, tip: Tip, epoch: u32, origin: Place) -> Self {
         Self { bare: true, ..Self::at(place, tip, epoch, origin) }
+    }
+
+    /// Has an ancestor lie at most so many messages before its entry.
+    pub(crate) fn reaching(self, reach: u64) -> Self {
+        Self { reach, ..self }
+    }
+
+    pub(crate) fn reach(&self) -> u64 {
+        self.reach
     }
 
     /// Says whether the message read last has this mark.
@@ -98,8 +110,9 @@ impl Cursor {
     }
 
     /// Gives the messages whose marks matter and are not known: from the first one to before the second one.
+    #[cfg(feature = "nats")]
     pub(crate) fn unknown(&self) -> (u64, u64) {
-        let reached = (self.sequence + 1).saturating_sub(REACH);
+        let reached = (self.sequence + 1).saturating_sub(self.reach);
         let known = self.known_from();
         (reached.max(self.origin.sequence + 1).min(known), known)
     }
@@ -107,7 +120,7 @@ impl Cursor {
     /// Adds the marks of the messages right before those that are known, the newest last.
     pub(crate) fn know_before(&mut self, marks: impl DoubleEndedIterator<Item = u64>) {
         for mark in marks.rev() {
-            if self.marks.len() as u64 >= REACH {
+            if self.marks.len() as u64 >= self.reach {
                 break;
             }
             self.marks.push_front(mark);
@@ -157,7 +170,7 @@ impl Cursor {
         };
         (self.sequence, self.bare) = (stored.sequence, false);
         self.marks.push_back(mark(stored.bytes));
-        if self.marks.len() as u64 > REACH {
+        if self.marks.len() as u64 > self.reach {
             self.marks.pop_front();
         }
         Ok(taken)
@@ -172,9 +185,13 @@ impl Cursor {
     /// Says whether a message is in the log, near enough to the next message.
     fn has(&self, place: Place) -> Found {
         let next = self.sequence + 1;
+        // However many are ignored, something can follow the last entry.
+        if place == self.place {
+            return Found::Yes;
+        }
         if place.sequence < self.origin.sequence
             || place.sequence >= next
-            || next - place.sequence > REACH
+            || next - place.sequence > self.reach
         {
             return Found::No;
         }
@@ -191,6 +208,7 @@ impl Cursor {
 
 /// Finds where a reader can begin among messages that follow one another: behind the ancestor of one of them, or behind an
 /// entry that says all of itself. Gives a cursor there; `None` where no message tells.
+#[cfg(feature = "nats")]
 pub(crate) fn begin_among(messages: &[Raw<'_>], origin: Place) -> Option<Cursor> {
     let first = messages.first()?.sequence;
     let marks: Vec<u64> = messages.iter().map(|stored| mark(stored.bytes)).collect();
@@ -344,6 +362,24 @@ mod tests {
             let sequence = log.put(&entry);
             assert_eq!(read_on(&mut busy, &log, sequence), [Taken::Ignored]);
         }
+    }
+
+    #[test]
+    fn however_many_entries_are_ignored_one_can_follow_the_last_that_counts() {
+        let mut log = Log::default();
+        log.append(&start(), 1, 1, 0);
+        let mut reader = start();
+        read_on(&mut reader, &log, 1);
+        let mut elsewhere = reader.clone();
+        elsewhere.place.mark ^= 1;
+        for number in 0..=REACH {
+            log.append(&elsewhere, 2, number, 0);
+        }
+        let taken = read_on(&mut reader, &log, REACH + 2);
+        assert!(taken.iter().all(|taken| *taken == Taken::Ignored));
+        let sequence = log.append(&reader, 1, 2, 0);
+        assert!(read_on(&mut reader, &log, sequence).iter().all(counts));
+        assert_eq!(reader.tip.position, 2);
     }
 
     #[test]

@@ -36,9 +36,9 @@ impl State {
     fn write(&mut self, write: Write, now: Timestamp) -> Result<usize, Failure> {
         match write {
             Write::Term => self.term += 1,
-            Write::Epoch => self.epoch += 1,
+            Write::Epoch => self.epoch = self.head(now).epoch + 1,
             Write::Level(level) => self.level = self.level.max(level),
-            Write::Entries(entries) => self.put_back(entries)?,
+            Write::Entries(entries) => self.put_back(entries, now)?,
             Write::Restart { tip, epoch, level } => {
                 if self.gone {
                     // Terms were lost, and go on from the clock: nobody's was ever that high.
@@ -47,6 +47,7 @@ impl State {
                 (self.gone, self.entries) = (false, Arc::default());
                 self.base = (tip.position, tip.name, Some(tip.at));
                 (self.epoch, self.level) = (epoch, level);
+                self.restart_log(tip, epoch, now);
             }
             Write::Trim(through) => self.trim(through),
             Write::Manifests(manifests) => self.manifests = manifests,
@@ -72,11 +73,14 @@ impl State {
         Ok(0)
     }
 
-    fn put_back(&mut self, entries: Vec<Entry>) -> Result<(), Failure> {
+    fn put_back(&mut self, entries: Vec<Entry>, now: Timestamp) -> Result<(), Failure> {
         let named = entries.into_iter().map(|entry| entry.name().map(|name| (entry, name)));
         let named: Vec<_> = named.collect::<Result<_, _>>()?;
         for (entry, _) in &named {
             self.epoch = self.epoch.max(entry.epoch);
+        }
+        if self.log.is_some() {
+            return named.iter().try_for_each(|(entry, name)| self.store_again(entry, *name, now));
         }
         Arc::make_mut(&mut self.entries).extend(named);
         Ok(())
@@ -88,6 +92,7 @@ impl State {
         let gone = Arc::make_mut(&mut self.entries).drain(..count).next_back();
         if let Some((last, name)) = gone {
             self.base = (last.position, name, Some(last.at));
+            self.trim_log(count, last.epoch);
         }
     }
 

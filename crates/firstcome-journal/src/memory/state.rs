@@ -1,5 +1,6 @@
 //! The state of a journal in memory, and the steps that change it.
 
+use super::log::Log;
 use crate::cell::Kind;
 use crate::entry::{Append, Entry, Head};
 use crate::failure::Failure;
@@ -30,6 +31,8 @@ pub(super) struct State {
     pub(super) base: (u64, Name, Option<Timestamp>),
     /// Shared with what was kept of it, until the next one comes.
     pub(super) entries: Arc<Vec<(Entry, Name)>>,
+    /// The messages of which those are the ones that count, where it takes each append without a condition.
+    pub(super) log: Option<Log>,
     /// Whether it lost everything, its space's identity included.
     pub(super) gone: bool,
     /// Whether there is no room for more entries.
@@ -50,6 +53,7 @@ impl State {
             level: LEVEL,
             base: (0, Name::default(), None),
             entries: Arc::default(),
+            log: None,
             gone: false,
             full: false,
             cells: BTreeMap::new(),
@@ -76,6 +80,12 @@ impl State {
         if names && found != applied_name {
             return Err(Failure::Forked { position: applied, found, applied: applied_name });
         }
+        self.check_room()
+    }
+
+    /// Refuses an append where there is nothing of the space, or no room.
+    pub(super) fn check_room(&self) -> Result<(), Failure> {
+        self.check_there()?;
         if self.full {
             return Err(Failure::Full("there is no room for entries".into()));
         }
@@ -83,6 +93,9 @@ impl State {
     }
 
     pub(super) fn push(&mut self, name: Name, body: Arc<[u8]>, now: Timestamp) {
+        if self.log.is_some() {
+            return self.push_at_end(name, &body, now);
+        }
         let head = self.head(now);
         let entry = Entry {
             position: head.position + 1,
@@ -98,6 +111,7 @@ impl State {
     pub(super) fn keep(&mut self, position: u64) {
         let keep = position.saturating_sub(self.base.0);
         Arc::make_mut(&mut self.entries).truncate(usize::try_from(keep).unwrap_or(usize::MAX));
+        self.cut_log();
     }
 
     pub(super) fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
@@ -129,7 +143,7 @@ impl State {
             position: self.position(),
             name: last.map_or(self.base.1, |(_, name)| *name),
             at: last.map(|(last, _)| last.at).or(self.base.2).unwrap_or(now),
-            epoch: self.epoch,
+            epoch: self.log.as_ref().map_or(0, Log::epoch).max(self.epoch),
             first: self.base.0 + 1,
             skips: self.cells.keys().filter(|(kind, _)| *kind == Kind::Skip).count() as u32,
             now,

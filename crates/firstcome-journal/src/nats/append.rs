@@ -20,7 +20,7 @@ impl Nats {
     pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
         let end = Instant::now() + TURN_WITHIN;
         let log = &self.inner.streams.log;
-        let connections = log.stream.nats().connections();
+        let way = self.way();
         let (mut entries, mut tries) = (Vec::new(), 0);
         // What was read last is good enough: if it is not in the log any more, the entry counts for nobody.
         let name = (!self.inner.everything).then_some(append.applied_name);
@@ -61,21 +61,28 @@ impl Nats {
                 entries.extend(read.entries);
                 ended = read.ended;
             }
-            if ended == Ended::There {
-                log.remember(&cursor);
-                // Over another connection it is looked first whether the log lost something.
-                known = Some(cursor).filter(|_| log.stream.nats().connections() == connections);
-            } else {
-                // What was read last is not there any more. What the caller applied may be.
+            if ended != Ended::There {
+                // What was read last is not there any more. What the caller applied may be, and then the entry counts.
                 log.forget();
+                drop(self.inner.run.note_again());
+                return Err(Failure::Unknown("the log is not the one that was read".to_owned()));
             }
+            log.remember(&cursor);
+            if self.way() != way {
+                // It is looked first whether the log lost something.
+                return Err(Failure::Changed);
+            }
+            known = Some(cursor);
             tries += 1;
             if tries >= TRIES && Instant::now() >= end {
-                let ignored = "others were quicker each time".to_owned();
-                let other = || Failure::Unknown("the log is another one now".to_owned());
-                return Err(known.map_or_else(other, |_| Failure::Unavailable(ignored)));
+                return Err(Failure::Unavailable("others were quicker each time".to_owned()));
             }
         }
+    }
+
+    /// Gives a value that is another one after a new connection, and once another run of a server was noticed.
+    fn way(&self) -> (u64, i64) {
+        (self.inner.streams.log.stream.nats().connections(), self.inner.run.seen())
     }
 
     /// Looks whether what the caller applied is what is stored, and gives where it stands.

@@ -271,11 +271,10 @@ pub(super) fn needs(writes: &[Write], needs: &mut crate::database::Needs) {
     }
 }
 
-/// Gives the head of a new space, whose entries come behind a message of the log.
-pub(super) fn first_head(space: SpaceId, shard: u32, level: u32, after: u64) -> HeadRecord {
+/// Gives the head of a new space.
+pub(super) fn first_head(space: SpaceId, shard: u32, level: u32) -> HeadRecord {
     let base = (0, crate::name::Name::default(), None);
     let (epoch, term, skips) = (0, 0, 0);
     let row = HeadRow { space, shard, level, epoch, term, base, last: None, skips };
-    let floor = Place { sequence: after, mark: 0 };
-    HeadRecord { row: Some(row), floor, floor_epoch: 0, origin: floor }
+    HeadRecord { row: Some(row), ..HeadRecord::default() }
 }

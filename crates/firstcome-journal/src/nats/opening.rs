@@ -64,6 +64,7 @@ pub(super) async fn open(store: Connect, options: Options) -> Result<Nats, Failu
     let connection = connect(store).await?;
     let streams = streams_of(&connection, subjects);
     let (space, table, log) = enter(&streams, &options).await?;
+    super::rights::check(&streams, &log).await.map_err(about)?;
     let replicas = check(&table, 1)?.min(check(&log, -1)?);
     let archiving = Archiving::new(options.archive.clone(), Sealer { space, shard: options.shard });
     let run = Run::new(run_of(&streams.log.stream, &log));
@@ -137,7 +138,15 @@ async fn try_enter(
     if let Some(space) = row.map(|row| row.space).or(options.wanted) {
         return Ok(Some((space, table, log)));
     }
-    let head = first_head(options.fresh, options.shard, LEVEL, log.last).write();
+    if log.last > 0 {
+        // Somebody else may have made the space since, and have appended.
+        if streams.table.last(&streams.subjects.head()).await?.is_some() {
+            return Ok(None);
+        }
+        let why = "its log has entries, and the table beside it is lost".to_owned();
+        return Err(Failure::Broken(why).into());
+    }
+    let head = first_head(options.fresh, options.shard, LEVEL).write();
     let rests_on = Some((streams.subjects.head(), view.head_sequence));
     // Whoever comes second finds that of the first.
     streams.table.put(vec![Put { rests_on, ..Put::new(streams.subjects.head(), head) }]).await?;

@@ -24,8 +24,11 @@ pub(super) struct Tail {
     held: Arc<Mutex<Held>>,
     /// The sequence delivered last.
     told: watch::Sender<u64>,
-    task: Mutex<Option<(JoinHandle<Result<(), Store>>, Instant)>>,
+    task: Mutex<Option<Running>>,
 }
+
+/// What takes in what is delivered, and when it began.
+type Running = (JoinHandle<Result<(), Store>>, Instant);
 
 /// The messages that are kept: they follow one another, and each was behind the one before it when that one was read.
 #[derive(Debug, Default)]

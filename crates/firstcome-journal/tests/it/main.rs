@@ -18,6 +18,7 @@ mod mariadb_opening;
 mod nats_failing;
 mod nats_log;
 mod nats_opening;
+mod nats_rights;
 mod opening;
 mod page;
 mod postgres_codes;
@@ -114,6 +115,8 @@ macro_rules! conformance {
 }
 
 conformance!(memory, several, Some(crate::world::Stage::memory()));
+conformance!(memory_without_conditions, several, Some(crate::world::Stage::log()));
+conformance!(distant_without_conditions, several, Some(crate::world::Stage::distant_log()));
 conformance!(sqlite, one, Some(crate::world::Stage::sqlite()));
 conformance!(redis, several, crate::world::Stage::redis().await);
 conformance!(postgres, several, crate::world::Stage::postgres().await);

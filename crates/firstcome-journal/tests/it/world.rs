@@ -96,6 +96,22 @@ impl Stage {
         Self { beyond, ..Self::bare(journal, hands) }
     }
 
+    /// One that takes each append without a condition.
+    pub(crate) fn log() -> Self {
+        let hands = Hands::new();
+        let memory = Memory::new(SPACE, 0, hands.clock()).for_several().without_conditions(1024);
+        let (journal, beyond) = (Journal::Memory(memory.clone()), Some(memory));
+        Self { beyond, ..Self::bare(journal, hands) }
+    }
+
+    /// The same at the end of a way, with an entry that counts only behind the one before it.
+    pub(crate) fn distant_log() -> Self {
+        let stage = Self::log();
+        let memory = stage.beyond.clone().map(|memory| memory.without_conditions(1));
+        Self { beyond: memory, ..stage }
+            .wrapped(|memory| crate::distant::Road::to(memory).journal())
+    }
+
     /// One at the end of a way on which everything arrives.
     pub(crate) fn distant() -> Self {
         Self::memory().wrapped(|memory| crate::distant::Road::to(memory).journal())

@@ -65,6 +65,7 @@ impl NatsTable {
         let end = Instant::now() + CONNECT_WITHIN;
         // A stream that was just made has no leader for a moment, and others make it at the same time.
         while let Err(failure) = is_ready(&stream).await {
+            let failure = with_page(failure);
             let missing = matches!(failure, Failure::NoDatabase { .. });
             let passes = missing || failure.passes_by_itself();
             if Instant::now() >= end || !passes || missing && !make_tables {
@@ -75,11 +76,12 @@ impl NatsTable {
             {
                 let made_elsewhere = matches!(failure, Failure::JetStream { .. });
                 if !(made_elsewhere || failure.passes_by_itself()) {
-                    return Err(failure.into());
+                    return Err(with_page(failure).into());
                 }
             }
             pause().await;
         }
+        check_rights(&stream).await?;
         Ok(Self { stream })
     }
 
@@ -267,6 +269,28 @@ impl NatsTable {
 async fn is_ready(stream: &Stream) -> Result<(), Failure> {
     stream.info().await?;
     stream.probe(PROBED.to_owned()).await
+}
+
+/// Refuses a user that lacks a right to read the stream: it would show when a lock is taken.
+async fn check_rights(stream: &Stream) -> Result<(), Error> {
+    let locks = format!("{LOCKS}>");
+    let last = async { stream.last(PROBED).await.map(drop) };
+    let page = async { stream.next(&locks, 1, 1, PAGE_BYTES).await.map(drop) };
+    let (last, page) = tokio::join!(last, page);
+    for tried in [last, page] {
+        // Whatever else is wrong passes, or is told to whoever takes a lock.
+        if let Err(denied @ Failure::Denied { .. }) = tried {
+            return Err(with_page(denied).into());
+        }
+    }
+    Ok(())
+}
+
+/// Says with a denial where the rights are listed.
+fn with_page(failure: Failure) -> Failure {
+    let Failure::Denied { code, detail } = failure else { return failure };
+    let detail = format!("{detail}; docs/reference/journal-subjects.md lists what locks need");
+    Failure::Denied { code, detail }
 }
 
 /// Gives the row after a step; `None` where it changes nothing.

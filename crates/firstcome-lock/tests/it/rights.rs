@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use firstcome_lock::{Error, Locks, Options};
+use firstcome_lock::{Election, Error, Locks, Options};
 use firstcome_store::Failure as Store;
-use firstcome_testbed::{MariaDb, Postgres, Redis};
+use firstcome_testbed::{MariaDb, Nats, NatsRights, Postgres, Redis};
 
 use crate::stage::{client_of, ms, take, until};
 
 const README: &str = include_str!("../../README.md");
 const TABLES: &str = include_str!("../../../../docs/reference/lock-tables.md");
+const NATS: &str = include_str!("../../../../docs/reference/journal-subjects.md");
 const SERVER: &str = include_str!("../../../../docs/reference/redis-keys.md");
 
 /// Gives what is written in backticks after `from` in the README, up to the next semicolon.
@@ -177,6 +178,34 @@ async fn lacks_each(url: &str, run: impl Fn(&str, &str), more: &str) {
     );
     let locks = Locks::connect(&limited).await.unwrap();
     take(&locks.mutex("x").unwrap()).await.release().await.unwrap();
+    locks.close().await;
+}
+
+/// The rights that the page of the subjects lists for locks; those to the streams of a space are of no use for them.
+fn listed_for_nats() -> NatsRights {
+    let mut rights = NatsRights::of_page(NATS, "main");
+    rights.publish.retain(|right| right.contains("locks"));
+    rights
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_of_nats_with_the_rights_of_the_page_may_lock_and_without_one_it_is_refused() {
+    let full = listed_for_nats();
+    let mut users = vec![("full".to_owned(), full.clone())];
+    let less = |(number, (_, rest))| (format!("less{number}"), rest);
+    users.extend(full.without_each().into_iter().enumerate().map(less));
+    let Some(server) = Nats::with_users(&users) else { return };
+    // The one with all rights makes the stream.
+    let locks = Locks::connect(&server.url_of("full")).await.unwrap();
+    take(&locks.mutex("x").unwrap()).await.release().await.unwrap();
+    let election = Election::new(&locks, "job").unwrap();
+    election.run(|term| async move { assert!(term.is_valid()) }).await.unwrap();
+    assert_eq!(locks.held().await.unwrap().map(|held| held.len()), Some(0));
+    for (number, (right, _)) in full.without_each().into_iter().enumerate() {
+        let said = refused(&server.url_of(&format!("less{number}")), &right).await;
+        let begin = right.split(['*', '>']).next().unwrap();
+        assert!(said.contains(begin) && said.contains("journal-subjects.md"), "{right}: {said}");
+    }
     locks.close().await;
 }
 

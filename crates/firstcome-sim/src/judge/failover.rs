@@ -16,6 +16,8 @@ pub(super) fn check(history: &History, tree: &Tree<'_>, wrong: &mut Vec<Broken>)
         let soon = history.head_changes.iter().filter(|change| {
             change.server == *server && change.moment > *failed_over_at && change.moment < over
         });
+        // Whoever has not heard of it yet does not wait, and a log without conditions takes what they append.
+        let soon = soon.filter(|change| !history.carried_over.contains(&change.moment));
         for change in soon {
             let Some(last) = change.last else { continue };
             let stored = &history.stored[last];

@@ -37,6 +37,7 @@ impl Plan {
             nodes,
             copies,
             durability,
+            log: None,
             ledger: random.u32(0..10) > 0,
             noise: random.u32(0..3) > 0,
             latency: *random.choice([20, 200, 200, 1_000, 5_000].iter()).unwrap_or(&200),
@@ -60,6 +61,7 @@ impl Plan {
         plan.draw_coupons(&mut Rng::with_seed(seed ^ 0xc0de_0f00_0000_0000));
         plan.draw_public(&mut Rng::with_seed(seed ^ 0x9b11_0f00_0000_0000));
         plan.draw_desks(&mut Rng::with_seed(seed ^ 0xde5c_0f00_0000_0000));
+        plan.draw_log(&mut Rng::with_seed(seed ^ 0x10f0_0f00_0000_0000));
         plan.steps.sort_by_key(|step| step.at);
         plan
     }
@@ -74,6 +76,13 @@ impl Plan {
             seed: random.u64(..),
         };
         self.steps.push(Step { at, what: What::Ask(ask) });
+    }
+
+    /// A third of the stores is a log that takes each append; in some, entries are late after a few messages.
+    fn draw_log(&mut self, random: &mut Rng) {
+        if random.u32(0..3) == 0 {
+            self.log = random.choice([1, 2, 4, 16, 1024].iter()).copied();
+        }
     }
 
     /// Half of all spaces were made by an older build; most of those are raised at some time, a few twice.

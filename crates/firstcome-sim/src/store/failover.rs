@@ -2,8 +2,6 @@
 
 use super::Store;
 use crate::history::{Cause, HeadChange, Stored};
-use firstcome_core::SpaceId;
-use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Failure, Journal};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -120,8 +118,7 @@ impl Store {
     pub(crate) fn restart_empty(&self) {
         {
             let mut state = self.lock();
-            let fresh = Memory::new(SpaceId([7; 16]), 0, Clock::of(|| 0));
-            let fresh = fresh.at_level(state.level).kept();
+            let fresh = super::empty(Clock::of(|| 0), state.level, state.log).kept();
             let primary = state.primary;
             let it = &mut state.servers[primary];
             it.memory.restore(&fresh);

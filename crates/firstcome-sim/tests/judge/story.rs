@@ -133,6 +133,7 @@ impl Story {
                 losses: Vec::new(),
                 failovers: Vec::new(),
                 demotions: Vec::new(),
+                carried_over: Vec::new(),
                 clock_steps: Vec::new(),
                 ledger_restored: Vec::new(),
                 settled_late: Vec::new(),

@@ -1,6 +1,7 @@
 //! One connection to NATS servers, which finds another server by itself where one is lost.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_nats::connection::State;
@@ -10,9 +11,10 @@ use async_nats::{
 };
 use serde_json::Value;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::answers::Answers;
+use super::denials::Denials;
 use super::error_code::refusal;
 use super::options::Options;
 use crate::failure::Failure;
@@ -29,9 +31,9 @@ pub struct Nats {
     client: Client,
     place: Arc<str>,
     answer_within: Duration,
-    connections: watch::Receiver<u64>,
     losses: watch::Receiver<u64>,
     answers: Arc<Answers>,
+    denials: Denials,
 }
 
 impl Nats {
@@ -46,8 +48,9 @@ impl Nats {
     /// Cancel safe.
     pub async fn connect(options: Options) -> Result<Self, Failure> {
         let address = options.address()?;
-        let (sender, mut connections) = watch::channel(0);
         let (loser, losses) = watch::channel(0);
+        let denials = Denials::default();
+        let noted = denials.clone();
         let mut how = ConnectOptions::new()
             .connection_timeout(options.connect_within)
             .request_timeout(Some(options.answer_within))
@@ -58,9 +61,14 @@ impl Nats {
             })
             .event_callback(move |event| {
                 match event {
-                    Event::Connected => sender.send_modify(|times| *times += 1),
+                    Event::Connected => noted.forget(),
                     Event::Disconnected => loser.send_modify(|times: &mut u64| *times += 1),
-                    _ => {}
+                    Event::ServerError(error) => noted.note(&error),
+                    Event::LameDuckMode
+                    | Event::Draining
+                    | Event::Closed
+                    | Event::SlowConsumer(_)
+                    | Event::ClientError(_) => {}
                 }
                 std::future::ready(())
             });
@@ -89,26 +97,13 @@ impl Nats {
                 | ConnectErrorKind::MaxReconnects => Failure::Unreachable { place, reason },
             }
         })?;
-        // It is told of its first connection, too, but not before this.
-        let told = timeout(options.connect_within, connections.wait_for(|times| *times > 0));
-        let in_time = told.await.is_ok();
-        if !in_time {
-            let reason = "it is not connected in time".to_owned();
-            return Err(Failure::Unreachable { place: place.to_string(), reason });
-        }
         let answers = Answers::of(&client).await.map_err(|error| {
             let (place, reason) = (place.to_string(), error.to_string());
             Failure::Unreachable { place, reason }
         })?;
         let answers = Arc::new(answers);
-        Ok(Self {
-            client,
-            place,
-            answer_within: options.answer_within,
-            connections,
-            losses,
-            answers,
-        })
+        let answer_within = options.answer_within;
+        Ok(Self { client, place, answer_within, losses, answers, denials })
     }
 
     /// Gives the identity of the server's process that it is connected to: one that was started again has another.
@@ -123,10 +118,10 @@ impl Nats {
         self.client.server_info().server_name
     }
 
-    /// Gives how often it has connected.
+    /// Gives how often it has connected: another number as soon as something can be sent over another connection.
     #[must_use]
     pub fn connections(&self) -> u64 {
-        *self.connections.borrow()
+        self.client.statistics().connects.load(Ordering::Relaxed)
     }
 
     /// Gives how long an answer may take.
@@ -182,10 +177,13 @@ impl Nats {
         let mut losses = self.losses.clone();
         losses.mark_unchanged();
         self.check_connected()?;
+        let denied = self.denials.of(&subject, Instant::now());
         tokio::select! {
-            answer = self.client.send_request(subject, request) => {
+            biased;
+            answer = self.client.send_request(subject.clone(), request) => {
                 answer.map_err(|error| self.unanswered(&error))
             }
+            failure = denied => Err(failure),
             // No answer comes over another connection.
             () = lost(&mut losses) => {
                 let reason = "the connection was lost".to_owned();
@@ -217,11 +215,14 @@ impl Nats {
         let failed = |error: String| self.unreachable(error);
         let (inbox, mut answers) = self.answers.wait();
         let document = document.to_string().into_bytes().into();
-        let sent = self.client.publish_with_reply(subject, inbox, document).await;
+        let since = Instant::now();
+        let sent = self.client.publish_with_reply(subject.clone(), inbox, document).await;
         sent.map_err(|error| failed(error.to_string()))?;
         loop {
             let answer = tokio::select! {
+                biased;
                 answer = timeout(self.answer_within, answers.next()) => answer,
+                failure = self.denials.of(&subject, since) => return Err(failure),
                 () = lost(&mut losses) => return Err(failed("the connection was lost".to_owned())),
             };
             // What was asked only reads.

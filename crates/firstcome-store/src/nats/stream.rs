@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::connection::Nats;
 use super::delivery::Delivery;
+use super::stored::Stored;
 use crate::failure::Failure;
 
 /// How many subjects a server gives the last messages of at once at most.
@@ -50,19 +51,6 @@ pub struct Info {
     pub servers: Vec<String>,
     /// Its configuration.
     pub config: Value,
-}
-
-/// A stored message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
-    /// Its subject.
-    pub subject: String,
-    /// Its sequence.
-    pub sequence: u64,
-    /// When it was stored, by the clock of the server that led the stream then, in microseconds.
-    pub at: i64,
-    /// Its content.
-    pub bytes: Vec<u8>,
 }
 
 /// A message to store, and what it rests on.

@@ -160,6 +160,9 @@ async fn show(server: &ServerArgs, table: TableArgs, json: bool) -> Result<Exit,
     out::line(format!("this node   at {}, digest {}{stale}", space.position, space.digest));
     out::line(format!("settled     {} of {} results", space.settled, space.last_result));
     out::paragraph("durability  ", &space.durability);
+    if let Some(why) = &space.durability_trouble {
+        out::paragraph("            ", why);
+    }
     out::line(format!("level       {}", space.level));
     Ok(Exit::Yes)
 }

@@ -75,6 +75,9 @@ pub(super) struct ServeArgs {
     /// that each server syncs each write [default: none].
     #[arg(long, value_name = "URLS", help_heading = "Data and store")]
     nats_monitor: Option<String>,
+    /// Time after which these addresses are asked again [default: 1m].
+    #[arg(long, value_name = "TIME", help_heading = "Data and store")]
+    nats_monitor_every: Option<String>,
     /// Address and port; port 0 picks a free one [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDRESS", help_heading = "Addresses")]
     listen: Option<String>,
@@ -195,6 +198,7 @@ impl ServeArgs {
             ("store_ca", &self.store_ca),
             ("durability", &self.durability),
             ("nats_monitor", &self.nats_monitor),
+            ("nats_monitor_every", &self.nats_monitor_every),
             ("leader_lease_ms", &self.leader_lease_ms),
             ("advertise", &self.advertise),
             ("space", &self.space),

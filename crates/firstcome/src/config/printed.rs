@@ -71,6 +71,7 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "leader_lease_ms" => config.leader_lease.as_millis().to_string(),
         "nats_monitor" if config.nats_monitor.is_empty() => return None,
         "nats_monitor" => quoted(&config.nats_monitor.join(",")),
+        "nats_monitor_every" => quoted(&text_from_duration(config.nats_monitor_every)),
         "store_ca" => quoted(&config.store_ca.as_ref()?.to_string_lossy()),
         "advertise" => quoted(config.advertise.as_ref()?),
         "space" => quoted(&config.space),

@@ -38,6 +38,22 @@ pub fn duration_from_text(text: &str) -> Result<Duration, String> {
     if length > LONGEST { Err(too_long()) } else { Ok(length) }
 }
 
+/// Reads the time between two rounds of something, at least a second.
+pub(super) fn every(text: &str, most: Duration) -> Result<Duration, String> {
+    let length = duration_from_text(text).ok();
+    length.filter(|length| (Duration::from_secs(1)..=most).contains(length)).ok_or_else(|| {
+        format!("must be a time from 1s to {}, like `5m`, not `{text}`", text_from_duration(most))
+    })
+}
+
+/// Reads how long something is kept; `None` where it always is.
+pub(super) fn keep_for(text: &str) -> Result<Option<Duration>, String> {
+    if text == "never" {
+        return Ok(None);
+    }
+    duration_from_text(text).map(Some).map_err(|reason| format!("{reason}; or `never`"))
+}
+
 fn read(text: &str) -> Result<SignedDuration, Error> {
     let span = SpanParser::new().parse_span(text)?;
     span.to_duration(SpanRelativeTo::days_are_24_hours())

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::memory;
-use super::span::duration_from_text;
+use super::span::{every, keep_for};
 use super::store::monitors;
 use super::{Config, ConfigError, Durability, Layers, LogLevel, StoreKind, StoreUrl, default_data};
 use firstcome_api::key::Secret;
@@ -52,7 +52,7 @@ const LONGEST_IN_POSTGRES: usize = 50;
 const LONGEST_IN_MARIADB: usize = 41;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 49] = [
+pub const SETTINGS: [Setting; 50] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -77,6 +77,11 @@ pub const SETTINGS: [Setting; 49] = [
         "nats_monitor",
         "none",
         "monitoring addresses of the NATS servers of a store, http://HOST:PORT with commas between, to prove fsync",
+    ),
+    Setting::new(
+        "nats_monitor_every",
+        "1m",
+        "time after which these addresses are asked again, 1s to 1h",
     ),
     Setting::new(
         "leader_lease_ms",
@@ -268,6 +273,11 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         store_ca: layers.take("store_ca", || None, |text| folder(text).map(Some))?,
         durability: layers.take("durability", || Durability::Auto, str::parse)?,
         nats_monitor: layers.take("nats_monitor", Vec::new, monitors)?,
+        nats_monitor_every: layers.take(
+            "nats_monitor_every",
+            || ms(60_000),
+            |text| every(text, ms(3_600_000)),
+        )?,
         leader_lease: layers.take("leader_lease_ms", || ms(3_000), |t| wait(t, 500, 600_000))?,
         advertise: layers.take("advertise", || None, advertised)?,
         space: layers.take("space", || "main".to_owned(), space)?,
@@ -300,7 +310,11 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         )?,
         keep_for: layers.take("keep_for", || Some(ms(30 * 86_400_000)), keep_for)?,
         snapshot_mib: layers.take("snapshot_mib", || 64, |text| whole(text, 1, 65_536))?,
-        snapshot_every: layers.take("snapshot_every", || ms(300_000), snapshot_every)?,
+        snapshot_every: layers.take(
+            "snapshot_every",
+            || ms(300_000),
+            |text| every(text, ms(86_400_000)),
+        )?,
         archive: layers.take("archive", || true, truth)?,
         memory_limit_mib: layers
             .take("memory_limit_mib", half_of_memory_mib, |text| whole(text, 16, 1 << 30))?,
@@ -475,20 +489,6 @@ fn address(text: &str) -> Result<String, String> {
             "must be an address with a port, like `127.0.0.1:8080` or `[::1]:0`, not `{text}`"
         )),
     }
-}
-
-fn keep_for(text: &str) -> Result<Option<Duration>, String> {
-    if text == "never" {
-        return Ok(None);
-    }
-    duration_from_text(text).map(Some).map_err(|reason| format!("{reason}; or `never`"))
-}
-
-fn snapshot_every(text: &str) -> Result<Duration, String> {
-    duration_from_text(text)
-        .ok()
-        .filter(|length| (ms(1_000)..=ms(86_400_000)).contains(length))
-        .ok_or_else(|| format!("must be a time from 1s to 1d, like `5m`, not `{text}`"))
 }
 
 /// Half of the memory there is; 1 GiB where the system does not say.

@@ -1,6 +1,9 @@
 //! The proof that NATS servers sync each write: what their monitoring says.
 
-use firstcome_journal::nats::Nats;
+use firstcome_http::Durability;
+use firstcome_journal::Journal;
+use firstcome_journal::nats::{self, Nats};
+use firstcome_node::Event::DurabilityUnproven;
 use firstcome_node::log;
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Bytes;
@@ -8,19 +11,39 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// How long a monitoring address may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
-/// How often the proof is made anew.
-const PROVE_EVERY: Duration = Duration::from_secs(60);
+/// How often a proof may fail for want of an answer until the last one counts no more, in pauses between two of them.
+const PROOF_COUNTS_FOR: u32 = 3;
+/// The pause after a proof for which an answer was missing.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
 /// The largest answer that is read.
 const LARGEST_ANSWER: usize = 1 << 20;
 
-/// Proves anew each minute, until it is dropped.
+/// Why it is not proven that the servers sync each write.
+#[derive(Debug)]
+pub(super) enum NotProven {
+    /// A server does not, or nobody can say of it.
+    Wrong(String),
+    /// An answer is missing, which is no proof of the contrary.
+    Silent(String),
+}
+
+impl fmt::Display for NotProven {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Wrong(why) | Self::Silent(why)) = self;
+        f.write_str(why)
+    }
+}
+
+/// Proves anew, until it is dropped.
 pub(super) struct Watching(JoinHandle<()>);
 
 impl Drop for Watching {
@@ -29,46 +52,120 @@ impl Drop for Watching {
     }
 }
 
-/// Proves that each server that has the journal's stream syncs each write; says why it is not proven otherwise.
-pub(super) async fn prove(nats: &Nats, monitors: &[String]) -> Result<(), String> {
-    if monitors.is_empty() {
-        return Err("no monitoring address is named (nats_monitor)".to_owned());
-    }
-    let mut synced = BTreeMap::new();
-    for monitor in monitors {
-        let said = timeout(ANSWER_WITHIN, ask(monitor)).await;
-        let said = said.unwrap_or_else(|_| Err("it did not answer in time".to_owned()));
-        let said = said.map_err(|why| format!("{monitor}: {why}"))?;
-        let name = said["server_name"].as_str().unwrap_or_default().to_owned();
-        synced.insert(name, said["jetstream"]["config"]["sync_always"] == true);
-    }
-    for server in nats.servers().await.map_err(|failure| failure.to_string())? {
-        match synced.get(&server) {
-            Some(true) => {}
-            Some(false) => return Err(format!("the server {server} does not sync each write")),
-            None => return Err(format!("no monitoring address of the server {server} is named")),
+impl Watching {
+    /// Begins to prove anew after each pause, and at once where another server process answers than before. Gives what is
+    /// promised, beginning with the proof of the start.
+    pub(super) fn start(
+        nats: &Nats,
+        monitors: &[String],
+        every: Duration,
+        proof: Result<(), NotProven>,
+    ) -> (watch::Receiver<Durability>, Self) {
+        let (told, durability) = watch::channel(proven(nats));
+        let watcher = Watcher { nats: nats.clone(), every, proven_at: Instant::now(), told };
+        if let Err(why) = proof {
+            watcher.lose(&why);
         }
+        (durability, Self(tokio::spawn(watcher.run(monitors.to_vec()))))
     }
-    Ok(())
 }
 
-/// Begins to prove anew each minute, and logs it where that fails.
-pub(super) fn watch(nats: Nats, monitors: Vec<String>) -> Watching {
-    Watching(tokio::spawn(async move {
-        let mut proven = true;
+/// Holds the promise against what the servers say.
+struct Watcher {
+    nats: Nats,
+    every: Duration,
+    /// When the last proof began that succeeded.
+    proven_at: Instant,
+    told: watch::Sender<Durability>,
+}
+
+impl Watcher {
+    async fn run(mut self, monitors: Vec<String>) {
+        let journal = Journal::Nats(self.nats.clone());
+        let shared = journal.shared().expect("a journal in NATS is shared");
+        let mut processes = shared.incarnations();
+        let mut pause = self.every;
         loop {
-            sleep(PROVE_EVERY).await;
-            let now = prove(&nats, &monitors).await;
-            if let (true, Err(why)) = (proven, &now) {
-                log!(
-                    StoreWarning,
-                    "it is not proven any more that the NATS servers sync each write: {why}; set `sync_interval: always` \
-                     on each of them"
-                );
+            tokio::select! {
+                () = sleep(pause) => {}
+                // It may have been started with other settings.
+                Ok(()) = processes.changed() => {}
             }
-            proven = now.is_ok();
+            let begun = Instant::now();
+            pause = self.every;
+            match prove(&self.nats, &monitors).await {
+                Ok(()) => {
+                    self.proven_at = begun;
+                    self.win();
+                }
+                Err(why @ NotProven::Wrong(_)) => self.lose(&why),
+                Err(why @ NotProven::Silent(_)) => {
+                    pause = self.every.min(ASK_AGAIN);
+                    if self.proven_at.elapsed() >= self.every * PROOF_COUNTS_FOR {
+                        self.lose(&why);
+                    }
+                }
+            }
         }
-    }))
+    }
+
+    /// Promises fsync, and says so where that is news.
+    fn win(&self) {
+        if self.told.borrow().trouble.is_some() {
+            log!(DurabilityProven, "it is proven that the NATS servers sync each write: fsync");
+            self.told.send_replace(proven(&self.nats));
+        }
+    }
+
+    /// Promises no more than quorum memory, and says so where that is news.
+    fn lose(&self, why: &NotProven) {
+        let promise = self.nats.promise(nats::Durability::Memory);
+        let sentence = format!(
+            "it is not proven that the NATS servers sync each write, so fsync is not promised: {why}; set `sync_interval: \
+             always` on each of them, and check their monitoring addresses (nats_monitor)"
+        );
+        let trouble = Some(format!("durability_unproven: {sentence}"));
+        let is_news = self.told.borrow().trouble.is_none();
+        self.told.send_replace(Durability { promise, trouble });
+        if is_news {
+            DurabilityUnproven.write(&sentence);
+        }
+    }
+}
+
+fn proven(nats: &Nats) -> Durability {
+    Durability { promise: nats.promise(nats::Durability::Fsync), trouble: None }
+}
+
+/// Proves that each server that has a stream of the journal syncs each write; says why it is not proven otherwise.
+pub(super) async fn prove(nats: &Nats, monitors: &[String]) -> Result<(), NotProven> {
+    if monitors.is_empty() {
+        let why = "no monitoring address is named (nats_monitor)";
+        return Err(NotProven::Wrong(why.to_owned()));
+    }
+    let (mut synced, mut silent) = (BTreeMap::new(), None);
+    for monitor in monitors {
+        let said = timeout(ANSWER_WITHIN, ask(monitor)).await;
+        match said.unwrap_or_else(|_| Err("it did not answer in time".to_owned())) {
+            Ok(said) => {
+                let name = said["server_name"].as_str().unwrap_or_default().to_owned();
+                synced.insert(name, said["jetstream"]["config"]["sync_always"] == true);
+            }
+            Err(why) => silent = Some(format!("{monitor}: {why}")),
+        }
+    }
+    let servers = nats.servers().await;
+    let servers = servers.map_err(|failure| NotProven::Silent(failure.to_string()))?;
+    if let Some(server) = servers.iter().find(|server| synced.get(*server) == Some(&false)) {
+        return Err(NotProven::Wrong(format!("the server {server} does not sync each write")));
+    }
+    match (servers.iter().find(|server| !synced.contains_key(*server)), silent) {
+        (None, _) => Ok(()),
+        (Some(_), Some(why)) => Err(NotProven::Silent(why)),
+        (Some(server), None) => {
+            Err(NotProven::Wrong(format!("no monitoring address of the server {server} is named")))
+        }
+    }
 }
 
 /// Asks a monitoring address what its server is and does.

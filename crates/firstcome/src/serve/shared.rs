@@ -3,6 +3,7 @@
 use crate::config::{Config, Durability as Wanted, StoreUrl};
 use anyhow::Context;
 use firstcome_core::SpaceId;
+use firstcome_http::Durability;
 use firstcome_journal::Journal;
 #[cfg(all(feature = "mysql", not(feature = "postgres")))]
 use firstcome_journal::mysql as database;
@@ -19,6 +20,7 @@ use firstcome_journal::redis::{self, Redis};
 use firstcome_lock::Locks;
 use firstcome_node::log;
 use std::path::PathBuf;
+use tokio::sync::watch;
 
 #[cfg(feature = "nats")]
 use super::nats_monitor::{self, Watching};
@@ -34,8 +36,10 @@ pub(super) enum SharedJournal {
     #[cfg(feature = "nats")]
     Nats {
         nats: Nats,
-        durability: nats::Durability,
-        /// Proves anew that `fsync` holds, as long as this is there.
+        /// What was proven when it was opened.
+        at_start: nats::Durability,
+        durability: watch::Receiver<Durability>,
+        /// Proves `fsync` anew, as long as this is there.
         _watching: Option<Watching>,
     },
 }
@@ -202,28 +206,31 @@ impl SharedJournal {
         };
         let nats = Nats::open(firstcome_store::nats::Options::new(&*url), journal).await?;
         let monitors = &config.nats_monitor;
-        let durability = match config.durability {
-            Wanted::QuorumMemory => nats::Durability::Memory,
-            Wanted::Auto => match nats_monitor::prove(&nats, monitors).await {
-                Ok(()) => nats::Durability::Fsync,
-                Err(why) => {
-                    if !monitors.is_empty() {
-                        log!(StoreWarning, "fsync is not proven: {why}; it is quorum-memory");
-                    }
-                    nats::Durability::Memory
-                }
-            },
+        let proof = match config.durability {
+            Wanted::QuorumMemory => None,
+            Wanted::Auto if monitors.is_empty() => None,
+            Wanted::Auto => Some(nats_monitor::prove(&nats, monitors).await),
             Wanted::Fsync => {
                 let proof = nats_monitor::prove(&nats, monitors).await;
-                proof.map_err(|why| anyhow::anyhow!("fsync is not proven: {why}"))?;
-                nats::Durability::Fsync
+                proof.as_ref().map_err(|why| anyhow::anyhow!("fsync is not proven: {why}"))?;
+                Some(proof)
             }
             Wanted::Memory | Wanted::Copies(_) => anyhow::bail!("choose quorum-memory or fsync"),
         };
-        let proven = durability == nats::Durability::Fsync;
-        let watching = proven.then(|| nats_monitor::watch(nats.clone(), monitors.clone()));
+        let at_start = match proof {
+            Some(Ok(())) => nats::Durability::Fsync,
+            Some(Err(_)) | None => nats::Durability::Memory,
+        };
+        let (durability, watching) = match proof {
+            None => (Durability::fixed(nats.promise(at_start)), None),
+            Some(proof) => {
+                let every = config.nats_monitor_every;
+                let (durability, watching) = Watching::start(&nats, monitors, every, proof);
+                (durability, Some(watching))
+            }
+        };
         let locks = firstcome_lock::NatsOptions::new(&*url).answer_within(LOCKS_ANSWER_WITHIN);
-        let opened = Self::Nats { nats, durability, _watching: watching };
+        let opened = Self::Nats { nats, at_start, durability, _watching: watching };
         Ok((opened, Candidates::Nats(Box::new(locks))))
     }
 
@@ -247,7 +254,7 @@ impl SharedJournal {
             #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.warnings().to_vec(),
             #[cfg(feature = "nats")]
-            Self::Nats { nats, durability, .. } => nats.warnings(*durability),
+            Self::Nats { nats, at_start, .. } => nats.warnings(*at_start),
         };
         for warning in warnings {
             log!(StoreWarning, "{}; {}", warning.what, warning.fix);
@@ -268,16 +275,16 @@ impl SharedJournal {
     }
 
     /// Says what an answer that left is safe against.
-    pub(super) fn promise(&self) -> String {
+    pub(super) fn durability(&self) -> watch::Receiver<Durability> {
         match self {
             #[cfg(feature = "redis")]
-            Self::Redis(redis) => redis.promise(),
+            Self::Redis(redis) => Durability::fixed(redis.promise()),
             #[cfg(feature = "postgres")]
-            Self::Postgres(postgres) => postgres.promise(),
+            Self::Postgres(postgres) => Durability::fixed(postgres.promise()),
             #[cfg(feature = "mysql")]
-            Self::MySql(mysql) => mysql.promise(),
+            Self::MySql(mysql) => Durability::fixed(mysql.promise()),
             #[cfg(feature = "nats")]
-            Self::Nats { nats, durability, .. } => nats.promise(*durability),
+            Self::Nats { durability, .. } => durability.clone(),
         }
     }
 

@@ -4,11 +4,13 @@ use crate::config::Config;
 #[cfg(feature = "locks")]
 use crate::config::StoreKind;
 use firstcome_core::{NodeId, SpaceId};
+use firstcome_http::Durability;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{self, Sqlite};
 use firstcome_journal::{Clock, Journal};
 use firstcome_node::leader::Election;
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 
 #[cfg(feature = "locks")]
 use super::shared::SharedJournal;
@@ -85,13 +87,15 @@ impl Store {
     }
 
     /// Says what an answer that left is safe against.
-    pub(super) fn promise(&self) -> String {
+    pub(super) fn durability(&self) -> watch::Receiver<Durability> {
         match self {
-            Self::Embedded(_) => "fsync: an answer leaves after its entry is on the disk; \
+            Self::Embedded(_) => Durability::fixed(
+                "fsync: an answer leaves after its entry is on the disk; \
                  a killed process or a power cut loses none, a lost disk loses all"
-                .to_owned(),
+                    .to_owned(),
+            ),
             #[cfg(feature = "locks")]
-            Self::Shared { journal, .. } => journal.promise(),
+            Self::Shared { journal, .. } => journal.durability(),
         }
     }
 

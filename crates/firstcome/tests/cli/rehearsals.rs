@@ -275,3 +275,48 @@ fn a_rehearsal_on_a_mariadb_removes_its_tables() {
     );
     assert_eq!(mariadb.sql(&left), "0");
 }
+
+#[cfg(feature = "nats")]
+#[test]
+fn a_rehearsal_on_nats_has_streams_of_its_own_and_removes_them() {
+    let Some(nats) = firstcome_testbed::Nats::start() else { return };
+    let (scene, url) = (Scene::new(), nats.url());
+    write_settings(&scene, &ALL);
+    let store = [("FIRSTCOME_STORE", url.as_str())];
+    let server = scene.serve_with(&["--store", &url]);
+    server
+        .ask(&scene, &["campaign", "create", "spring", "--places", "5", "--opens", "now"])
+        .ends(0);
+    let streams = || {
+        let said = nats.ask("/jsz?streams=true").unwrap();
+        let names = said.split("\"name\": \"").skip(1).filter_map(|rest| rest.split('"').next());
+        names.filter(|name| name.contains("main-rehearsal")).count()
+    };
+    // A second time it is as the first time.
+    for pools in [&ALL[..], &PLACES] {
+        write_settings(&scene, pools);
+        was_good(&rehearse(&scene, &["--json"], &store), pools);
+        assert_eq!(streams(), 0);
+    }
+    let first = waiting(&scene, &store);
+    assert_eq!(streams(), 2);
+    let said = rehearse(&scene, &[], &store);
+    assert!(
+        said.code == 1 && said.talk.contains("under way in the space main-rehearsal"),
+        "{said:?}"
+    );
+    assert_eq!(interrupt(first), Some(130));
+    assert_eq!(streams(), 0);
+    let list = server.ask(&scene, &["campaign", "list", "--json"]).json();
+    assert_eq!(list["campaigns"][0]["left"], 5, "{list}");
+    // A space of that name which somebody made for something else stays as it is.
+    let other = Scene::new();
+    let theirs = other.serve_with(&["--store", &url, "--space", "main-rehearsal"]);
+    theirs
+        .ask(&other, &["campaign", "create", "theirs", "--places", "5", "--opens", "now"])
+        .ends(0);
+    drop(theirs);
+    let said = rehearse(&scene, &[], &store);
+    assert!(said.code == 1 && said.talk.contains("no rehearsal made it"), "{said:?}");
+    assert_eq!(streams(), 2);
+}

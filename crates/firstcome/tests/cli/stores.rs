@@ -1,6 +1,6 @@
-//! Several servers on one Redis, PostgreSQL or MariaDB, as their operator meets them.
+//! Several servers on one Redis, PostgreSQL, MariaDB or NATS, as their operator meets them.
 
-use firstcome_testbed::{MariaDb, Postgres, Redis};
+use firstcome_testbed::{Folder, MariaDb, Nats, Postgres, Redis};
 use std::time::{Duration, Instant};
 
 use crate::scene::{KEY, Said, Scene, Server, said};
@@ -80,6 +80,15 @@ fn an_operator_sees_the_same_of_a_mariadb_with_the_ledger_on_the_same_server() {
     mariadb.sql(&format!("DELETE FROM {database}.fc_journal_main_0_entries WHERE position = 2"));
     finds_entry_2_missing(&scene, &url);
     let said = look_at(&scene, &url, &["journal", "verify", "--space", "other"]);
+    assert!(said.code == 3 && said.talk.contains("no space \"other\""), "{said:?}");
+}
+
+#[test]
+fn an_operator_sees_the_same_of_a_nats_server() {
+    let Some(nats) = Nats::start() else { return };
+    let scene = Scene::new();
+    sees_all(&scene, &nats.url(), &[]);
+    let said = look_at(&scene, &nats.url(), &["journal", "verify", "--space", "other"]);
     assert!(said.code == 3 && said.talk.contains("no space \"other\""), "{said:?}");
 }
 
@@ -176,11 +185,25 @@ fn finds_entry_2_missing(scene: &Scene, url: &str) {
 #[test]
 fn a_store_that_was_emptied_gets_a_servers_state_on_the_operators_word() {
     let Some(redis) = Redis::start() else { return };
+    reseeds(&redis.url(), || assert_eq!(redis.ask("FLUSHALL"), "+OK"));
+}
+
+#[test]
+fn a_nats_server_that_was_emptied_gets_a_servers_state_on_the_operators_word() {
+    let Some(mut nats) = Nats::start() else { return };
+    reseeds(&nats.url(), || {
+        nats.kill();
+        nats.replace_data(&Folder::new("nats-empty"));
+        nats.restart();
+    });
+}
+
+fn reseeds(url: &str, empty: impl FnOnce()) {
     let scene = Scene::new();
-    let server = scene.serve_with(&["--store", &redis.url()]);
+    let server = scene.serve_with(&["--store", url]);
     create(&scene, &server, "spring");
     server.ask(&scene, &["claim", "spring", "ann"]).ends(0);
-    assert_eq!(redis.ask("FLUSHALL"), "+OK");
+    empty();
     let said = loop {
         let said = server.ask(&scene, &["nodes", "reseed", "--yes", "--timeout", "30s"]);
         // It has not looked since.
@@ -194,7 +217,7 @@ fn a_store_that_was_emptied_gets_a_servers_state_on_the_operators_word() {
     let said = server.ask(&scene, &["claim", "spring", "ann"]).ends(0);
     assert!(said.starts_with("ann already has rank 1 "), "{said}");
     assert!(server.ask(&scene, &["claim", "spring", "bob"]).ends(0).contains("rank 2"));
-    let audit = look(&scene, &redis, &["audit", "--json", "--server", &server.url]);
+    let audit = look_at(&scene, url, &["audit", "--json", "--server", &server.url]);
     assert_eq!((audit.code, audit.json()["from"].as_str()), (0, Some("snapshot")), "{audit:?}");
 }
 

@@ -24,7 +24,10 @@ mod links;
 mod logs;
 mod memory;
 mod moves;
+#[cfg(feature = "nats")]
+mod nats_proof;
 mod newcomers;
+mod primary;
 mod scene;
 mod seats;
 mod server;

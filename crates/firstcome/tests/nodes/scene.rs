@@ -1,11 +1,13 @@
 //! A store, perhaps a replica of it, and servers that share it.
 
+use crate::primary::Primary;
 use crate::server::{PATIENCE, Server};
 use firstcome_testbed::{
-    Fault, MariaDb, Nats, NatsCluster, Postgres, PostgresSettings, Proxy, Redis, Settings,
+    Fault, Folder, MariaDb, Nats, NatsCluster, Postgres, PostgresSettings, Proxy, Redis, Settings,
 };
 use serde_json::Value;
 use std::time::Duration;
+use tokio::task::block_in_place;
 use tokio::time::{Instant, sleep};
 
 /// What a scene is made of.
@@ -55,94 +57,6 @@ impl Setup<'_> {
     }
 }
 
-/// The store that the servers share.
-pub(crate) enum Primary {
-    Redis(Redis),
-    Postgres(Postgres),
-    /// And the name of the database.
-    MariaDb(MariaDb, String),
-    Nats(Nats),
-    NatsCluster(Box<NatsCluster>),
-}
-
-impl Primary {
-    fn port(&self) -> u16 {
-        match self {
-            Self::Redis(redis) => redis.port(),
-            Self::Postgres(postgres) => postgres.port(),
-            Self::MariaDb(mariadb, _) => mariadb.port(),
-            Self::Nats(nats) => nats.port(),
-            Self::NatsCluster(cluster) => cluster.servers[0].port(),
-        }
-    }
-
-    /// Gives the URL of the store, behind a proxy at a port.
-    fn url_through(&self, port: u16) -> String {
-        match self {
-            Self::Redis(_) => format!("redis://127.0.0.1:{port}"),
-            Self::Postgres(postgres) => postgres.url_through(port),
-            Self::MariaDb(mariadb, database) => mariadb.url_through(port, database),
-            Self::Nats(_) => format!("nats://127.0.0.1:{port}"),
-            Self::NatsCluster(cluster) => {
-                let [_, second, third] = &cluster.servers;
-                let (second, third) = (second.port(), third.port());
-                format!("nats://127.0.0.1:{port},127.0.0.1:{second},127.0.0.1:{third}")
-            }
-        }
-    }
-
-    /// Gives the position of the journal's head; none where there is no journal.
-    fn position(&self) -> Option<u64> {
-        match self {
-            Self::Redis(redis) => {
-                redis.ask("HGET fc:{main/0}:head position").lines().nth(1)?.parse().ok()
-            }
-            Self::Postgres(postgres) => {
-                let sql = "SELECT max(position) FROM fc_journal_main_0.entries";
-                postgres.try_sql("ledger", sql).ok()?.parse().ok()
-            }
-            Self::MariaDb(mariadb, database) => {
-                let sql = format!("SELECT last_position FROM {database}.fc_journal_main_0_head");
-                mariadb.try_sql(&sql).ok()?.parse().ok()
-            }
-            Self::Nats(_) | Self::NatsCluster(_) => panic!("no story has a replica of NATS"),
-        }
-    }
-
-    /// Kills it and starts it again with what it had on its disk.
-    pub(crate) fn restart(&mut self) {
-        match self {
-            Self::Redis(redis) => redis.restart(),
-            Self::Postgres(postgres) => postgres.restart(),
-            Self::MariaDb(mariadb, _) => mariadb.restart(),
-            Self::Nats(nats) => nats.restart(),
-            Self::NatsCluster(cluster) => cluster.restart(),
-        }
-    }
-
-    /// Stops a database as it stands: connections stay open and nothing is answered.
-    pub(crate) fn pause(&self) {
-        match self {
-            Self::Redis(_) => panic!("this story is about databases"),
-            Self::Postgres(postgres) => postgres.pause(),
-            Self::MariaDb(mariadb, _) => mariadb.pause(),
-            Self::Nats(nats) => nats.pause(),
-            Self::NatsCluster(cluster) => cluster.servers.iter().for_each(Nats::pause),
-        }
-    }
-
-    /// Lets a paused database go on.
-    pub(crate) fn resume(&self) {
-        match self {
-            Self::Redis(_) => panic!("this story is about databases"),
-            Self::Postgres(postgres) => postgres.resume(),
-            Self::MariaDb(mariadb, _) => mariadb.resume(),
-            Self::Nats(nats) => nats.resume(),
-            Self::NatsCluster(cluster) => cluster.servers.iter().for_each(Nats::resume),
-        }
-    }
-}
-
 /// A store and three servers.
 pub(crate) struct Scene {
     pub(crate) primary: Primary,
@@ -151,6 +65,8 @@ pub(crate) struct Scene {
     pub(crate) nodes: Vec<Server>,
     pub(crate) seed: u64,
     settings: Vec<(String, String)>,
+    /// What a NATS server had when it was kept.
+    copy: Option<Folder>,
 }
 
 /// What all servers said alike.
@@ -207,7 +123,8 @@ impl Scene {
         };
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let settings = setup.settings.iter().map(own).collect();
-        let mut scene = Self { primary, replica: None, nodes: Vec::new(), seed, settings };
+        let mut scene =
+            Self { primary, replica: None, nodes: Vec::new(), seed, settings, copy: None };
         if setup.replica {
             scene.add_replica().await;
         }
@@ -321,6 +238,43 @@ impl Scene {
     pub(crate) async fn stall_replica(&self) {
         self.until_copied().await;
         self.replica.as_ref().unwrap().1.set(Fault::StallReplies);
+    }
+
+    /// Keeps the store's state as of now, to which [`Scene::go_back`] goes back.
+    pub(crate) async fn keep_state(&mut self) {
+        if self.replica.is_some() {
+            return self.stall_replica().await;
+        }
+        block_in_place(|| match &mut self.primary {
+            Primary::MariaDb(mariadb, _) => mariadb.keep_copy(),
+            Primary::Nats(nats) => {
+                nats.kill();
+                self.copy = Some(nats.copy_of_data());
+                nats.restart();
+            }
+            Primary::Redis(_) | Primary::Postgres(_) | Primary::NatsCluster(_) => {
+                panic!("it needs a replica")
+            }
+        });
+        self.all_ready().await;
+    }
+
+    /// Has the store go back to the state that was kept: a replica that lacks the rest takes over, or a copy.
+    pub(crate) fn go_back(&mut self) {
+        if self.replica.is_some() {
+            return self.fail_over();
+        }
+        match &mut self.primary {
+            Primary::MariaDb(mariadb, _) => mariadb.go_back_to_copy(),
+            Primary::Nats(nats) => {
+                nats.kill();
+                nats.replace_data(self.copy.as_ref().expect("it was kept"));
+                nats.restart();
+            }
+            Primary::Redis(_) | Primary::Postgres(_) | Primary::NatsCluster(_) => {
+                panic!("it needs a replica")
+            }
+        }
     }
 
     /// Kills the primary and puts the replica in its place, under the address the servers know.

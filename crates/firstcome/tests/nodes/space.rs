@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep};
 
 /// Asks a server until what it says fits; gives that.
-async fn until(node: &Server, path: &str, fits: impl Fn(&Value) -> bool) -> Value {
+pub(crate) async fn until(node: &Server, path: &str, fits: impl Fn(&Value) -> bool) -> Value {
     let end = Instant::now() + PATIENCE;
     loop {
         let said = node.talk().try_get(path).await;
@@ -22,7 +22,7 @@ async fn until(node: &Server, path: &str, fits: impl Fn(&Value) -> bool) -> Valu
 }
 
 /// Waits until a server has written a line of an event.
-async fn logged(node: &Server, event: &str) {
+pub(crate) async fn logged(node: &Server, event: &str) {
     let (end, event) = (Instant::now() + PATIENCE, format!("\"event\":\"{event}\""));
     while !node.errors().contains(&event) {
         assert!(Instant::now() < end, "{event}: {}", node.errors());

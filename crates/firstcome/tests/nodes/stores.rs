@@ -4,6 +4,7 @@ use crate::flood::Flood;
 use crate::scene::{Scene, Setup};
 use firstcome_testbed::Settings;
 use std::time::Duration;
+use tokio::task::block_in_place;
 use tokio::time::sleep;
 
 fn words(words: &[&str]) -> Settings {
@@ -31,16 +32,20 @@ async fn a_store_with_its_file_is_killed_and_nothing_is_lost() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_comes_back_empty_waits_for_the_operators_word_and_loses_nothing() {
-    let Some(mut scene) = Scene::set(Setup::default()).await else { return };
+    comes_back_empty(Setup::default()).await;
+}
+
+pub(crate) async fn comes_back_empty(setup: Setup<'_>) {
+    let Some(mut scene) = Scene::set(setup).await else { return };
     scene.nodes[0].talk().open("spring", 2_000).await;
     let flood = Flood::of(&scene, "spring", 500.0);
     flood.goes_on(100).await;
-    scene.primary.restart();
+    block_in_place(|| scene.primary.come_back_empty());
     let said = the_word(&scene).await;
     assert_eq!(said["reseed"], "accepted", "{said}");
     flood.goes_on(100).await;
     // Once more, now emptied while it runs.
-    let _emptied = scene.redis().ask("FLUSHALL");
+    scene.primary.empty().await;
     let said = the_word(&scene).await;
     assert_eq!(said["reseed"], "accepted", "{said}");
     flood.goes_on(100).await;
@@ -50,7 +55,7 @@ async fn a_store_that_comes_back_empty_waits_for_the_operators_word_and_loses_no
 }
 
 /// Tells the server that applied most to write its state into the store, once it knows that that is gone.
-async fn the_word(scene: &Scene) -> serde_json::Value {
+pub(crate) async fn the_word(scene: &Scene) -> serde_json::Value {
     // By then every server has found out for itself.
     let mut most = (0, 0);
     for (number, node) in scene.nodes.iter().enumerate() {
@@ -71,21 +76,23 @@ async fn the_word(scene: &Scene) -> serde_json::Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_operators_word_an_emptied_store_stays_empty() {
-    let Some(mut scene) = Scene::set(Setup::default()).await else { return };
+    stays_empty(Setup::default()).await;
+}
+
+pub(crate) async fn stays_empty(setup: Setup<'_>) {
+    let Some(mut scene) = Scene::set(setup).await else { return };
     scene.nodes[0].talk().open("spring", 10).await;
     assert_eq!(scene.nodes[1].talk().claim("spring", "ann").await["rank"], 1);
     let refused = scene.nodes[0].talk().post("/v1/reseed", None).await;
     assert_eq!(refused["outcome"], "nothing_lost", "{refused}");
-    let _emptied = scene.redis().ask("FLUSHALL");
+    scene.primary.empty().await;
     for node in &scene.nodes {
         node.not_ready().await;
     }
     let said = scene.nodes[2].talk().claim("spring", "bob").await;
     assert_eq!(said["outcome"], "unavailable", "{said}");
     assert_eq!(said["changed"], "no", "{said}");
-    let found =
-        scene.redis().ask("EXISTS fc:{main/0}:head fc:{main/0}:journal fc:{main/0}:manifests");
-    assert_eq!(found, ":0", "somebody wrote without being told to");
+    assert!(scene.primary.is_empty(), "somebody wrote without being told to");
     the_word(&scene).await;
     scene.all_ready().await;
     assert_eq!(scene.nodes[1].talk().wins("spring", "ann").await, 1);

@@ -15,7 +15,7 @@ use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::guard::rate::Pace;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, BulkRequests, Key, Keys, MissingKey, Options, SeatMaps};
+use firstcome_http::{App, BulkRequests, Durability, Key, Keys, MissingKey, Options, SeatMaps};
 use firstcome_journal::faulty::Faulty;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal};
@@ -182,7 +182,7 @@ impl Inside {
             stream_time: Duration::from_secs(600),
             pages: None,
             strict_subjects: false,
-            durability: "for a test".into(),
+            durability: Durability::fixed("for a test".into()),
         };
         let draining = CancellationToken::new();
         let openapi = firstcome_http::openapi();

@@ -116,6 +116,7 @@ const hall = {
     } finally {
       names.forEach(name => this.map.asking.delete(name));
       this.map.draw();
+      if (this.pointed) this.point(this.pointed);
       render();
     }
   },
