@@ -21,14 +21,19 @@ const AGAIN_AFTER: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(super) struct Tail {
     stream: Stream,
-    held: Arc<Mutex<Held>>,
     /// The sequence delivered last.
     told: watch::Sender<u64>,
-    task: Mutex<Option<Running>>,
+    running: Mutex<Option<Running>>,
 }
 
-/// What takes in what is delivered, and when it began.
-type Running = (JoinHandle<Result<(), Store>>, Instant);
+/// What takes in what is delivered, when it began, and what it took in. One that was stopped may still be at its last message:
+/// so each has messages of its own.
+#[derive(Debug)]
+struct Running {
+    task: JoinHandle<Result<(), Store>>,
+    since: Instant,
+    held: Arc<Mutex<Held>>,
+}
 
 /// The messages that are kept: they follow one another, and each was behind the one before it when that one was read.
 #[derive(Debug, Default)]
@@ -39,16 +44,15 @@ struct Held {
 
 impl Drop for Tail {
     fn drop(&mut self) {
-        if let Some((task, _)) = self.task.get_mut() {
-            task.abort();
+        if let Some(running) = self.running.get_mut() {
+            running.task.abort();
         }
     }
 }
 
 impl Tail {
     pub(super) fn new(stream: Stream) -> Self {
-        let (held, task) = (Arc::default(), Mutex::new(None));
-        Self { stream, held, told: watch::Sender::new(0), task }
+        Self { stream, told: watch::Sender::new(0), running: Mutex::new(None) }
     }
 
     /// Watches the sequence of the message delivered last.
@@ -62,34 +66,33 @@ impl Tail {
         if cursor.bare {
             return;
         }
-        let mut task = self.task.lock();
-        if let Some((running, since)) = &*task
-            && (!running.is_finished() || since.elapsed() < AGAIN_AFTER)
+        let mut running = self.running.lock();
+        if let Some(Running { task, since, .. }) = &*running
+            && (!task.is_finished() || since.elapsed() < AGAIN_AFTER)
         {
             return;
         }
-        self.empty();
+        self.told.send_replace(0);
+        let held = Arc::default();
         let deliver =
-            deliver(self.stream.clone(), cursor.clone(), Arc::clone(&self.held), self.told.clone());
-        *task = Some((tokio::spawn(deliver), Instant::now()));
+            deliver(self.stream.clone(), cursor.clone(), Arc::clone(&held), self.told.clone());
+        *running = Some(Running { task: tokio::spawn(deliver), since: Instant::now(), held });
     }
 
     /// Forgets what was delivered: the log may be another one.
     pub(super) fn forget(&self) {
-        if let Some((task, _)) = &*self.task.lock() {
-            task.abort();
+        if let Some(running) = &mut *self.running.lock() {
+            running.task.abort();
+            running.held = Arc::default();
         }
-        self.empty();
-    }
-
-    fn empty(&self) {
-        *self.held.lock() = Held::default();
         self.told.send_replace(0);
     }
 
     /// Gives the messages behind a cursor that were delivered, up to one; nothing where they do not go on where it stands.
     pub(super) fn behind(&self, cursor: &Cursor, to: u64) -> Vec<Arc<Stored>> {
-        let held = self.held.lock();
+        let held = self.running.lock().as_ref().map(|running| Arc::clone(&running.held));
+        let held = held.unwrap_or_default();
+        let held = held.lock();
         let Some((_, first)) = held.messages.front() else { return Vec::new() };
         let back = cursor.sequence.checked_sub(first.sequence);
         let Some(back) = back.and_then(|back| usize::try_from(back).ok()) else {
@@ -105,7 +108,7 @@ impl Tail {
 
     /// Waits until a message was delivered, at most so long; says whether it was.
     pub(super) async fn wait_for(&self, sequence: u64, at_most: Duration) -> bool {
-        let running = self.task.lock().as_ref().is_some_and(|(task, _)| !task.is_finished());
+        let running = self.running.lock().as_ref().is_some_and(|one| !one.task.is_finished());
         if !running {
             return false;
         }
