@@ -432,5 +432,6 @@ async fn hands_over_under_both_kinds(stage: Stage) {
     tokio::time::sleep(ms(20)).await;
     first.release().await.unwrap();
     assert_eq!((one.await.unwrap(), two.await.unwrap()), (Released::Free, Released::Free));
-    assert!(!is_held(&ann, "x").await);
+    // A request that was under way when the lock was passed may still take it, for as long as giving it back takes.
+    until("nobody has it", async || !is_held(&ann, "x").await).await;
 }
