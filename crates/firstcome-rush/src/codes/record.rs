@@ -87,23 +87,39 @@ pub(super) struct Waited {
     pub(super) seen_waiting: Option<Position>,
     /// The number of their first offer, and the first position at which it was seen.
     pub(super) offered: Option<(u64, Position)>,
+    /// Whether they were seen to have an offer. From then on they may have another place: whoever asks for an offer that is
+    /// over, and was the last they could have, joins anew.
+    had_offer: bool,
     /// Whether they did nothing about it.
     pub(super) let_go: bool,
 }
 
 impl Waited {
     pub(super) fn since(subject: String, after: Position, joined: Position) -> Self {
-        Self { subject, after, joined, seen_waiting: None, offered: None, let_go: false }
+        Self {
+            subject,
+            after,
+            joined,
+            seen_waiting: None,
+            offered: None,
+            had_offer: false,
+            let_go: false,
+        }
     }
 
-    /// They were seen to wait.
+    /// They were seen to wait, and to have let no offer go.
     pub(super) fn waits(&mut self, at: Position) {
-        self.seen_waiting = Some(at);
+        if !self.had_offer {
+            self.seen_waiting = Some(at);
+        }
     }
 
-    /// They were seen to have their first offer.
-    pub(super) fn is_offered(&mut self, number: u64, at: Position) {
-        self.offered.get_or_insert((number, at));
+    /// They were seen to have an offer; its number and the position where it is the first.
+    pub(super) fn is_offered(&mut self, first: Option<(u64, Position)>) {
+        if !self.had_offer {
+            self.offered = first;
+        }
+        self.had_offer = true;
     }
 }
 

@@ -107,7 +107,7 @@ mod tests {
         let mut waited = Waited::since(who.to_owned(), at(after), at(joined));
         waited.waits(at(seen));
         if offer > 0 {
-            waited.is_offered(offer, at(offered));
+            waited.is_offered(Some((offer, at(offered))));
         }
         waited
     }
@@ -143,6 +143,12 @@ mod tests {
             broken(vec![waited("ann", [1, 2, 7, 0], 0), waited("bob", [2, 3, 4, 8], 1)], &[]),
             0
         );
+        // Ann came too late for the last offer she could have, and joined anew: she has another place, and another offer.
+        let mut anew = waited("ann", [1, 2, 3, 0], 0);
+        anew.is_offered(None);
+        anew.waits(at(8));
+        anew.is_offered(Some((7, at(12))));
+        assert_eq!(broken(vec![anew, waited("bob", [2, 3, 4, 8], 6)], &[("eve", 9)]), 0);
         // Eve claimed what came free while ann waited.
         assert_eq!(broken(vec![ann()], &[("eve", 2)]), 0);
         assert_eq!(broken(vec![ann()], &[("eve", 3)]), 1);

@@ -63,11 +63,8 @@ impl Person {
                     }
                 }
                 Some("offered") => {
-                    if let (Some(at), Some(number), 0) =
-                        (position(&looked), number(&looked), untaken)
-                    {
-                        waited.is_offered(number, at);
-                    }
+                    let offer = number(&looked).zip(position(&looked));
+                    waited.is_offered(offer.filter(|_| untaken == 0));
                     if lets_go {
                         waited.let_go = true;
                         break;
@@ -77,7 +74,7 @@ impl Person {
                         issued = Some(self.issued(&taken));
                         break;
                     }
-                    // The offer was over by then: they are on the list again, or off it.
+                    // The offer was over by then: they are on the list again, maybe with a new place.
                 }
                 Some(_) | None => break,
             }
