@@ -180,7 +180,9 @@ async fn times_that_cannot_be_counted_with() {
 
 #[tokio::test]
 async fn a_redis_cluster() {
-    let more = ["--cluster-enabled", "yes"].map(str::to_owned).to_vec();
+    // By itself it takes a port for its neighbours among those of outgoing connections.
+    let bus = firstcome_testbed::free_port().to_string();
+    let more = ["--cluster-enabled", "yes", "--cluster-port", &bus].map(str::to_owned).to_vec();
     let Some(redis) = Redis::with(Settings { more, ..Settings::default() }) else { return };
     let refused = hinted(Locks::connect(&redis.url()).await.unwrap_err());
     assert!(refused.to_string().contains("is part of a Redis Cluster"), "{refused}");

@@ -57,7 +57,7 @@ async fn a_release_between_the_end_of_trust_and_that_of_the_lease_frees_it() {
         assert!(!is_held(&scene.bob, lock.name()).await);
     }
     // Where the lease has ended at the store, somebody else may have had it.
-    let lease = take(&ann.mutex("x").unwrap().lease(ms(60))).await;
+    let lease = take(&ann.mutex("x").unwrap().lease(ms(500))).await;
     until("it has ended", async || !is_held(&scene.bob, "x").await).await;
     assert_eq!(lease.release().await.unwrap(), Released::AlreadyLost);
 }

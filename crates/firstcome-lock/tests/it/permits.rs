@@ -87,17 +87,17 @@ async fn as_many_as_there_are(stage: Stage) {
 async fn a_permit_ends_by_itself(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
     let kept = take(&ann.semaphore("x", 2).unwrap()).await;
-    let lease = take(&ann.semaphore("x", 2).unwrap().lease(ms(200))).await;
+    let lease = take(&ann.semaphore("x", 2).unwrap().lease(ms(500))).await;
     assert!(is_refused(&bob.semaphore("x", 2).unwrap()).await);
     assert_eq!(lease.lost().await, Loss::RanOut);
-    let next = bob.semaphore("x", 2).unwrap().lock_within(SECOND).await.unwrap().acquired();
+    let next = bob.semaphore("x", 2).unwrap().lock_within(10 * SECOND).await.unwrap().acquired();
     assert!(next.expect("it ended").fence() > lease.fence());
     assert_eq!(lease.release().await.unwrap(), Released::AlreadyLost);
     assert_eq!(kept.release().await.unwrap(), Released::Free);
 }
 
 async fn a_renewed_permit_outlives_itself(stage: Stage) {
-    let ann = stage.client_with(Locks::builder().watchdog(ms(450))).await;
+    let ann = stage.client_with(Locks::builder().watchdog(ms(700))).await;
     let bob = stage.client().await;
     let leases = [
         take(&ann.semaphore("x", 2).unwrap()).await,
@@ -106,7 +106,7 @@ async fn a_renewed_permit_outlives_itself(stage: Stage) {
         take(&ann.mutex("z").unwrap()).await,
     ];
     let (permit, writer) = (bob.semaphore("x", 2).unwrap(), bob.write("y").unwrap());
-    let (permit, writer) = tokio::join!(permit.lock_within(SECOND), writer.lock_within(SECOND));
+    let (permit, writer) = tokio::join!(permit.lock_within(ms(1500)), writer.lock_within(ms(1500)));
     assert!(permit.unwrap().acquired().is_none() && writer.unwrap().acquired().is_none());
     for lease in leases {
         assert_eq!(lease.release().await.unwrap(), Released::Free);

@@ -220,7 +220,7 @@ async fn a_lock_by_hand_has_two_owners() {
 
     let (ann, bob) = (scene.stage.client().await, scene.stage.client().await);
     let guard = ann.fenced_value("value").unwrap();
-    let old = take(&ann.mutex("x").unwrap().lease(ms(60))).await;
+    let old = take(&ann.mutex("x").unwrap().lease(ms(500))).await;
     until("it is over", async || !is_held(&bob, "x").await).await;
     let new = take(&bob.mutex("x").unwrap()).await;
     assert_eq!(guard.write(&new, b"bob").await.unwrap(), firstcome_lock::FencedWrite::Written);

@@ -94,7 +94,8 @@ async fn callers_with_overlapping_names_all_get_their_turn(stage: Stage) {
     assert!(everybody_gets_turns(clients, 4, 120 * SECOND).await);
     let bob = stage.client().await;
     for name in ["x", "y", "t"] {
-        assert!(!is_held(&bob, name).await, "{name}");
+        // A request of somebody who was passed the lock meanwhile may still take it, and gives it back.
+        until("it is free", async || !is_held(&bob, name).await).await;
     }
 }
 
@@ -107,7 +108,7 @@ async fn a_wait_for_several_is_woken_and_ends_in_time(stage: Stage) {
     assert!(began.elapsed() >= ms(300));
     let TryLock::Held { name, .. } = waited else { panic!("they are held") };
     assert_eq!(name, "t");
-    assert!(!is_held(&bob, "x").await, "nothing is held after a wait");
+    until("nothing is held after a wait", async || !is_held(&bob, "x").await).await;
 
     let waiting = tokio::spawn(async move { all.lock().await.unwrap() });
     tokio::time::sleep(ms(50)).await;

@@ -144,7 +144,7 @@ pub(crate) async fn is_held(locks: &Locks, name: &str) -> bool {
 
 /// Waits until nobody holds the lock, and fails after 10 s.
 pub(crate) async fn until_free(locks: &Locks, name: &str) {
-    let lock = locks.mutex(name).unwrap().lease(ms(50));
+    let lock = locks.mutex(name).unwrap().lease(2 * SECOND);
     let lease = lock.lock_within(10 * SECOND).await.unwrap().acquired().expect("it becomes free");
     lease.release().await.unwrap();
 }
