@@ -47,6 +47,16 @@ pub(crate) const GONE_FOR: i64 = 86_400_000_000;
 /// How many of those are remembered at most; the oldest are forgotten.
 pub(crate) const GONE_NODES: usize = 64;
 
+/// How often it ended that a server delivers what is appended, so that the next reader had to begin it again and asked a
+/// server meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EndedDeliveries {
+    /// How often, since the journal was opened.
+    pub count: u64,
+    /// Why, the last time.
+    pub why: Box<str>,
+}
+
 /// The membership: which nodes are alive, and where the journal stands.
 #[derive(Clone, Debug)]
 pub struct Membership {

@@ -4,6 +4,7 @@
 //! nodes `membership`, `healing` and `reports`.
 
 use crate::call::Call;
+use crate::cluster::EndedDeliveries;
 use crate::entry::{Append, Entry, Exchange, Head};
 use crate::failure::Failure;
 #[cfg(feature = "mysql")]
@@ -151,6 +152,16 @@ impl Journal {
             Self::Nats(nats) => Box::pin(nats.follow(after, timeout)).await,
             Self::Faulty(faulty) => Box::pin(faulty.follow(after, timeout)).await,
             Self::Distant(distant) => Box::pin(distant.follow(after, timeout)).await,
+        }
+    }
+
+    /// Gives how often it ended that a server delivers what is appended.
+    pub(crate) fn ended_deliveries(&self) -> EndedDeliveries {
+        match self {
+            #[cfg(feature = "nats")]
+            Self::Nats(nats) => nats.ended_deliveries(),
+            Self::Faulty(faulty) => faulty.truth().ended_deliveries(),
+            _ => EndedDeliveries::default(),
         }
     }
 

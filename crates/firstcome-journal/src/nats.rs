@@ -34,6 +34,7 @@ pub use crate::warning::Warning;
 pub use read_only::open_read_only;
 
 use crate::archive::Archiving;
+use crate::cluster::EndedDeliveries;
 use crate::database::{Run, refused, unchanged};
 use crate::failure::Failure;
 use firstcome_core::Timestamp;
@@ -156,6 +157,10 @@ impl Nats {
     /// Cancel safe.
     pub async fn close(&self) {
         self.inner.streams.table.nats().close().await;
+    }
+
+    pub(crate) fn ended_deliveries(&self) -> EndedDeliveries {
+        self.inner.streams.log.tail.ended()
     }
 
     pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {

@@ -1,7 +1,7 @@
 //! What several nodes on one journal need: news here, heartbeats in `membership`, repairs in `healing`,
 //! reports of forks in `reports`.
 
-pub use crate::cluster::{Membership, News, NodeStatus, Seed};
+pub use crate::cluster::{EndedDeliveries, Membership, News, NodeStatus, Seed};
 
 use crate::failure::Failure;
 use crate::journal::Journal;
@@ -37,6 +37,11 @@ impl Shared {
     /// that there is nothing to wait for: [`Confirm::AtOnce`](crate::Confirm::AtOnce) each time.
     pub fn confirms_at_once(&self) -> bool {
         self.journal.confirms_at_once()
+    }
+
+    /// Gives how often it ended that a server delivers what is appended; never, where none does.
+    pub fn ended_deliveries(&self) -> EndedDeliveries {
+        self.journal.ended_deliveries()
     }
 
     /// Reads up to 64 entries beyond a position, waiting for the first at most for `timeout`.

@@ -70,6 +70,7 @@ pub enum Event {
     SnapshotWritten,
     JournalLogLong,
     JournalLogShort,
+    DeliveryEnded,
     KeysRefused,
     ConnectionsRefused,
     ConnectionsCut,
@@ -84,7 +85,7 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 66] = [
+    pub const ALL: [Self; 67] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -141,6 +142,7 @@ impl Event {
         Self::SnapshotWritten,
         Self::JournalLogLong,
         Self::JournalLogShort,
+        Self::DeliveryEnded,
         Self::KeysRefused,
         Self::ConnectionsRefused,
         Self::ConnectionsCut,
@@ -211,6 +213,7 @@ impl Event {
             Self::SnapshotWritten => ("snapshot_written", Level::DEBUG),
             Self::JournalLogLong => ("journal_log_long", Level::WARN),
             Self::JournalLogShort => ("journal_log_short", Level::INFO),
+            Self::DeliveryEnded => ("delivery_ended", Level::WARN),
             Self::KeysRefused => ("keys_refused", Level::WARN),
             Self::ConnectionsRefused => ("connections_refused", Level::WARN),
             Self::ConnectionsCut => ("connections_cut", Level::INFO),

@@ -2,7 +2,9 @@
 
 use crate::agreement::Agreement;
 use crate::clock::StoreClock;
+use crate::deliveries::Deliveries;
 use crate::divergence::DivergenceCheck;
+use crate::metrics::Metrics;
 use crate::replica::{Difference, Replica};
 use crate::signals::Signals;
 use crate::task::stopped;
@@ -45,6 +47,7 @@ pub(crate) struct Heartbeat {
     pub(crate) clock: Arc<StoreClock>,
     pub(crate) agreement: Arc<Agreement>,
     pub(crate) seen: watch::Sender<Option<Membership>>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 impl Heartbeat {
@@ -52,9 +55,12 @@ impl Heartbeat {
     pub(crate) async fn run(self, mut check: DivergenceCheck, mut stop: watch::Receiver<bool>) {
         let mut durable = self.replica.watch_durable();
         let mut differs = None;
+        let mut deliveries = Deliveries::default();
         loop {
             let before = Instant::now();
             self.announce(&mut differs).await;
+            let ended = deliveries.look(&self.shared.ended_deliveries());
+            self.metrics.deliveries_ended.inc_by(ended);
             // What is durable from here on nobody has heard of yet.
             durable.borrow_and_update();
             let soon = async {

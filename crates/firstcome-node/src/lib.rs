@@ -13,6 +13,7 @@ mod applier;
 mod batch;
 mod clock;
 pub mod codes;
+mod deliveries;
 mod divergence;
 pub mod event;
 mod failure;

@@ -20,6 +20,8 @@ pub struct Metrics {
     pub from_memory: Counter,
     /// Calls to the journal that failed.
     pub journal_failures: Counter,
+    /// Times the store no longer delivered what is appended.
+    pub deliveries_ended: Counter,
     /// Transactions the ledger took.
     pub settlements: Counter,
     /// Transactions the ledger did not take.
@@ -59,6 +61,8 @@ impl Metrics {
         };
         let from_memory = counter("from_memory", "Claims answered from memory");
         let journal_failures = counter("journal_failures", "Calls to the journal that failed");
+        let help = "Times the store no longer delivered what is appended, and was asked";
+        let deliveries_ended = counter("deliveries_ended", help);
         let settlements = counter("settlements", "Transactions the ledger took");
         let settle_failures = counter("settle_failures", "Transactions the ledger did not take");
         let help = "Times leading or standing for election broke off";
@@ -93,6 +97,7 @@ impl Metrics {
         Self {
             from_memory,
             journal_failures,
+            deliveries_ended,
             settlements,
             settle_failures,
             leader_failures,

@@ -186,6 +186,7 @@ impl Node {
                 clock: Arc::clone(&clock),
                 agreement,
                 seen,
+                metrics: Arc::clone(&given.metrics),
             };
             let (journal, replica) = (given.journal.clone(), Arc::clone(&replica));
             let says = Arc::clone(&given.says);

@@ -122,7 +122,7 @@ impl Log {
             all.entries.extend(read.entries);
             (all.ignored, all.ended) = (all.ignored.max(read.ignored), read.ended);
             // Whoever delivers lags too much, or is gone, or stopped.
-            self.tail.forget();
+            self.tail.give_up();
             self.tail.begin(cursor);
         }
         Ok(all)

@@ -1,7 +1,7 @@
 //! The end of the log, as one run of one server delivers it: so whoever appends need not ask for what was stored.
 
 use crate::ancestry::{Cursor, mark};
-use firstcome_store::Failure as Store;
+use crate::cluster::EndedDeliveries;
 use firstcome_store::nats::{Stored, Stream};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -24,13 +24,14 @@ pub(super) struct Tail {
     /// The sequence delivered last.
     told: watch::Sender<u64>,
     running: Mutex<Option<Running>>,
+    ended: Arc<Mutex<EndedDeliveries>>,
 }
 
 /// What takes in what is delivered, when it began, and what it took in. One that was stopped may still be at its last message:
 /// so each has messages of its own.
 #[derive(Debug)]
 struct Running {
-    task: JoinHandle<Result<(), Store>>,
+    task: JoinHandle<()>,
     since: Instant,
     held: Arc<Mutex<Held>>,
 }
@@ -52,7 +53,17 @@ impl Drop for Tail {
 
 impl Tail {
     pub(super) fn new(stream: Stream) -> Self {
-        Self { stream, told: watch::Sender::new(0), running: Mutex::new(None) }
+        Self {
+            stream,
+            told: watch::Sender::new(0),
+            running: Mutex::new(None),
+            ended: Arc::default(),
+        }
+    }
+
+    /// Gives how often messages were delivered no longer.
+    pub(super) fn ended(&self) -> EndedDeliveries {
+        self.ended.lock().clone()
     }
 
     /// Watches the sequence of the message delivered last.
@@ -76,7 +87,18 @@ impl Tail {
         let held = Arc::default();
         let deliver =
             deliver(self.stream.clone(), cursor.clone(), Arc::clone(&held), self.told.clone());
-        *running = Some(Running { task: tokio::spawn(deliver), since: Instant::now(), held });
+        let ended = Arc::clone(&self.ended);
+        let task = tokio::spawn(async move { count(&ended, deliver.await) });
+        *running = Some(Running { task, since: Instant::now(), held });
+    }
+
+    /// Ends a delivery that lags too much to be of use.
+    pub(super) fn give_up(&self) {
+        let runs = self.running.lock().as_ref().is_some_and(|one| !one.task.is_finished());
+        if runs {
+            count(&self.ended, "a message that was stored was not delivered in time".to_owned());
+        }
+        self.forget();
     }
 
     /// Forgets what was delivered: the log may be another one.
@@ -117,28 +139,43 @@ impl Tail {
     }
 }
 
-/// Takes in what is delivered, until something is missing.
+/// Counts a delivery that ended.
+fn count(ended: &Mutex<EndedDeliveries>, why: String) {
+    let mut ended = ended.lock();
+    ended.count += 1;
+    ended.why = why.into();
+}
+
+/// Takes in what is delivered, until something is missing; gives what was.
 async fn deliver(
     stream: Stream,
     cursor: Cursor,
     held: Arc<Mutex<Held>>,
     told: watch::Sender<u64>,
-) -> Result<(), Store> {
+) -> String {
     // The message that the reader read last comes first: so it is seen that it is the same log.
-    let mut delivery = stream.deliver(cursor.sequence).await?;
+    let mut delivery = match stream.deliver(cursor.sequence).await {
+        Ok(delivery) => delivery,
+        Err(why) => return why.to_string(),
+    };
     let mut next = cursor.sequence;
-    while let Some(stored) = delivery.next().await {
-        let stored = stored?;
+    loop {
+        let stored = match delivery.next().await {
+            Some(Ok(stored)) => stored,
+            Some(Err(why)) => return why.to_string(),
+            None => return "the connection was closed".to_owned(),
+        };
         let mark = mark(&stored.bytes);
-        if stored.sequence != next || (next == cursor.sequence && !cursor.has_mark(mark)) {
-            break;
+        if stored.sequence != next {
+            return format!("message {next} of the log was not delivered");
+        }
+        if next == cursor.sequence && !cursor.has_mark(mark) {
+            return format!("message {next} of the log is another one than was read");
         }
         next += 1;
-        let sequence = stored.sequence;
         held.lock().push(mark, stored);
-        told.send_replace(sequence);
+        told.send_replace(next - 1);
     }
-    Ok(())
 }
 
 impl Held {
