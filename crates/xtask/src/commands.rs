@@ -12,10 +12,20 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// Gives a cargo command, of the cargo that runs this.
+///
+/// It does not see what cargo says of this package to the program it runs: build scripts of some crates look at that, and all
+/// that rests on them would be built anew whenever cargo is called from here and from a shell in turn.
 pub(crate) fn cargo(args: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(args);
+    for (name, _) in std::env::vars_os() {
+        let of_package =
+            |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        if name.to_str().is_some_and(of_package) {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
