@@ -292,7 +292,7 @@ impl Journal {
             Self::Sqlite(_) => true,
             #[cfg(feature = "redis")]
             Self::Redis(redis) => redis.confirms_at_once(),
-            // A commit is answered when it is durable.
+            // An append is answered when it is durable, and an entry is read when it is.
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => true,
             #[cfg(feature = "mysql")]

@@ -70,6 +70,8 @@ struct Inner {
     note: String,
     /// When it notified last.
     told: Mutex<Option<Instant>>,
+    /// When an append came after entries of somebody else.
+    others: Mutex<Option<Instant>>,
     pace: Pace,
     archiving: Archiving,
     warnings: Vec<Warning>,

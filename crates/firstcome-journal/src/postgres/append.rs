@@ -1,13 +1,13 @@
 //! Appends an entry, and reads what the caller has not applied yet.
 
 use super::Postgres;
-use crate::database::{EntryColumns, follow_on, front, space_of, strange, trouble};
+use crate::database::{Durability, EntryColumns, follow_on, front, space_of, strange, trouble};
 use crate::entry::{Append, Confirm, Entry, Exchange};
 use crate::failure::Failure;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::limits::READ_ENTRIES;
-use firstcome_store::postgres::{FromSql, Row, Type};
+use firstcome_store::postgres::{FromSql, Row, ToSql, Type};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -16,9 +16,11 @@ use tokio::time::Instant;
 pub(super) const FUNCTION: &str = include_str!("append.sql");
 /// What calls it.
 pub(super) const CALL: &str =
-    "SELECT * FROM append_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+    "SELECT * FROM append_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
 /// The pause between two notifications of one node at least: each costs all commits of the server.
 pub(super) const TELL_EVERY: Duration = Duration::from_millis(20);
+/// How long after an entry of somebody else an append lets others go on before it is on the disk.
+const OTHERS_FOR: Duration = Duration::from_secs(10);
 
 impl Postgres {
     pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
@@ -28,32 +30,35 @@ impl Postgres {
         let tell = self.may_tell();
         let clock = self.clock().map(Timestamp::as_micros);
         let names = &inner.names;
-        let rows = inner
-            .pool
-            .step(
-                inner.append,
-                &[
-                    (&&inner.space.0[..], Type::BYTEA),
-                    (&inner.run.seen(), Type::INT8),
-                    (&names.order_lock, Type::INT8),
-                    (&applied, Type::INT8),
-                    (&&applied_name[..], Type::BYTEA),
-                    (&&name[..], Type::BYTEA),
-                    (&body, Type::BYTEA),
-                    (&tell, Type::BOOL),
-                    (&names.listening_lock, Type::INT8),
-                    (&names.schema, Type::TEXT),
-                    (&inner.note, Type::TEXT),
-                    (&clock, Type::INT8),
-                ],
-            )
-            .await
-            .map_err(|failure| trouble(inner.space, failure))?;
+        let late = self.lets_others_go_on();
+        let values: [(&(dyn ToSql + Sync), Type); 13] = [
+            (&&inner.space.0[..], Type::BYTEA),
+            (&inner.run.seen(), Type::INT8),
+            (&names.order_lock, Type::INT8),
+            (&applied, Type::INT8),
+            (&&applied_name[..], Type::BYTEA),
+            (&&name[..], Type::BYTEA),
+            (&body, Type::BYTEA),
+            (&tell, Type::BOOL),
+            (&names.listening_lock, Type::INT8),
+            (&names.schema, Type::TEXT),
+            (&inner.note, Type::TEXT),
+            (&clock, Type::INT8),
+            (&late, Type::BOOL),
+        ];
+        let rows = match late {
+            true => inner.pool.step_and_sync(inner.append, &values).await,
+            false => inner.pool.step(inner.append, &values).await,
+        };
+        let rows = rows.map_err(|failure| trouble(inner.space, failure))?;
         let (first, missed) = rows.split_first().ok_or_else(|| strange("no row"))?;
         self.refuse(&append, first)?;
         // From here on it is stored: nothing that goes wrong may say otherwise.
         if cell(first, 6)? {
             *inner.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        }
+        if !missed.is_empty() {
+            *inner.others.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         }
         let mut entries = Vec::with_capacity(missed.len() + 1);
         for row in missed {
@@ -90,6 +95,14 @@ impl Postgres {
             }
             other => strange(format!("code {other}")),
         })
+    }
+
+    /// Says whether others append too: then each need not have the disk to itself. Alone it would only cost a statement.
+    fn lets_others_go_on(&self) -> bool {
+        let inner = &self.inner;
+        let others = *inner.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let others = others.is_some_and(|seen| seen.elapsed() < OTHERS_FOR);
+        others && !inner.pooled && inner.options.durability == Durability::Fsync
     }
 
     /// Says whether whoever listens may be told now.

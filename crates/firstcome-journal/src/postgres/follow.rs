@@ -3,7 +3,7 @@
 use super::Postgres;
 use super::append::{TELL_EVERY, cell, entry};
 use crate::cluster::News;
-use crate::database::{follow_on, front, looked, space_of, unchanged};
+use crate::database::{Durability, follow_on, front, looked, space_of, unchanged};
 use crate::entry::Entry;
 use crate::failure::Failure;
 use firstcome_core::Timestamp;
@@ -117,6 +117,10 @@ impl Postgres {
             }
         }
         let entries = front(follow_on(after, entries))?;
+        if !entries.is_empty() && inner.options.durability == Durability::Fsync {
+            // They may have been committed without waiting for the disk.
+            inner.pool.sync().await.map_err(|failure| looked(inner.space, failure))?;
+        }
         let now = Timestamp::from_micros(cell(first, 8).map_err(unchanged)?);
         Ok(News { entries, now: self.clock().unwrap_or(now) })
     }

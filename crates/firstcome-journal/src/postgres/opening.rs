@@ -21,7 +21,7 @@ const LOOK: &str = "SELECT pg_is_in_recovery(), current_setting('fsync') = 'on',
     current_setting('synchronous_commit'), current_setting('full_page_writes') = 'on', \
     current_setting('synchronous_standby_names'), \
     (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, \
-    to_regclass('head') IS NOT NULL, to_regproc('append_1') IS NOT NULL";
+    to_regclass('head') IS NOT NULL, to_regproc('append_2') IS NOT NULL";
 
 pub(super) async fn open(store: Store, options: Options) -> Result<Postgres, Failure> {
     let names = Names::of(&options.space_name, options.shard)?;
@@ -50,6 +50,7 @@ pub(super) async fn open(store: Store, options: Options) -> Result<Postgres, Fai
             listener: OnceLock::new(),
             note: format!("{:016x}", note.finish()),
             told: Mutex::default(),
+            others: Mutex::default(),
             pace: Pace::new(),
             archiving: Archiving::new(options.archive.clone(), sealer),
             warnings: looked.settings.warnings(options.durability, pooled),
@@ -203,11 +204,11 @@ async fn make_space(work: &Work<'_>, options: &Options) -> Result<(), Failure> {
 /// Makes a step for [`Mistake::PredecessorIgnored`] that compares the height alone; gives what calls it.
 async fn without_names(pool: &Pool) -> Result<&'static str, Failure> {
     let blind = FUNCTION
-        .replace("append_1", "append_blind")
-        .replace("found_name IS DISTINCT FROM applied_name", "false");
+        .replace("append_2", "append_blind")
+        .replace("top.found_name IS DISTINCT FROM applied_name", "false");
     let mut session = pool.session().await.map_err(refused)?;
     let work = session.begin(Access::Usual).await.map_err(refused)?;
     work.batch(&blind).await.map_err(refused)?;
     work.commit().await.map_err(refused)?;
-    Ok("SELECT * FROM append_blind($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)")
+    Ok("SELECT * FROM append_blind($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)")
 }

@@ -277,3 +277,110 @@ async fn a_commit_whose_wait_for_a_standby_was_ended_is_unknown() {
     let append = ann.next("goes on");
     patiently(async || journal.append(append.clone()).await).await.unwrap();
 }
+
+/// A server whose commits can be made to wait for a standby that never comes, and journals in it, with who appends to each.
+struct Waits {
+    own: Own,
+    journals: Vec<(Journal, Player)>,
+}
+
+impl Waits {
+    async fn begin(count: u8) -> Option<Self> {
+        let server = &*Box::leak(Box::new(Server::with(durable(&[]))?));
+        let mut journals = Vec::new();
+        for letter in 0..count {
+            let journal = Journal::Postgres(open(&server.url(), fsync).await.unwrap());
+            journals.push((journal, Player::new(b'a' + letter)));
+        }
+        let own = Own { server, url: server.url(), journal: journals[0].0.clone() };
+        Some(Self { own, journals })
+    }
+
+    /// Each appends after the others have, and sees what they appended.
+    async fn append_in_turn(&mut self) {
+        for (number, (journal, player)) in self.journals.iter_mut().enumerate() {
+            player.claims(journal, &format!("in-turn-{number}")).await.unwrap();
+        }
+        let (journal, player) = &mut self.journals[0];
+        player.claims(journal, "in-turn-again").await.unwrap();
+    }
+
+    async fn wait_for(&self, names: &str) {
+        self.own.sql(&format!("ALTER SYSTEM SET synchronous_standby_names = '{names}'"));
+        self.own.sql("SELECT pg_reload_conf()");
+        until(|| self.own.sql("SHOW synchronous_standby_names") == names).await;
+    }
+
+    fn stored(&self) -> u64 {
+        self.own.sql(&format!("SELECT count(*) FROM {SCHEMA}.entries")).parse().unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nodes_that_append_together_wait_for_the_disk_together_and_nobody_sees_more_before() {
+    let Some(mut scene) = Waits::begin(3).await else { return };
+    scene.append_in_turn().await;
+    let before = scene.stored();
+    scene.wait_for("nobody").await;
+    let ((ann, mut ann_is), (bob, mut bob_is)) =
+        (scene.journals[0].clone(), scene.journals[1].clone());
+    let (anns, bobs) = (ann_is.next("ann"), bob_is.next("bob"));
+    let appending = [begin(&ann, &anns), begin(&bob, &bobs)];
+    // The second one did not wait until the first one was on the disk and on the standby.
+    until(|| scene.stored() == before + 2).await;
+    let (carol, position) = (scene.journals[2].0.clone(), before);
+    let reading = tokio::spawn(async move { carol.read(position).await });
+    until(|| waiting(&scene.own, "SyncRep").len() == 3).await;
+    assert!(!reading.is_finished() && appending.iter().all(|append| !append.is_finished()));
+    scene.wait_for("").await;
+    let read = reading.await.unwrap().unwrap();
+    assert_eq!(read.len(), 2, "what everybody else sees at once: {read:?}");
+    for append in appending {
+        let exchange = append.await.unwrap().unwrap();
+        assert!(exchange.entries.iter().any(|entry| entry.position > before));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_node_alone_has_the_disk_to_itself() {
+    let Some(mut scene) = Waits::begin(2).await else { return };
+    let (journal, player) = &mut scene.journals[0];
+    player.claims(journal, "first").await.unwrap();
+    scene.wait_for("nobody").await;
+    let appends = scene.journals.iter_mut().map(|(journal, player)| {
+        let append = player.next("next");
+        begin(journal, &append)
+    });
+    let appending: Vec<_> = appends.collect();
+    // Neither has seen an entry of the other one: so the second waits until the first is done.
+    until(|| {
+        !waiting(&scene.own, "SyncRep").is_empty() && !waiting(&scene.own, "advisory").is_empty()
+    })
+    .await;
+    assert_eq!(scene.stored(), 1, "nobody sees the first one before");
+    scene.wait_for("").await;
+    for append in appending {
+        append.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_entry_that_nobody_waited_for_to_its_end_is_unknown() {
+    let Some(mut scene) = Waits::begin(2).await else { return };
+    scene.append_in_turn().await;
+    let (journal, mut player) = scene.journals[0].clone();
+    for end in ["pg_cancel_backend", "pg_terminate_backend"] {
+        scene.wait_for("nobody").await;
+        let (before, append) = (scene.stored(), player.again("waits"));
+        let appending = begin(&journal, &append);
+        let process = one_waiting(&scene.own, "SyncRep").await;
+        scene.own.sql(&format!("SELECT {end}({process})"));
+        let failure = appending.await.unwrap().unwrap_err();
+        assert!(matches!(failure, Failure::Unknown(_)), "{end}: {failure}");
+        assert_eq!(scene.stored(), before + 1, "{end}: it is there, and may be lost");
+        scene.wait_for("").await;
+        // The same body again: the first copy comes back with it.
+        let exchange = patiently(async || journal.append(append.clone()).await).await.unwrap();
+        player.apply(&exchange.entries);
+    }
+}

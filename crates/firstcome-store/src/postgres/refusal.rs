@@ -40,6 +40,13 @@ pub(super) fn uncertain(place: &str, error: &Error) -> Failure {
     }
 }
 
+/// Says that what was committed may be lost in a crash: nobody waited until it was on the disk.
+pub(super) fn unsynced(place: &str, error: &Error) -> Failure {
+    let said = error.as_db_error().map_or_else(|| words(error), said);
+    let reason = format!("it was committed, and nobody knows whether it is on the disk: {said}");
+    Failure::Unknown { place: place.to_owned(), reason }
+}
+
 /// Says whether the server undid a statement because of another transaction: sent again it may succeed.
 pub(super) fn gave_way(error: &Error) -> bool {
     error.as_db_error().is_some_and(|refused| {

@@ -14,6 +14,10 @@ use crate::failure::Failure;
 /// The longest pause before a statement that was undone by the server is sent again.
 const PAUSE_MS: u64 = 20;
 
+/// A transaction whose commit waits, as the session's `synchronous_commit` has it, for all that was committed before it: it
+/// writes a message into the log that nobody reads.
+const SYNC: &str = "SELECT pg_logical_emit_message(true, 'firstcome', '')";
+
 impl Postgres {
     /// Runs one statement as a transaction of its own, READ COMMITTED, and gives its rows.
     ///
@@ -36,7 +40,42 @@ impl Postgres {
         values: &[(&(dyn ToSql + Sync), Type)],
     ) -> Result<Vec<Row>, Failure> {
         let mut session = self.session().await?;
-        session.step(sql, values).await
+        session.step(sql, values, false).await
+    }
+
+    /// The same for a statement that may commit without waiting for the disk: the answer comes when what it committed is as
+    /// durable as what other transactions of this pool commit, and with it all that the statement could see.
+    ///
+    /// Two statements, sent together where no pooler stands between: others need not wait for the disk before they get the
+    /// locks of the first one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Postgres::step`]; [`Failure::Unknown`] also where it counts and may be lost when the server crashes.
+    ///
+    /// # Cancel safety
+    ///
+    /// Not cancel safe: whether it counts is then unknown.
+    pub async fn step_and_sync(
+        &self,
+        sql: &'static str,
+        values: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Vec<Row>, Failure> {
+        let mut session = self.session().await?;
+        session.step(sql, values, true).await
+    }
+
+    /// Waits until all that was committed before is as durable as what other transactions of this pool commit.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Postgres::step`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn sync(&self) -> Result<(), Failure> {
+        self.step(SYNC, &[]).await.map(drop)
     }
 
     /// Gives what the server says it is, in its own words: some only look like PostgreSQL.
@@ -88,11 +127,12 @@ impl Session {
         &mut self,
         sql: &'static str,
         values: &[(&(dyn ToSql + Sync), Type)],
+        sync: bool,
     ) -> Result<Vec<Row>, Failure> {
         let limit = self.inner().dialler.options.answer_within;
         let deadline = Instant::now() + limit;
         loop {
-            let (failure, again) = match self.step_once(sql, values).await {
+            let (failure, again) = match self.step_once(sql, values, sync).await {
                 Ok(rows) => return Ok(rows),
                 Err(failed) => failed,
             };
@@ -109,6 +149,7 @@ impl Session {
         &mut self,
         sql: &'static str,
         values: &[(&(dyn ToSql + Sync), Type)],
+        sync: bool,
     ) -> Result<Vec<Row>, (Failure, bool)> {
         let never = |failure| (failure, false);
         // Taken out while it is used: if this future is dropped, nobody goes on in the middle of something.
@@ -118,11 +159,11 @@ impl Session {
             Some(line) => line,
             None => self.inner().dialler.line().await.map_err(never)?,
         };
-        let mut ready = self.inner().dialler.prepare(&mut line, sql, values).await;
+        let mut ready = self.inner().dialler.prepare(&mut line, sql, values, sync).await;
         // A server that was started again has cut the connections of before; nothing was sent that could count.
         if was_kept && ready.is_err() && line.client.is_closed() {
             line = self.inner().dialler.line().await.map_err(never)?;
-            ready = self.inner().dialler.prepare(&mut line, sql, values).await;
+            ready = self.inner().dialler.prepare(&mut line, sql, values, sync).await;
         }
         let manner = match ready {
             Ok(manner) => manner,
@@ -135,28 +176,36 @@ impl Session {
         };
         let place = self.inner().dialler.place();
         let limit = self.inner().dialler.options.answer_within;
+        let begin = self.inner().dialler.options.begin();
+        let mut unsynced = None;
         let asking = async {
-            match manner {
-                Manner::Direct => direct(&line, sql, values).await,
-                Manner::Pooled => {
-                    let begin = self.inner().dialler.options.begin();
-                    // Sent together, in this order; after one that failed the server refuses the others.
-                    let (begun, asked, committed) = tokio::join!(
-                        line.client.batch_execute(&begin),
-                        line.client.query_typed(sql, values),
-                        line.client.batch_execute("COMMIT"),
-                    );
-                    begun?;
-                    let rows = asked?;
-                    committed.map(|()| rows)
-                }
+            if sync && manner == Manner::Direct {
+                // Sent together, in this order.
+                let (asked, synced) =
+                    tokio::join!(direct(&line, sql, values), direct(&line, SYNC, &[]));
+                unsynced = synced.err();
+                return asked;
             }
+            let rows = match manner {
+                Manner::Direct => direct(&line, sql, values).await?,
+                Manner::Pooled => pooled(&line, &begin, sql, values).await?,
+            };
+            if sync {
+                unsynced = pooled(&line, &begin, SYNC, &[]).await.err();
+            }
+            Ok(rows)
         };
-        match timeout(limit, asking).await {
+        let asked = timeout(limit, asking).await;
+        match asked {
             Ok(Ok(rows)) => {
                 line.used = Instant::now();
                 let replicated = line.replicated(&place);
-                self.keep(line);
+                if !line.client.is_closed() {
+                    self.keep(line);
+                }
+                if let Some(error) = unsynced {
+                    return Err(never(refusal::unsynced(&place, &error)));
+                }
                 replicated.map(|()| rows).map_err(never)
             }
             Ok(Err(error)) => {
@@ -184,6 +233,23 @@ async fn direct(
     let statement = line.prepared.get(sql).expect("it was prepared before");
     let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|(value, _)| *value).collect();
     line.client.query(statement, &values).await
+}
+
+async fn pooled(
+    line: &Line,
+    begin: &str,
+    sql: &'static str,
+    values: &[(&(dyn ToSql + Sync), Type)],
+) -> Result<Vec<Row>, tokio_postgres::Error> {
+    // Sent together, in this order; after one that failed the server refuses the others.
+    let (begun, asked, committed) = tokio::join!(
+        line.client.batch_execute(begin),
+        line.client.query_typed(sql, values),
+        line.client.batch_execute("COMMIT"),
+    );
+    begun?;
+    let rows = asked?;
+    committed.map(|()| rows)
 }
 
 impl Dialler {
@@ -215,15 +281,31 @@ impl Dialler {
         line: &mut Line,
         sql: &'static str,
         values: &[(&(dyn ToSql + Sync), Type)],
+        sync: bool,
     ) -> Result<Manner, Failure> {
         let manner = self.detect_pooler(line).await?;
-        if manner == Manner::Direct && !line.prepared.contains_key(sql) {
+        if manner == Manner::Direct {
+            self.prepare_one(line, sql, values).await?;
+            if sync {
+                self.prepare_one(line, SYNC, &[]).await?;
+            }
+        }
+        Ok(manner)
+    }
+
+    async fn prepare_one(
+        &self,
+        line: &mut Line,
+        sql: &'static str,
+        values: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<(), Failure> {
+        if !line.prepared.contains_key(sql) {
             let types: Vec<Type> = values.iter().map(|(_, kind)| kind.clone()).collect();
             let preparing = line.client.prepare_typed(sql, &types);
             let statement = self.nothing_changed(preparing).await?;
             line.prepared.insert(sql, statement);
         }
-        Ok(manner)
+        Ok(())
     }
 
     async fn nothing_changed<T>(
