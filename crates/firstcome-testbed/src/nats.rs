@@ -183,6 +183,13 @@ impl Nats {
         self.ask("/healthz").is_some_and(|answer| answer.contains("\"ok\""))
     }
 
+    /// Says whether it leads a cluster of three in which the others are there: until then it puts no stream on them.
+    fn leads_all(&self) -> bool {
+        let Some(answer) = self.ask("/jsz") else { return false };
+        let Some((_, cluster)) = answer.split_once("\"meta_cluster\"") else { return false };
+        cluster.matches("\"current\": true").count() == 2 && !cluster.contains("\"offline\": true")
+    }
+
     /// Asks the server by HTTP, and gives its answer; nothing where it has none.
     #[must_use]
     pub fn ask(&self, path: &str) -> Option<String> {
@@ -410,6 +417,11 @@ impl NatsCluster {
     pub fn restart(&mut self) {
         self.servers.iter_mut().for_each(Nats::begin);
         self.servers.iter().for_each(Nats::wait_until_ready);
+        let end = Instant::now() + READY_WITHIN;
+        while !self.servers.iter().any(Nats::leads_all) {
+            assert!(Instant::now() < end, "no leader of all: {}", self.servers[0].log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Gives the addresses of all servers in one URL.

@@ -6,8 +6,8 @@ use crate::sharing::seed;
 use crate::world::{Player, SPACE, all, delete_stream, patiently, subject_of};
 use firstcome_core::names::PieceName;
 use firstcome_journal::{Failure, Journal};
-use firstcome_store::nats::{Nats as Connection, Options, Put, Stored, Stream};
-use firstcome_testbed::Nats as Server;
+use firstcome_store::nats::{Keeps, Nats as Connection, Options, Put, Stored, Stream};
+use firstcome_testbed::{Nats as Server, NatsCluster};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -195,6 +195,37 @@ async fn whoever_is_no_longer_delivered_to_reads_by_itself_and_is_delivered_to_a
     let ended = of_ann.shared().unwrap().ended_deliveries();
     assert!((3..=20).contains(&ended.count), "one for each time that they went: {ended:?}");
     assert!(ended.why.contains("not delivered"), "{ended:?}");
+}
+
+/// The others know of a message one step later. By chance each of three would deliver a third.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_are_delivered_by_the_server_that_leads_the_stream() {
+    let Some(cluster) = NatsCluster::shared() else { return };
+    let operator = Connection::connect(Options::new(cluster.url())).await.unwrap();
+    let name = format!("draws_{}", Server::new_space());
+    let stream = Stream::new(operator.clone(), name.clone());
+    stream.create(&format!("{name}.>"), 3, Keeps::All { first: 1 }).await.unwrap();
+    let leader = stream.info().await.unwrap().leader;
+    let mut deliveries = Vec::new();
+    for _ in 0..10 {
+        deliveries.push(stream.deliver(1).await.unwrap());
+    }
+    // Those that are not used are there for 5 s, and nobody listens to them.
+    let bound = async || {
+        let list =
+            operator.ask(&format!("CONSUMER.LIST.{name}"), &Value::Null).await.unwrap_or_default();
+        let consumers = list["consumers"].as_array().cloned().unwrap_or_default();
+        consumers.into_iter().filter(|one| one["push_bound"] == true).collect::<Vec<_>>()
+    };
+    let end = Instant::now() + Duration::from_secs(10);
+    let mut used = bound().await;
+    while used.len() != deliveries.len() && Instant::now() < end {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        used = bound().await;
+    }
+    let led = used.iter().filter(|one| one["cluster"]["leader"] == *leader).count();
+    assert!(used.len() == 10 && led >= 8, "{led} of {}, by {leader}: {used:#?}", used.len());
+    stream.remove().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -14,6 +14,9 @@ use crate::failure::Failure;
 /// How many subjects a server gives the last messages of at once at most.
 const MANY: usize = 1024;
 
+/// How often at most a server is drawn to deliver messages. One of three leads: of a hundred deliveries one is by another.
+const DRAWS: usize = 12;
+
 /// A sequence that no message has.
 const NEVER: u64 = 1 << 53;
 
@@ -232,10 +235,25 @@ impl Stream {
 
     /// Has one of its servers deliver all messages from a sequence on, as they are stored.
     ///
+    /// That is the leader, if it is drawn in some attempts: the others know of a message one step later. Those that are not
+    /// used go by themselves.
+    ///
     /// # Errors
     ///
     /// Those of [`Nats::ask`].
     pub async fn deliver(&self, from: u64) -> Result<Delivery, Failure> {
+        let leader = self.info().await?.leader;
+        for _ in 1..DRAWS {
+            let (delivery, by) = self.deliver_by_any(from).await?;
+            if by == leader {
+                return Ok(delivery);
+            }
+        }
+        Ok(self.deliver_by_any(from).await?.0)
+    }
+
+    /// Has any of its servers deliver messages; gives which one does, where it says so.
+    async fn deliver_by_any(&self, from: u64) -> Result<(Delivery, String), Failure> {
         let (inbox, heard) = self.nats.inbox().await?;
         let consumer = format!("fc-{}", Uuid::new_v4().simple());
         let document = json!({
@@ -254,8 +272,10 @@ impl Stream {
                 "inactive_threshold": 5_000_000_000_u64,
             },
         });
-        self.nats.ask(&format!("CONSUMER.CREATE.{}.{consumer}", self.name), &document).await?;
-        Ok(Delivery::new(heard))
+        let create = format!("CONSUMER.CREATE.{}.{consumer}", self.name);
+        let created = self.nats.ask(&create, &document).await?;
+        let by = created.pointer("/cluster/leader").and_then(Value::as_str).unwrap_or_default();
+        Ok((Delivery::new(heard), by.to_owned()))
     }
 
     /// Gives the messages, and up to which sequence the server had looked, where it says so.

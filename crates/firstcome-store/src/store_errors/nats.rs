@@ -5,6 +5,7 @@ use super::{StoreError, error};
 
 pub(super) const ERRORS: &[StoreError] = &[
     error("10002", NoRoom, "the account has used up what it may store"),
+    error("10005", NotReady, "a server that is to have the stream is not there"),
     error("10008", NotReady, "too few servers are there, or they have not elected a leader yet"),
     error("10009", NotReady, "it does not lead any more; another server does soon"),
     error("10023", NoRoom, "the servers have no resources left"),
