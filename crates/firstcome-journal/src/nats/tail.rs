@@ -6,6 +6,7 @@ use firstcome_store::nats::{Stored, Stream};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -33,6 +34,8 @@ pub(super) struct Tail {
 struct Running {
     task: JoinHandle<()>,
     since: Instant,
+    /// A server has been found that delivers.
+    begun: Arc<AtomicBool>,
     held: Arc<Mutex<Held>>,
 }
 
@@ -85,20 +88,30 @@ impl Tail {
         }
         self.told.send_replace(0);
         let held = Arc::default();
-        let deliver =
-            deliver(self.stream.clone(), cursor.clone(), Arc::clone(&held), self.told.clone());
-        let ended = Arc::clone(&self.ended);
-        let task = tokio::spawn(async move { count(&ended, deliver.await) });
-        *running = Some(Running { task, since: Instant::now(), held });
+        let (ended, begun) = (Arc::clone(&self.ended), Arc::new(AtomicBool::new(false)));
+        let deliver = Deliver {
+            stream: self.stream.clone(),
+            cursor: cursor.clone(),
+            begun: Arc::clone(&begun),
+            held: Arc::clone(&held),
+            told: self.told.clone(),
+        };
+        let task = tokio::spawn(async move { count(&ended, deliver.run().await) });
+        *running = Some(Running { task, since: Instant::now(), begun, held });
     }
 
-    /// Ends a delivery that lags too much to be of use.
+    /// Ends a delivery that lags too much to be of use; one that has not begun yet goes on to.
     pub(super) fn give_up(&self) {
-        let runs = self.running.lock().as_ref().is_some_and(|one| !one.task.is_finished());
-        if runs {
+        if self.delivers() {
             count(&self.ended, "a message that was stored was not delivered in time".to_owned());
+            self.forget();
         }
-        self.forget();
+    }
+
+    fn delivers(&self) -> bool {
+        let running = self.running.lock();
+        let begun = |one: &Running| one.begun.load(Ordering::Relaxed) && !one.task.is_finished();
+        running.as_ref().is_some_and(begun)
     }
 
     /// Forgets what was delivered: the log may be another one.
@@ -130,8 +143,7 @@ impl Tail {
 
     /// Waits until a message was delivered, at most so long; says whether it was.
     pub(super) async fn wait_for(&self, sequence: u64, at_most: Duration) -> bool {
-        let running = self.running.lock().as_ref().is_some_and(|one| !one.task.is_finished());
-        if !running {
+        if !self.delivers() {
             return false;
         }
         let mut told = self.told.subscribe();
@@ -146,35 +158,43 @@ fn count(ended: &Mutex<EndedDeliveries>, why: String) {
     ended.why = why.into();
 }
 
-/// Takes in what is delivered, until something is missing; gives what was.
-async fn deliver(
+/// Takes in what is delivered.
+struct Deliver {
     stream: Stream,
     cursor: Cursor,
+    begun: Arc<AtomicBool>,
     held: Arc<Mutex<Held>>,
     told: watch::Sender<u64>,
-) -> String {
-    // The message that the reader read last comes first: so it is seen that it is the same log.
-    let mut delivery = match stream.deliver(cursor.sequence).await {
-        Ok(delivery) => delivery,
-        Err(why) => return why.to_string(),
-    };
-    let mut next = cursor.sequence;
-    loop {
-        let stored = match delivery.next().await {
-            Some(Ok(stored)) => stored,
-            Some(Err(why)) => return why.to_string(),
-            None => return "the connection was closed".to_owned(),
+}
+
+impl Deliver {
+    /// Goes on until something is missing; gives what was.
+    async fn run(self) -> String {
+        let Self { stream, cursor, begun, held, told } = self;
+        // The message that the reader read last comes first: so it is seen that it is the same log.
+        let mut delivery = match stream.deliver(cursor.sequence).await {
+            Ok(delivery) => delivery,
+            Err(why) => return why.to_string(),
         };
-        let mark = mark(&stored.bytes);
-        if stored.sequence != next {
-            return format!("message {next} of the log was not delivered");
+        begun.store(true, Ordering::Relaxed);
+        let mut next = cursor.sequence;
+        loop {
+            let stored = match delivery.next().await {
+                Some(Ok(stored)) => stored,
+                Some(Err(why)) => return why.to_string(),
+                None => return "the connection was closed".to_owned(),
+            };
+            let mark = mark(&stored.bytes);
+            if stored.sequence != next {
+                return format!("message {next} of the log was not delivered");
+            }
+            if next == cursor.sequence && !cursor.has_mark(mark) {
+                return format!("message {next} of the log is another one than was read");
+            }
+            next += 1;
+            held.lock().push(mark, stored);
+            told.send_replace(next - 1);
         }
-        if next == cursor.sequence && !cursor.has_mark(mark) {
-            return format!("message {next} of the log is another one than was read");
-        }
-        next += 1;
-        held.lock().push(mark, stored);
-        told.send_replace(next - 1);
     }
 }
 

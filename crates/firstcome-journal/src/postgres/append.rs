@@ -102,7 +102,7 @@ impl Postgres {
         let inner = &self.inner;
         let others = *inner.others.lock().unwrap_or_else(PoisonError::into_inner);
         let others = others.is_some_and(|seen| seen.elapsed() < OTHERS_FOR);
-        others && !inner.pooled && inner.options.durability == Durability::Fsync
+        others && !inner.pool.met_pooler() && inner.options.durability == Durability::Fsync
     }
 
     /// Says whether whoever listens may be told now.

@@ -7,7 +7,7 @@ use crate::database::{Durability, follow_on, front, looked, space_of, unchanged}
 use crate::entry::Entry;
 use crate::failure::Failure;
 use firstcome_core::Timestamp;
-use firstcome_store::postgres::{Heard, Type};
+use firstcome_store::postgres::{Heard, Row, ToSql, Type};
 use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -95,7 +95,12 @@ impl Postgres {
 
     async fn look(&self, after: u64) -> Result<News, Failure> {
         let inner = &self.inner;
-        let rows = inner.pool.step(READ, &[(&after.cast_signed(), Type::INT8)]).await;
+        let values: [(&(dyn ToSql + Sync), Type); 1] = [(&after.cast_signed(), Type::INT8)];
+        let rows = match inner.options.durability {
+            // Entries may have been committed without waiting for the disk.
+            Durability::Fsync => inner.pool.read_and_sync(READ, &values, has_entries).await,
+            Durability::Memory => inner.pool.step(READ, &values).await,
+        };
         let rows = rows.map_err(|failure| looked(inner.space, failure))?;
         let Some(first) = rows.first() else { return Err(Failure::Gone(inner.space)) };
         inner.run.note(cell(first, 0).map_err(unchanged)?)?;
@@ -117,11 +122,12 @@ impl Postgres {
             }
         }
         let entries = front(follow_on(after, entries))?;
-        if !entries.is_empty() && inner.options.durability == Durability::Fsync {
-            // They may have been committed without waiting for the disk.
-            inner.pool.sync().await.map_err(|failure| looked(inner.space, failure))?;
-        }
         let now = Timestamp::from_micros(cell(first, 8).map_err(unchanged)?);
         Ok(News { entries, now: self.clock().unwrap_or(now) })
     }
+}
+
+/// Says whether there is an entry in what was read.
+fn has_entries(rows: &[Row]) -> bool {
+    rows.iter().any(|row| matches!(cell::<Option<i64>>(row, 1), Ok(Some(_))))
 }

@@ -42,6 +42,8 @@ pub(super) struct Dialler {
     tls: Option<Tls>,
     pub(super) options: Options,
     made: AtomicU64,
+    /// Whether a connection led to a pooler.
+    pooler: AtomicBool,
 }
 
 /// One connection and the task that moves its bytes.
@@ -122,12 +124,34 @@ impl Dialler {
                 Some(Tls::new(authorities.as_deref(), None, |reason| URL.wrong(reason))?)
             }
         };
-        Ok(Self { address, tls, options, made: AtomicU64::new(0) })
+        Ok(Self { address, tls, options, made: AtomicU64::new(0), pooler: AtomicBool::new(false) })
     }
 
     /// Names where this goes, for messages.
     pub(super) fn place(&self) -> String {
         self.address.host.to_string()
+    }
+
+    pub(super) fn note_pooler(&self) {
+        self.pooler.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn met_pooler(&self) -> bool {
+        self.pooler.load(Ordering::Relaxed)
+    }
+
+    /// Has the server cancel what is under way on a connection.
+    pub(super) async fn cancel(&self, line: &Line) {
+        let (host, token) = (&self.address.host, line.client.cancel_token());
+        let Ok(stream) = TcpStream::connect((host.name.as_str(), host.port)).await else { return };
+        match &self.tls {
+            None => drop(token.cancel_query_raw(stream, NoTls).await),
+            Some(tls) => {
+                if let Ok(tls) = tls.to(&host.name) {
+                    drop(token.cancel_query_raw(stream, Secured(tls)).await);
+                }
+            }
+        }
     }
 
     /// Connects, logs in, and looks at the server's version.

@@ -134,6 +134,17 @@ impl Session {
         &self.inner
     }
 
+    /// Leaves a connection whose process of the server may wait for a standby for as long as that is away: the end of a
+    /// connection does not end that.
+    pub(super) fn end_wait(&self, line: Line) {
+        let inner = Arc::clone(&self.inner);
+        tokio::spawn(async move {
+            let limit = inner.dialler.options.connect_within;
+            // Without an answer it waits on: there is nothing else to do about it.
+            drop(timeout(limit, inner.dialler.cancel(&line)).await);
+        });
+    }
+
     pub(super) fn keep(&mut self, line: Line) {
         self.line = Some(line);
     }

@@ -18,6 +18,17 @@ const PAUSE_MS: u64 = 20;
 /// writes a message into the log that nobody reads.
 const SYNC: &str = "SELECT pg_logical_emit_message(true, 'firstcome', '')";
 
+/// When a statement is answered only once all that was committed before is durable.
+#[derive(Debug, Clone, Copy)]
+enum Wait {
+    /// Its own commit says so.
+    Never,
+    /// Whatever it gives.
+    Always,
+    /// If it gives rows that are used.
+    Where(fn(&[Row]) -> bool),
+}
+
 impl Postgres {
     /// Runs one statement as a transaction of its own, READ COMMITTED, and gives its rows.
     ///
@@ -40,18 +51,20 @@ impl Postgres {
         values: &[(&(dyn ToSql + Sync), Type)],
     ) -> Result<Vec<Row>, Failure> {
         let mut session = self.session().await?;
-        session.step(sql, values, false).await
+        session.step(sql, values, Wait::Never).await
     }
 
     /// The same for a statement that may commit without waiting for the disk: the answer comes when what it committed is as
     /// durable as what other transactions of this pool commit, and with it all that the statement could see.
     ///
-    /// Two statements, sent together where no pooler stands between: others need not wait for the disk before they get the
+    /// It is followed by a second transaction, which is sent with it: others need not wait for the disk before they get the
     /// locks of the first one.
     ///
     /// # Errors
     ///
-    /// Those of [`Postgres::step`]; [`Failure::Unknown`] also where it counts and may be lost when the server crashes.
+    /// Those of [`Postgres::step`]; [`Failure::Unknown`] also where it counts and may be lost when the server crashes;
+    /// [`Failure::Unreachable`] where a pooler stands between, which could give the second one to another process of the server:
+    /// see [`Postgres::met_pooler`].
     ///
     /// # Cancel safety
     ///
@@ -62,10 +75,12 @@ impl Postgres {
         values: &[(&(dyn ToSql + Sync), Type)],
     ) -> Result<Vec<Row>, Failure> {
         let mut session = self.session().await?;
-        session.step(sql, values, true).await
+        session.step(sql, values, Wait::Always).await
     }
 
-    /// Waits until all that was committed before is as durable as what other transactions of this pool commit.
+    /// The same for a statement that reads what others may have committed without waiting for the disk: if it gives rows that
+    /// are `used`, they are as durable as what other transactions of this pool commit. It waits in the process of the server
+    /// that gave the rows: another run of the server may have lost them.
     ///
     /// # Errors
     ///
@@ -74,8 +89,20 @@ impl Postgres {
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn sync(&self) -> Result<(), Failure> {
-        self.step(SYNC, &[]).await.map(drop)
+    pub async fn read_and_sync(
+        &self,
+        sql: &'static str,
+        values: &[(&(dyn ToSql + Sync), Type)],
+        used: fn(&[Row]) -> bool,
+    ) -> Result<Vec<Row>, Failure> {
+        let mut session = self.session().await?;
+        session.step(sql, values, Wait::Where(used)).await
+    }
+
+    /// Says whether a connection of this pool led to a pooler.
+    #[must_use]
+    pub fn met_pooler(&self) -> bool {
+        self.inner.dialler.met_pooler()
     }
 
     /// Gives what the server says it is, in its own words: some only look like PostgreSQL.
@@ -127,12 +154,12 @@ impl Session {
         &mut self,
         sql: &'static str,
         values: &[(&(dyn ToSql + Sync), Type)],
-        sync: bool,
+        wait: Wait,
     ) -> Result<Vec<Row>, Failure> {
         let limit = self.inner().dialler.options.answer_within;
         let deadline = Instant::now() + limit;
         loop {
-            let (failure, again) = match self.step_once(sql, values, sync).await {
+            let (failure, again) = match self.step_once(sql, values, wait).await {
                 Ok(rows) => return Ok(rows),
                 Err(failed) => failed,
             };
@@ -149,7 +176,7 @@ impl Session {
         &mut self,
         sql: &'static str,
         values: &[(&(dyn ToSql + Sync), Type)],
-        sync: bool,
+        wait: Wait,
     ) -> Result<Vec<Row>, (Failure, bool)> {
         let never = |failure| (failure, false);
         // Taken out while it is used: if this future is dropped, nobody goes on in the middle of something.
@@ -159,11 +186,11 @@ impl Session {
             Some(line) => line,
             None => self.inner().dialler.line().await.map_err(never)?,
         };
-        let mut ready = self.inner().dialler.prepare(&mut line, sql, values, sync).await;
+        let mut ready = self.inner().dialler.prepare(&mut line, sql, values, wait).await;
         // A server that was started again has cut the connections of before; nothing was sent that could count.
         if was_kept && ready.is_err() && line.client.is_closed() {
             line = self.inner().dialler.line().await.map_err(never)?;
-            ready = self.inner().dialler.prepare(&mut line, sql, values, sync).await;
+            ready = self.inner().dialler.prepare(&mut line, sql, values, wait).await;
         }
         let manner = match ready {
             Ok(manner) => manner,
@@ -177,27 +204,30 @@ impl Session {
         let place = self.inner().dialler.place();
         let limit = self.inner().dialler.options.answer_within;
         let begin = self.inner().dialler.options.begin();
-        let mut unsynced = None;
         let asking = async {
-            if sync && manner == Manner::Direct {
-                // Sent together, in this order.
-                let (asked, synced) =
-                    tokio::join!(direct(&line, sql, values), direct(&line, SYNC, &[]));
-                unsynced = synced.err();
-                return asked;
+            match (manner, wait) {
+                (Manner::Direct, Wait::Never) => Ok((direct(&line, sql, values).await?, None)),
+                (Manner::Direct, Wait::Always) => {
+                    // Sent together, in this order.
+                    let (asked, synced) =
+                        tokio::join!(direct(&line, sql, values), direct(&line, SYNC, &[]));
+                    Ok((asked?, synced.err()))
+                }
+                (Manner::Direct, Wait::Where(used)) => {
+                    let rows = direct(&line, sql, values).await?;
+                    let synced = match used(&rows) {
+                        true => direct(&line, SYNC, &[]).await.err(),
+                        false => None,
+                    };
+                    Ok((rows, synced))
+                }
+                (Manner::Pooled, _) => {
+                    Ok((pooled(&line, &begin, (sql, values), wait).await?, None))
+                }
             }
-            let rows = match manner {
-                Manner::Direct => direct(&line, sql, values).await?,
-                Manner::Pooled => pooled(&line, &begin, sql, values).await?,
-            };
-            if sync {
-                unsynced = pooled(&line, &begin, SYNC, &[]).await.err();
-            }
-            Ok(rows)
         };
-        let asked = timeout(limit, asking).await;
-        match asked {
-            Ok(Ok(rows)) => {
+        match timeout(limit, asking).await {
+            Ok(Ok((rows, unsynced))) => {
                 line.used = Instant::now();
                 let replicated = line.replicated(&place);
                 if !line.client.is_closed() {
@@ -211,6 +241,8 @@ impl Session {
             Ok(Err(error)) => {
                 let again = refusal::gave_way(&error);
                 let failure = refusal::uncertain(&place, &error);
+                // What comes next over this connection was not cancelled.
+                line.replicated(&place).ok();
                 // An error of the statement itself leaves the connection as it was.
                 if !line.client.is_closed() && !matches!(failure, Failure::Unknown { .. }) {
                     self.keep(line);
@@ -218,6 +250,9 @@ impl Session {
                 Err((failure, again))
             }
             Err(_) => {
+                if !matches!(wait, Wait::Never) {
+                    self.end_wait(line);
+                }
                 let reason = format!("no answer within {limit:?}");
                 Err(never(Failure::Unknown { place, reason }))
             }
@@ -235,21 +270,31 @@ async fn direct(
     line.client.query(statement, &values).await
 }
 
+/// Runs a statement in a transaction of its own, which waits for what it read where that is used.
 async fn pooled(
     line: &Line,
     begin: &str,
-    sql: &'static str,
-    values: &[(&(dyn ToSql + Sync), Type)],
+    (sql, values): (&'static str, &[(&(dyn ToSql + Sync), Type)]),
+    wait: Wait,
 ) -> Result<Vec<Row>, tokio_postgres::Error> {
     // Sent together, in this order; after one that failed the server refuses the others.
-    let (begun, asked, committed) = tokio::join!(
-        line.client.batch_execute(begin),
-        line.client.query_typed(sql, values),
-        line.client.batch_execute("COMMIT"),
-    );
-    begun?;
-    let rows = asked?;
-    committed.map(|()| rows)
+    let begun = async {
+        let (begun, asked) =
+            tokio::join!(line.client.batch_execute(begin), line.client.query_typed(sql, values));
+        begun.and(asked)
+    };
+    let commit = line.client.batch_execute("COMMIT");
+    let Wait::Where(used) = wait else {
+        let (rows, committed) = tokio::join!(begun, commit);
+        let rows = rows?;
+        return committed.map(|()| rows);
+    };
+    let rows = begun.await;
+    if rows.as_ref().is_ok_and(|rows| used(rows)) {
+        line.client.query_typed(SYNC, &[]).await?;
+    }
+    commit.await?;
+    rows
 }
 
 impl Dialler {
@@ -265,6 +310,7 @@ impl Dialler {
             let theirs = rows.first().map(|row| row.try_get::<_, i32>(0)).transpose()?;
             // A pooler gives out numbers of its own. What is set there would be set for everybody.
             if theirs.is_none() || theirs != ours {
+                self.note_pooler();
                 return Ok(Manner::Pooled);
             }
             line.client.batch_execute(&self.options.session()).await?;
@@ -281,14 +327,20 @@ impl Dialler {
         line: &mut Line,
         sql: &'static str,
         values: &[(&(dyn ToSql + Sync), Type)],
-        sync: bool,
+        wait: Wait,
     ) -> Result<Manner, Failure> {
         let manner = self.detect_pooler(line).await?;
-        if manner == Manner::Direct {
-            self.prepare_one(line, sql, values).await?;
-            if sync {
+        match (manner, wait) {
+            (Manner::Direct, Wait::Never) => self.prepare_one(line, sql, values).await?,
+            (Manner::Direct, Wait::Always | Wait::Where(_)) => {
+                self.prepare_one(line, sql, values).await?;
                 self.prepare_one(line, SYNC, &[]).await?;
             }
+            (Manner::Pooled, Wait::Always) => {
+                let reason = "a pooler stands between, and did not before".to_owned();
+                return Err(Failure::Unreachable { place: self.place(), reason });
+            }
+            (Manner::Pooled, Wait::Never | Wait::Where(_)) => {}
         }
         Ok(manner)
     }
