@@ -46,6 +46,16 @@ struct Held {
     bytes: usize,
 }
 
+impl Running {
+    /// Ends it, and what it took in.
+    fn forget(&mut self) {
+        self.task.abort();
+        // It may be at its last message still.
+        self.begun = Arc::default();
+        self.held = Arc::default();
+    }
+}
+
 impl Drop for Tail {
     fn drop(&mut self) {
         if let Some(running) = self.running.get_mut() {
@@ -102,10 +112,16 @@ impl Tail {
 
     /// Ends a delivery that lags too much to be of use; one that has not begun yet goes on to.
     pub(super) fn give_up(&self) {
-        if self.delivers() {
+        let mut running = self.running.lock();
+        let Some(one) = running.as_mut().filter(|one| one.begun.load(Ordering::Relaxed)) else {
+            return;
+        };
+        if !one.task.is_finished() {
             count(&self.ended, "a message that was stored was not delivered in time".to_owned());
-            self.forget();
         }
+        one.forget();
+        drop(running);
+        self.told.send_replace(0);
     }
 
     fn delivers(&self) -> bool {
@@ -117,8 +133,7 @@ impl Tail {
     /// Forgets what was delivered: the log may be another one.
     pub(super) fn forget(&self) {
         if let Some(running) = &mut *self.running.lock() {
-            running.task.abort();
-            running.held = Arc::default();
+            running.forget();
         }
         self.told.send_replace(0);
     }

@@ -193,7 +193,7 @@ async fn whoever_is_no_longer_delivered_to_reads_by_itself_and_is_delivered_to_a
     }
     assert_eq!(bob.applied, 20);
     let ended = of_ann.shared().unwrap().ended_deliveries();
-    assert!((3..=20).contains(&ended.count), "one for each time that they went: {ended:?}");
+    assert!((1..=20).contains(&ended.count), "at most one each time that they went: {ended:?}");
     assert!(ended.why.contains("not delivered"), "{ended:?}");
 }
 

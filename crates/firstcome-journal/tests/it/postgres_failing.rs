@@ -7,7 +7,7 @@ use firstcome_inject::Mistake;
 use firstcome_journal::postgres::{Durability, Options};
 use firstcome_journal::{Append, Entry, Exchange, Failure, Journal};
 use firstcome_store::postgres::{Access, Options as Store, Postgres as Pool, Session};
-use firstcome_testbed::{Fault, Postgres as Server, PostgresSettings, Proxy};
+use firstcome_testbed::{Fault, PgBouncer, Postgres as Server, PostgresSettings, Proxy};
 use std::time::{Duration, Instant};
 use tokio::task::block_in_place;
 
@@ -36,8 +36,14 @@ fn waiting(own: &Own, event: &str) -> Vec<String> {
 }
 
 async fn one_waiting(own: &Own, event: &str) -> String {
-    until(|| waiting(own, event).len() == 1).await;
-    waiting(own, event).remove(0)
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        if let [process] = &waiting(own, event)[..] {
+            return process.clone();
+        }
+        assert!(Instant::now() < end, "not within 20 s");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 /// Begins an append.
@@ -322,6 +328,40 @@ impl Waits {
         self.number("SELECT count(*) FROM entries").await
     }
 
+    /// Two append and one reads; says whether all of them were seen to wait for the standby at the same time.
+    async fn all_wait_together(&mut self) -> bool {
+        self.append_in_turn().await;
+        let before = self.stored().await;
+        self.wait_for("nobody").await;
+        let next = ["ann", "bob"].into_iter().zip(&mut self.journals);
+        let next = next.map(|(name, (journal, player))| (journal.clone(), player.next(name)));
+        let next: Vec<_> = next.collect();
+        let appending: Vec<_> = next.iter().map(|(journal, next)| begin(journal, next)).collect();
+        // The second one does not wait until the first one is on the disk and on the standby.
+        assert!(soon(async || self.stored().await == before + 2).await, "only one is stored");
+        let (carol, position) = (self.journals[2].0.clone(), before.cast_unsigned());
+        let reading = tokio::spawn({
+            let carol = carol.clone();
+            async move { carol.read(position).await }
+        });
+        let ended = || reading.is_finished() || appending.iter().any(|one| one.is_finished());
+        let all = soon(async || self.wait_for_standby().await == 3 || ended()).await && !ended();
+        self.wait_for("").await;
+        for (append, (journal, same)) in appending.into_iter().zip(next) {
+            let exchange = match append.await.unwrap() {
+                Err(_) => patiently(async || journal.append(same.clone()).await).await.unwrap(),
+                Ok(exchange) => exchange,
+            };
+            assert!(exchange.entries.iter().any(|entry| name_of(entry) == same.name));
+        }
+        let read = match reading.await.unwrap() {
+            Err(_) => carol.read(position).await.unwrap(),
+            Ok(read) => read,
+        };
+        assert!(read.len() >= 2, "what everybody else sees at once: {read:?}");
+        all
+    }
+
     /// How many sessions of the journals wait for the standby.
     async fn wait_for_standby(&self) -> i64 {
         self.number(
@@ -332,13 +372,14 @@ impl Waits {
     }
 }
 
-/// Looks until it is so, for 3 s at most: a step of a journal waits for 4 s.
+/// Looks until it is so, for 10 s at most.
 async fn soon(is_so: impl AsyncFn() -> bool) -> bool {
-    for _ in 0..300 {
+    let end = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < end {
         if is_so().await {
             return true;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
     false
 }
@@ -346,33 +387,13 @@ async fn soon(is_so: impl AsyncFn() -> bool) -> bool {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nodes_that_append_together_wait_for_the_disk_together_and_nobody_sees_more_before() {
     let Some(mut scene) = Waits::begin(3).await else { return };
-    scene.append_in_turn().await;
-    let before = scene.stored().await;
-    scene.wait_for("nobody").await;
-    let ((ann, mut ann_is), (bob, mut bob_is)) =
-        (scene.journals[0].clone(), scene.journals[1].clone());
-    let (anns, bobs) = (ann_is.next("ann"), bob_is.next("bob"));
-    let appending = [begin(&ann, &anns), begin(&bob, &bobs)];
-    // The second one did not wait until the first one was on the disk and on the standby.
-    assert!(soon(async || scene.stored().await == before + 2).await);
-    let (carol, position) = (scene.journals[2].0.clone(), before.cast_unsigned());
-    let reading = tokio::spawn(async move { carol.read(position).await });
-    assert!(soon(async || scene.wait_for_standby().await == 3).await);
-    assert!(!reading.is_finished() && appending.iter().all(|append| !append.is_finished()));
-    scene.wait_for("").await;
-    // Each is answered, or waited for too long on a busy machine: then it is asked again.
-    for (append, (journal, same)) in appending.into_iter().zip([(&ann, &anns), (&bob, &bobs)]) {
-        let exchange = match append.await.unwrap() {
-            Err(Failure::Unknown(_)) => journal.append(same.clone()).await.unwrap(),
-            answered => answered.unwrap(),
-        };
-        assert!(exchange.entries.iter().any(|entry| name_of(entry) == same.name));
+    // A step waits for 4 s at most: on a busy machine one may be over before all are seen.
+    for _ in 0..3 {
+        if scene.all_wait_together().await {
+            return;
+        }
     }
-    let read = match reading.await.unwrap() {
-        Err(_) => scene.journals[2].0.read(position).await.unwrap(),
-        Ok(read) => read,
-    };
-    assert!(read.len() >= 2, "what everybody else sees at once: {read:?}");
+    panic!("two that append and one that reads never waited at the same time");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -479,4 +500,34 @@ async fn what_a_server_lost_before_it_was_on_the_disk_is_read_by_nobody() {
     let there: usize = block_in_place(|| server.sql(&database, &count)).parse().unwrap();
     let seen = 1 + read.as_ref().map_or(0, Vec::len);
     assert!(seen <= there, "{seen} were read, and {there} are there: {read:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn behind_a_pooler_entries_are_waited_for_too() {
+    let Some(mut scene) = Waits::begin(2).await else { return };
+    let Some(pooler) = PgBouncer::start(scene.own.server, 5) else { return };
+    let server = scene.own.server;
+    let through = server.url_through(pooler.port());
+    let pooled = Journal::Postgres(open(&through, fsync).await.unwrap());
+    let mut carol = Player::new(b'c');
+    scene.append_in_turn().await;
+    // Each of these brings entries of the others back, and is stored before it is answered.
+    carol.claims(&pooled, "carol").await.unwrap();
+    scene.append_in_turn().await;
+    carol.claims(&pooled, "carol-again").await.unwrap();
+    scene.append_in_turn().await;
+    let before = scene.stored().await;
+    scene.wait_for("nobody").await;
+    let (ann, mut ann_is) = scene.journals[0].clone();
+    let append = ann_is.next("late");
+    let appending = begin(&ann, &append);
+    assert!(soon(async || scene.stored().await == before + 1).await, "others see it");
+    let read = pooled.read(before.cast_unsigned()).await;
+    assert!(read.is_err(), "it is on no standby: {read:?}");
+    scene.wait_for("").await;
+    drop(appending.await.unwrap());
+    let read = patiently(async || pooled.read(before.cast_unsigned()).await).await.unwrap();
+    assert_eq!(read.len(), 1);
+    // The connections are as good as before.
+    carol.claims(&pooled, "goes-on").await.unwrap();
 }

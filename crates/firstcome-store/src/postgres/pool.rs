@@ -135,13 +135,17 @@ impl Session {
     }
 
     /// Leaves a connection whose process of the server may wait for a standby for as long as that is away: the end of a
-    /// connection does not end that.
+    /// connection does not end that. Not for a pooler: PgBouncer 1.18 crashes when it is to cancel.
     pub(super) fn end_wait(&self, line: Line) {
         let inner = Arc::clone(&self.inner);
         tokio::spawn(async move {
             let limit = inner.dialler.options.connect_within;
+            let end = async {
+                inner.dialler.cancel(&line).await;
+                line.client.batch_execute("").await
+            };
             // Without an answer it waits on: there is nothing else to do about it.
-            drop(timeout(limit, inner.dialler.cancel(&line)).await);
+            drop(timeout(limit, end).await);
         });
     }
 

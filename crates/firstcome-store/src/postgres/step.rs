@@ -84,11 +84,11 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// Those of [`Postgres::step`].
+    /// Those of [`Postgres::step`]; [`Failure::Unknown`] also where it was waited for too long, although nothing was changed.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe.
+    /// Cancel safe, but the server goes on waiting.
     pub async fn read_and_sync(
         &self,
         sql: &'static str,
@@ -215,11 +215,10 @@ impl Session {
                 }
                 (Manner::Direct, Wait::Where(used)) => {
                     let rows = direct(&line, sql, values).await?;
-                    let synced = match used(&rows) {
-                        true => direct(&line, SYNC, &[]).await.err(),
-                        false => None,
-                    };
-                    Ok((rows, synced))
+                    if used(&rows) {
+                        direct(&line, SYNC, &[]).await?;
+                    }
+                    Ok((rows, None))
                 }
                 (Manner::Pooled, _) => {
                     Ok((pooled(&line, &begin, (sql, values), wait).await?, None))
@@ -250,7 +249,7 @@ impl Session {
                 Err((failure, again))
             }
             Err(_) => {
-                if !matches!(wait, Wait::Never) {
+                if manner == Manner::Direct && !matches!(wait, Wait::Never) {
                     self.end_wait(line);
                 }
                 let reason = format!("no answer within {limit:?}");
@@ -290,11 +289,14 @@ async fn pooled(
         return committed.map(|()| rows);
     };
     let rows = begun.await;
-    if rows.as_ref().is_ok_and(|rows| used(rows)) {
-        line.client.query_typed(SYNC, &[]).await?;
-    }
-    commit.await?;
-    rows
+    let synced = match rows.as_ref().is_ok_and(|rows| used(rows)) {
+        true => line.client.query_typed(SYNC, &[]).await.map(drop),
+        false => Ok(()),
+    };
+    // Sent whatever came before: the connection is the next one's.
+    let committed = commit.await;
+    let rows = rows?;
+    synced.and(committed).map(|()| rows)
 }
 
 impl Dialler {
