@@ -192,9 +192,11 @@ async fn whoever_is_no_longer_delivered_to_reads_by_itself_and_is_delivered_to_a
         tokio::time::sleep(Duration::from_millis(600)).await;
     }
     assert_eq!(bob.applied, 20);
-    let ended = of_ann.shared().unwrap().ended_deliveries();
-    assert!((1..=20).contains(&ended.count), "at most one each time that they went: {ended:?}");
-    assert!(ended.why.contains("not delivered"), "{ended:?}");
+    // One that went before it had begun, or that nobody missed, ended unseen.
+    let ended = [of_ann.shared().unwrap().ended_deliveries(), shared.ended_deliveries()];
+    let seen = ended.iter().filter(|ended| ended.count > 0);
+    assert!(seen.clone().count() > 0, "{ended:?}");
+    assert!(seen.clone().all(|ended| ended.why.contains("not delivered")), "{ended:?}");
 }
 
 /// The others know of a message one step later. By chance each of three would deliver a third.
