@@ -24,6 +24,7 @@ mod page;
 mod postgres_codes;
 mod postgres_failing;
 mod postgres_opening;
+mod postgres_together;
 mod postgres_waiting;
 mod redis_codes;
 mod redis_failing;
