@@ -38,6 +38,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("firstcome-journal/src/sqlite/log.rs", &[]),
     ("firstcome-journal/src/ancestry/cursor.rs", &[]),
     ("firstcome-journal/src/nats/tail.rs", &["AGAIN_AFTER"]),
+    ("firstcome-store/src/nats/stream.rs", &["MANY", "NEVER"]),
     ("firstcome-lock/src/keys.rs", &["*"]),
     ("firstcome-lock/src/multi.rs", &[]),
     ("firstcome-lock/src/teller.rs", &[]),

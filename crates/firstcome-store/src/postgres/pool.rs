@@ -135,7 +135,7 @@ impl Session {
     }
 
     /// Leaves a connection whose process of the server may wait for a standby for as long as that is away: the end of a
-    /// connection does not end that. Not for a pooler: PgBouncer 1.18 crashes when it is to cancel.
+    /// connection does not end that. Not for a pooler: PgBouncer 1.18 was gone after it had been asked to cancel.
     pub(super) fn end_wait(&self, line: Line) {
         let inner = Arc::clone(&self.inner);
         tokio::spawn(async move {

@@ -203,7 +203,6 @@ impl Session {
         };
         let place = self.inner().dialler.place();
         let limit = self.inner().dialler.options.answer_within;
-        let begin = self.inner().dialler.options.begin();
         let asking = async {
             match (manner, wait) {
                 (Manner::Direct, Wait::Never) => Ok((direct(&line, sql, values).await?, None)),
@@ -221,6 +220,7 @@ impl Session {
                     Ok((rows, None))
                 }
                 (Manner::Pooled, _) => {
+                    let begin = self.inner().dialler.options.begin();
                     Ok((pooled(&line, &begin, (sql, values), wait).await?, None))
                 }
             }
