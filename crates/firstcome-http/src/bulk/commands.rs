@@ -151,7 +151,12 @@ impl Commands {
             self.freeing -= usize::from(line.frees);
             *turns -= 1;
         }
-        *turns < before
+        let has_answered = *turns < before;
+        if has_answered {
+            // Nobody is idle who waited for an answer.
+            self.moved = Instant::now();
+        }
+        has_answered
     }
 
     /// Reads lines as long as there may be more without an answer; says whether there was one.

@@ -8,7 +8,7 @@ use crate::wire::Answer;
 use axum::body::Body;
 use firstcome_http::guard::Guards;
 use firstcome_http::guard::eligibility::{Check, Checks, CountsOfAll};
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -386,4 +386,28 @@ async fn a_journal_that_does_not_answer_is_unknown_or_unavailable_line_by_line()
             .filter(|line| text(line, "outcome") == "unavailable")
             .all(|line| line["retry_after_ms"] == 1_000)
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_an_answer_is_not_silent_meanwhile() {
+    let node = Inside::new().await;
+    node.open("drop", 100).await.says(201, "created");
+    let (journal, appends) = (node.journal.clone(), node.journal.appends());
+    journal.hold();
+    let next = move |n: u32| {
+        let (journal, line) = (journal.clone(), format!("{}\n", claim("drop", &format!("s{n}"))));
+        async move {
+            if n == 2 {
+                // The first answer takes longer than a client may be silent, which is a second here.
+                journal.asked(appends + 1).await;
+                tokio::time::sleep(Duration::from_secs(3)).await;
+                journal.let_go();
+                tokio::time::sleep(Duration::from_millis(500)).await;
+            }
+            Ok::<_, std::io::Error>(line)
+        }
+    };
+    let body = Body::from_stream(stream::iter(1..=2).then(next));
+    let answers = lines(&send_as(&node, crate::process::KEY, body).await);
+    assert_eq!(outcomes(&answers), ["1 won", "2 won"]);
 }
