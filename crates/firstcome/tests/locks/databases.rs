@@ -45,8 +45,7 @@ fn every_verb_on_a_sqlite_file() {
 }
 
 /// Elected and asked for the term at each second, as in the article this is for.
-const NIGHTLY: [&str; 9] =
-    ["elect", "nightly", "--every", "1s", "--lease", "1.2s", "--", "sh", "-c"];
+const NIGHTLY: [&str; 9] = ["elect", "nightly", "--every", "1s", "--lease", "5s", "--", "sh", "-c"];
 
 fn nightly(place: &Place) -> Shell {
     let args = [&NIGHTLY[..], &["echo $FIRSTCOME_TERM"]].concat();

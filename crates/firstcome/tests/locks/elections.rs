@@ -28,7 +28,15 @@ fn one_leads_and_hands_over_on_term_at_once() {
     let mut first = candidate(&scene, &["--lease", "60s", "--node", "ann"]);
     let term_of_first = term(&mut first);
     let mut second = candidate(&scene, &["--lease", "60s"]);
-    let seen = scene.run(&["locks", "inspect", "boss", "--json"]).json();
+    // Who leads is announced beside the start of its command.
+    let begun = Instant::now();
+    let seen = loop {
+        let seen = scene.run(&["locks", "inspect", "boss", "--json"]).json();
+        if seen["leader"].is_object() {
+            break seen;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{seen}");
+    };
     assert_eq!(seen["leader"]["node"], "ann", "{seen}");
     assert_eq!(seen["leader"]["term"], term_of_first);
 
@@ -51,7 +59,7 @@ fn a_leader_that_is_killed_is_followed_within_its_lease() {
     let killed = Instant::now();
     assert!(term(&mut second) > term_of_first);
     // The lease, and room for a machine that is busy.
-    assert!(killed.elapsed() < Duration::from_secs(7), "{:?}", killed.elapsed());
+    assert!(killed.elapsed() < Duration::from_secs(15), "{:?}", killed.elapsed());
 }
 
 #[test]
@@ -96,7 +104,7 @@ fn with_an_interval_it_runs_again_whatever_it_ends_with() {
 #[test]
 fn a_term_taken_by_force_stops_the_command_and_the_candidate_stands_again() {
     let Some(scene) = Scene::new() else { return };
-    let mut shell = candidate(&scene, &["--lease", "1s"]);
+    let mut shell = candidate(&scene, &["--lease", "6s"]);
     let first = term(&mut shell);
     scene.run(&["locks", "release", "boss"]).ends(0);
     let second = term(&mut shell);

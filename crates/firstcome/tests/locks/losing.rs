@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::scene::Scene;
+use crate::scene::{Scene, is_gone_soon};
 
 /// Says that it runs, says when it is told to end, and does not.
 const DEAF: &str = "trap 'echo told' TERM; echo up $$; while :; do sleep 0.05; done";
@@ -12,13 +12,13 @@ const DEAF: &str = "trap 'echo told' TERM; echo up $$; while :; do sleep 0.05; d
 fn was_stopped(pid: &str, out: &str, told: Instant, grace: Duration) {
     assert_eq!(out, "told");
     assert!(told.elapsed() >= grace);
-    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{pid} is alive");
+    is_gone_soon(pid);
 }
 
 #[test]
 fn a_lock_whose_store_is_gone_ends_the_command_with_kill_after_the_grace() {
     let Some(mut scene) = Scene::new() else { return };
-    let args = ["lock", "a", "--grace", "700ms", "--", "sh", "-c", DEAF];
+    let args = ["lock", "a", "--grace", "5s", "--", "sh", "-c", DEAF];
     let mut shell = scene.start(&args);
     let up = shell.line();
     let pid = up.strip_prefix("up ").unwrap();
@@ -29,23 +29,23 @@ fn a_lock_whose_store_is_gone_ends_the_command_with_kill_after_the_grace() {
     let told = Instant::now();
     assert!(killed.elapsed() >= Duration::from_secs(20), "{:?}", killed.elapsed());
     let said = shell.end();
-    was_stopped(pid, &first, told, Duration::from_millis(700));
+    was_stopped(pid, &first, told, Duration::from_secs(5));
     assert!(told.elapsed() < Duration::from_secs(20), "a store that is gone keeps nobody");
-    assert!(said.talk.contains("did not end within 700ms and is killed"), "{said:?}");
+    assert!(said.talk.contains("did not end within 5s and is killed"), "{said:?}");
     said.complains(121, "the lock a was lost", "fence");
 }
 
 #[test]
 fn a_fixed_lock_ends_in_time_whether_or_not_its_store_is_there() {
     let Some(mut scene) = Scene::new() else { return };
-    let args = ["lock", "a", "--lease", "2s", "--grace", "300ms", "--", "sh", "-c", DEAF];
+    let args = ["lock", "a", "--lease", "6s", "--grace", "3s", "--", "sh", "-c", DEAF];
     let mut shell = scene.start(&args);
     let up = shell.line();
     scene.redis.kill();
     let first = shell.line();
     let told = Instant::now();
     let said = shell.end();
-    was_stopped(up.strip_prefix("up ").unwrap(), &first, told, Duration::from_millis(300));
+    was_stopped(up.strip_prefix("up ").unwrap(), &first, told, Duration::from_secs(2));
     said.complains(121, "the lock a was lost", "fence");
 }
 
@@ -53,7 +53,7 @@ fn a_fixed_lock_ends_in_time_whether_or_not_its_store_is_there() {
 fn a_leader_whose_store_stands_still_stops_and_stands_again() {
     let Some(scene) = Scene::new() else { return };
     let script = format!("echo term $FIRSTCOME_TERM; {DEAF}");
-    let args = ["elect", "boss", "--lease", "2s", "--grace", "300ms", "--", "sh", "-c", &script];
+    let args = ["elect", "boss", "--lease", "6s", "--grace", "3s", "--", "sh", "-c", &script];
     let mut shell = scene.start(&args);
     let term = |line: String| line.strip_prefix("term ").unwrap().parse::<u64>().unwrap();
     let first = term(shell.line());
@@ -64,12 +64,31 @@ fn a_leader_whose_store_stands_still_stops_and_stands_again() {
     let second = term(shell.line());
     assert!(second > first);
     let pid = up.strip_prefix("up ").unwrap();
-    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{pid} is alive");
+    is_gone_soon(pid);
     shell.tell(rustix::process::Signal::KILL);
     let said = shell.end();
     // What the store did, and whether the term was lost or given back, depends on whose time is over first.
     assert_eq!(said.talk.matches("elected: ").count(), 2, "{said:?}");
     assert!(said.talk.contains("stopping the command"), "{said:?}");
+}
+
+#[test]
+fn a_leader_that_is_told_to_end_while_it_stops_its_command_does_not_stand_again() {
+    let Some(scene) = Scene::new() else { return };
+    // One that is started again ends by itself.
+    let script =
+        "trap 'echo told; sleep 1; exit 0' TERM; echo up; for n in $(seq 300); do sleep 0.05; done";
+    let args = ["elect", "boss", "--lease", "9s", "--grace", "4s", "--", "sh", "-c", script];
+    let mut shell = scene.start(&args);
+    assert_eq!(shell.line(), "up");
+    scene.redis.pause();
+    // Its lease is not renewed, and the command has its time of grace.
+    assert_eq!(shell.line(), "told");
+    shell.tell(rustix::process::Signal::TERM);
+    scene.redis.resume();
+    let said = shell.end();
+    assert_eq!(said.talk.matches("elected: ").count(), 1, "{said:?}");
+    said.ends(128 + 15);
 }
 
 #[test]

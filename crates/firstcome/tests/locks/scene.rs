@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use firstcome_testbed::Redis;
 use rustix::process::{Pid, Signal, kill_process};
@@ -136,5 +137,22 @@ impl Drop for Shell {
         // Both fail only where it has ended already.
         drop(self.child.kill());
         drop(self.child.wait());
+    }
+}
+
+/// Tells whether a process has ended, though nobody may have asked for its exit code yet.
+pub(crate) fn gone(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
+    state.is_empty() || state.starts_with(['Z', 'X'])
+}
+
+/// Waits for the end of a process that was killed: nobody waits for it where it is no child of the one who did that.
+#[track_caller]
+pub(crate) fn is_gone_soon(pid: &str) {
+    let begun = Instant::now();
+    while !gone(pid) {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{pid} is alive");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }

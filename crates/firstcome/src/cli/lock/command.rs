@@ -141,7 +141,7 @@ impl Running {
                 loss = &mut lost => {
                     out::talk(format!("{what} is over: {loss}; stopping the command"));
                     // Somebody else may have the lock already, or cannot have it before that.
-                    let grace = now + self.deadline.grace();
+                    let grace = Instant::now() + self.deadline.grace();
                     let kill_at = if loss == Loss::RanOut { grace.min(self.kill_at) } else { grace };
                     self.stop(kill_at).await?;
                     return Ok(Ended::Stopped);

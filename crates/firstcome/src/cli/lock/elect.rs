@@ -204,6 +204,10 @@ impl Candidate {
             Ok(Ok(Ended::ByItself(code))) => Ok(Exit::Passed(code)),
             // The term is over, or was not renewed in time: then it is given up for another candidate to have.
             Ok(Ok(Ended::Stopped)) => {
+                // Told to end meanwhile, it does not stand again.
+                if let Some(signal) = self.ending.get() {
+                    return Ok(Exit::Passed(128 + signal.as_raw()));
+                }
                 self.election.resign();
                 std::future::pending().await
             }
