@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Lines that may wait for the reader of standard error.
 const WAITING: usize = 4_096;
 /// How long an ending program waits until they are read.
-const FLUSH: Duration = Duration::from_secs(1);
+const FLUSH: Duration = Duration::from_secs(5);
 
 enum Message {
     Line(Vec<u8>),
@@ -39,7 +39,7 @@ impl Lines {
         Self { waiting, lost }
     }
 
-    /// Waits until all that was put here is written, for a second at most.
+    /// Waits until all that was put here is written, for a few seconds at most.
     pub(super) fn flush(&self) {
         let (written, is_written) = channel();
         let end = Instant::now() + FLUSH;
