@@ -54,7 +54,7 @@ impl Sentinels {
         let master = self.servers[0].port();
         let text = format!(
             "port {port}\nbind 127.0.0.1\ndir {}\nsentinel monitor {name} 127.0.0.1 {master} 2\n\
-             sentinel down-after-milliseconds {name} 500\nsentinel failover-timeout {name} 3000\n",
+             sentinel down-after-milliseconds {name} 2000\nsentinel failover-timeout {name} 3000\n",
             folder.path().display(),
         );
         std::fs::write(&file, text).expect("the folder can be written to");

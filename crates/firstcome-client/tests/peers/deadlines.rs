@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use firstcome_client::{Client, Error};
+use firstcome_client::{Client, Error, Retry};
 
 use crate::peer::{Fate, KEY, Peer};
 
@@ -36,18 +36,19 @@ async fn the_deadline_is_a_bound_whatever_the_server_does() {
 #[tokio::test]
 async fn an_attempt_that_gets_no_answer_leaves_time_for_the_next() {
     let peer = Peer::start([Fate::Hang, Fate::Drip, Fate::won()]).await;
-    let client = peer.builder().attempt(Duration::from_millis(100)).build().unwrap();
+    let client = peer.builder().attempt(Duration::from_millis(500)).build().unwrap();
     assert!(client.claim("spring", "ann").await.unwrap().is_yes());
-    assert_eq!(peer.requests().len(), 3);
+    // On a busy machine the good one, too, may need another attempt.
+    assert!(peer.requests().len() >= 3);
 }
 
 #[tokio::test]
 async fn what_never_left_changed_nothing() {
     let gone = firstcome_testbed::free_port();
     let url = format!("http://127.0.0.1:{gone}");
-    let client = Client::builder(&url).key(KEY).deadline(DEADLINE).build().unwrap();
+    let client = Client::builder(&url).key(KEY).deadline(SLACK).build().unwrap();
     let (error, took) = claim(&client).await;
-    assert!(took < DEADLINE + SLACK, "{took:?}");
+    assert!(took < SLACK * 2, "{took:?}");
     let Error::Unchanged(unchanged) = &error else { panic!("nothing was sent: {error}") };
     assert!(unchanged.attempts() > 1, "it was tried again: {error}");
     assert!(unchanged.reason().contains("cannot connect") && unchanged.server() == url, "{error}");
@@ -56,7 +57,7 @@ async fn what_never_left_changed_nothing() {
 #[tokio::test]
 async fn a_lost_attempt_counts_though_the_last_one_never_left() {
     let peer = Peer::start([Fate::Cut]).await;
-    let client = peer.builder().deadline(DEADLINE).build().unwrap();
+    let client = peer.builder().retry(Retry::default().attempts(2)).build().unwrap();
     let busy = Fate::problem(503, "unavailable", r#","retry":true,"changed":"no""#);
     let (cut, called) = (peer.came(1), claim(&client));
     let ((), (error, _)) = tokio::join!(
@@ -73,10 +74,12 @@ async fn a_lost_attempt_counts_though_the_last_one_never_left() {
 #[tokio::test]
 async fn further_calls_wait_for_one_of_the_connections() {
     let peer = Peer::start([Fate::Hang]).await;
-    let client = peer.builder().connections(2).deadline(DEADLINE).build().unwrap();
+    let client = peer.builder().connections(2).deadline(SLACK).build().unwrap();
     let calls: Vec<_> = (0..6)
         .map(|number| {
-            let client = client.clone();
+            // The first two have the connections for longer than the others wait.
+            let deadline = if number < 2 { SLACK } else { DEADLINE };
+            let client = client.with_deadline(deadline);
             tokio::spawn(async move { client.claim("spring", &format!("ann-{number}")).await })
         })
         .collect();
@@ -91,7 +94,5 @@ async fn further_calls_wait_for_one_of_the_connections() {
             unknown += 1;
         }
     }
-    // A call that waits may get the connection of another one whose time is over in the last moment of its own.
-    assert_eq!((peer.most_open(), unknown + unchanged), (2, 6));
-    assert!(unknown >= 2 && unchanged > 0, "{unknown} {unchanged}");
+    assert_eq!((peer.most_open(), unknown, unchanged), (2, 2, 4));
 }

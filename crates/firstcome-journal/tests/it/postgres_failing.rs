@@ -262,6 +262,8 @@ async fn a_commit_whose_wait_for_a_standby_was_ended_is_unknown() {
     };
     wait_for("nobody");
     until(|| own.sql("SHOW synchronous_standby_names") == "nobody").await;
+    // Commits wait only once the checkpointer has read it, too, which answers this afterwards.
+    own.sql("CHECKPOINT");
     for (number, end) in ["pg_cancel_backend", "pg_terminate_backend"].into_iter().enumerate() {
         let append = ann.again("waits");
         let appending = begin(&journal, &append);

@@ -43,6 +43,8 @@ impl Waits {
         self.own.sql(&format!("ALTER SYSTEM SET synchronous_standby_names = '{names}'"));
         self.own.sql("SELECT pg_reload_conf()");
         until(|| self.own.sql("SHOW synchronous_standby_names") == names).await;
+        // Commits wait only once the checkpointer has read it, too, which answers this afterwards.
+        self.own.sql("CHECKPOINT");
     }
 
     /// Asks over a connection that is there: the steps of a journal wait for a few seconds only.

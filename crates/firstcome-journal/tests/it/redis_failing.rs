@@ -348,7 +348,7 @@ async fn an_answer_that_is_lost_is_unknown_and_the_same_body_counts_once() {
         let proxy = Proxy::start(server.port()).await;
         let options = Options::new(SPACE, Durability::Memory);
         let store = Store::new(server.url_through(proxy.port()));
-        let store = store.answer_within(Duration::from_millis(500));
+        let store = store.answer_within(Duration::from_secs(3));
         let journal = Journal::Redis(Redis::open(store, options).await.unwrap());
         let mut ann = Player::new(b'a');
         ann.claims(&journal, "before").await.unwrap();
@@ -373,7 +373,7 @@ async fn many_append_through_cuts_and_every_claim_counts_once() {
     let Some(server) = Server::start() else { return };
     let proxy = Proxy::start(server.port()).await;
     let store = Store::new(server.url_through(proxy.port()));
-    let store = store.answer_within(Duration::from_millis(500));
+    let store = store.answer_within(Duration::from_secs(3));
     let options = Options::new(SPACE, Durability::Memory);
     let journal = Journal::Redis(Redis::open(store, options).await.unwrap());
     let mut writers = tokio::task::JoinSet::new();

@@ -18,7 +18,7 @@ async fn a_wait_is_not_longer_than_it_may_be(locks: &Locks) {
         let begun = Instant::now();
         let waited = lock.lock_within(ms(200)).await;
         let took = begun.elapsed();
-        assert!(took >= ms(200) && took < ms(1000), "{took:?}");
+        assert!(took >= ms(200) && took < ms(2500), "{took:?}");
         let unknown = waited.expect_err("nobody said that somebody has it");
         assert!(unknown.hint().is_some(), "{unknown}");
     }
@@ -61,20 +61,22 @@ async fn at_a_file_that_somebody_keeps() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn at_a_file_whose_disk_stands_still() {
     let folder = Folder::new("bounds");
-    let options = Options::new(folder.path().join("any.db")).answer_within(ms(300));
+    let options = Options::new(folder.path().join("any.db")).answer_within(SECOND);
     let file = Arc::new(Sqlite::open(options).await.unwrap());
+    let (begins, mut has_begun) = tokio::sync::mpsc::unbounded_channel();
     let stalled = tokio::spawn({
         let file = Arc::clone(&file);
         async move {
             let begun = Instant::now();
-            let stalls = |_: &Connection| {
-                std::thread::sleep(ms(1500));
+            let stalls = move |_: &Connection| {
+                begins.send(()).unwrap();
+                std::thread::sleep(5 * SECOND);
                 Ok(())
             };
             (file.write(stalls).await, begun.elapsed())
         }
     });
-    tokio::time::sleep(ms(100)).await;
+    has_begun.recv().await.unwrap();
     let begun = Instant::now();
     let happened = Arc::new(AtomicBool::new(false));
     let behind = file.write({
@@ -85,11 +87,11 @@ async fn at_a_file_whose_disk_stands_still() {
         }
     });
     assert!(matches!(behind.await, Err(Failure::Held { .. })));
-    assert!(begun.elapsed() < ms(1000), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < ms(3500), "{:?}", begun.elapsed());
     let (answer, took) = stalled.await.unwrap();
-    assert!(matches!(answer, Err(Failure::Unknown { .. })) && took < ms(1000), "{took:?}");
+    assert!(matches!(answer, Err(Failure::Unknown { .. })) && took < ms(3500), "{took:?}");
     // Afterwards it goes on, and what was told that it was not begun never is.
-    tokio::time::sleep(ms(1500)).await;
+    tokio::time::sleep(5 * SECOND).await;
     file.read(|_| Ok(())).await.unwrap();
     assert!(!happened.load(Ordering::SeqCst));
 }
@@ -121,7 +123,7 @@ async fn at_a_row_that_somebody_keeps() {
     tokio::time::sleep(SECOND).await;
     let begun = Instant::now();
     let waited = locks.mutex("x").unwrap().lock_within(ms(200)).await;
-    assert!(begun.elapsed() < ms(1000), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < ms(2500), "{:?}", begun.elapsed());
     drop(waited);
     neighbour.join().unwrap();
     until_free(&locks, "x").await;

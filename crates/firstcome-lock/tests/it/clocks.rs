@@ -5,7 +5,7 @@ use firstcome_lock::{
 };
 use firstcome_testbed::{Fault, Proxy, Redis};
 
-use crate::stage::{SECOND, client_of, is_held, ms, take, until};
+use crate::stage::{SECOND, client_of, is_held, take, until};
 
 const TEN_MINUTES: i64 = 600;
 
@@ -112,7 +112,7 @@ async fn a_jump_back_keeps_what_is_held_and_nobody_hangs() {
     })
     .await;
     // A holder that will never come back: its lease ends ten minutes later than it should have.
-    take(&ann.mutex("dead").unwrap().lease(ms(500))).await.leak();
+    take(&ann.mutex("dead").unwrap().lease(2 * SECOND)).await.leak();
     redis.set_clock(-TEN_MINUTES);
     let lost = tokio::time::timeout(4 * SECOND, renewed.lost()).await;
     assert!(lost.is_err(), "longer than its lease, and renewed by the clock there is now");
@@ -138,7 +138,7 @@ async fn a_jump_back_keeps_what_is_held_and_nobody_hangs() {
 async fn an_undoing_does_not_wait_for_a_clock_that_was_set_back() {
     let Some(redis) = Redis::with_movable_clock() else { return };
     let proxy = Proxy::start(redis.port()).await;
-    let options = Options::new(redis.url_through(proxy.port())).answer_within(ms(400));
+    let options = Options::new(redis.url_through(proxy.port())).answer_within(2 * SECOND);
     let ann = Locks::builder().connect(options).await.unwrap();
     let me = ann.owner();
     let lock = ann.mutex("x").unwrap().lease(SECOND).owner(&me);

@@ -67,7 +67,8 @@ async fn one_who_cannot_listen_any_more_asks() {
         let lease = take(&bob.mutex("x").unwrap().lease(3600 * SECOND)).await;
         let lock = ann.mutex("x").unwrap();
         let tries = scripts_run(&redis) + 2;
-        let waiter = tokio::spawn(async move { lock.lock_within(5 * SECOND).await });
+        let within = if notices { 60 * SECOND } else { 6 * SECOND };
+        let waiter = tokio::spawn(async move { lock.lock_within(within).await });
         until("it listens", async || redis.ask(LISTENING).ends_with(":1")).await;
         // Once it knows that it listens, it tries again: from then on it waits.
         until("it waits", async || scripts_run(&redis) >= tries).await;
@@ -91,8 +92,8 @@ async fn the_end_of_a_lease_is_looked_for() {
     for (builder, noticed) in [(Locks::builder(), true), (making(Mistake::IgnoreLeaseEnd), false)] {
         let name = if noticed { "x" } else { "mistaken" };
         let ann = builder.connect(Options::new(redis.url())).await.unwrap();
-        take(&bob.mutex(name).unwrap().lease(ms(500))).await.leak();
-        let waited = ann.mutex(name).unwrap().lock_within(4 * SECOND).await.unwrap();
+        take(&bob.mutex(name).unwrap().lease(2 * SECOND)).await.leak();
+        let waited = ann.mutex(name).unwrap().lock_within(8 * SECOND).await.unwrap();
         assert_eq!(waited.acquired().is_some(), noticed);
     }
 }
@@ -154,7 +155,7 @@ async fn a_server_that_stands_still_costs_no_lease_that_could_be_renewed() {
 /// up.
 async fn stays_after_a_pause(builder: Builder) -> Option<bool> {
     let redis = Redis::start()?;
-    let options = Options::new(redis.url()).answer_within(ms(300)).heartbeat(ms(300));
+    let options = Options::new(redis.url()).answer_within(SECOND).heartbeat(SECOND);
     let ann = builder.connect(options).await.unwrap();
     let lock = ann.mutex("x").unwrap();
     take(&lock).await.release().await.unwrap();

@@ -115,7 +115,7 @@ async fn what_is_held_is_listed(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
     let held = [take(&ann.mutex("b").unwrap()).await, take(&ann.mutex("a").unwrap()).await];
     take(&ann.mutex("free").unwrap()).await.release().await.unwrap();
-    take(&ann.mutex("over").unwrap().lease(ms(500))).await.leak();
+    take(&ann.mutex("over").unwrap().lease(2 * SECOND)).await.leak();
     until("it is over", async || bob.inspect("over").await.unwrap().is_none()).await;
     let list = bob.held().await.unwrap().unwrap();
     let seen: Vec<_> =

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use firstcome_lock::{Election, Error, Locks, Loss, Term};
 
-use crate::stage::{Inside, SECOND, Stage, ms, take, until_free};
+use crate::stage::{Inside, SECOND, Stage, ms, take, until, until_free};
 
 on_every_store! {
     one_of_five_leads_and_each_gets_its_turn
@@ -60,7 +60,7 @@ async fn endless(counter: Arc<AtomicU64>) {
 
 async fn work_stops_when_the_term_is_taken_away(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
-    let election = Election::new(&ann, "job").unwrap().lease(ms(300));
+    let election = Election::new(&ann, "job").unwrap().lease(5 * SECOND);
     let (terms, steps) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let running = {
         let (terms, steps) = (terms.clone(), steps.clone());
@@ -76,12 +76,14 @@ async fn work_stops_when_the_term_is_taken_away(stage: Stage) {
     let first = watch.until(|leader| leader.is_some()).await.unwrap().unwrap();
     // Somebody takes the lock away; the leader notices at its next renewal, and stands again.
     assert!(bob.force_release("job").await.unwrap());
-    let thief = bob.mutex("job").unwrap().lease(10 * SECOND);
-    let lease = thief.lock().await.unwrap();
-    tokio::time::sleep(ms(300)).await;
-    let frozen = steps.load(Ordering::SeqCst);
-    tokio::time::sleep(ms(100)).await;
-    assert_eq!(steps.load(Ordering::SeqCst), frozen, "the work has stopped");
+    let thief = bob.mutex("job").unwrap().lease(60 * SECOND);
+    let lease = tokio::time::timeout(20 * SECOND, thief.lock()).await.expect("free").unwrap();
+    until("the work has stopped", async || {
+        let frozen = steps.load(Ordering::SeqCst);
+        tokio::time::sleep(ms(100)).await;
+        steps.load(Ordering::SeqCst) == frozen
+    })
+    .await;
     assert_eq!(terms.load(Ordering::SeqCst), 1);
     lease.release().await.unwrap();
     let wanted = |leader: Option<&firstcome_lock::Leader>| {
@@ -93,8 +95,8 @@ async fn work_stops_when_the_term_is_taken_away(stage: Stage) {
 
 async fn resigning_lets_another_one_lead(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
-    let one = Election::new(&ann, "job").unwrap().node("one").lease(2 * SECOND);
-    let other = Election::new(&bob, "job").unwrap().node("other").lease(2 * SECOND);
+    let one = Election::new(&ann, "job").unwrap().node("one").lease(8 * SECOND);
+    let other = Election::new(&bob, "job").unwrap().node("other").lease(8 * SECOND);
     let mut watch = one.watch().await.unwrap();
     let running = {
         let one = one.clone();
@@ -110,7 +112,7 @@ async fn resigning_lets_another_one_lead(stage: Stage) {
     };
     tokio::time::sleep(ms(50)).await;
     one.resign();
-    let seen = tokio::time::timeout(SECOND, watch.until(leads("other"))).await;
+    let seen = tokio::time::timeout(5 * SECOND, watch.until(leads("other"))).await;
     seen.expect("long before the lease ends").unwrap();
     // One that is made ineligible resigns as well, and does not stand again.
     other.set_eligible(false);
@@ -144,7 +146,7 @@ async fn with_a_kept_term(
     stage: &Stage,
 ) -> (Election, Term, tokio::sync::oneshot::Sender<()>, tokio::task::JoinHandle<()>) {
     let ann = stage.client().await;
-    let election = Election::new(&ann, "job").unwrap().node("one").lease(ms(1500));
+    let election = Election::new(&ann, "job").unwrap().node("one").lease(ms(2500));
     let (end, done) = tokio::sync::oneshot::channel();
     let (terms, mut kept) = tokio::sync::mpsc::unbounded_channel();
     let running = tokio::spawn(with_a_task_of_its_own(election.clone(), done, terms));
@@ -155,8 +157,9 @@ async fn with_a_kept_term(
 
 /// Waits until the lock can be had, and gives how long that took.
 async fn had_after(stage: &Stage) -> std::time::Duration {
+    let other = stage.client().await;
     let begun = std::time::Instant::now();
-    until_free(&stage.client().await, "job").await;
+    until_free(&other, "job").await;
     begun.elapsed()
 }
 
@@ -173,7 +176,7 @@ async fn resigning_ends_a_term_that_the_work_kept(stage: Stage) {
     assert!(
         stage.client().await.mutex("job").unwrap().try_lock().await.unwrap().acquired().is_none()
     );
-    assert!(had_after(&stage).await < 3 * SECOND);
+    assert!(had_after(&stage).await < 8 * SECOND);
     assert!(!term.is_valid());
     drop(term);
     running.abort();
@@ -187,7 +190,7 @@ async fn resigning_ends_a_term_that_the_work_kept(stage: Stage) {
     let begun = std::time::Instant::now();
     drop(term);
     next.await.unwrap().release().await.unwrap();
-    assert!(begun.elapsed() < SECOND, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < 3 * SECOND, "{:?}", begun.elapsed());
     running.abort();
 }
 
@@ -196,7 +199,7 @@ async fn a_candidate_that_is_dropped_ends_its_term(stage: Stage) {
     running.abort();
     assert_eq!(term.ended().await, Loss::GivenBack);
     assert!(!term.is_valid());
-    assert!(had_after(&stage).await < 3 * SECOND);
+    assert!(had_after(&stage).await < 8 * SECOND);
 }
 
 async fn work_that_ended_ends_its_term(stage: Stage) {
@@ -205,7 +208,7 @@ async fn work_that_ended_ends_its_term(stage: Stage) {
     running.await.unwrap();
     assert!(!term.is_valid());
     assert_eq!(term.ended().await, Loss::GivenBack);
-    assert!(had_after(&stage).await < SECOND, "it said that it is done");
+    assert!(had_after(&stage).await < 3 * SECOND, "it said that it is done");
 }
 
 async fn an_ineligible_node_only_watches(stage: Stage) {
@@ -225,12 +228,12 @@ async fn an_ineligible_node_only_watches(stage: Stage) {
 
 async fn a_dead_leader_is_followed_when_its_lease_ends(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
-    // It takes the lock and never renews it, like a process that was killed.
-    take(&ann.mutex("job").unwrap().lease(ms(400))).await.leak();
-    let election = Election::new(&bob, "job").unwrap();
     let begun = std::time::Instant::now();
+    // It takes the lock and never renews it, like a process that was killed.
+    take(&ann.mutex("job").unwrap().lease(SECOND)).await.leak();
+    let election = Election::new(&bob, "job").unwrap();
     election.run(|_| async {}).await.unwrap();
-    assert!(begun.elapsed() >= ms(300));
+    assert!(begun.elapsed() >= ms(900));
 }
 
 async fn periodic_work_is_done_by_one(stage: Stage) {
@@ -242,7 +245,7 @@ async fn periodic_work_is_done_by_one(stage: Stage) {
         let locks = stage.client().await;
         let (runs, inside) = (runs.clone(), inside.clone());
         tasks.push(tokio::spawn(async move {
-            let election = Election::new(&locks, "beat").unwrap();
+            let election = Election::new(&locks, "beat").unwrap().lease(5 * SECOND);
             let work = |_| {
                 let (runs, inside) = (runs.clone(), inside.clone());
                 async move {
@@ -254,6 +257,7 @@ async fn periodic_work_is_done_by_one(stage: Stage) {
         }));
     }
     tokio::time::sleep(ms(600)).await;
+    until("it has run five times", async || runs.load(Ordering::SeqCst) >= 5).await;
     for task in &tasks {
         task.abort();
     }
@@ -270,7 +274,7 @@ async fn watchers_see_terms_come_and_go(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
     let mut watch = Election::new(&bob, "job").unwrap().watch().await.unwrap();
     assert_eq!(watch.current(), None);
-    let election = Election::new(&ann, "job").unwrap().node("ann").lease(ms(600));
+    let election = Election::new(&ann, "job").unwrap().node("ann");
     let mut last = None;
     for _ in 0..3 {
         let (go, wait) = tokio::sync::oneshot::channel::<()>();

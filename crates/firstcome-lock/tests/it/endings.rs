@@ -4,7 +4,7 @@ use firstcome_lock::{Error, Locks, Loss, Options, Released};
 use firstcome_store::Failure as Store;
 use firstcome_testbed::{Fault, Proxy, Redis};
 
-use crate::stage::{SECOND, client_of, is_held, ms, take, until};
+use crate::stage::{SECOND, client_of, is_held, ms, quiet, take, until};
 
 const LISTENING: &str = "PUBSUB NUMSUB redisson_lock__channel:{x}";
 
@@ -23,21 +23,8 @@ impl Scene {
     }
 
     fn options(&self) -> Options {
-        Options::new(self.redis.url_through(self.proxy.port())).connect_within(ms(400))
+        Options::new(self.redis.url_through(self.proxy.port())).connect_within(2 * SECOND)
     }
-}
-
-/// Waits until nothing has been sent for 300 ms: a fault meets what is sent next, and nothing that was on its way.
-async fn quiet(proxy: &Proxy) {
-    let mut last = proxy.requests();
-    for _ in 0..100 {
-        tokio::time::sleep(ms(300)).await;
-        match proxy.requests() {
-            now if now == last => return,
-            now => last = now,
-        }
-    }
-    panic!("it never became quiet");
 }
 
 /// Trust has run out, and the store has the lock for its owner all the same: nobody else has had it.
@@ -57,7 +44,7 @@ async fn a_release_between_the_end_of_trust_and_that_of_the_lease_frees_it() {
         assert!(!is_held(&scene.bob, lock.name()).await);
     }
     // Where the lease has ended at the store, somebody else may have had it.
-    let lease = take(&ann.mutex("x").unwrap().lease(ms(500))).await;
+    let lease = take(&ann.mutex("x").unwrap().lease(2 * SECOND)).await;
     until("it has ended", async || !is_held(&scene.bob, "x").await).await;
     assert_eq!(lease.release().await.unwrap(), Released::AlreadyLost);
 }
@@ -66,7 +53,7 @@ async fn a_release_between_the_end_of_trust_and_that_of_the_lease_frees_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_latch_outlives_the_repetitions_of_its_release() {
     let Some(scene) = Scene::new().await else { return };
-    for (answer_within, lease) in [(100 * SECOND, SECOND), (SECOND, 3600 * SECOND)] {
+    for (answer_within, lease) in [(100 * SECOND, 10 * SECOND), (SECOND, 3600 * SECOND)] {
         let ann = Locks::builder().connect(scene.options().answer_within(answer_within));
         let ann = ann.await.unwrap();
         // The server knows the script from here on: asking for its text would be cut, too.
@@ -187,12 +174,12 @@ async fn a_renewal_that_is_refused_for_one_is_granted_to_the_others() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closing_waits_for_what_is_under_way() {
     let Some(scene) = Scene::new().await else { return };
-    for _ in 0..5 {
+    for _ in 0..3 {
         let ann = Locks::builder().connect(scene.options()).await.unwrap();
         let held = take(&ann.mutex("held").unwrap()).await;
         take(&ann.mutex("x").unwrap()).await.release().await.unwrap();
         let requests = scene.proxy.requests();
-        scene.proxy.set(Fault::Delay(ms(50)));
+        scene.proxy.set(Fault::Delay(ms(300)));
         let lock = ann.mutex("x").unwrap();
         let acquiring = tokio::spawn(async move { lock.try_lock().await });
         let releasing = tokio::spawn(held.release());
@@ -211,7 +198,7 @@ async fn closing_waits_for_what_is_under_way() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closing_does_not_wait_for_a_store_that_is_gone() {
     let Some(mut redis) = Redis::start() else { return };
-    let options = Options::new(redis.url()).answer_within(ms(300)).connect_within(ms(300));
+    let options = Options::new(redis.url()).answer_within(SECOND).connect_within(SECOND);
     let ann = Locks::builder().connect(options).await.unwrap();
     let day = 86_400 * SECOND;
     let (one, two) = (ann.mutex("x").unwrap().lease(day), ann.mutex("y").unwrap().lease(day));
@@ -250,10 +237,11 @@ async fn clones_that_close_together_end_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_owner_whose_acquire_is_being_undone_is_told_so() {
     let Some(scene) = Scene::new().await else { return };
-    let options = scene.options().answer_within(ms(300));
+    let options = scene.options().answer_within(SECOND);
     let ann = Locks::builder().connect(options).await.unwrap();
     let lock = ann.mutex("x").unwrap().owner(&ann.owner());
     take(&lock).await.release().await.unwrap();
+    quiet(&scene.proxy).await;
     scene.proxy.set(Fault::CutAtReply);
     assert!(matches!(lock.try_lock().await, Err(Error::Store(Store::Unknown { .. }))));
     let pending = tokio::time::timeout(10 * SECOND, lock.try_lock()).await.unwrap().unwrap_err();

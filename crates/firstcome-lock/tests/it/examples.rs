@@ -71,7 +71,7 @@ fn program(name: &str) -> PathBuf {
 async fn token_lock_waits_for_a_lock_set_by_another_library() {
     let Some(redis) = Redis::start() else { return };
     // What `rslock` sends.
-    assert_eq!(redis.ask("SET nightly-report somebody NX PX 1500"), "+OK");
+    assert_eq!(redis.ask("SET nightly-report somebody NX PX 8000"), "+OK");
     let mut example = Example::start("token_lock", &redis);
     let said = example.hear().await;
     assert!(said.starts_with("nightly-report: somebody else has it, for at most "), "{said}");

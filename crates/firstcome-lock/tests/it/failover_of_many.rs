@@ -16,7 +16,7 @@ const UNKNOWN: usize = 1000;
 /// How many ask at a time.
 const TASKS: usize = 50;
 
-const LEASE: Duration = Duration::from_secs(20);
+const LEASE: Duration = Duration::from_secs(40);
 
 fn options(sentinels: &Sentinels) -> Options {
     Options::new(sentinels.url()).heartbeat(ms(500)).answer_within(ms(1500))
@@ -83,7 +83,7 @@ async fn of_ten_thousand_leases_each_is_renewed_on_the_new_master_or_said_to_be_
     let unknown = Arc::new(take_many(&ann, "unknown", UNKNOWN).await);
     let mistaken = take(&careless.mutex("mistaken").unwrap().lease(600 * SECOND)).await;
     // Somewhere in the renewals, of which there is a beat each sixth of the lease.
-    tokio::time::sleep(ms(fastrand::u64(..3000))).await;
+    tokio::time::sleep(ms(fastrand::u64(..6000))).await;
     block_in_place(|| sentinels.fail_over());
     let thief = Locks::builder().connect(options(&sentinels)).await.unwrap();
     assert_eq!(steal(&thief, &known).await, 0, "the replica had them");

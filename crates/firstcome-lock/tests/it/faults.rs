@@ -7,7 +7,7 @@ use firstcome_lock::{
 };
 use firstcome_testbed::{Fault, Proxy, Redis};
 
-use crate::stage::{Inside, SECOND, client_of, is_held, ms, take, until, until_free};
+use crate::stage::{Inside, SECOND, client_of, is_held, ms, quiet, take, until, until_free};
 
 /// A server, a proxy before it, a client of each.
 struct Scene {
@@ -28,9 +28,8 @@ impl Scene {
     /// Makes a client that reaches the server through the proxy, and gives up on an answer soon.
     async fn ann(&self, builder: Builder) -> Locks {
         let options = Options::new(self.redis.url_through(self.proxy.port()))
-            .answer_within(ms(400))
-            .connect_within(ms(400))
-            .heartbeat(ms(500));
+            .answer_within(2 * SECOND)
+            .connect_within(2 * SECOND);
         builder.connect(options).await.unwrap()
     }
 }
@@ -47,6 +46,7 @@ async fn a_grant_whose_answer_was_lost_is_undone() {
         let ann = scene.ann(builder).await;
         let lock = ann.mutex(if undone { "x" } else { "mistaken" }).unwrap();
         take(&lock).await.release().await.unwrap();
+        quiet(&scene.proxy).await;
         scene.proxy.set(Fault::CutAtReply);
         let failure = lock.try_lock().await.unwrap_err();
         assert_eq!(failure.effect(), Effect::Unknown, "{failure}");
@@ -68,6 +68,7 @@ async fn a_request_that_was_lost_leaves_nothing() {
     let ann = scene.ann(Locks::builder()).await;
     let lock = ann.mutex("x").unwrap();
     take(&lock).await.release().await.unwrap();
+    quiet(&scene.proxy).await;
     scene.proxy.set(Fault::CutAtRequest);
     let failure = lock.try_lock().await.unwrap_err();
     assert_eq!(failure.effect(), Effect::Unknown);
@@ -90,6 +91,7 @@ async fn an_acquire_is_sent_once() {
         // An owner that may hold it several times: for the others a second hold is never given.
         let lock = ann.mutex(if once { "x" } else { "mistaken" }).unwrap().owner(&ann.owner());
         take(&lock).await.release().await.unwrap();
+        quiet(&scene.proxy).await;
         scene.proxy.set(Fault::CutAtReply);
         let before = scene.proxy.connections();
         let trying = {
@@ -122,8 +124,8 @@ async fn an_acquire_that_arrives_late_is_refused() {
     {
         // The heartbeat finds the connection dead first, so that the undoing goes over another one.
         let options = Options::new(scene.redis.url_through(scene.proxy.port()))
-            .answer_within(ms(400))
-            .heartbeat(ms(100));
+            .answer_within(2 * SECOND)
+            .heartbeat(ms(500));
         let ann = builder.connect(options).await.unwrap();
         let lock = ann.mutex(if refused { "x" } else { "mistaken" }).unwrap();
         take(&lock).await.release().await.unwrap();
@@ -132,7 +134,7 @@ async fn an_acquire_that_arrives_late_is_refused() {
         assert_eq!(failure.effect(), Effect::Unknown);
         // It is working again, over a new connection, and the undoing has been done there.
         until_free(&ann, "other").await;
-        tokio::time::sleep(ms(800)).await;
+        tokio::time::sleep(3 * SECOND).await;
         let evaluated = scene.redis.calls_of("evalsha");
         scene.proxy.let_go();
         until("the late one arrived", async || scene.redis.calls_of("evalsha") > evaluated).await;
@@ -145,8 +147,8 @@ async fn an_acquire_that_arrives_late_is_refused() {
 async fn an_acquire_that_arrives_a_little_late_is_undone() {
     let Some(scene) = Scene::new().await else { return };
     let options = Options::new(scene.redis.url_through(scene.proxy.port()))
-        .answer_within(2 * SECOND)
-        .heartbeat(ms(100));
+        .answer_within(3 * SECOND)
+        .heartbeat(ms(500));
     let ann = Locks::builder().connect(options).await.unwrap();
     let lock = ann.mutex("x").unwrap();
     take(&lock).await.release().await.unwrap();
@@ -205,9 +207,9 @@ async fn a_release_before_the_subscription_is_not_missed() {
         take(&lock).await.release().await.unwrap();
         let lease = take(&scene.bob.mutex(name).unwrap()).await;
         // Its subscription is a new connection: several pieces away, each of them late.
-        scene.proxy.set(Fault::Delay(ms(40)));
+        scene.proxy.set(Fault::Delay(ms(120)));
         let tries = scene.redis.calls_of("evalsha");
-        let waiter = tokio::spawn(async move { lock.lock_within(3 * SECOND).await.unwrap() });
+        let waiter = tokio::spawn(async move { lock.lock_within(6 * SECOND).await.unwrap() });
         until("it has tried", async || scene.redis.calls_of("evalsha") > tries).await;
         lease.release().await.unwrap();
         scene.proxy.set(Fault::None);
@@ -219,7 +221,7 @@ async fn a_release_before_the_subscription_is_not_missed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn loss_is_signalled_before_the_store_gives_the_lock_away() {
     let Some(scene) = Scene::new().await else { return };
-    let watchdog = 3 * SECOND;
+    let watchdog = 6 * SECOND;
     let ann = scene.ann(Locks::builder().watchdog(watchdog)).await;
     let lease = take(&ann.mutex("x").unwrap()).await;
     scene.proxy.set(Fault::StallReplies);
@@ -232,7 +234,7 @@ async fn loss_is_signalled_before_the_store_gives_the_lock_away() {
     let ann = scene.ann(making(Mistake::TrustForEver).watchdog(watchdog)).await;
     let lease = take(&ann.mutex("mistaken").unwrap()).await;
     scene.proxy.set(Fault::StallRequests);
-    let next = scene.bob.mutex("mistaken").unwrap().lock_within(10 * SECOND).await.unwrap();
+    let next = scene.bob.mutex("mistaken").unwrap().lock_within(20 * SECOND).await.unwrap();
     assert!(next.acquired().is_some() && lease.is_valid());
     scene.proxy.set(Fault::None);
 }
@@ -241,13 +243,13 @@ async fn loss_is_signalled_before_the_store_gives_the_lock_away() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_renewal_is_asked_again_while_there_is_trust() {
     let Some(scene) = Scene::new().await else { return };
-    let ann = scene.ann(Locks::builder().watchdog(3 * SECOND)).await;
+    let ann = scene.ann(Locks::builder().watchdog(9 * SECOND)).await;
     let lease = take(&ann.mutex("x").unwrap()).await;
     scene.proxy.set(Fault::CutAtReply);
-    let lost = tokio::time::timeout(ms(1500), lease.lost()).await;
+    let lost = tokio::time::timeout(3 * SECOND, lease.lost()).await;
     assert!(lost.is_err());
     scene.proxy.set(Fault::None);
-    let lost = tokio::time::timeout(3 * SECOND, lease.lost()).await;
+    let lost = tokio::time::timeout(6 * SECOND, lease.lost()).await;
     assert!(lost.is_err() && lease.is_valid());
 }
 
@@ -261,6 +263,7 @@ async fn a_release_whose_answer_was_lost_is_recognised() {
         let ann = scene.ann(builder).await;
         take(&ann.mutex("x").unwrap()).await.release().await.unwrap();
         let lease = take(&ann.mutex("x").unwrap()).await;
+        quiet(&scene.proxy).await;
         scene.proxy.set(Fault::CutAtReply);
         let before = scene.proxy.connections();
         let releasing = tokio::spawn(lease.release());
@@ -282,6 +285,7 @@ async fn latches_last_long_enough_and_not_for_ever() {
     for (name, lease) in [("a", 5 * SECOND), ("b", 30 * SECOND), ("c", 604_800 * SECOND)] {
         let ann = scene.ann(Locks::builder()).await;
         let lease = ann.mutex(name).unwrap().lease(lease).lock().await.unwrap();
+        quiet(&scene.proxy).await;
         scene.proxy.set(Fault::CutAtReply);
         let releasing = tokio::spawn(lease.release());
         until("it is free", async || !is_held(&scene.bob, name).await).await;
@@ -385,7 +389,8 @@ async fn a_server_that_forgot_everything_still_mints_higher_fences() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_is_gone_fails_a_try_in_time_and_a_wait_by_its_deadline() {
     let Some(mut redis) = Redis::start() else { return };
-    let options = Options::new(redis.url()).answer_within(ms(200));
+    let options = Options::new(redis.url()).answer_within(SECOND);
+    let patient = client_of(&redis).await;
     let ann = Locks::builder().ride_out(ms(500)).connect(options).await.unwrap();
     let lock = ann.mutex("x").unwrap();
     take(&lock).await.release().await.unwrap();
@@ -395,12 +400,12 @@ async fn a_store_that_is_gone_fails_a_try_in_time_and_a_wait_by_its_deadline() {
     })
     .await;
     assert!(matches!(lock.lock().await, Err(Error::Store(_))), "after riding it out");
-    let waited = tokio::time::timeout(5 * SECOND, lock.lock_within(ms(100))).await;
+    let waited = tokio::time::timeout(10 * SECOND, lock.lock_within(ms(100))).await;
     let unknown = matches!(waited.unwrap(), Err(Error::Store(_) | Error::NoAnswerYet { .. }));
     assert!(unknown, "nobody says who has it");
     // A wait that is patient enough sees it come back.
     redis.restart();
-    let lease = lock.lock_within(10 * SECOND).await.unwrap().acquired();
+    let lease = patient.mutex("x").unwrap().lock_within(20 * SECOND).await.unwrap().acquired();
     assert!(lease.is_some());
 }
 
@@ -424,7 +429,7 @@ async fn a_flushed_script_cache_is_filled_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_paused_server_leaves_nothing_behind() {
     let Some(redis) = Redis::start() else { return };
-    let options = Options::new(redis.url()).answer_within(ms(300)).heartbeat(ms(300));
+    let options = Options::new(redis.url()).answer_within(SECOND).heartbeat(SECOND);
     let ann = Locks::builder().connect(options).await.unwrap();
     let lock = ann.mutex("x").unwrap();
     take(&lock).await.release().await.unwrap();

@@ -197,24 +197,24 @@ async fn a_chain_of_ours_ends_for_redisson() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn leases_end_and_are_renewed_for_both() {
     let Some(redis) = Redis::start() else { return };
-    let Some(mut java) = Java::start(&redis, 1500).await else { return };
+    let Some(mut java) = Java::start(&redis, 3000).await else { return };
     let options = Options::new(redis.url());
-    let rust = Locks::builder().watchdog(ms(1500)).connect(options).await.unwrap();
+    let rust = Locks::builder().watchdog(3 * SECOND).connect(options).await.unwrap();
     for kind in KINDS {
         let ours = lock(&rust, kind);
         // One that is not given back ends by itself.
-        assert!(java.takes(kind, 1, 300).await);
-        let lease = ours.clone().lease(ms(300)).lock().await.unwrap();
+        assert!(java.takes(kind, 1, 2000).await);
+        let lease = ours.clone().lease(2 * SECOND).lock().await.unwrap();
         let entered = java.ask(&format!("lock {kind} x 1 20000 20000")).await;
         assert!(entered.starts_with("true"));
         assert_eq!(lease.lost().await, Loss::RanOut);
         assert_eq!(java.unlocks(kind, 1).await, "done");
         // One that is renewed does not.
         assert!(java.takes(kind, 1, -1).await);
-        assert!(ours.lock_within(ms(2500)).await.unwrap().acquired().is_none());
+        assert!(ours.lock_within(ms(4500)).await.unwrap().acquired().is_none());
         assert_eq!(java.unlocks(kind, 1).await, "done");
         let lease = take(&ours).await;
-        assert!(java.ask(&format!("lock {kind} x 1 2500 20000")).await.starts_with("false"));
+        assert!(java.ask(&format!("lock {kind} x 1 4500 20000")).await.starts_with("false"));
         assert!(lease.is_valid());
         lease.release().await.unwrap();
     }
@@ -225,7 +225,7 @@ async fn both_can_free_what_the_other_holds() {
     let Some(redis) = Redis::start() else { return };
     let Some(mut java) = Java::start(&redis, 30_000).await else { return };
     let options = Options::new(redis.url());
-    let rust = Locks::builder().watchdog(ms(900)).connect(options).await.unwrap();
+    let rust = Locks::builder().watchdog(3 * SECOND).connect(options).await.unwrap();
     for kind in KINDS {
         let lease = take(&lock(&rust, kind)).await;
         assert_eq!(java.ask(&format!("locked {kind} x")).await, "true");
@@ -307,14 +307,19 @@ fn left_behind(redis: &Redis) -> Vec<String> {
     seen
 }
 
-async fn messages(subscription: &mut Subscription) -> Vec<String> {
+/// Gives what was published until now.
+async fn messages(redis: &Redis, subscription: &mut Subscription) -> Vec<String> {
+    assert!(redis.ask("PUBLISH redisson_lock__channel:{x} until-now").starts_with(':'));
     let mut heard = Vec::new();
-    while let Ok(event) = tokio::time::timeout(ms(100), subscription.next()).await {
-        if let Event::Message(payload) = event {
-            heard.push(String::from_utf8(payload).unwrap());
+    loop {
+        let event = tokio::time::timeout(20 * SECOND, subscription.next()).await;
+        if let Event::Message(payload) = event.expect("the last one comes") {
+            match String::from_utf8(payload).unwrap() {
+                last if last == "until-now" => return heard,
+                message => heard.push(message),
+            }
         }
     }
-    heard
 }
 
 async fn no_latches(redis: &Redis) {
@@ -340,7 +345,7 @@ async fn both_leave_the_same_keys_and_messages() {
                 _ => drop(java.ask(&format!("force {kind} x")).await),
             }
             no_latches(&redis).await;
-            theirs.push((step, left_behind(&redis), messages(&mut heard).await));
+            theirs.push((step, left_behind(&redis), messages(&redis, &mut heard).await));
         }
         assert_eq!(redis.ask("DEL redisson_lock_token:{x}").len(), 2);
 
@@ -358,7 +363,7 @@ async fn both_leave_the_same_keys_and_messages() {
                 _ => drop(rust.force_release("x").await.unwrap()),
             }
             no_latches(&redis).await;
-            ours.push((step, left_behind(&redis), messages(&mut heard).await));
+            ours.push((step, left_behind(&redis), messages(&redis, &mut heard).await));
         }
         assert_eq!(ours, theirs, "{kind}");
         assert_eq!(ours[3].2, ["0"], "the last unlock says so, once");

@@ -193,7 +193,7 @@ async fn a_release_that_is_killed_is_carried_out(scene: Scene) {
 /// Connections are killed again and again, for longer than a lease, and in MariaDB those that wait for the row, too.
 async fn a_renewal_that_is_killed_is_sent_again(scene: Scene) {
     let bob = scene.stage.client().await;
-    let ann = scene.stage.client_with(Locks::builder().watchdog(3 * SECOND)).await;
+    let ann = scene.stage.client_with(Locks::builder().watchdog(6 * SECOND)).await;
     for what in ALL {
         let lock = (what.of)(&ann);
         let lease = lock.lock_within(10 * SECOND).await.unwrap().acquired().expect("it is free");
@@ -205,9 +205,9 @@ async fn a_renewal_that_is_killed_is_sent_again(scene: Scene) {
             scene.kill_who_waits().await;
             drop(neighbour);
         }
-        while begun.elapsed() < 4 * SECOND {
+        while begun.elapsed() < 8 * SECOND {
             scene.kill_all().await;
-            tokio::time::sleep(ms(200)).await;
+            tokio::time::sleep(ms(500)).await;
         }
         assert!(lease.is_valid(), "{:?}", lease.remaining());
         let asked = (what.of)(&bob).lock_within(ms(100)).await;

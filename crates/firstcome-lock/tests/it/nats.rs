@@ -4,7 +4,7 @@ use firstcome_lock::{Error, Locks, TryLock};
 use firstcome_testbed::{Nats, NatsCluster};
 use tokio::task::block_in_place;
 
-use crate::stage::{SECOND, ms, take};
+use crate::stage::{SECOND, take};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lock_outlives_a_killed_server() {
@@ -14,7 +14,7 @@ async fn a_lock_outlives_a_killed_server() {
     let lease = take(&locks.mutex("door").unwrap().lease(60 * SECOND)).await;
     block_in_place(|| server.restart());
     let lock = other.mutex("door").unwrap().lease(SECOND);
-    let asked = lock.lock_within(2 * SECOND).await.unwrap();
+    let asked = lock.lock_within(8 * SECOND).await.unwrap();
     assert!(!matches!(asked, TryLock::Acquired(_)), "it is held: {asked:?}");
     let fence = lease.fence();
     lease.release().await.unwrap();
@@ -41,7 +41,7 @@ async fn a_renewed_lock_on_three_servers_outlives_each_of_them_and_excludes_all_
     assert!(lease.is_valid(), "it was renewed");
     let released = lease.release().await;
     assert!(matches!(released, Ok(_) | Err(Error::Pending { .. })), "{released:?}");
-    let lock = other.mutex("door").unwrap().lease(ms(500));
+    let lock = other.mutex("door").unwrap().lease(2 * SECOND);
     let next = lock.lock_within(20 * SECOND).await.unwrap().acquired().expect("it is free");
     next.release().await.unwrap();
 }

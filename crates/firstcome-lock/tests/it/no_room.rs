@@ -3,7 +3,7 @@
 use firstcome_lock::{Locks, Released};
 use firstcome_testbed::Redis;
 
-use crate::stage::{client_of, ms, take, until};
+use crate::stage::{SECOND, client_of, ms, take, until};
 
 async fn locks_are_given_back_though_there_is_no_room(redis: Redis) {
     let (ann, bob) = (client_of(&redis).await, client_of(&redis).await);
@@ -54,10 +54,10 @@ async fn a_full_valkey_takes_locks_back() {
 async fn a_full_redis_renews() {
     let Some(redis) = Redis::start() else { return };
     let options = firstcome_lock::Options::new(redis.url());
-    let ann = Locks::builder().watchdog(ms(600)).connect(options).await.unwrap();
+    let ann = Locks::builder().watchdog(2 * SECOND).connect(options).await.unwrap();
     let lease = take(&ann.mutex("x").unwrap()).await;
     assert_eq!(redis.ask("CONFIG SET maxmemory 1"), "+OK");
-    tokio::time::sleep(ms(2000)).await;
+    tokio::time::sleep(5 * SECOND).await;
     assert!(lease.is_valid());
     assert_eq!(lease.release().await.unwrap(), Released::Free);
 }

@@ -7,7 +7,7 @@ use firstcome_lock::{Error, Loss};
 use firstcome_store::Failure as Store;
 use firstcome_testbed::Redis;
 
-use crate::stage::{Stage, client_of, is_held, ms, take};
+use crate::stage::{SECOND, Stage, client_of, is_held, ms, take};
 
 /// A client of Redisson, and one of its threads.
 const JAVA: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:61";
@@ -43,7 +43,7 @@ async fn what_is_no_lock_is_neither_freed_nor_shown_as_one() {
         assert!(is_no_lock(bob.inspect(key).await), "{key}");
     }
     // In contrast: a lock is freed, whoever took it.
-    let lease = take(&bob.mutex("x").unwrap().renewed(ms(300))).await;
+    let lease = take(&bob.mutex("x").unwrap().renewed(3 * SECOND)).await;
     assert!(bob.force_release("x").await.unwrap());
     assert_eq!(lease.lost().await, Loss::Taken);
     assert_eq!(redis.ask(&format!("HSET java {JAVA} 2")), ":1");

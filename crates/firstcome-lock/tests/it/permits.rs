@@ -87,7 +87,7 @@ async fn as_many_as_there_are(stage: Stage) {
 async fn a_permit_ends_by_itself(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
     let kept = take(&ann.semaphore("x", 2).unwrap()).await;
-    let lease = take(&ann.semaphore("x", 2).unwrap().lease(ms(500))).await;
+    let lease = take(&ann.semaphore("x", 2).unwrap().lease(SECOND)).await;
     assert!(is_refused(&bob.semaphore("x", 2).unwrap()).await);
     assert_eq!(lease.lost().await, Loss::RanOut);
     let next = bob.semaphore("x", 2).unwrap().lock_within(10 * SECOND).await.unwrap().acquired();
@@ -97,7 +97,7 @@ async fn a_permit_ends_by_itself(stage: Stage) {
 }
 
 async fn a_renewed_permit_outlives_itself(stage: Stage) {
-    let ann = stage.client_with(Locks::builder().watchdog(ms(700))).await;
+    let ann = stage.client_with(Locks::builder().watchdog(SECOND)).await;
     let bob = stage.client().await;
     let leases = [
         take(&ann.semaphore("x", 2).unwrap()).await,
@@ -106,7 +106,7 @@ async fn a_renewed_permit_outlives_itself(stage: Stage) {
         take(&ann.mutex("z").unwrap()).await,
     ];
     let (permit, writer) = (bob.semaphore("x", 2).unwrap(), bob.write("y").unwrap());
-    let (permit, writer) = tokio::join!(permit.lock_within(ms(1500)), writer.lock_within(ms(1500)));
+    let (permit, writer) = tokio::join!(permit.lock_within(ms(2500)), writer.lock_within(ms(2500)));
     assert!(permit.unwrap().acquired().is_none() && writer.unwrap().acquired().is_none());
     for lease in leases {
         assert_eq!(lease.release().await.unwrap(), Released::Free);
@@ -115,7 +115,7 @@ async fn a_renewed_permit_outlives_itself(stage: Stage) {
 
 async fn an_extension_of_a_permit_lasts(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
-    let lease = take(&ann.write("x").unwrap().lease(ms(400))).await;
+    let lease = take(&ann.write("x").unwrap().lease(SECOND)).await;
     lease.extend(20 * SECOND).await.unwrap();
     let TryLock::Held { remaining: Remaining::AtMost(left), .. } =
         bob.read("x").unwrap().try_lock().await.unwrap()
@@ -151,7 +151,7 @@ async fn a_permit_given_back_wakes_the_one_who_waits(stage: Stage) {
 async fn a_wait_for_a_permit_ends_in_time(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
     let lease = take(&ann.semaphore("x", 1).unwrap()).await;
-    let waited = bob.semaphore("x", 1).unwrap().lock_within(ms(200)).await.unwrap();
+    let waited = bob.semaphore("x", 1).unwrap().lock_within(SECOND).await.unwrap();
     assert!(matches!(waited, TryLock::Held { remaining: Remaining::AtMost(_), .. }));
     lease.release().await.unwrap();
 }
@@ -201,7 +201,7 @@ async fn a_writer_comes_when_the_last_reader_has_gone(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
     let long = take(&ann.read("x").unwrap()).await;
     // One that does not say when it goes.
-    take(&ann.read("x").unwrap().lease(ms(300))).await.leak();
+    take(&ann.read("x").unwrap().lease(SECOND)).await.leak();
     let lock = bob.write("x").unwrap();
     let writer = tokio::spawn(async move { lock.lock().await.unwrap() });
     // A reader of the same process stands behind its writer; one of another process does not.
@@ -216,7 +216,7 @@ async fn a_writer_comes_when_the_last_reader_has_gone(stage: Stage) {
 
 /// Tells whether it was free, and nobody of the same process was in line.
 async fn take_if_free(lock: &Lock) -> bool {
-    match lock.lock_within(ms(500)).await.unwrap().acquired() {
+    match lock.lock_within(SECOND).await.unwrap().acquired() {
         Some(lease) => lease.release().await.unwrap() == Released::Free,
         None => false,
     }

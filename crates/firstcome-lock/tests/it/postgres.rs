@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::databases::visits_while;
-use crate::stage::{SECOND, Stage, is_held, ms, take, until};
+use crate::stage::{SECOND, Stage, is_held, take, until};
 
 struct Scene {
     server: &'static Postgres,
@@ -97,7 +97,7 @@ async fn the_isolation_that_is_set_elsewhere_does_not_matter() {
                 scene.database
             ),
         );
-        let while_it_runs = tokio::time::sleep(SECOND);
+        let while_it_runs = tokio::time::sleep(3 * SECOND);
         let (visits, most) = visits_while(&scene.stage, while_it_runs).await;
         assert!(visits > 20 && most == 1, "{visits} visits, {most} together");
     }
@@ -220,7 +220,7 @@ async fn a_lock_by_hand_has_two_owners() {
 
     let (ann, bob) = (scene.stage.client().await, scene.stage.client().await);
     let guard = ann.fenced_value("value").unwrap();
-    let old = take(&ann.mutex("x").unwrap().lease(ms(500))).await;
+    let old = take(&ann.mutex("x").unwrap().lease(2 * SECOND)).await;
     until("it is over", async || !is_held(&bob, "x").await).await;
     let new = take(&bob.mutex("x").unwrap()).await;
     assert_eq!(guard.write(&new, b"bob").await.unwrap(), firstcome_lock::FencedWrite::Written);

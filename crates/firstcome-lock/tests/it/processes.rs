@@ -155,15 +155,17 @@ async fn steps_after_a_pause(role: &str) -> Option<bool> {
         line.unwrap();
     }
     actor.signal("-CONT").await;
-    let mut stepped = false;
-    while let Ok(line) = tokio::time::timeout(ms(700), actor.says.next_line()).await {
-        stepped |= line.unwrap().is_some_and(|line| line == format!("step {old}"));
-        if stepped {
-            break;
-        }
+    // One step may have been under way when it was stopped.
+    let (old, mut steps) = (format!("step {old}"), 0);
+    let end = tokio::time::Instant::now() + if role == "careless" { 20 } else { 2 } * SECOND;
+    while steps < 2
+        && let Ok(line) = tokio::time::timeout_at(end, actor.says.next_line()).await
+    {
+        let Some(line) = line.unwrap() else { break };
+        steps += u32::from(line == old);
     }
     drop(lease);
-    Some(stepped)
+    Some(steps > 1)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

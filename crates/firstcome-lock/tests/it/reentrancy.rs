@@ -6,7 +6,7 @@ use firstcome_lock::{Loss, Options, Released};
 use firstcome_store::{Command, Reply, Script};
 use firstcome_testbed::Redis;
 
-use crate::stage::{SECOND, Stage, client_of, ms, take, until};
+use crate::stage::{SECOND, Stage, client_of, take, until};
 
 on_every_store! {
     an_owner_takes_it_again_while_another_task_waits
@@ -66,7 +66,7 @@ async fn an_owner_that_takes_it_again_has_a_fence_though_the_counter_is_gone() {
     let Some(redis) = Redis::start() else { return };
     let ann = client_of(&redis).await;
     let me = ann.owner();
-    let lock = ann.mutex("x").unwrap().owner(&me).lease(ms(500));
+    let lock = ann.mutex("x").unwrap().owner(&me).lease(2 * SECOND);
     let old = take(&lock).await;
     // The store has it for longer than its owner believes.
     assert_eq!(redis.ask("PEXPIRE x 60000"), ":1");

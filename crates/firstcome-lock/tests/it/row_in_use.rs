@@ -58,9 +58,13 @@ impl Scene {
         assert!(!neighbour.is_finished(), "its row is still kept");
         assert!(kept.is_valid() && other.is_valid());
         neighbour.join().unwrap();
-        left = [kept.remaining(), other.remaining()];
+        let mut renewed = [false, false];
         until("both are renewed", || {
-            std::future::ready(kept.remaining() > left[0] && other.remaining() > left[1])
+            let before = std::mem::replace(&mut left, [kept.remaining(), other.remaining()]);
+            for (is, (now, before)) in renewed.iter_mut().zip(left.iter().zip(before)) {
+                *is |= *now > before;
+            }
+            std::future::ready(renewed == [true, true])
         })
         .await;
     }

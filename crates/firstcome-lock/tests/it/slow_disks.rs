@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use firstcome_lock::{Builder, Election, Locks, Mistake};
 use firstcome_testbed::Folder;
@@ -13,8 +13,8 @@ use crate::stage::{SECOND, ms};
 const LEASE: Duration = ms(1200);
 
 /// Two candidates on one file, which cannot be written to 13 times in 20 s, each time for 0.9 s; gives how many terms there
-/// were.
-async fn terms_on_a_slow_disk(builder: Builder) -> u64 {
+/// were, and how many of these times were longer.
+async fn terms_on_a_slow_disk(builder: Builder) -> (u64, u64) {
     let folder = Folder::new("slow");
     let path = folder.path().join("locks.db");
     let url = format!("sqlite://{}", path.display());
@@ -35,25 +35,29 @@ async fn terms_on_a_slow_disk(builder: Builder) -> u64 {
     let stalls = std::thread::spawn(move || {
         let disk = Connection::open(path).unwrap();
         disk.busy_timeout(10 * SECOND).unwrap();
+        let mut too_long = 0;
         for _ in 0..13 {
             // At another point between two renewals each time.
             std::thread::sleep(ms(20_000 / 13 - 900 + fastrand::u64(0..100)));
             disk.execute_batch("BEGIN IMMEDIATE").unwrap();
+            let begun = Instant::now();
             std::thread::sleep(ms(900));
             disk.execute_batch("COMMIT").unwrap();
+            too_long += u64::from(begun.elapsed() > ms(950));
         }
+        too_long
     });
-    tokio::task::spawn_blocking(move || stalls.join().unwrap()).await.unwrap();
+    let too_long = tokio::task::spawn_blocking(move || stalls.join().unwrap()).await.unwrap();
     for candidate in candidates {
         candidate.abort();
     }
-    terms.load(Ordering::SeqCst)
+    (terms.load(Ordering::SeqCst), too_long)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_term_outlives_stalls_of_three_quarters_of_its_lease() {
     let seldom = Locks::builder().inject(Mistake::RenewEachThird);
-    let (often, seldom) =
+    let ((often, too_long), (seldom, _)) =
         tokio::join!(terms_on_a_slow_disk(Locks::builder()), terms_on_a_slow_disk(seldom));
     println!(
         "13 stalls of 0.9 s, a lease of 1.2 s: {} terms lost, renewed each third {}",
@@ -61,6 +65,7 @@ async fn a_term_outlives_stalls_of_three_quarters_of_its_lease() {
         seldom - 1
     );
     // A machine that is busy with other things makes a stall longer.
-    assert!(often <= 3, "{often}");
-    assert!(seldom > often, "in contrast: renewed each third of the lease, {seldom}");
+    assert!(often <= 3 + too_long, "{often}, {too_long} stalls were longer");
+    let contrast = "in contrast: renewed each third of the lease";
+    assert!(seldom + too_long > often, "{contrast}, {seldom}, and {often}");
 }

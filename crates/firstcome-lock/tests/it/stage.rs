@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use firstcome_lock::{Builder, Lease, Lock, Locks, Memory, Options};
-use firstcome_testbed::{Folder, MariaDb, Nats, PgBouncer, Postgres, Redis};
+use firstcome_testbed::{Folder, MariaDb, Nats, PgBouncer, Postgres, Proxy, Redis};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
@@ -142,22 +142,23 @@ pub(crate) async fn is_held(locks: &Locks, name: &str) -> bool {
     locks.inspect(name).await.unwrap().is_some()
 }
 
-/// Waits until nobody holds the lock, and fails after 10 s.
+/// Waits until nobody holds the lock, and fails after a minute.
 pub(crate) async fn until_free(locks: &Locks, name: &str) {
     let lock = locks.mutex(name).unwrap().lease(2 * SECOND);
     let lease = lock.lock_within(10 * SECOND).await.unwrap().acquired().expect("it becomes free");
     lease.release().await.unwrap();
 }
 
-/// Waits until `done`, looking every few milliseconds, and fails after 10 s: for what sends no signal.
+/// Waits until `done`, looking every few milliseconds, and fails after a minute: for what sends no signal.
 pub(crate) async fn until<F: Future<Output = bool>>(what: &str, mut done: impl FnMut() -> F) {
-    for _ in 0..2000 {
+    let end = std::time::Instant::now() + 60 * SECOND;
+    while std::time::Instant::now() < end {
         if done().await {
             return;
         }
         tokio::time::sleep(ms(5)).await;
     }
-    panic!("not within 10 s: {what}");
+    panic!("not within a minute: {what}");
 }
 
 /// Counts who is inside of something that only one may be in.
@@ -196,4 +197,17 @@ impl Inside {
     pub(crate) fn most(&self) -> i64 {
         self.0.1.load(SeqCst)
     }
+}
+
+/// Waits until nothing has been sent for 300 ms: a fault meets what is sent next, and nothing that was on its way.
+pub(crate) async fn quiet(proxy: &Proxy) {
+    let mut last = proxy.requests();
+    for _ in 0..100 {
+        tokio::time::sleep(ms(300)).await;
+        match proxy.requests() {
+            now if now == last => return,
+            now => last = now,
+        }
+    }
+    panic!("it never became quiet");
 }

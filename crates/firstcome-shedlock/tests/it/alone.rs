@@ -59,7 +59,7 @@ async fn one_holds_it_and_the_others_are_refused(scene: Scene) {
 async fn at_most_frees_it(scene: Scene) {
     let (ann, bob) = (scene.client().await, scene.client().await);
     let x = fresh("x");
-    let lock = ann.lock(&x, SECOND, ms(0)).await.unwrap().expect("it is free");
+    let lock = ann.lock(&x, 4 * SECOND, ms(0)).await.unwrap().expect("it is free");
     assert!(try_take(&bob, &x).await.is_none());
     let next = until_taken(&bob, &x).await;
     assert_eq!(lock.remaining(), ms(0), "it knew before");

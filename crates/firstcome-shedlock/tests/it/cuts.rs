@@ -127,7 +127,7 @@ async fn a_bare_host_name_is_no_holder() {
     let Some(server) = Postgres::shared() else { return };
     let name = fresh("bare");
     let ann = on(server, Table::default().name(&name)).await;
-    let late = ann.lock("x", ms(300), ms(0)).await.unwrap().expect("it is free");
+    let late = ann.lock("x", 2 * SECOND, ms(0)).await.unwrap().expect("it is free");
     let next = until_taken(&ann, "x").await;
     // In contrast: both of one host have one name, and the late one frees what the next one works under.
     let bare = format!("UPDATE {name} SET locked_by = 'this-host'");

@@ -158,7 +158,7 @@ async fn at_most_and_at_least_mean_the_same() {
         let hour = 3600 * SECOND;
         let [a, b, c, d, e, f] = ["a", "b", "c", "d", "e", "f"].map(fresh);
         // At most: each takes over from the other, and cannot extend what is another's.
-        assert!(java.takes(side.mode, &a, 1000, 0).await);
+        assert!(java.takes(side.mode, &a, 4000, 0).await);
         assert!(try_take(&ours, &a).await.is_none());
         let lock = until_taken(&ours, &a).await;
         if side.mode == "redis" {
@@ -169,7 +169,7 @@ async fn at_most_and_at_least_mean_the_same() {
             assert_eq!(java.extends(&a, HOUR, 0).await, "false", "{}", side.mode);
             assert_eq!(lock.unlock().await.unwrap(), Unlocked::Yes);
         }
-        let lock = ours.lock(&b, SECOND, ms(0)).await.unwrap().expect("it is free");
+        let lock = ours.lock(&b, 4 * SECOND, ms(0)).await.unwrap().expect("it is free");
         assert!(!java.takes(side.mode, &b, HOUR, 0).await);
         java.until_taken(side.mode, &b).await;
         assert!(lock.extend(hour, ms(0)).await.unwrap().is_none());

@@ -105,7 +105,7 @@ fn who_watches_and_follows_goes_on_when_the_server_was_away() {
     // The address stands in the folder: a server that was started again has another one.
     let begin = |args: &[&str], errors: &str| {
         let errors = std::fs::File::create(scene.path().join(errors)).unwrap();
-        let mut command = scene.program(&[args, &["--data", data, "--timeout", "1s"]].concat());
+        let mut command = scene.program(&[args, &["--data", data, "--timeout", "10s"]].concat());
         command.env("FIRSTCOME_KEY", KEY).stdout(Stdio::piped()).stderr(errors);
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -27,9 +27,8 @@ fn one_token_does_not_take_every_connection() {
     assert_eq!(count("open"), 4, "{outcomes:?}");
     assert!(count("too_many_streams") > 0 && count("too_many_connections") > 0, "{outcomes:?}");
     // Whoever watches the server is answered while they are all there.
-    for path in ["/livez", "/readyz"] {
-        assert_eq!(siege.talk().get(path).status, 200, "{path}");
-    }
+    assert_eq!(siege.talk().get("/livez").status, 200);
+    siege.is_ready();
     siege.still_answers();
     drop(open);
     siege.ends();
@@ -38,10 +37,10 @@ fn one_token_does_not_take_every_connection() {
 #[test]
 fn a_stream_does_not_outlive_its_token() {
     let siege = Siege::begin(&[]);
-    let mut eve = Talk::to(siege.server.address, &siege.token("eve", 1)).unwrap();
+    let mut eve = Talk::to(siege.server.address, &siege.token("eve", 6)).unwrap();
     assert_eq!(eve.try_ask("GET", EVENTS, None).unwrap().status, 200);
     // The last chunk is empty; the connection goes on.
-    let (said, _) = eve.rest_within(Duration::from_secs(5));
+    let (said, _) = eve.rest_within(Duration::from_secs(9));
     assert!(said.contains("event: end") && said.ends_with("0\r\n\r\n"), "{said}");
     drop(eve);
     siege.ends();
@@ -63,7 +62,7 @@ fn maps_that_nobody_reads_harm_nobody() {
     };
     let open: Vec<Talk> = (0..40).map(ask).collect();
     siege.still_answers();
-    assert_eq!(shop.get("/readyz").status, 200);
+    siege.is_ready();
     drop((open, shop));
     siege.ends();
 }

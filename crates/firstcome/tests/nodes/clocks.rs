@@ -11,7 +11,7 @@ use tokio::time::sleep;
 async fn the_stores_clock_jumps_and_time_never_goes_back_along_the_journal() {
     let redis = Settings { movable_clock: true, ..Settings::default() };
     let Some(mut scene) = Scene::set(Setup { redis, ..Setup::default() }).await else { return };
-    scene.nodes[0].talk().open("spring", 1_000).await;
+    scene.nodes[0].talk().open("spring", 100_000).await;
     let now: jiff::Timestamp = {
         let said = scene.nodes[0].talk().get("/v1/time").await;
         said["now"].as_str().unwrap().parse().unwrap()

@@ -51,7 +51,7 @@ impl Flood {
     /// Waits until so many more claims were acknowledged, that is, until the servers get somewhere.
     pub(crate) async fn goes_on(&self, more: u64) {
         let wanted = self.tally.acknowledged() + more;
-        let end = Instant::now() + Duration::from_secs(12);
+        let end = Instant::now() + Duration::from_secs(60);
         while self.tally.acknowledged() < wanted {
             assert!(!self.rush.is_finished(), "the flood ended by itself");
             if Instant::now() >= end {

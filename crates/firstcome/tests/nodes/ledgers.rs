@@ -20,7 +20,7 @@ async fn every_result_is_in_the_ledger_once_however_many_leaders_fall() {
     let setup = Setup { settings: &settings, ..Setup::default() };
     let Some(mut scene) = Scene::set(setup).await else { return };
     let mut random = fastrand::Rng::with_seed(scene.seed);
-    scene.nodes[0].talk().open("spring", 1_500).await;
+    scene.nodes[0].talk().open("spring", 100_000).await;
     let flood = Flood::of(&scene, "spring", 400.0);
     for _ in 0..5 {
         flood.goes_on(30).await;

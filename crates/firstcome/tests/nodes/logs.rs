@@ -30,7 +30,7 @@ async fn said(node: &Server, event: &str, times: usize) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_change_is_said_once_by_everybody_who_sees_it() {
-    let settings = [("LEADER_LEASE_MS", "500")];
+    let settings = [("LEADER_LEASE_MS", "3000")];
     let setup = Setup { settings: &settings, ..Setup::default() };
     let Some(mut scene) = Scene::set(setup).await else { return };
     scene.nodes[0].talk().open("spring", 1_000).await;
@@ -42,7 +42,9 @@ async fn each_change_is_said_once_by_everybody_who_sees_it() {
     }
     scene.nodes[first].kill().await;
     let end = Instant::now() + PATIENCE;
-    let leads = |other: &&usize| !lines(&scene.nodes[**other], "leader_elected").is_empty();
+    let is_later = |line: &Value| line["term"].as_u64() > Some(term);
+    let leads =
+        |other: &&usize| lines(&scene.nodes[**other], "leader_elected").iter().any(is_later);
     let next = loop {
         if let Some(next) = others.iter().find(leads) {
             break *next;
@@ -50,8 +52,6 @@ async fn each_change_is_said_once_by_everybody_who_sees_it() {
         assert!(Instant::now() < end, "nobody follows");
         sleep(Duration::from_millis(20)).await;
     };
-    let later = said(&scene.nodes[next], "leader_elected", 1).await["term"].as_u64().unwrap();
-    assert!(later > term, "{later} after {term}");
 
     // The one who does not lead loses sight of the store, for longer than commands are tried.
     let alone = others.into_iter().find(|node| *node != next).unwrap();

@@ -4,7 +4,7 @@
 //! state is fresh. What it must not answer by itself gets no answer at all.
 
 use crate::scene::{Scene, Setup};
-use crate::server::Server;
+use crate::server::{PATIENCE, Server};
 use firstcome_client::Ask;
 use firstcome_testbed::Fault;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ enum Row {
 }
 
 async fn scene() -> Option<Scene> {
-    let settings = [("COMMAND_WAIT_MS", "700")];
+    let settings = [("COMMAND_WAIT_MS", "2000")];
     Scene::set(Setup { settings: &settings, ..Setup::default() }).await
 }
 
@@ -32,10 +32,14 @@ async fn catch_up(scene: &Scene) {
     scene.nodes[2].talk().get(&format!("/v1/time?min_position={min}")).await;
 }
 
-/// Holds the third server back, runs `meanwhile` on the first, and asks the third for each row at once.
-async fn hold_back(scene: &Scene, rows: &[(&str, &str, Row)], meanwhile: &[Ask]) {
+/// Holds the third server back, runs `meanwhile` on the first, and asks the third for each row at once. What `before` asks for
+/// is so when that begins, also when it begins again.
+async fn hold_back(scene: &Scene, rows: &[(&str, &str, Row)], before: &[Ask], meanwhile: &[Ask]) {
     let held = &scene.nodes[2];
     for attempt in 0.. {
+        for ask in before {
+            scene.nodes[0].talk().tell(ask.clone()).await.unwrap();
+        }
         catch_up(scene).await;
         held.ready().await;
         held.store.set(Fault::StallReplies);
@@ -50,7 +54,7 @@ async fn hold_back(scene: &Scene, rows: &[(&str, &str, Row)], meanwhile: &[Ask])
         let said = futures_util::future::join_all(asks).await;
         held.store.set(Fault::None);
         // A machine that was busy elsewhere lets the state grow old meanwhile: that is another story.
-        let slow = asked.elapsed() > Duration::from_millis(2_500);
+        let slow = asked.elapsed() > Duration::from_millis(3_500);
         let wrong: Vec<_> =
             rows.iter().zip(&said).filter(|(row, said)| !fits(row.2, said)).collect();
         if wrong.is_empty() {
@@ -104,9 +108,10 @@ async fn already_won_sold_out_closed_and_paused_are_answered_as_of_the_position(
         ("held", "bob", Row::Answers("paused")),
     ];
     // That it goes on elsewhere meanwhile changes nothing: the answer is as of a position.
+    let pause = Ask::change("POST", "/v1/campaigns/held/pause");
     let resume = Ask::change("POST", "/v1/campaigns/held/resume");
-    hold_back(&scene, &rows, &[]).await;
-    hold_back(&scene, &rows, std::slice::from_ref(&resume)).await;
+    hold_back(&scene, &rows, &[], &[]).await;
+    hold_back(&scene, &rows, &[pause], &[resume]).await;
     catch_up(&scene).await;
     assert_eq!(scene.nodes[2].talk().wins("held", "bob").await, 1);
 }
@@ -129,7 +134,7 @@ async fn nothing_else_about_a_subject_is_answered_by_a_server_alone() {
         // Somebody may have created it a moment ago.
         ("unheard-of", "ann", Row::Silent),
     ];
-    hold_back(&scene, &rows, &[]).await;
+    hold_back(&scene, &rows, &[], &[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -140,9 +145,9 @@ async fn not_open_is_answered_until_the_stores_clock_may_be_there() {
     put(&scene, "draft", json!({"pools": pool(9)})).await;
     let rows =
         [("later", "ann", Row::Answers("not_open")), ("draft", "ann", Row::Answers("not_open"))];
-    hold_back(&scene, &rows, &[]).await;
+    hold_back(&scene, &rows, &[], &[]).await;
 
-    let soon = now_of(&scene.nodes[0]).await + jiff::SignedDuration::from_millis(1_500);
+    let soon = now_of(&scene.nodes[0]).await + jiff::SignedDuration::from_secs(5);
     put(&scene, "soon", json!({"opens_at": soon.to_string(), "pools": pool(9)})).await;
     catch_up(&scene).await;
     assert_eq!(scene.nodes[2].talk().claim("soon", "ann").await["outcome"], "not_open");
@@ -175,14 +180,20 @@ async fn not_found_is_answered_after_one_shared_look_at_the_store() {
         assert_eq!(scene.nodes[1 + number % 2].talk().claim(&campaign, "ann").await["rank"], 1);
     }
     catch_up(&scene).await;
-    let before = scene.redis().calls_of("xrange");
     let node = &scene.nodes[2];
-    let asks = (0..40).map(|_| async { node.talk().claim("unheard-of", "ann").await });
-    for said in futures_util::future::join_all(asks).await {
-        assert_eq!((&said["outcome"], &said["decided"]), (&"not_found".into(), &"replica".into()));
+    for attempt in 0.. {
+        let before = scene.redis().calls_of("xrange");
+        let asks = (0..40).map(|_| async { node.talk().claim("unheard-of", "ann").await });
+        let said = futures_util::future::join_all(asks).await;
+        let looks = scene.redis().calls_of("xrange") - before;
+        let told = (json!("not_found"), json!("replica"));
+        let is_told = |said: &Value| (&said["outcome"], &said["decided"]) == (&told.0, &told.1);
+        if said.iter().all(is_told) && looks <= 20 {
+            break;
+        }
+        // On a busy machine they may come one after the other, or the look may be late.
+        assert!(attempt < 5, "40 who waited for the same cost {looks} looks: {said:?}");
     }
-    let looks = scene.redis().calls_of("xrange") - before;
-    assert!(looks <= 20, "40 who waited for the same cost {looks} looks");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -208,5 +219,8 @@ async fn a_position_brought_along_is_seen_on_every_server_and_an_old_state_is_no
     assert_eq!((&read["stale"], &read["claims"][0]["rank"]), (&true.into(), &1.into()));
     held.store.set(Fault::None);
     held.ready().await;
-    assert_eq!(held.talk().claim("spring", "s0").await["decided"], "replica");
+    let end = Instant::now() + PATIENCE;
+    while held.talk().claim("spring", "s0").await["decided"] != "replica" {
+        assert!(Instant::now() < end, "nothing is answered by itself any more");
+    }
 }

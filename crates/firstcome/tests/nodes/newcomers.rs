@@ -2,11 +2,14 @@
 
 use crate::flood::Flood;
 use crate::scene::{Scene, Setup};
+use crate::server::PATIENCE;
+use crate::talk::condition;
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::NodeId;
 use firstcome_core::{LEVEL, SpaceId};
 use firstcome_journal::redis::{Durability, Options, Redis};
 use firstcome_journal::{Append, Journal, Name};
+use tokio::time::Instant;
 
 /// Opens the journal of the scene beside its servers.
 pub(crate) async fn journal(scene: &Scene) -> (Redis, Journal) {
@@ -73,7 +76,10 @@ async fn an_entry_of_a_newer_level_stops_every_older_server_with_a_sentence() {
     let end = journal_end(&scene);
     let sentence = format!("level {}", LEVEL + 1);
     for node in &scene.nodes {
-        node.not_ready().await;
+        let begun = Instant::now();
+        while !condition(node.port()).await.contains(&sentence) {
+            assert!(begun.elapsed() < PATIENCE, "{}", condition(node.port()).await);
+        }
         let said = node.talk().claim("spring", "ann").await;
         assert_eq!(
             (&said["outcome"], &said["changed"]),

@@ -19,7 +19,7 @@ async fn a_store_with_its_file_is_killed_and_nothing_is_lost() {
         ..Setup::default()
     };
     let Some(mut scene) = Scene::set(setup).await else { return };
-    scene.nodes[0].talk().open("spring", 2_000).await;
+    scene.nodes[0].talk().open("spring", 100_000).await;
     let flood = Flood::of(&scene, "spring", 500.0);
     for _ in 0..3 {
         flood.goes_on(60).await;
@@ -37,7 +37,7 @@ async fn a_store_that_comes_back_empty_waits_for_the_operators_word_and_loses_no
 
 pub(crate) async fn comes_back_empty(setup: Setup<'_>) {
     let Some(mut scene) = Scene::set(setup).await else { return };
-    scene.nodes[0].talk().open("spring", 2_000).await;
+    scene.nodes[0].talk().open("spring", 100_000).await;
     let flood = Flood::of(&scene, "spring", 500.0);
     flood.goes_on(100).await;
     block_in_place(|| scene.primary.come_back_empty());
@@ -103,7 +103,7 @@ pub(crate) async fn stays_empty(setup: Setup<'_>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_forgets_its_scripts_is_taught_them_again() {
     let Some(mut scene) = Scene::set(Setup::default()).await else { return };
-    scene.nodes[0].talk().open("spring", 400).await;
+    scene.nodes[0].talk().open("spring", 100_000).await;
     let flood = Flood::of(&scene, "spring", 400.0);
     for _ in 0..5 {
         flood.goes_on(40).await;

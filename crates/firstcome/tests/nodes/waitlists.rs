@@ -15,7 +15,7 @@ const CAMPAIGN: &str = "drop";
 const SEATS: usize = 12;
 const PEOPLE: usize = 90;
 /// How long people come, ask and give back.
-const LASTS: Duration = Duration::from_secs(8);
+const LASTS: Duration = Duration::from_secs(12);
 
 /// What somebody heard.
 #[derive(Clone, Debug)]

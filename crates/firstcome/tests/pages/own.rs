@@ -86,15 +86,19 @@ fn a_stream_of_a_subject_says_what_it_has_and_nobody_else_hears_it() {
             format!("/v1/campaigns/spring/claims/{subject}?pool=main&rank={rank}&by=subject");
         scene.talk().try_ask("DELETE", &path, None).unwrap().says(200, "cancelled");
     };
+    // What everybody hears: counts and the state, and no name.
+    let mut heard = anybody.next("standing");
+    while heard["pools"][0]["waiting"] != json!(2) {
+        heard = anybody.next("standing");
+        assert!(!heard.to_string().contains("ann"), "{heard}");
+    }
     cancel(1, "bob");
     assert_eq!(own.next("own")["places"][0]["ahead"], json!(0));
     cancel(2, "cem");
     let has = own.next("own");
     assert_eq!(has["places"][0]["state"], json!("offered"), "{has}");
     assert_eq!(has["holds"][0]["offer"], json!(true), "{has}");
-    // What everybody hears: counts and the state, and no name.
-    let mut heard = anybody.next("standing");
-    while heard["pools"][0]["waiting"] != json!(2) {
+    while heard["pools"][0]["waiting"] == json!(2) {
         heard = anybody.next("standing");
         assert!(!heard.to_string().contains("ann"), "{heard}");
     }

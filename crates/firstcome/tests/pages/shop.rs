@@ -75,7 +75,7 @@ fn who_pays_in_time_has_the_seats_and_who_pays_late_gets_them_or_the_money() {
     let shop_url = format!("http://{address}/pay");
     let scene = Scene::with(&[("PAGES_SHOP", &shop_url)]);
     // Long enough to come to the shop, short enough to wait for its end.
-    scene.put("hall", &json!({"title": "A concert", "opens_at": "now", "allow_orphans": true, "hold_ttl_ms": 6_000, "pools": rows(2)}));
+    scene.put("hall", &json!({"title": "A concert", "opens_at": "now", "allow_orphans": true, "hold_ttl_ms": 15_000, "pools": rows(2)}));
     let server = scene.url("");
     let shop = Shop::open(&["--listen", &address, "--server", &server, "--campaign", "hall"]);
     let Some(mut browser) = scene.browse(&DESK, "about:blank") else { return };
@@ -136,8 +136,10 @@ fn who_pays_in_time_has_the_seats_and_who_pays_late_gets_them_or_the_money() {
 
 #[test]
 fn the_shop_opens_with_a_server_of_its_own_by_one_command() {
+    // The browser first: the shop opens some seconds after its start.
+    let Some(mut browser) = Browser::open("about:blank") else { return };
     let shop = Shop::open(&["--listen", "127.0.0.1:0"]);
-    let Some(mut browser) = Browser::open(&shop.url) else { return };
+    browser.go(&shop.url);
     browser.until("document.querySelectorAll('option').length === 3");
     browser.evaluate("document.querySelector('[name=name]').value = 'ann'; document.querySelector('button').click()").unwrap();
     browser.until(&has("#title", "Two hundred pairs of shoes"));

@@ -146,13 +146,13 @@ fn every_state_can_be_read_at_a_desk_in_korean() {
 fn somebody_waits_for_the_opening_and_gets_a_rank() {
     let scene = Scene::open();
     let Some(mut browser) = scene.browse(&PHONE, "about:blank") else { return };
-    let opens = in_ms(&mut scene.talk(), 5_000);
+    let opens = in_ms(&mut scene.talk(), 20_000);
     scene.put(
         "spring",
         &json!({"title": "Spring", "opens_at": opens, "pools": [{"name": "main", "capacity": 3}]}),
     );
     browser.go(&scene.link("spring", "ann"));
-    browser.until(&has("#countdown", "00:0"));
+    browser.until(&has("#countdown", "00:"));
     // The page, its script, and the campaign.
     let requests = browser.evaluate("performance.getEntriesByType('resource').length + 1").unwrap();
     assert!(requests.as_u64().unwrap() <= 5, "{requests}");

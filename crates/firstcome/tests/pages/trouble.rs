@@ -67,7 +67,7 @@ fn a_visit_that_ends_says_so_and_shows_nothing_of_others() {
     let scene = Scene::with(&[("PAGES_SHOP", "https://shop.example/pay")]);
     drop_of(&scene, 3);
     let Some(mut browser) = scene.browse(&PHONE, "about:blank") else { return };
-    let token = scene.token("drop", "ann", 6);
+    let token = scene.token("drop", "ann", 20);
     browser.go(&scene.url(&format!("/c/drop#token={token}")));
     browser.until(&has("#link", "Live."));
     browser.until(&has("#status", "Your visit has ended."));

@@ -148,7 +148,7 @@ fn a_client_that_does_not_read_stops_the_reading_and_is_cut() {
     let (server, _) = server(folder.path(), &[("IDLE_MS", "1500")], 1_000_000);
     let before = memory(&server);
     let mut bulk = Bulk::open(server.address, KEY);
-    bulk.stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
+    bulk.stream.set_write_timeout(Some(Duration::from_secs(120))).unwrap();
     let begun = Instant::now();
     let mut sent = 0;
     // 20 MiB of lines, which nobody takes the answers of.
@@ -162,7 +162,7 @@ fn a_client_that_does_not_read_stops_the_reading_and_is_cut() {
         sent += 100;
     };
     assert!(cut, "all {sent} lines were taken from a client that reads nothing");
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     let grown = memory(&server).saturating_sub(before);
     assert!(grown < 64 << 10, "{grown} KiB for {sent} lines");
     let mut talk = server.talk();
@@ -175,20 +175,18 @@ fn a_client_that_does_not_read_stops_the_reading_and_is_cut() {
 #[test]
 fn a_client_that_falls_silent_is_told_and_its_connection_ends() {
     let folder = tempfile::tempdir().unwrap();
-    let (server, _talk) = server(folder.path(), &[("IDLE_MS", "1000")], 100);
+    let (server, _talk) = server(folder.path(), &[("IDLE_MS", "3000")], 100);
     let mut bulk = Bulk::open(server.address, KEY);
+    let begun = Instant::now();
     bulk.send(&claim("ann"));
     assert_eq!(bulk.next().unwrap()["outcome"], "won");
-    let begun = Instant::now();
     bulk.send("{\"do\":");
     let last = bulk.next().unwrap();
     assert_eq!(
         (&last["outcome"], &last["line"], &last["ends"]),
         (&json!("timeout"), &json!(2), &json!(true))
     );
-    assert!(
-        begun.elapsed() >= Duration::from_millis(900) && begun.elapsed() < Duration::from_secs(4)
-    );
+    assert!(begun.elapsed() >= Duration::from_secs(3) && begun.elapsed() < Duration::from_secs(30));
     assert_eq!(bulk.next(), None);
 }
 
@@ -343,6 +341,7 @@ fn single_claims_are_answered_while_many_are() {
     let (server, _) = server(folder.path(), &[], 1_000_000);
     let mut bulk = Bulk::open(server.address, KEY);
     let mut stream = bulk.stream.try_clone().unwrap();
+    let begun = Instant::now();
     let writer = std::thread::spawn(move || {
         for begin in (0..30_000).step_by(500) {
             let text = claims(begin..begin + 500);
@@ -374,15 +373,16 @@ fn single_claims_are_answered_while_many_are() {
         assert_eq!(answer["outcome"], "won", "{answer}");
         answers += 1;
     }
+    let took = begun.elapsed();
     over.store(true, Ordering::Relaxed);
     writer.join().unwrap();
     assert_eq!(answers, 30_000);
     for alone in alone {
         let (longest, claims) = alone.join().unwrap();
-        // In a build for tests on a busy machine; without turns they would wait for all of the lines.
+        // Without turns they would wait for all of the lines.
         assert!(
-            longest < Duration::from_secs(2) && claims > 5,
-            "{claims} claims, the longest took {longest:?}"
+            longest < took / 2 && claims > 2,
+            "{claims} claims beside {took:?} of lines, the longest took {longest:?}"
         );
     }
 }

@@ -55,7 +55,7 @@ fn of_a_thousand_people_one_gets_the_seat_and_when_it_expires_one_other() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::on(folder.path());
     let mut talk = server.talk();
-    opens(&mut talk, 5_000);
+    opens(&mut talk, 20_000);
     let first = rush(&server, 0);
     assert_eq!(first["held"].len(), 1, "{first:?}");
     assert_eq!(first["unit_taken"].len(), PEOPLE - 1);

@@ -17,7 +17,6 @@ use tokio_rustls::TlsAcceptor;
 
 /// Longer than any test takes; a call that hangs is ended by setting the clock forward.
 pub(crate) const LONG: Duration = Duration::from_secs(600);
-const SECOND: Duration = Duration::from_secs(1);
 
 pub(crate) fn terms(campaign: &str, url: &str) -> Terms {
     Terms {
@@ -252,7 +251,7 @@ async fn a_call_that_takes_too_long_is_given_up() {
     // One that is slow, and not too slow.
     let (claim, ()) = tokio::join!(node.claim("drop", "ann"), async {
         team.called(2).await;
-        later(LONG - SECOND).await;
+        later(LONG / 2).await;
         team.lets_go(1);
     });
     claim.says(201, "won");
@@ -414,7 +413,9 @@ async fn a_server_asks_as_it_is_configured_and_a_replay_asks_nobody() {
         command.arg("--config").arg(&file);
         command
     };
-    let command = entry("when_down = \"refuse\"\nauthorization = \"Bearer x\"\nkeep_no = \"1h\"");
+    let command = entry(
+        "when_down = \"refuse\"\ntimeout_ms = 30000\nauthorization = \"Bearer x\"\nkeep_no = \"1h\"",
+    );
     let shown = tokio::task::spawn_blocking(move || {
         let server = Server::of(command);
         let mut talk = server.talk();

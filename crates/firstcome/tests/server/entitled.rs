@@ -93,7 +93,7 @@ async fn a_limit_is_in_the_journal_and_a_replay_asks_nobody() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("firstcome.toml");
     let entry = format!(
-        "[[eligibility]]\ncampaign = \"*\"\nurl = \"{}\"\nwhen_down = \"refuse\"\n",
+        "[[eligibility]]\ncampaign = \"*\"\nurl = \"{}\"\nwhen_down = \"refuse\"\ntimeout_ms = 30000\n",
         team.url()
     );
     std::fs::write(&file, entry).unwrap();

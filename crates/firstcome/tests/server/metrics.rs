@@ -1,6 +1,7 @@
 //! What a server counts, and the page that says what each count answers.
 
 use crate::process::{Server, serve};
+use crate::settling::settled;
 use crate::wire::Talk;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -160,6 +161,8 @@ fn requests_are_counted_by_route_and_no_path_of_a_caller_is_a_label() {
         talk.get(&format!("/v1/campaigns/drop/claims/mr-smith-{n}"));
         talk.get(&format!("/nowhere/mr-smith-{n}"));
     }
+    // Then nothing is on its way to the disk, which may be slow.
+    settled(&mut talk);
     let text = talk.get("/metrics").text();
     assert!(!text.contains("mr-smith"), "{text}");
     let families = families(&text);

@@ -1,7 +1,7 @@
 //! A server whose ledger is in PostgreSQL.
 
 use crate::process::{Server, cannot_serve, serve, verb};
-use crate::settling::settled;
+use crate::settling::{has_term, settled};
 use crate::wire::Talk;
 use firstcome_testbed::{Postgres, PostgresSettings};
 use serde_json::{Value, json};
@@ -28,6 +28,7 @@ fn killed_while_it_settles_it_settles_every_result_once() {
         if round == 0 {
             talk.open_campaign("drop", 1_000_000);
         }
+        has_term(&mut talk);
         for _ in 0..100 {
             claims += 1;
             talk.claim("drop", &format!("s{claims}")).says(201, "won");
@@ -136,7 +137,7 @@ fn a_database_that_cannot_be_used_is_said_at_the_start() {
     // The ledger of another journal.
     let url = postgres.url();
     let settings = [("LEDGER", &*url), ("SPACE", "taken")];
-    drop(Server::with(folder.path(), &settings));
+    has_term(&mut Server::with(folder.path(), &settings).talk());
     let other = tempfile::tempdir().unwrap();
     let why = cannot_serve(serve(other.path(), &settings));
     assert!(why.contains("the ledger is of space"), "{why}");

@@ -27,9 +27,20 @@ const AHEAD: u64 = 100;
 /// A reader of events.
 struct Reader {
     stream: BufReader<TcpStream>,
+    /// As much of a line, and of an event, as was read.
+    line: Vec<u8>,
+    event: Event,
     heard: Heard,
     /// One letter for each seat, as the events have it; only one of the readers draws it.
     letters: Vec<u8>,
+}
+
+/// An event, as it is read.
+#[derive(Default)]
+struct Event {
+    name: Vec<u8>,
+    position: u64,
+    data: Vec<u8>,
 }
 
 /// What a reader has heard.
@@ -58,7 +69,8 @@ impl Reader {
         );
         stream.write_all(request.as_bytes()).await.unwrap();
         let stream = BufReader::with_capacity(16 << 10, stream);
-        let mut reader = Self { stream, heard: Heard::default(), letters: Vec::new() };
+        let (heard, event) = (Heard::default(), Event::default());
+        let mut reader = Self { stream, line: Vec::new(), event, heard, letters: Vec::new() };
         let head = reader.line().await;
         assert_eq!(head.strip_suffix(b"\r\n"), Some(&b"HTTP/1.1 200 OK"[..]));
         while reader.line().await != b"\r\n" {}
@@ -66,15 +78,13 @@ impl Reader {
     }
 
     async fn line(&mut self) -> Vec<u8> {
-        let mut line = Vec::new();
-        let read = timeout(PATIENCE, self.stream.read_until(b'\n', &mut line)).await;
+        let read = timeout(PATIENCE, self.stream.read_until(b'\n', &mut self.line)).await;
         assert!(read.expect("nothing comes").unwrap_or(0) > 0, "the stream goes on");
-        line
+        std::mem::take(&mut self.line)
     }
 
-    /// Hears one event, or a comment.
+    /// Hears one event, or a comment. Dropped in the middle of one, it goes on there the next time.
     async fn hear(&mut self) {
-        let (mut name, mut position, mut data) = (Vec::new(), 0, Vec::new());
         loop {
             // Each event is a chunk, whose length is a line before it.
             let line = self.line().await;
@@ -82,15 +92,16 @@ impl Reader {
                 b"" => break,
                 line => {
                     if let Some(id) = line.strip_prefix(b"id: 0.") {
-                        position = std::str::from_utf8(id).unwrap().parse().unwrap();
+                        self.event.position = std::str::from_utf8(id).unwrap().parse().unwrap();
                     } else if let Some(event) = line.strip_prefix(b"event: ") {
-                        name = event.to_vec();
+                        self.event.name = event.to_vec();
                     } else if let Some(text) = line.strip_prefix(b"data: ") {
-                        data = text.to_vec();
+                        self.event.data = text.to_vec();
                     }
                 }
             }
         }
+        let Event { name, position, data } = std::mem::take(&mut self.event);
         match &*name {
             b"reset" => self.heard.resets += 1,
             b"standing" => {
@@ -169,7 +180,11 @@ struct Told {
 async fn story(readers: usize, stalled: usize, changes: usize, settings: &[(&str, &str)]) -> Told {
     let folder = tempfile::tempdir().unwrap();
     // Who does not read is not cut while this lasts.
-    let settings = settings.iter().copied().chain([SECRET, ("IDLE_MS", "600000")]);
+    let settings = settings.iter().copied().chain([
+        SECRET,
+        ("IDLE_MS", "600000"),
+        ("STREAM_MAX_MS", "3600000"),
+    ]);
     let settings: Vec<_> = settings.collect();
     let server = Server::with(folder.path(), &settings);
     let mut talk = server.talk();
@@ -182,7 +197,8 @@ async fn story(readers: usize, stalled: usize, changes: usize, settings: &[(&str
     let (_, begins) = map(&mut talk);
     let mut open = Vec::new();
     for nth in 0..readers + stalled {
-        let ask = json!({"subject": format!("s{}", nth / OF_SUBJECT), "campaign": "hall"});
+        let subject = format!("s{}", nth / OF_SUBJECT);
+        let ask = json!({"subject": subject, "campaign": "hall", "expires_in_s": 3600});
         let minted = talk.post("/v1/tokens", &ask).says(201, "minted");
         let token = minted["token"].as_str().unwrap();
         let after = format!("0.{begins}");

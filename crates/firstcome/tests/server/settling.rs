@@ -21,6 +21,15 @@ pub(crate) fn settled(talk: &mut Talk) -> u64 {
     panic!("it does not settle: {}", talk.get("/readyz").text());
 }
 
+/// Waits until the ledger is this leader's: it takes its term beside the claims.
+pub(crate) fn has_term(talk: &mut Talk) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while talk.get("/v1/settling").json()["term"].as_u64().unwrap_or(0) == 0 {
+        assert!(Instant::now() < end, "no term: {}", talk.get("/v1/settling").text());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 fn results(talk: &mut Talk, query: &str) -> Vec<Value> {
     let page = talk.get(&format!("/v1/campaigns/drop/results?limit=10000{query}")).json();
     page["results"].as_array().unwrap().clone()
@@ -61,6 +70,7 @@ fn killed_while_it_settles_it_settles_every_result_once() {
         if round == 0 {
             talk.open_campaign("drop", 1_000_000);
         }
+        has_term(&mut talk);
         for _ in 0..150 {
             claims += 1;
             talk.claim("drop", &format!("s{claims}")).says(201, "won");

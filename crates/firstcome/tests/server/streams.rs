@@ -57,8 +57,8 @@ fn narrow(server: &Server) -> TcpStream {
 
 /// Waits until a count has a value.
 #[track_caller]
-fn counts(talk: &mut Talk, name: &str, value: u64, within: Duration) {
-    let end = Instant::now() + within;
+fn counts(talk: &mut Talk, name: &str, value: u64) {
+    let end = Instant::now() + Duration::from_secs(30);
     while talk.metric(name) != value {
         assert!(Instant::now() < end, "{name} is {}, not {value}", talk.metric(name));
         std::thread::sleep(Duration::from_millis(20));
@@ -69,9 +69,9 @@ fn counts(talk: &mut Talk, name: &str, value: u64, within: Duration) {
 fn a_stream_ends_with_its_token_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let (server, mut talk) = server(folder.path(), &[], 2);
-    let short = token(&mut talk, "ann", 2);
+    let short = token(&mut talk, "ann", 6);
     let mut watcher = follow(&server, &short);
-    let (rest, _) = watcher.rest_within(Duration::from_secs(4));
+    let (rest, _) = watcher.rest_within(Duration::from_secs(9));
     assert!(rest.ends_with("0\r\n\r\n"), "the stream outlives its token: {rest:?}");
     let (end, retry) = (rest.find("event: end\n").unwrap(), rest.find("retry: 1000\n").unwrap());
     assert!(end < retry && rest.contains("token_expired"), "{rest}");
@@ -122,7 +122,7 @@ fn a_subject_has_four_streams_and_a_key_sixty_four() {
 #[test]
 fn a_download_that_nobody_reads_is_cut_and_a_slow_one_is_not() {
     let folder = tempfile::tempdir().unwrap();
-    let (server, mut talk) = server(folder.path(), &[("IDLE_MS", "1500")], 40_000);
+    let (server, mut talk) = server(folder.path(), &[("IDLE_MS", "3000")], 100_000);
     let request = talk.request("GET", SEATS, &[], None);
     let (mut slow, mut silent) = (narrow(&server), narrow(&server));
     slow.write_all(request.as_bytes()).unwrap();
@@ -137,16 +137,18 @@ fn a_download_that_nobody_reads_is_cut_and_a_slow_one_is_not() {
         if read.ends_with(b"]]}") || read.ends_with(b"[]}") {
             break true;
         }
-        if begun.elapsed() < Duration::from_secs(5) {
+        if begun.elapsed() < Duration::from_secs(9) {
             std::thread::sleep(Duration::from_millis(50));
         }
     };
-    assert!(begun.elapsed() > Duration::from_secs(4), "it was no slow download");
+    assert!(begun.elapsed() > Duration::from_secs(8), "it was no slow download");
     assert!(whole, "a slow download was cut after {:?}, {} bytes", begun.elapsed(), read.len());
+    // This one has nothing more to ask, but leaves by itself.
+    drop(slow);
     // The other one was cut meanwhile, as was whoever had nothing to ask.
     assert!(talk.is_hung_up());
     let mut talk = server.talk();
-    counts(&mut talk, "firstcome_connections_too_slow_total", 2, Duration::from_secs(5));
+    counts(&mut talk, "firstcome_connections_too_slow_total", 2);
 }
 
 /// Makes so many changes that a stream which begins before them has more to send than any buffer takes; gives its path.
@@ -174,15 +176,15 @@ fn changes(talk: &mut Talk) -> String {
 #[test]
 fn a_stream_that_nobody_reads_is_cut_and_a_quiet_one_is_not() {
     let folder = tempfile::tempdir().unwrap();
-    let (server, mut talk) = server(folder.path(), &[("IDLE_MS", "1000")], 4_000);
+    let (server, mut talk) = server(folder.path(), &[("IDLE_MS", "5000")], 4_000);
     let path = changes(&mut talk);
     // From now on nothing happens: this one has nothing to read.
     let _quiet = follow(&server, KEY);
-    counts(&mut talk, "firstcome_hall_watchers ", 1, Duration::from_secs(1));
+    counts(&mut talk, "firstcome_hall_watchers ", 1);
     let mut silent = narrow(&server);
     silent.write_all(talk.request("GET", &path, &[], None).as_bytes()).unwrap();
-    counts(&mut talk, "firstcome_hall_watchers ", 2, Duration::from_secs(5));
-    counts(&mut talk, "firstcome_hall_watchers ", 1, Duration::from_secs(5));
+    counts(&mut talk, "firstcome_hall_watchers ", 2);
+    counts(&mut talk, "firstcome_hall_watchers ", 1);
     assert_eq!(talk.metric("firstcome_connections_too_slow_total"), 1);
 }
 
@@ -191,12 +193,12 @@ fn a_stream_that_nobody_reads_ends_with_its_token_all_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let (server, mut talk) = server(folder.path(), &[], 4_000);
     let path = changes(&mut talk);
-    let bearer = format!("Bearer {}", token(&mut talk, "ann", 3));
+    let bearer = format!("Bearer {}", token(&mut talk, "ann", 8));
     let mut silent = narrow(&server);
     let request = talk.request("GET", &path, &[("authorization", &bearer)], None);
     silent.write_all(request.as_bytes()).unwrap();
-    counts(&mut talk, "firstcome_hall_watchers ", 1, Duration::from_secs(2));
-    counts(&mut talk, "firstcome_hall_watchers ", 0, Duration::from_secs(8));
+    counts(&mut talk, "firstcome_hall_watchers ", 1);
+    counts(&mut talk, "firstcome_hall_watchers ", 0);
     assert_eq!(talk.metric("firstcome_connections_too_slow_total"), 1, "it was cut");
 }
 

@@ -135,7 +135,7 @@ fn a_stream_by_ticket_ends_with_it_and_no_ticket_is_in_the_log() {
     let server = Server::with(folder.path(), &settings);
     let mut talk = server.talk();
     talk.open_campaign("spring", 9);
-    let ask = json!({"subject": "ann", "campaign": "spring", "expires_in_s": 2});
+    let ask = json!({"subject": "ann", "campaign": "spring", "expires_in_s": 6});
     let minted = talk.post("/v1/tokens", &ask).says(201, "minted");
     let token = minted["token"].as_str().unwrap();
     let mut browser = Talk::to(server.address, token).unwrap();

@@ -122,6 +122,17 @@ impl Talk {
         Ok(Answer { body, ..answer })
     }
 
+    /// Reads lines until one begins so.
+    #[track_caller]
+    pub(crate) fn until(&mut self, begin: &str) {
+        let mut line = String::new();
+        while !line.starts_with(begin) {
+            line.clear();
+            let read = self.stream.read_line(&mut line).unwrap();
+            assert!(read > 0, "it ended before {begin:?}");
+        }
+    }
+
     /// Reads to the end; gives everything that came, chunks and all.
     pub(crate) fn rest(&mut self) -> io::Result<String> {
         let mut rest = String::new();
