@@ -129,7 +129,10 @@ mod tests {
         }
         assert!(lines.lost.load(Ordering::Relaxed) >= 99);
         Lines::flush(&lines);
-        assert!(begun.elapsed() < Duration::from_secs(30), "it waits for a second, not for ever");
+        assert!(
+            begun.elapsed() < Duration::from_secs(30),
+            "it waits for a few seconds, not for ever"
+        );
         slow.0.content.lock().unwrap().is_open = true;
         slow.0.opened.notify_all();
         Lines::flush(&lines);

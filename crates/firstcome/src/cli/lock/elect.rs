@@ -179,6 +179,9 @@ impl Candidate {
     async fn serve(&self, term: &Term) -> Result<Exit, Complaint> {
         // That of the term before may still be in its time of grace.
         self.wait_for_command().await;
+        if let Some(signal) = self.ending.get() {
+            return Ok(Exit::Passed(128 + signal.as_raw()));
+        }
         let fence = term.fence().to_string();
         let environment = [
             ("FIRSTCOME_LOCK", self.name.as_str()),
