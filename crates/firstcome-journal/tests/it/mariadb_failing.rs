@@ -109,7 +109,7 @@ async fn a_node_that_stops_in_the_middle_of_a_step_holds_the_others_up_for_a_sec
     let begun = Instant::now();
     let second = ann.next("second");
     patiently(async || own.journal.append(second.clone()).await).await.unwrap();
-    // Without the limit of a second it would be 30.
+    // Without the limit of a second it would be for ever.
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     let failure = work.commit("SELECT 1").await.unwrap_err();
     assert!(!matches!(failure, firstcome_store::Failure::Statement { .. }), "{failure}");

@@ -117,7 +117,7 @@ async fn at_a_row_that_somebody_keeps() {
     take(&locks.mutex("x").unwrap()).await.release().await.unwrap();
     let neighbour = std::thread::spawn(move || {
         server.sql(&format!(
-            "USE {database}; BEGIN; SELECT name FROM firstcome_locks WHERE name = 'x' FOR UPDATE; SELECT SLEEP(3)"
+            "USE {database}; BEGIN; SELECT name FROM firstcome_locks WHERE name = 'x' FOR UPDATE; SELECT SLEEP(8)"
         ));
     });
     tokio::time::sleep(SECOND).await;

@@ -146,7 +146,7 @@ async fn with_a_kept_term(
     stage: &Stage,
 ) -> (Election, Term, tokio::sync::oneshot::Sender<()>, tokio::task::JoinHandle<()>) {
     let ann = stage.client().await;
-    let election = Election::new(&ann, "job").unwrap().node("one").lease(ms(2500));
+    let election = Election::new(&ann, "job").unwrap().node("one").lease(4 * SECOND);
     let (end, done) = tokio::sync::oneshot::channel();
     let (terms, mut kept) = tokio::sync::mpsc::unbounded_channel();
     let running = tokio::spawn(with_a_task_of_its_own(election.clone(), done, terms));

@@ -142,7 +142,7 @@ pub(crate) async fn is_held(locks: &Locks, name: &str) -> bool {
     locks.inspect(name).await.unwrap().is_some()
 }
 
-/// Waits until nobody holds the lock, and fails after a minute.
+/// Waits until nobody holds the lock, and fails after 10 s.
 pub(crate) async fn until_free(locks: &Locks, name: &str) {
     let lock = locks.mutex(name).unwrap().lease(2 * SECOND);
     let lease = lock.lock_within(10 * SECOND).await.unwrap().acquired().expect("it becomes free");

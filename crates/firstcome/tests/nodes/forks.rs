@@ -98,7 +98,7 @@ async fn stumble(scene: &mut Scene, random: &mut fastrand::Rng) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_any_number_of_forks_everybody_has_a_place_and_the_lists_say_whose_changed() {
-    let settings = [("DURABILITY", "memory"), ("LEADER_LEASE_MS", "500")];
+    let settings = [("DURABILITY", "memory"), ("LEADER_LEASE_MS", "500"), ("LOG_LEVEL", "debug")];
     let setup = Setup { replica: true, settings: &settings, ..Setup::default() };
     let Some(mut scene) = Scene::set(setup).await else { return };
     let mut random = fastrand::Rng::with_seed(scene.seed);
@@ -131,7 +131,7 @@ async fn after_any_number_of_forks_everybody_has_a_place_and_the_lists_say_whose
             continue;
         };
         for old in told.iter().filter(|old| *old != rank) {
-            // A report that was stored on a primary that is gone is in the log of whoever made it.
+            // A report that was stored on a primary that is gone is in the log of whoever made it, at the level debug.
             let stored = format!("\"{who}\" changed from rank {old} to ");
             if !reports.contains(&stored) && !talk.contains(&stored.replace('"', "\\\"")) {
                 wrong.push(format!("{who} was told {told:?}, has {rank}, and nobody says so"));
