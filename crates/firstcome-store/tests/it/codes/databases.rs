@@ -39,21 +39,19 @@ async fn a_postgres_whose_connections_are_all_in_use_is_not_ready() {
     let pools: Vec<_> = (0..5).map(|_| postgres(&server.url())).collect();
     for pool in &pools {
         // The connection by which the server was seen to be there may not be gone yet.
-        let mut tries = 0;
-        while let Err(failure) = pool.step("SELECT 1", &[]).await {
-            means(&failure, Meaning::NotReady);
-            tries += 1;
-            assert!(tries < 200, "{failure}");
-            tokio::time::sleep(ms(20)).await;
-        }
+        until_served(pool).await;
     }
     let failure = postgres(&server.url()).step("SELECT 1", &[]).await.unwrap_err();
     means(&failure, Meaning::NotReady);
     assert!(matches!(failure, Failure::Unreachable { .. }), "{failure:?}");
     pools[0].close().await;
-    let next = postgres(&server.url());
+    until_served(&postgres(&server.url())).await;
+}
+
+/// Asks until there is a connection: the server is not told at once that another one is gone.
+async fn until_served(pool: &Postgres) {
     let mut tries = 0;
-    while let Err(failure) = next.step("SELECT 1", &[]).await {
+    while let Err(failure) = pool.step("SELECT 1", &[]).await {
         means(&failure, Meaning::NotReady);
         tries += 1;
         assert!(tries < 200, "{failure}");

@@ -164,8 +164,8 @@ async fn stand(args: ElectArgs, locks: &Locks) -> Result<Exit, Complaint> {
                     // That of the term says the same.
                     say(&event);
                 },
-                () = candidate.stopped.notified() => if let Some(signal) = candidate.ending.get() {
-                    break Ok(Exit::Passed(128 + signal.as_raw()));
+                () = candidate.stopped.notified() => if let Some(exit) = candidate.ended_by_signal() {
+                    break Ok(exit);
                 },
             }
         }
@@ -179,8 +179,8 @@ impl Candidate {
     async fn serve(&self, term: &Term) -> Result<Exit, Complaint> {
         // That of the term before may still be in its time of grace.
         self.wait_for_command().await;
-        if let Some(signal) = self.ending.get() {
-            return Ok(Exit::Passed(128 + signal.as_raw()));
+        if let Some(exit) = self.ended_by_signal() {
+            return Ok(exit);
         }
         let fence = term.fence().to_string();
         let environment = [
@@ -208,8 +208,8 @@ impl Candidate {
             // The term is over, or was not renewed in time: then it is given up for another candidate to have.
             Ok(Ok(Ended::Stopped)) => {
                 // Told to end meanwhile, it does not stand again.
-                if let Some(signal) = self.ending.get() {
-                    return Ok(Exit::Passed(128 + signal.as_raw()));
+                if let Some(exit) = self.ended_by_signal() {
+                    return Ok(exit);
                 }
                 self.election.resign();
                 std::future::pending().await
@@ -236,6 +236,11 @@ impl Candidate {
                 ));
             }
         }
+    }
+
+    /// Gives the exit of a candidate that a signal has asked to end.
+    fn ended_by_signal(&self) -> Option<Exit> {
+        self.ending.get().map(|signal| Exit::Passed(128 + signal.as_raw()))
     }
 
     async fn wait_for_command(&self) {
