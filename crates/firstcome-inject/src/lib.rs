@@ -30,6 +30,10 @@ pub enum Mistake {
     RepeatWinAfterCancel,
     /// In the intake's table.
     NotFoundFromMemory,
+    /// Where entries that were read are taken in.
+    PartialReadIsCaughtUp,
+    /// Where the intake waits until this node has caught up.
+    BarrierByOlderLook,
     /// In the intake, before a command is looked at.
     MinPositionIgnored,
     /// In what is known of the store's clock.
@@ -228,7 +232,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 88] = {
+    pub const ALL: [Self; 90] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -256,7 +260,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 88] = [
+const TABLE: [(Mistake, &str, &str); 90] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -268,6 +272,8 @@ const TABLE: [(Mistake, &str, &str); 88] = [
     (Mistake::AnswerWhileStale, "answer_while_stale", "answers are given from memory by a node that has not heard of the journal for long"),
     (Mistake::RepeatWinAfterCancel, "repeat_win_after_cancel", "an earlier win is repeated from memory though its subject may have cancelled it elsewhere"),
     (Mistake::NotFoundFromMemory, "not_found_from_memory", "a campaign is said not to exist by a node that may not have heard of it yet"),
+    (Mistake::PartialReadIsCaughtUp, "partial_read_is_caught_up", "a read counts as caught up with the end of the journal, though more may be stored than was read"),
+    (Mistake::BarrierByOlderLook, "barrier_by_older_look", "a look at the journal from before the question counts as caught up"),
     (Mistake::MinPositionIgnored, "min_position_ignored", "the position that a caller sends is not waited for"),
     (Mistake::NotOpenWithoutElapsed, "not_open_without_elapsed", "the store's clock is taken to stand where it stood when it was last heard"),
     (Mistake::UnavailableForUnknown, "unavailable_for_unknown", "a command that was sent is said to have changed nothing when its time is over"),

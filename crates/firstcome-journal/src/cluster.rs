@@ -1,6 +1,6 @@
 //! What nodes on one journal exchange: heartbeats, membership, news, seeds.
 
-use crate::entry::{Entry, Head};
+use crate::entry::{EntriesRead, Head};
 use crate::name::Name;
 use firstcome_core::names::PieceName;
 use firstcome_core::{NodeId, Timestamp};
@@ -8,8 +8,8 @@ use firstcome_core::{NodeId, Timestamp};
 /// What there was to read.
 #[derive(Clone, Debug)]
 pub struct News {
-    /// Entries beyond the position asked for, in order, at most 64; none if the time ran out.
-    pub entries: Vec<Entry>,
+    /// Entries beyond the position asked for; none if the time ran out.
+    pub read: EntriesRead,
     /// The store's clock at a moment after it was asked.
     pub now: Timestamp,
 }

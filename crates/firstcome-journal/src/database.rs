@@ -27,6 +27,8 @@ use crate::manifest::Manifest;
 use crate::name::{Name, Tip};
 use crate::transaction::{Check, Read};
 use firstcome_core::Timestamp;
+#[cfg(feature = "postgres")]
+use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::{PieceName, SpaceId};
 use std::collections::BTreeSet;
 
@@ -225,6 +227,16 @@ pub(crate) fn follow_on(after: u64, entries: Vec<Entry>) -> EntryRun {
         wanted += 1;
     }
     run
+}
+
+/// Gives the position at which a journal ends of which these rows were read behind a position, 64 at most; the largest
+/// number if there may be more.
+#[cfg(feature = "postgres")]
+pub(crate) fn end_of(after: u64, rows: &[Entry]) -> u64 {
+    match rows.last() {
+        Some(_) if rows.len() >= READ_ENTRIES => u64::MAX,
+        last => last.map_or(after, |last| last.position),
+    }
 }
 
 /// Gives the good entries in front, or why there is not even one.

@@ -5,12 +5,11 @@
 
 use crate::ancestry::Cursor;
 use crate::cluster::News;
-use crate::entry::{Append, Confirm, Entry, Exchange};
+use crate::entry::{Append, Confirm, EntriesRead, Exchange};
 use crate::failure::Failure;
 use crate::memory::{Appended, Memory, Stand};
 use crate::name::Name;
 use crate::transaction::{Seen, Transaction};
-use firstcome_core::limits::READ_ENTRIES;
 use firstcome_inject::{Mistake, inject};
 use std::collections::VecDeque;
 use std::fmt;
@@ -37,6 +36,9 @@ pub trait Way: fmt::Debug + Send + Sync {
 
     /// Watches a number that changes whenever the store may have lost what it had.
     fn incarnations(&self) -> watch::Receiver<u64>;
+
+    /// Gives how many of the newest entries the next read of the log does not bring yet, as at a copy that lags.
+    fn undelivered(&self) -> usize;
 
     /// Says whether every entry that can be read is durable.
     fn confirms_at_once(&self) -> bool;
@@ -160,8 +162,8 @@ impl Distant {
                 Appended::Counts(exchange, cursor) => {
                     self.known().remember(cursor);
                     read.extend(exchange.entries);
-                    read.truncate(READ_ENTRIES);
-                    return Ok(Exchange { entries: read, confirm });
+                    let read = EntriesRead { entries: read, looked: exchange.looked };
+                    return Ok(Exchange::of(read, confirm));
                 }
                 Appended::Ignored(entries, cursor) => {
                     // It is sent again only by who need not look first what the log has now.
@@ -180,22 +182,22 @@ impl Distant {
         Err(Failure::Unavailable("others were quicker each time".into()))
     }
 
-    pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
-        let stand = self.known().cursor(after, None);
+    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
+        let (stand, lag) = (self.known().cursor(after, None), self.way.undelivered());
         let done = move |memory: Memory| {
             let stand = stand.clone();
-            async move { memory.read_behind(after, stand).await }
+            async move { memory.read_behind(after, stand, lag).await }
         };
-        let ((entries, cursor), _) = self.seen(self.ask(Call::Read, done).await)?;
+        let ((read, cursor), _) = self.seen(self.ask(Call::Read, done).await)?;
         self.known().remember(cursor);
-        Ok(entries)
+        Ok(read)
     }
 
     pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
-        let stand = self.known().cursor(after, None);
+        let (stand, lag) = (self.known().cursor(after, None), self.way.undelivered());
         let done = move |memory: Memory| {
             let stand = stand.clone();
-            async move { memory.follow_behind(after, timeout, stand).await }
+            async move { memory.follow_behind(after, timeout, stand, lag).await }
         };
         let ((news, cursor), _) = self.seen(self.ask(Call::Follow, done).await)?;
         self.known().remember(cursor);

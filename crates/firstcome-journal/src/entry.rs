@@ -4,12 +4,15 @@ use crate::failure::Failure;
 use crate::name::{Name, Tip};
 use firstcome_core::Timestamp;
 use firstcome_core::command::{BadBody, Body};
+use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_core::state::Stamp;
 use firstcome_core::wire::MOVED_LEVEL;
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// One stored entry.
@@ -93,13 +96,70 @@ pub struct Append {
     pub applied_name: Name,
 }
 
+/// Entries beyond a position, as a store gave them.
+#[derive(Clone, Debug)]
+pub struct EntriesRead {
+    /// The entries, in order, at most 64.
+    pub entries: Vec<Entry>,
+    /// How far the store had looked.
+    pub looked: Looked,
+}
+
+impl EntriesRead {
+    /// Entries read beyond `after` from a journal whose last entry had the position `end`, at `as_of` or later.
+    ///
+    /// `end` is `u64::MAX` where the store gave as many entries as it was asked for and does not say whether it has more.
+    pub(crate) fn of(after: u64, entries: Vec<Entry>, end: u64, as_of: Instant) -> Self {
+        let last = entries.last().map_or(after, |last| last.position);
+        let looked = match last.cmp(&end) {
+            Ordering::Less => Looked::More,
+            Ordering::Equal => Looked::ToEnd { position: end, as_of },
+            // It has less than the caller: it lags, or lost its end.
+            Ordering::Greater => Looked::Partly,
+        };
+        Self { entries, looked }
+    }
+}
+
+/// How far a store had looked through a journal when it answered.
+///
+/// Only [`Looked::ToEnd`] says that the caller knows everything that was acknowledged before a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Looked {
+    /// To its end.
+    ToEnd {
+        /// The position of the last entry there was.
+        position: u64,
+        /// When that was, or before: not before the call.
+        as_of: Instant,
+    },
+    /// There are entries beyond those that were given: the next read gives them, or says why it cannot.
+    More,
+    /// At a copy that may lag, or at what was delivered so far: there may be more, and the next read may not give it yet.
+    Partly,
+}
+
 /// What an append brings back.
 #[derive(Debug)]
 pub struct Exchange {
     /// Entries beyond what the caller applied, in order, at most 64.
     pub entries: Vec<Entry>,
+    /// How far the store had looked.
+    pub looked: Looked,
     /// When the appended entry is durable.
     pub confirm: Confirm,
+}
+
+impl Exchange {
+    /// What an append read, which may be more entries than it gives: the next read gives the others.
+    pub(crate) fn of(mut read: EntriesRead, confirm: Confirm) -> Self {
+        if read.entries.len() > READ_ENTRIES {
+            read.entries.truncate(READ_ENTRIES);
+            read.looked = Looked::More;
+        }
+        let EntriesRead { entries, looked } = read;
+        Self { entries, looked, confirm }
+    }
 }
 
 /// When an appended entry, and every one before it, is durable as the store's setting has it.

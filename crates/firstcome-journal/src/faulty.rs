@@ -8,7 +8,7 @@
 pub use crate::call::Call;
 
 use crate::cluster::News;
-use crate::entry::{Append, Entry, Exchange};
+use crate::entry::{Append, EntriesRead, Exchange};
 use crate::failure::Failure;
 use crate::journal::Journal;
 use crate::transaction::{Seen, Transaction};
@@ -175,7 +175,7 @@ impl Faulty {
         }
     }
 
-    pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
+    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
         self.pass(Call::Read, self.journal.read(after)).await
     }
 

@@ -5,7 +5,7 @@
 
 use crate::call::Call;
 use crate::cluster::EndedDeliveries;
-use crate::entry::{Append, Entry, Exchange, Head};
+use crate::entry::{Append, EntriesRead, Exchange, Head};
 use crate::failure::Failure;
 #[cfg(feature = "mysql")]
 use crate::mysql;
@@ -109,13 +109,13 @@ impl Journal {
         each!(self, store => store.append(append))
     }
 
-    /// Reads up to 64 entries beyond a position, in order.
+    /// Reads up to 64 entries beyond a position, in order, and says how far the store had looked.
     ///
     /// # Errors
     ///
     /// [`Failure::Trimmed`] when the next entry is no longer kept; [`Failure::Damaged`] with the
     /// position of an entry that is torn, altered or not the one its successor names.
-    pub async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
+    pub async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
         each!(self, store => store.read(after))
     }
 
@@ -139,8 +139,8 @@ impl Journal {
             Self::Memory(memory) => memory.follow(after, timeout).await,
             Self::Sqlite(sqlite) => {
                 // Nobody waits: a SQLite file has one node, which knows of everything that is appended.
-                let (entries, head) = (sqlite.read(after).await?, self.head().await?);
-                Ok(News { entries, now: head.now })
+                let (read, head) = (sqlite.read(after).await?, self.head().await?);
+                Ok(News { read, now: head.now })
             }
             #[cfg(feature = "redis")]
             Self::Redis(redis) => Box::pin(redis.follow(after, timeout)).await,
@@ -225,7 +225,7 @@ impl Journal {
             let journal = self.clone();
             move |after| {
                 let journal = journal.clone();
-                async move { journal.read(after).await }
+                async move { Ok(journal.read(after).await?.entries) }
             }
         };
         match self {

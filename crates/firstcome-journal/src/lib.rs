@@ -74,7 +74,7 @@ mod warning;
 pub mod worker;
 
 pub use clock::Clock;
-pub use entry::{Append, Confirm, Entry, Exchange, Head};
+pub use entry::{Append, Confirm, EntriesRead, Entry, Exchange, Head, Looked};
 pub use failure::Failure;
 pub use journal::Journal;
 pub use name::{Name, Tip};

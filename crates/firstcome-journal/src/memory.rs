@@ -7,10 +7,9 @@ mod state;
 
 use crate::clock::Clock;
 use crate::cluster::News;
-use crate::entry::{Append, Confirm, Entry, Exchange};
+use crate::entry::{Append, Confirm, EntriesRead, Exchange};
 use crate::failure::Failure;
 use crate::name::Name;
-use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_inject::{Mistake, inject};
 pub(crate) use judged::{Appended, Stand};
@@ -19,6 +18,7 @@ use state::State;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
 
 /// Who waits to hear that an entry is durable; `None` where every entry is at once.
 type Unconfirmed = Arc<Mutex<Option<Vec<oneshot::Sender<()>>>>>;
@@ -160,10 +160,10 @@ impl Memory {
         let (mut stand, mut read) = (Stand::default(), Vec::new());
         loop {
             match self.append_behind(&append, stand.clone()).await? {
-                Appended::Counts(mut exchange, _) => {
-                    read.append(&mut exchange.entries);
-                    read.truncate(READ_ENTRIES);
-                    return Ok(Exchange { entries: read, ..exchange });
+                Appended::Counts(exchange, _) => {
+                    read.extend(exchange.entries);
+                    let read = EntriesRead { entries: read, looked: exchange.looked };
+                    return Ok(Exchange::of(read, exchange.confirm));
                 }
                 Appended::Ignored(entries, cursor) => {
                     read.extend(entries);
@@ -181,7 +181,8 @@ impl Memory {
             state.set_back(self.clock.now());
         }
         self.head.send_replace(state.position());
-        Ok(Exchange { entries: state.read(append.applied)?, confirm: Confirm::AtOnce })
+        let read = state.read(append.applied, Instant::now())?;
+        Ok(Exchange::of(read, Confirm::AtOnce))
     }
 
     fn confirmation(&self) -> Confirm {
@@ -195,12 +196,12 @@ impl Memory {
         }
     }
 
-    pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
-        self.with(|state| state.read(after))
+    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
+        self.with(|state| state.read(after, Instant::now()))
     }
 
     pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
-        self.follow_behind(after, timeout, None).await.map(|(news, _)| news)
+        self.follow_behind(after, timeout, None, 0).await.map(|(news, _)| news)
     }
 
     async fn wait_beyond(&self, after: u64, timeout: Duration) {

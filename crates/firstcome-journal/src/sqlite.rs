@@ -26,7 +26,7 @@ pub use options::{KEEP_FOR, Options, QUEUE};
 pub use read_only::ReadOnly;
 pub use trouble::Trouble;
 
-use crate::entry::{Append, Entry, Exchange};
+use crate::entry::{Append, EntriesRead, Exchange};
 use crate::failure::Failure;
 use crate::folder::DataFolder;
 use crate::transaction::{Seen, Transaction};
@@ -37,6 +37,7 @@ use log::{CHECKPOINT_PAGES, Observed};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 use writer::Writer;
 
 /// A journal in a SQLite file.
@@ -111,7 +112,7 @@ impl Sqlite {
         let mut held = self.writer.lock();
         let writer = held.as_mut().ok_or_else(closed)?;
         let was_tidy = !writer.untidy;
-        let exchange = writer.append(append);
+        let exchange = writer.append(append, Instant::now());
         let is_due = writer.checkpoint.is_due(CHECKPOINT_PAGES);
         drop(held);
         if is_due {
@@ -122,8 +123,9 @@ impl Sqlite {
         exchange
     }
 
-    pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
-        self.call(move |keeper| keeper.with(|writer| writer.read(after))).await
+    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
+        let asked = Instant::now();
+        self.call(move |keeper| keeper.with(|writer| writer.read(after, asked))).await
     }
 
     pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {

@@ -20,10 +20,9 @@ use crate::says::Says;
 use crate::slow::SlowBatches;
 use firstcome_core::LEVEL;
 use firstcome_core::command::BodyWriter;
-use firstcome_core::limits::READ_ENTRIES;
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::shared::News;
-use firstcome_journal::{Append, Entry, Failure as Broken, Name};
+use firstcome_journal::{Append, EntriesRead, Failure as Broken, Looked, Name};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::yield_now;
@@ -227,14 +226,11 @@ impl Appender {
                 return Ok(());
             }
             match self.send(batch).await {
-                Ok((asked, entries)) => {
-                    let all = entries.len() < READ_ENTRIES;
+                Ok(EntriesRead { entries, looked }) => {
                     match self.applier.apply(entries, Some(&mut *batch))? {
                         Applying::Broke => self.heal(Some(&mut *batch)).await?,
                         Applying::Done { seen } => {
-                            if all {
-                                self.applier.health.caught_up(asked);
-                            }
+                            self.applier.note_looked(looked);
                             // More than one read may lie between what was applied and the batch's own entry.
                             if seen || self.catch_up(batch).await? {
                                 return Ok(());
@@ -274,7 +270,7 @@ impl Appender {
     }
 
     /// Sends a batch once.
-    async fn send(&mut self, batch: &mut Batch) -> Result<(Instant, Vec<Entry>), Broken> {
+    async fn send(&mut self, batch: &mut Batch) -> Result<EntriesRead, Broken> {
         let applier = &self.applier;
         let (applied, applied_name) = applier.replica.applied();
         let append =
@@ -294,7 +290,7 @@ impl Appender {
         }
         let exchange = answer?;
         batch.confirm = Some(exchange.confirm);
-        Ok((begun, exchange.entries))
+        Ok(EntriesRead { entries: exchange.entries, looked: exchange.looked })
     }
 
     /// Reads on until the batch's own entry is applied, or there is nothing more to read.
@@ -304,10 +300,13 @@ impl Appender {
             let (applied, _) = applier.replica.applied();
             let read = applier.patiently(Some(batch), applier.journal.read(applied)).await;
             match read {
-                Ok(entries) if entries.is_empty() => return Ok(false),
-                Ok(entries) => match applier.apply(entries, Some(batch))? {
-                    Applying::Done { seen: true } => return Ok(true),
-                    Applying::Done { seen: false } => {}
+                Ok(EntriesRead { entries, looked }) => match applier.apply(entries, Some(batch))? {
+                    Applying::Done { seen } => {
+                        applier.note_looked(looked);
+                        if seen || looked != Looked::More {
+                            return Ok(seen);
+                        }
+                    }
                     Applying::Broke => {
                         batch.maybe_sent = true;
                         applier.signals.suspect();
@@ -330,9 +329,9 @@ impl Appender {
     /// Takes in what the journal had to tell.
     async fn take(&mut self, asked: Instant, news: Result<News, Broken>) -> Result<(), Stop> {
         match news {
-            Ok(News { entries, now }) => {
+            Ok(News { read, now }) => {
                 self.clock.heard(now, asked);
-                self.take_entries(asked, entries).await
+                self.take_entries(read).await
             }
             Err(broken) => {
                 if let Some(several) = &mut self.several {
@@ -345,30 +344,31 @@ impl Appender {
 
     /// Reads what there is now.
     async fn look(&mut self) -> Result<(), Stop> {
-        let (asked, (applied, _)) = (Instant::now(), self.applier.replica.applied());
+        let (applied, _) = self.applier.replica.applied();
         let read = self.applier.patiently(None, self.applier.journal.read(applied)).await;
         match read {
-            Ok(entries) => self.take_entries(asked, entries).await,
+            Ok(read) => self.take_entries(read).await,
             Err(broken) => self.read_failed(&broken).await,
         }
     }
 
-    async fn take_entries(&mut self, asked: Instant, entries: Vec<Entry>) -> Result<(), Stop> {
+    async fn take_entries(&mut self, read: EntriesRead) -> Result<(), Stop> {
         if self.may_have_lost() {
             return self.heal(None).await;
         }
-        let all = entries.len() < READ_ENTRIES;
-        match self.applier.apply(entries, None)? {
-            Applying::Broke => return self.heal(None).await,
-            Applying::Done { .. } if all => {
-                self.applier.health.answered();
-                self.applier.health.caught_up(asked);
-                if let Some(several) = &mut self.several {
-                    several.follower.answered(&self.applier);
-                }
-            }
-            // There is more: whoever waits for it is not served yet.
-            Applying::Done { .. } => self.applier.signals.look(),
+        let EntriesRead { entries, looked } = read;
+        if let Applying::Broke = self.applier.apply(entries, None)? {
+            return self.heal(None).await;
+        }
+        if looked == Looked::More {
+            // Whoever waits for what there is more is not served yet.
+            self.applier.signals.look();
+            return Ok(());
+        }
+        self.applier.health.answered();
+        self.applier.note_looked(looked);
+        if let Some(several) = &mut self.several {
+            several.follower.answered(&self.applier);
         }
         Ok(())
     }

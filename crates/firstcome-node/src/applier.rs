@@ -14,7 +14,7 @@ use crate::signals::Signals;
 use firstcome_core::NodeId;
 use firstcome_core::command::BadBody;
 use firstcome_inject::{Mistake, inject};
-use firstcome_journal::{Confirm, Entry, Failure as Broken, Journal};
+use firstcome_journal::{Confirm, Entry, Failure as Broken, Journal, Looked};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,6 +93,17 @@ impl Applier {
             }
         }
         Ok(Applying::Done { seen })
+    }
+
+    /// Notes how far the store had looked when it gave what is applied now.
+    pub(crate) fn note_looked(&self, looked: Looked) {
+        match looked {
+            Looked::ToEnd { as_of, .. } => self.health.caught_up(as_of),
+            Looked::Partly if inject(Mistake::PartialReadIsCaughtUp) => {
+                self.health.caught_up(Instant::now());
+            }
+            Looked::More | Looked::Partly => {}
+        }
     }
 
     /// Releases answers, at once or when they are durable.

@@ -243,7 +243,7 @@ pub(crate) async fn entry_in_store(
 ) -> Result<Option<Entry>, Broken> {
     let Some(before) = position.checked_sub(1) else { return Ok(None) };
     match journal.read(before).await {
-        Ok(entries) => Ok(entries.into_iter().next()),
+        Ok(read) => Ok(read.entries.into_iter().next()),
         Err(Broken::Trimmed { .. }) => Ok(None),
         Err(broken) => Err(broken),
     }

@@ -20,7 +20,7 @@ use firstcome_core::limits::{BATCH_BYTES, READ_ENTRIES};
 use firstcome_core::{LEVEL, State};
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::shared::{Membership, Seed};
-use firstcome_journal::{Entry, Failure as Broken, Head, Name, Shared, Tip};
+use firstcome_journal::{EntriesRead, Entry, Failure as Broken, Head, Looked, Name, Shared, Tip};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -283,18 +283,18 @@ impl Healer {
             let (applied, _) = applier.replica.applied();
             let asked = Instant::now();
             let read = applier.journal.read(applied);
-            let entries = match applier.patiently(batch.as_deref(), read).await {
-                Ok(entries) => entries,
-                Err(broken) => return Ok(Err(broken)),
-            };
-            let all = entries.len() < READ_ENTRIES;
+            let EntriesRead { entries, looked } =
+                match applier.patiently(batch.as_deref(), read).await {
+                    Ok(read) => read,
+                    Err(broken) => return Ok(Err(broken)),
+                };
             if let Applying::Broke = applier.apply(entries, batch.as_deref_mut())? {
                 return Ok(Ok(Step::Again));
             }
-            if !all {
+            applier.note_looked(looked);
+            if looked == Looked::More {
                 continue;
             }
-            applier.health.caught_up(asked);
             let (applied, _) = applier.replica.applied();
             let waited = begun.elapsed();
             let enough = if applied < beyond { OTHERS_AT_MOST } else { OTHERS_AT_LEAST };

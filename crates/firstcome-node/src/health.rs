@@ -1,6 +1,7 @@
 //! Whether this node's state may be answered from, and what is wrong if not.
 
 use crate::failure::Failure;
+use firstcome_inject::{Mistake, inject};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -121,6 +122,8 @@ impl Health {
     /// Cancel safe.
     pub(crate) async fn catches_up_with(&self, moment: Instant) {
         if let Some(caught_up) = &self.caught_up {
+            let older = if inject(Mistake::BarrierByOlderLook) { FRESH } else { Duration::ZERO };
+            let moment = moment.checked_sub(older).unwrap_or(moment);
             // The sender lives in this struct, so waiting ends with the moment or with the caller.
             drop(caught_up.subscribe().wait_for(|asked| *asked >= moment).await);
         }

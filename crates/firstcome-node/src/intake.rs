@@ -368,6 +368,8 @@ impl Intake {
     /// Catches up with the head of the journal once; all who wait share one read.
     async fn catch_up(&self, until: Instant) -> Option<()> {
         let now = Instant::now();
+        // Where one look is not enough, the next one comes soon.
+        self.signals.reads();
         self.signals.look();
         timeout_at(until, self.health.catches_up_with(now)).await.ok()
     }

@@ -3,8 +3,14 @@
 use crate::replica::{Replica, Stop};
 use firstcome_core::snapshot::{BadSnapshot, Manifest, Restore};
 use firstcome_core::{LEVEL, State};
-use firstcome_journal::{Entry, Failure, Journal, Name};
-use tokio::time::Instant;
+use firstcome_journal::{EntriesRead, Entry, Failure, Journal, Looked, Name};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// The pause before a journal is read again of which a part is not there yet.
+const AGAIN_AFTER: Duration = Duration::from_millis(20);
+/// How long the store may take to have it.
+const LAGS_AT_MOST: Duration = Duration::from_secs(10);
 
 /// Why a node cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -46,18 +52,24 @@ pub(crate) async fn state(
         state.learn_skips(journal.skips().await?);
     }
     let replica = Replica::new(state, true);
-    let mut outcomes = Vec::new();
+    let (mut outcomes, begun) = (Vec::new(), Instant::now());
     loop {
         let (applied, _) = replica.applied();
         progress(applied, head.position);
-        let asked = Instant::now();
-        let mut entries = match applied < through {
-            true => journal.read(applied).await?,
-            false => Vec::new(),
-        };
+        if applied >= through {
+            return Ok((replica.into_state(), Instant::now()));
+        }
+        let EntriesRead { mut entries, looked } = journal.read(applied).await?;
         entries.retain(|entry| entry.position <= through);
         if entries.is_empty() {
-            return Ok((replica.into_state(), asked));
+            if let Looked::ToEnd { as_of, .. } = looked {
+                return Ok((replica.into_state(), as_of));
+            }
+            if begun.elapsed() >= LAGS_AT_MOST {
+                let why = "the store has not got all of the journal where it is read: is a server of it missing?";
+                return Err(Failure::Unavailable(why.to_owned()).into());
+            }
+            sleep(AGAIN_AFTER).await;
         }
         for entry in entries {
             outcomes.clear();

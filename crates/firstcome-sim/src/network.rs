@@ -224,6 +224,14 @@ impl Way for StoreLink {
         self.incarnation.subscribe()
     }
 
+    fn undelivered(&self) -> usize {
+        let mut state = self.lock();
+        if !self.log || !state.noise || state.random.u32(0..4) > 0 {
+            return 0;
+        }
+        state.random.usize(1..4)
+    }
+
     fn confirms_at_once(&self) -> bool {
         self.store.durability() == Durability::Memory
     }

@@ -11,6 +11,7 @@ use crate::transaction::{IDLE_PIECES, Seen, Transaction, Write};
 use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;
 use std::sync::Arc;
+use tokio::time::Instant;
 
 impl Memory {
     pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
@@ -140,7 +141,7 @@ impl Stored for Moment<'_> {
     }
 
     fn entries(&self, from: u64, limit: usize) -> Result<Vec<Entry>, Failure> {
-        let mut entries = self.state.read(from - 1)?;
+        let mut entries = self.state.read(from - 1, Instant::now())?.entries;
         entries.truncate(limit);
         Ok(entries)
     }

@@ -5,7 +5,7 @@ use super::state::State;
 use super::{Confirm, Memory};
 use crate::ancestry::{Content, Cursor, Message, Place};
 use crate::cluster::News;
-use crate::entry::{Append, Entry, Exchange};
+use crate::entry::{Append, EntriesRead, Entry, Exchange, Looked};
 use crate::failure::Failure;
 use crate::name::{Name, Tip};
 use firstcome_core::Timestamp;
@@ -13,6 +13,7 @@ use firstcome_core::limits::READ_ENTRIES;
 use firstcome_inject::{Mistake, inject};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// What whoever appends and reads remembers of the log.
 #[derive(Clone, Debug, Default)]
@@ -134,14 +135,14 @@ impl State {
             }
         };
         let counts = self.store(&message(&cursor, epoch, append.name, &append.body), now)?;
-        let Some(mut entries) = self.read_log(&mut cursor, usize::MAX)? else {
+        let Some(entries) = self.read_log(&mut cursor, usize::MAX)? else {
             return Ok(Appended::Lost);
         };
         if !counts {
             return Ok(Appended::Ignored(entries, cursor));
         }
-        entries.truncate(READ_ENTRIES);
-        Ok(Appended::Counts(Exchange { entries, confirm: Confirm::AtOnce }, Some(cursor)))
+        let read = EntriesRead::of(append.applied, entries, self.position(), Instant::now());
+        Ok(Appended::Counts(Exchange::of(read, Confirm::AtOnce), Some(cursor)))
     }
 
     /// Reads on behind a cursor; `None` where what was read last is not there any more.
@@ -189,25 +190,38 @@ impl Memory {
         })
     }
 
-    /// Reads entries; gives where the caller stands behind them, in a log without conditions.
+    /// Reads entries, without the newest `lag` of the journal; gives where the caller stands behind them, in a log without
+    /// conditions.
     pub(crate) async fn read_behind(
         &self,
         after: u64,
         stand: Option<Cursor>,
-    ) -> Result<(Vec<Entry>, Option<Cursor>), Failure> {
+        lag: usize,
+    ) -> Result<(EntriesRead, Option<Cursor>), Failure> {
         self.with(|state| {
+            let asked = Instant::now();
+            let visible = state.position().saturating_sub(lag as u64).saturating_sub(after);
+            let most = READ_ENTRIES.min(index(visible));
             // Where nothing is, the log is shorter: it lags, or lost its end.
             let log = state.log.as_ref();
             let there = |cursor: &Cursor| log.is_some_and(|log| log.at(cursor.sequence).is_some());
-            if let Some(mut cursor) = stand.filter(there) {
-                let entries = state.read_log(&mut cursor, READ_ENTRIES)?;
-                return Ok((entries.ok_or(Failure::Changed)?, Some(cursor)));
+            let (mut read, cursor) = match stand.filter(there) {
+                Some(mut cursor) => {
+                    let entries = state.read_log(&mut cursor, most)?.ok_or(Failure::Changed)?;
+                    (EntriesRead::of(after, entries, state.position(), asked), Some(cursor))
+                }
+                None => {
+                    let mut read = state.read(after, asked)?;
+                    read.entries.truncate(most);
+                    let last = read.entries.last().map(|last| index(last.position - state.base.0));
+                    let cursor = state.log.as_ref().zip(last);
+                    (read, cursor.map(|(log, last)| state.cursor_at(log, last)))
+                }
+            };
+            if lag > 0 {
+                read.looked = Looked::Partly;
             }
-            let entries = state.read(after)?;
-            let last = entries.last().map(|last| index(last.position - state.base.0));
-            let cursor = state.log.as_ref().zip(last);
-            let cursor = cursor.map(|(log, last)| state.cursor_at(log, last));
-            Ok((entries, cursor))
+            Ok((read, cursor))
         })
     }
 
@@ -217,9 +231,10 @@ impl Memory {
         after: u64,
         timeout: Duration,
         stand: Option<Cursor>,
+        lag: usize,
     ) -> Result<(News, Option<Cursor>), Failure> {
         self.wait_beyond(after, timeout).await;
-        let (entries, cursor) = self.read_behind(after, stand).await?;
-        Ok((News { entries, now: self.clock.now() }, cursor))
+        let (read, cursor) = self.read_behind(after, stand, lag).await?;
+        Ok((News { read, now: self.clock.now() }, cursor))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::log::Log;
 use crate::cell::Kind;
-use crate::entry::{Append, Entry, Head};
+use crate::entry::{Append, EntriesRead, Entry, Head};
 use crate::failure::Failure;
 use crate::manifest::Manifest;
 use crate::name::Name;
@@ -11,6 +11,7 @@ use firstcome_core::names::{PieceName, SpaceId};
 use firstcome_core::{LEVEL, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio::time::Instant;
 
 /// A piece of a snapshot.
 #[derive(Clone, Debug)]
@@ -114,12 +115,13 @@ impl State {
         self.cut_log();
     }
 
-    pub(super) fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
+    pub(super) fn read(&self, after: u64, asked: Instant) -> Result<EntriesRead, Failure> {
         let Some(skip) = after.checked_sub(self.base.0) else {
             return Err(Failure::Trimmed { wanted: after + 1, first: self.base.0 + 1 });
         };
         let entries = self.entries.iter().skip(usize::try_from(skip).unwrap_or(usize::MAX));
-        Ok(entries.take(READ_ENTRIES).map(|(entry, _)| entry.clone()).collect())
+        let entries = entries.take(READ_ENTRIES).map(|(entry, _)| entry.clone()).collect();
+        Ok(EntriesRead::of(after, entries, self.position(), asked))
     }
 
     pub(super) fn position(&self) -> u64 {

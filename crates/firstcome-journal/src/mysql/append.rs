@@ -3,20 +3,21 @@
 use super::MySql;
 use super::load::{CLOCK, HEAD, RUN, begin, cell, entry, run_of};
 use crate::database::{HeadRow, Loaded, follow_on, front, strange, trouble, unchanged};
-use crate::entry::{Append, Confirm, Entry, Exchange};
+use crate::entry::{Append, Confirm, EntriesRead, Entry, Exchange};
 use crate::failure::Failure;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_store::mysql::{Row, bytes};
 use std::sync::Arc;
+use tokio::time::Instant;
 
 impl MySql {
     pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
         let inner = &*self.inner;
         let gone = |failure| trouble(inner.space, failure);
         // The name at what was applied, then the entries beyond it: bodies of what was applied are of no use.
-        let (applied, most) = (append.applied, READ_ENTRIES);
+        let (applied, most, asked) = (append.applied, READ_ENTRIES, Instant::now());
         let look = inner.tables.sql(&format!(
             "{HEAD} FOR UPDATE; {CLOCK}; {RUN}; SELECT name FROM `~entries` WHERE position = {applied}; \
              SELECT position, at, epoch, before_name, body FROM `~entries` WHERE position > {applied} \
@@ -51,10 +52,11 @@ impl MySql {
             body = bytes(&entry.body),
         ));
         work.commit(&store).await.map_err(gone)?;
+        let end = entry.position;
         if entries.len() < READ_ENTRIES {
             entries.push(entry);
         }
-        Ok(Exchange { entries, confirm: Confirm::AtOnce })
+        Ok(Exchange::of(EntriesRead::of(applied, entries, end, asked), Confirm::AtOnce))
     }
 
     /// Looks whether what the caller applied is what is stored.

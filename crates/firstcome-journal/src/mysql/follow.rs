@@ -4,7 +4,7 @@ use super::MySql;
 use super::load::{CLOCK, HEAD, RUN, begin, entry};
 use crate::cluster::News;
 use crate::database::{follow_on, front, looked, strange, unchanged};
-use crate::entry::Entry;
+use crate::entry::{EntriesRead, Entry};
 use crate::failure::Failure;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_store::mysql::Row;
@@ -12,15 +12,15 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 impl MySql {
-    pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
-        Ok(self.look(after).await?.entries)
+    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
+        Ok(self.look(after).await?.read)
     }
 
     pub(crate) async fn follow(&self, after: u64, within: Duration) -> Result<News, Failure> {
         let end = Instant::now() + within;
         loop {
             let news = self.look(after).await?;
-            if !news.entries.is_empty() {
+            if !news.read.entries.is_empty() {
                 self.inner.pace.note_entries();
                 return Ok(news);
             }
@@ -33,7 +33,7 @@ impl MySql {
     }
 
     async fn look(&self, after: u64) -> Result<News, Failure> {
-        let inner = &self.inner;
+        let (inner, asked) = (&self.inner, Instant::now());
         let text = inner.tables.sql(&format!(
             "{HEAD}; {RUN}; SELECT position, at, epoch, before_name, body FROM `~entries` \
              WHERE position > {after} ORDER BY position LIMIT {READ_ENTRIES}; {CLOCK}",
@@ -41,14 +41,14 @@ impl MySql {
         ));
         let found = inner.pool.snapshot(&text).await;
         let found = found.map_err(|failure| looked(inner.space, failure))?;
-        let seen = self.seen(after, &found);
+        let seen = self.seen(after, &found, asked);
         if let Err(failure) = &seen {
             self.make_token(failure).await;
         }
         seen.map_err(unchanged)
     }
 
-    fn seen(&self, after: u64, found: &[Vec<Row>]) -> Result<News, Failure> {
+    fn seen(&self, after: u64, found: &[Vec<Row>], asked: Instant) -> Result<News, Failure> {
         let [head, run, entries, clock] = found else { return Err(strange("other lists")) };
         self.note_run(run)?;
         let loaded = begin(self.inner.space, head.first(), clock)?;
@@ -59,6 +59,8 @@ impl MySql {
         }
         let entries: Vec<Entry> = entries.iter().map(entry).collect::<Result<_, _>>()?;
         let entries = front(follow_on(after, entries))?;
-        Ok(News { entries, now: self.clock().unwrap_or(loaded.now) })
+        let end = row.head(loaded.now).position;
+        let read = EntriesRead::of(after, entries, end, asked);
+        Ok(News { read, now: self.clock().unwrap_or(loaded.now) })
     }
 }

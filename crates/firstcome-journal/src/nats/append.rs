@@ -5,9 +5,8 @@ use super::stored::HEADERS;
 use super::{Nats, TURN_WITHIN, looked, trouble};
 use crate::ancestry::{Content, Cursor, Message};
 use crate::database::Broken;
-use crate::entry::{Append, Confirm, Exchange};
+use crate::entry::{Append, Confirm, EntriesRead, Exchange};
 use crate::failure::Failure;
-use firstcome_core::limits::READ_ENTRIES;
 use firstcome_store::Failure as Store;
 use firstcome_store::nats::Put;
 use std::sync::atomic::Ordering;
@@ -18,7 +17,8 @@ const TRIES: u32 = 4;
 
 impl Nats {
     pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
-        let end = Instant::now() + TURN_WITHIN;
+        let asked = Instant::now();
+        let end = asked + TURN_WITHIN;
         let log = &self.inner.streams.log;
         let way = self.way();
         let (mut entries, mut tries) = (Vec::new(), 0);
@@ -51,8 +51,10 @@ impl Nats {
             entries.extend(more);
             if ended == Ended::There && ignored < sequence {
                 log.remember(&cursor);
-                entries.truncate(READ_ENTRIES);
-                return Ok(Exchange { entries, confirm: Confirm::AtOnce });
+                // It was stored after it was asked for, and all before it was read.
+                let end = cursor.tip.position;
+                let read = EntriesRead::of(append.applied, entries, end, asked);
+                return Ok(Exchange::of(read, Confirm::AtOnce));
             }
             if ended == Ended::There {
                 // So many others came before it that its ancestor was too far back. What they appended since is read first.

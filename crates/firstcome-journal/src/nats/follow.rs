@@ -1,12 +1,12 @@
 //! Reads entries, and waits for new ones.
 
 use super::Nats;
-use super::log::{Ended, Read};
+use super::log::Ended;
 use super::view::{Streams, View};
 use crate::ancestry::Cursor;
 use crate::cluster::News;
 use crate::database::{Broken, follow_on, front};
-use crate::entry::Entry;
+use crate::entry::{EntriesRead, Entry, Looked};
 use crate::failure::Failure;
 use firstcome_core::Timestamp;
 use firstcome_core::limits::READ_ENTRIES;
@@ -18,9 +18,9 @@ use tokio::time::{Instant, timeout_at};
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 impl Nats {
-    pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
-        let read = self.try_read(after).await;
-        read.map_err(|broken| self.unchanged(broken))
+    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
+        let news = self.news(after).await;
+        Ok(news.map_err(|broken| self.unchanged(broken))?.read)
     }
 
     pub(crate) async fn follow(&self, after: u64, within: Duration) -> Result<News, Failure> {
@@ -29,7 +29,7 @@ impl Nats {
         loop {
             told.mark_unchanged();
             let news = self.news(after).await.map_err(|broken| self.unchanged(broken))?;
-            if !news.entries.is_empty() || Instant::now() >= end {
+            if !news.read.entries.is_empty() || Instant::now() >= end {
                 return Ok(news);
             }
             let next = (Instant::now() + LOOK_EVERY).min(end);
@@ -41,14 +41,15 @@ impl Nats {
         }
     }
 
+    /// Reads up to where the server that leads the log says that it ends; what was delivered need not come from a server.
     async fn news(&self, after: u64) -> Result<News, Broken> {
-        let before = self.last_seen();
+        let (asked, before) = (Instant::now(), self.last_seen());
         let log = match self.inner.streams.log.stream.info().await {
             // A look says what is gone.
             Err(Store::NoDatabase { .. }) => {
-                let entries = self.try_read(after).await?;
+                let read = self.read_after_look(after).await?;
                 let now = self.look().await?.1.now;
-                return Ok(News { entries, now: Timestamp::from_micros(now) });
+                return Ok(News { read, now: Timestamp::from_micros(now) });
             }
             log => log?,
         };
@@ -59,51 +60,41 @@ impl Nats {
             if let Some(cursor) = known {
                 self.inner.streams.log.tail.begin(&cursor);
             }
-            return Ok(News { entries: Vec::new(), now });
+            return Ok(News { read: EntriesRead::of(after, Vec::new(), after, asked), now });
         }
-        let mut entries = Vec::new();
-        if let Some(mut cursor) = known.filter(|known| known.sequence < log.last) {
-            entries = self.read_new(&mut cursor, log.last, after).await?;
+        if let Some(cursor) = known.filter(|known| known.sequence < log.last)
+            && let Some(read) = self.read_new(cursor, log.last, after, asked).await?
+        {
+            return Ok(News { read, now });
         }
-        if entries.is_empty() {
-            entries = self.try_read(after).await?;
-        }
-        if entries.is_empty() {
+        let read = self.read_after_look(after).await?;
+        if read.entries.is_empty() && matches!(read.looked, Looked::ToEnd { .. }) {
             self.note_nothing(log.last, after);
         }
-        Ok(News { entries, now })
+        Ok(News { read, now })
     }
 
-    /// Reads on behind a cursor up to a message that is there; nothing where it is another log than the one that was read.
+    /// Reads on behind a cursor up to a message that was the last one when it was asked; nothing where it is another log than
+    /// the one that was read.
     async fn read_new(
         &self,
-        cursor: &mut Cursor,
+        mut cursor: Cursor,
         to: u64,
         after: u64,
-    ) -> Result<Vec<Entry>, Broken> {
+        asked: Instant,
+    ) -> Result<Option<EntriesRead>, Broken> {
         let log = &self.inner.streams.log;
-        let read = log.read_delivered_to(cursor, to, READ_ENTRIES).await?;
+        let read = log.read_delivered_to(&mut cursor, to, READ_ENTRIES).await?;
         if read.ended != Ended::There {
             log.forget();
-            return Ok(Vec::new());
+            return Ok(None);
         }
-        log.remember(cursor);
-        Ok(front(follow_on(after, read.entries))?)
+        log.remember(&cursor);
+        Ok(Some(read_to(&cursor, to, after, read.entries, asked)?))
     }
 
-    async fn try_read(&self, after: u64) -> Result<Vec<Entry>, Broken> {
-        let log = &self.inner.streams.log;
-        if let Some(mut cursor) = log.known(after, None) {
-            match log.read_once(&mut cursor, READ_ENTRIES).await {
-                Ok(Read { entries, ended: Ended::There, .. }) if !entries.is_empty() => {
-                    log.remember(&cursor);
-                    return Ok(front(follow_on(after, entries))?);
-                }
-                // Nobody takes it: a look says whether the streams are gone, or where the journal begins.
-                Ok(_) | Err(Broken::Store(Store::Unreachable { .. })) => {}
-                Err(broken) => return Err(broken),
-            }
-        }
+    async fn read_after_look(&self, after: u64) -> Result<EntriesRead, Broken> {
+        let asked = Instant::now();
         let (view, _) = self.look().await?;
         let row = view.row().ok_or(Failure::Gone(self.inner.space))?;
         if row.space != self.inner.space {
@@ -113,10 +104,11 @@ impl Nats {
         if after < row.base.0 {
             return Err(Failure::Trimmed { wanted: after + 1, first: row.base.0 + 1 }.into());
         }
-        if after >= view.end.tip.position {
-            return Ok(Vec::new());
+        let end = view.end.tip.position;
+        if after >= end {
+            return Ok(EntriesRead::of(after, Vec::new(), end, asked));
         }
-        self.inner.streams.entries(&view, after, READ_ENTRIES).await
+        self.inner.streams.entries(&view, after, READ_ENTRIES, asked).await
     }
 }
 
@@ -127,14 +119,28 @@ impl Streams {
         view: &View,
         after: u64,
         most: usize,
-    ) -> Result<Vec<Entry>, Broken> {
+        asked: Instant,
+    ) -> Result<EntriesRead, Broken> {
         let mut cursor = self.stand_at(view, after).await?;
-        let read = self.log.read_to(&mut cursor, view.log_last(), most).await?;
+        let to = view.log_last();
+        let read = self.log.read_to(&mut cursor, to, most).await?;
         match read.ended {
             Ended::There => self.log.remember(&cursor),
             // Since it was looked.
             Ended::Lost | Ended::Restarted => return Err(Failure::Changed.into()),
         }
-        Ok(front(follow_on(after, read.entries))?)
+        Ok(read_to(&cursor, to, after, read.entries, asked)?)
     }
+}
+
+/// Gives what was read behind a position, where a reader of a log which ended with message `to` stands behind it now.
+fn read_to(
+    cursor: &Cursor,
+    to: u64,
+    after: u64,
+    entries: Vec<Entry>,
+    asked: Instant,
+) -> Result<EntriesRead, Failure> {
+    let end = if cursor.sequence >= to { cursor.tip.position } else { u64::MAX };
+    Ok(EntriesRead::of(after, front(follow_on(after, entries))?, end, asked))
 }

@@ -13,6 +13,7 @@ use firstcome_core::names::SpaceId;
 use firstcome_store::nats::Options as Connect;
 use std::path::PathBuf;
 use tokio::runtime::Runtime;
+use tokio::time::Instant;
 
 /// Opens the journal of a space for reading, with the archives of the nodes that trimmed it.
 ///
@@ -76,6 +77,6 @@ impl Reader {
         if !(view.base().tip.position..view.end.tip.position).contains(&after) {
             return Ok(Vec::new());
         }
-        self.streams.entries(&view, after, READ_ENTRIES).await
+        Ok(self.streams.entries(&view, after, READ_ENTRIES, Instant::now()).await?.entries)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Postgres;
 use crate::database::{Durability, EntryColumns, follow_on, front, space_of, strange, trouble};
-use crate::entry::{Append, Confirm, Entry, Exchange};
+use crate::entry::{Append, Confirm, EntriesRead, Entry, Exchange};
 use crate::failure::Failure;
 use crate::name::Name;
 use firstcome_core::Timestamp;
@@ -24,7 +24,7 @@ const OTHERS_FOR: Duration = Duration::from_secs(10);
 
 impl Postgres {
     pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
-        let inner = &*self.inner;
+        let (inner, asked) = (&*self.inner, Instant::now());
         let (applied, body) = (append.applied.cast_signed(), &append.body[..]);
         let (applied_name, name) = (append.applied_name.to_bytes(), append.name.to_bytes());
         let tell = self.may_tell();
@@ -68,8 +68,11 @@ impl Postgres {
             // Its body did not have to come back.
             entries.push(entry(first, Arc::clone(&append.body))?);
         }
+        // Its own entry stands at the end.
+        let end = cell::<i64>(first, 1)?.cast_unsigned();
         let entries = front(follow_on(append.applied, entries))?;
-        Ok(Exchange { entries, confirm: Confirm::AtOnce })
+        let read = EntriesRead::of(append.applied, entries, end, asked);
+        Ok(Exchange::of(read, Confirm::AtOnce))
     }
 
     /// Gives why nothing was stored, if so.

@@ -3,8 +3,8 @@
 use super::Postgres;
 use super::append::{TELL_EVERY, cell, entry};
 use crate::cluster::News;
-use crate::database::{Durability, follow_on, front, looked, space_of, unchanged};
-use crate::entry::Entry;
+use crate::database::{Durability, end_of, follow_on, front, looked, space_of, unchanged};
+use crate::entry::EntriesRead;
 use crate::failure::Failure;
 use firstcome_core::Timestamp;
 use firstcome_store::postgres::{Heard, Row, ToSql, Type};
@@ -16,7 +16,8 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 /// What lies beyond a position, and who answers: one row at least.
 const READ: &str = "SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, \
     e.position, e.at, e.epoch, e.before, e.body, h.space, h.base_position, \
-    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint \
+    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, \
+    EXISTS (SELECT 1 FROM entries WHERE entries.position = $1) \
     FROM (SELECT 1) AS one LEFT JOIN head h ON true LEFT JOIN LATERAL \
     (SELECT * FROM entries WHERE entries.position > $1 ORDER BY entries.position LIMIT 64) e ON true \
     ORDER BY e.position";
@@ -29,8 +30,8 @@ const LISTENS_WITHIN: Duration = Duration::from_millis(100);
 const LOOK_AGAIN: Duration = TELL_EVERY.saturating_add(Duration::from_millis(5));
 
 impl Postgres {
-    pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
-        Ok(self.look(after).await?.entries)
+    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
+        Ok(self.look(after).await?.read)
     }
 
     pub(crate) async fn follow(&self, after: u64, within: Duration) -> Result<News, Failure> {
@@ -40,7 +41,7 @@ impl Postgres {
         let mut heard_at = None;
         loop {
             let news = self.look(after).await?;
-            if !news.entries.is_empty() {
+            if !news.read.entries.is_empty() {
                 self.inner.pace.note_entries();
                 return Ok(news);
             }
@@ -94,7 +95,7 @@ impl Postgres {
     }
 
     async fn look(&self, after: u64) -> Result<News, Failure> {
-        let inner = &self.inner;
+        let (inner, asked) = (&self.inner, Instant::now());
         let values: [(&(dyn ToSql + Sync), Type); 1] = [(&after.cast_signed(), Type::INT8)];
         let rows = match inner.options.durability {
             // Entries may have been committed without waiting for the disk.
@@ -121,9 +122,13 @@ impl Postgres {
                 entries.push(entry(row, body.into()).map_err(unchanged)?);
             }
         }
+        // Where it does not have what the caller has, it says nothing about where the journal ends.
+        let has_applied = after == base || cell(first, 9).map_err(unchanged)?;
+        let end = if has_applied { end_of(after, &entries) } else { 0 };
         let entries = front(follow_on(after, entries))?;
         let now = Timestamp::from_micros(cell(first, 8).map_err(unchanged)?);
-        Ok(News { entries, now: self.clock().unwrap_or(now) })
+        let read = EntriesRead::of(after, entries, end, asked);
+        Ok(News { read, now: self.clock().unwrap_or(now) })
     }
 }
 

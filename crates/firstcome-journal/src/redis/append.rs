@@ -3,13 +3,13 @@
 use super::Redis;
 use super::confirm::Waiting;
 use super::connection::AppendConnection;
-use super::follow::range;
+use super::follow::{end_of, range};
 use super::info::replicas;
 use super::options::WAIT;
 use super::scripts::{done, name_bytes};
 use super::trouble::{looked, trouble, unexpected};
 use super::value::Entries;
-use crate::entry::{Append, Confirm, Entry, Exchange};
+use crate::entry::{Append, Confirm, EntriesRead, Entry, Exchange};
 use crate::failure::Failure;
 use firstcome_inject::{Mistake, inject};
 use firstcome_store::{Answer, Command, Failure as Store, Pinned};
@@ -20,7 +20,8 @@ impl Redis {
     pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
         self.inner.headroom.check(&self.inner.rest).await?;
         let connection = self.connection();
-        let deadline = Instant::now() + connection.wire.answer_within();
+        let asked = Instant::now();
+        let deadline = asked + connection.wire.answer_within();
         let pinned = self.inner.incarnation.pin(&connection.wire, deadline).await?;
         let mut sent = self.send(&pinned, &append, deadline);
         let mut reply = sent.stored.await;
@@ -53,7 +54,8 @@ impl Redis {
         if entries.first().is_some_and(|first| first.position != append.applied + 1) {
             return Err(Failure::Unknown("what it brought back was trimmed meanwhile".to_owned()));
         }
-        Ok(Exchange { entries, confirm })
+        let end = end_of(append.applied, rows.len());
+        Ok(Exchange::of(EntriesRead::of(append.applied, entries, end, asked), confirm))
     }
 
     /// Believes what a WAIT answers on a connection that sent nothing before it: how many replicas are connected.

@@ -40,21 +40,26 @@ impl FirstKept {
     ) -> Result<(), Failure> {
         match self.known() {
             Some(first) => is_kept(after, first),
-            None => self.check(wire, keys, after).await,
+            None => self.check(wire, keys, after).await.map(drop),
         }
     }
 
-    /// Fails where the entry after a position is gone.
-    pub(super) async fn check(&self, wire: &Wire, keys: &Keys, after: u64) -> Result<(), Failure> {
+    /// Gives the first position kept, if there is a journal; fails where the entry after a position is gone.
+    pub(super) async fn check(
+        &self,
+        wire: &Wire,
+        keys: &Keys,
+        after: u64,
+    ) -> Result<Option<u64>, Failure> {
         let asked = Instant::now();
         let command = Command::new("HGET").arg(&keys.head).arg("first");
         let reply = wire.send(&command).await.map_err(looked)?;
         if reply == Reply::Nil {
-            return Ok(());
+            return Ok(None);
         }
         let first = number(&reply)?;
         self.note(first, asked);
-        is_kept(after, first)
+        is_kept(after, first).map(|()| Some(first))
     }
 }
 

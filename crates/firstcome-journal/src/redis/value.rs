@@ -108,6 +108,11 @@ impl Entries {
     }
 }
 
+/// Gives the position of a row, if it is one of a journal.
+pub(super) fn position_of(row: &Reply) -> Option<u64> {
+    fields(row).ok().map(|(position, ..)| position)
+}
+
 fn fields(row: &Reply) -> Result<(u64, &[u8], &[u8]), Failure> {
     let strange = || Failure::Broken("a row of its stream is not one of a journal".to_owned());
     let Reply::List(parts) = row else { return Err(strange()) };

@@ -182,7 +182,7 @@ mod tests {
                 }
                 let body = body.finish().into();
                 let append = Append { body, name, applied: number - 1, applied_name: before };
-                self.writer.append(append).unwrap();
+                self.writer.append(append, tokio::time::Instant::now()).unwrap();
                 before = name;
             }
         }

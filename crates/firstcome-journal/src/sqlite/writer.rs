@@ -7,7 +7,7 @@ use super::rows::{self, Rows};
 use super::stored;
 use crate::archive::Archive;
 use crate::clock::Clock;
-use crate::entry::{Append, Confirm, Entry, Exchange, Head, Sealer};
+use crate::entry::{Append, Confirm, EntriesRead, Entry, Exchange, Head, Sealer};
 use crate::failure::Failure;
 use crate::folder::DataFolder;
 use crate::name::{Name, Tip};
@@ -150,7 +150,11 @@ impl Writer {
         Ok((writer, checkpointer))
     }
 
-    pub(super) fn append(&mut self, append: Append) -> Result<Exchange, Failure> {
+    pub(super) fn append(
+        &mut self,
+        append: Append,
+        asked: tokio::time::Instant,
+    ) -> Result<Exchange, Failure> {
         let Self { file, sealer, clock, head, .. } = self;
         self.untidy = true;
         let Append { body, name, applied, applied_name } = append;
@@ -182,18 +186,24 @@ impl Writer {
             entries.push(entry);
         }
         self.appended = Instant::now();
-        Ok(Exchange { entries, confirm: Confirm::AtOnce })
+        let read = EntriesRead::of(applied, entries, self.head.position, asked);
+        Ok(Exchange::of(read, Confirm::AtOnce))
     }
 
-    pub(super) fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
+    pub(super) fn read(
+        &self,
+        after: u64,
+        asked: tokio::time::Instant,
+    ) -> Result<EntriesRead, Failure> {
         if after >= self.head.position {
-            return Ok(Vec::new());
+            return Ok(EntriesRead::of(after, Vec::new(), self.head.position, asked));
         }
         if after + 1 < self.head.first {
             return Err(Failure::Trimmed { wanted: after + 1, first: self.head.first });
         }
         let rows = rows::read(self.file.connection(), &self.sealer, after, READ_ENTRIES);
-        Ok(rows.front()?.into_iter().map(|(entry, _)| entry).collect())
+        let entries = rows.front()?.into_iter().map(|(entry, _)| entry).collect();
+        Ok(EntriesRead::of(after, entries, self.head.position, asked))
     }
 
     /// Gives the journal's time: the clock's, but never before that of the last entry.

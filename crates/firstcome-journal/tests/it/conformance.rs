@@ -4,14 +4,15 @@ use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, install, name_of, no
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::PieceName;
 use firstcome_core::{LEVEL, Timestamp};
-use firstcome_journal::{Failure, Name, Tip};
+use firstcome_journal::{Failure, Looked, Name, Tip};
+use tokio::time::Instant;
 
 pub(crate) async fn a_new_journal_is_empty(stage: &Stage) {
     let head = stage.journal.head().await.unwrap();
     assert_eq!((head.space, head.shard, head.level, head.epoch), (SPACE, 0, LEVEL, 0));
     assert_eq!((head.position, head.name, head.first), (0, Name::default(), 1));
     assert_eq!(head.now, Timestamp::from_micros(NOON));
-    assert_eq!(stage.journal.read(0).await.unwrap(), []);
+    assert_eq!(stage.journal.read(0).await.unwrap().entries, []);
     assert_eq!(stage.journal.newest_snapshot().await.unwrap(), None);
     assert_eq!(stage.journal.piece(PieceName([1; 16])).await.unwrap(), None);
 }
@@ -24,8 +25,8 @@ pub(crate) async fn an_append_comes_back_with_what_was_missed(stage: &Stage) {
     let exchange = bob.claims(&stage.journal, "bob").await.unwrap();
     let subjects: Vec<_> = exchange.entries.iter().map(subject_of).collect();
     assert_eq!(subjects, ["ann", "ann2", "bob"]);
-    assert_eq!(exchange.entries, stage.journal.read(0).await.unwrap());
-    assert_eq!(exchange.entries[1..], stage.journal.read(1).await.unwrap());
+    assert_eq!(exchange.entries, stage.journal.read(0).await.unwrap().entries);
+    assert_eq!(exchange.entries[1..], stage.journal.read(1).await.unwrap().entries);
     let head = stage.journal.head().await.unwrap();
     assert_eq!((head.position, head.name), (3, bob.applied_name));
 }
@@ -124,13 +125,34 @@ pub(crate) async fn a_long_gap_comes_back_in_parts(stage: &Stage) {
     }
     let exchange = bob.claims(&stage.journal, "bob").await.unwrap();
     assert_eq!(exchange.entries.len(), READ_ENTRIES);
-    assert_eq!(stage.journal.read(0).await.unwrap().len(), READ_ENTRIES);
-    let rest = stage.journal.read(bob.applied).await.unwrap();
+    assert_eq!(stage.journal.read(0).await.unwrap().entries.len(), READ_ENTRIES);
+    let rest = stage.journal.read(bob.applied).await.unwrap().entries;
     bob.apply(&rest);
     assert_eq!(rest.len(), 11);
     assert_eq!(subject_of(&rest[10]), "bob");
-    assert_eq!(stage.journal.read(bob.applied).await.unwrap(), []);
-    assert_eq!(stage.journal.read(bob.applied + 1_000).await.unwrap(), []);
+    assert_eq!(stage.journal.read(bob.applied).await.unwrap().entries, []);
+    assert_eq!(stage.journal.read(bob.applied + 1_000).await.unwrap().entries, []);
+}
+
+pub(crate) async fn a_read_says_how_far_the_store_had_looked(stage: &Stage) {
+    let (mut ann, mut bob) = (Player::new(b'a'), Player::new(b'b'));
+    let looked = async |after| stage.journal.read(after).await.unwrap().looked;
+    let begun = Instant::now();
+    let ends_at = |looked, end| {
+        let Looked::ToEnd { position, as_of } = looked else { return false };
+        position == end && (begun..=Instant::now()).contains(&as_of)
+    };
+    assert!(ends_at(looked(0).await, 0));
+    for number in 1..=READ_ENTRIES as u64 {
+        let exchange = ann.claims(&stage.journal, &format!("ann{number}")).await.unwrap();
+        assert!(ends_at(exchange.looked, number), "{exchange:?}");
+    }
+    let end = READ_ENTRIES as u64 + 1;
+    // There are as many as come at once, and one more.
+    assert_eq!(bob.claims(&stage.journal, "bob").await.unwrap().looked, Looked::More);
+    assert_eq!(looked(0).await, Looked::More);
+    assert!(ends_at(looked(end - 1).await, end) && ends_at(looked(end).await, end));
+    assert_eq!(looked(end + 1).await, Looked::Partly, "it has less than whoever asks");
 }
 
 pub(crate) async fn time_never_goes_back(stage: &Stage) {
@@ -256,7 +278,7 @@ pub(crate) async fn entries_that_two_snapshots_cover_go_after_ten_minutes(stage:
     assert_eq!((head.first, head.position, head.name), (13, 20, ann.applied_name));
     let failure = journal.read(11).await.unwrap_err();
     assert!(matches!(failure, Failure::Trimmed { wanted: 12, first: 13 }), "{failure}");
-    assert_eq!(journal.read(12).await.unwrap().len(), 8);
+    assert_eq!(journal.read(12).await.unwrap().entries.len(), 8);
     let failure = Player::new(b'l').claims(journal, "late").await.unwrap_err();
     assert!(matches!(failure, Failure::Trimmed { wanted: 1, first: 13 }), "{failure}");
     snapshot(stage, 20, &[], term).await;
@@ -385,7 +407,7 @@ pub(crate) async fn many_at_once_keep_one_order(stage: &Stage) {
                 while player.applied_name.number != player.number
                     || player.applied_name.node != player.node
                 {
-                    let more = journal.read(player.applied).await.unwrap();
+                    let more = journal.read(player.applied).await.unwrap().entries;
                     if more.is_empty() {
                         break;
                     }

@@ -3,7 +3,7 @@
 use crate::world::{Hands, MINUTE, Player, Scratch, install, open};
 use firstcome_journal::sqlite::ReadOnly;
 use firstcome_journal::verify::{Verified, Verify};
-use firstcome_journal::{Failure, Journal, archive};
+use firstcome_journal::{Failure, Journal, Looked, archive};
 use rusqlite::Connection;
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -137,7 +137,9 @@ async fn a_server_meets_the_damage_with_its_position() {
     let (scratch, hands) = filled().await;
     edit(&scratch.data(), "UPDATE journal SET at = at + 1 WHERE position = 12");
     let journal = Journal::Sqlite(open(&scratch.data(), &hands));
-    let front = journal.read(8).await.unwrap();
+    let read = journal.read(8).await.unwrap();
+    assert_eq!(read.looked, Looked::More, "what is good in front is not all there is");
+    let front = read.entries;
     assert_eq!(front.last().unwrap().position, 11, "what is good comes first");
     let failure = journal.read(11).await.unwrap_err();
     assert!(matches!(failure, Failure::Damaged { position: 12, .. }), "{failure}");

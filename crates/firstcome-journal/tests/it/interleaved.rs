@@ -47,6 +47,10 @@ impl Way for Between {
         watch::channel(0).1
     }
 
+    fn undelivered(&self) -> usize {
+        0
+    }
+
     fn confirms_at_once(&self) -> bool {
         true
     }

@@ -61,6 +61,7 @@ macro_rules! conformance {
             a_caller_is_compared_by_name_however_far_behind,
             the_same_body_twice_is_stored_twice,
             a_long_gap_comes_back_in_parts,
+            a_read_says_how_far_the_store_had_looked,
             time_never_goes_back,
             time_moves_on_with_the_clock,
             a_snapshot_needs_its_pieces,

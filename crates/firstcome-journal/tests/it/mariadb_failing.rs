@@ -143,7 +143,7 @@ async fn an_append_whose_answer_is_lost_is_unknown_and_stored() {
     let failure = journal.append(append).await.unwrap_err();
     assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
     way.set(Fault::None);
-    assert_eq!(patiently(async || journal.read(0).await).await.unwrap().len(), 3);
+    assert_eq!(patiently(async || journal.read(0).await).await.unwrap().entries.len(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -203,7 +203,7 @@ async fn a_server_that_crashes_and_comes_back_has_everything_and_is_noticed() {
     // The first that comes through is told before anything is stored.
     until_changed(&journal, &append).await;
     let there = patiently(async || journal.read(0).await).await.unwrap();
-    assert_eq!(there, before);
+    assert_eq!(there.entries, before);
     assert!(incarnations.has_changed().unwrap());
     ann.apply(&journal.append(append).await.unwrap().entries);
     assert_eq!(all(&journal, 0).await.len(), 6);

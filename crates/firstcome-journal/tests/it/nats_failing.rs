@@ -72,7 +72,7 @@ async fn a_server_that_was_killed_has_all_and_whoever_comes_back_is_told_once() 
     // The first that comes through is told before anything is stored.
     until_changed(&journal, &append).await;
     assert!(incarnations.has_changed().unwrap());
-    assert_eq!(patiently(async || journal.read(0).await).await.unwrap(), before);
+    assert_eq!(patiently(async || journal.read(0).await).await.unwrap().entries, before);
     ann.apply(&journal.append(append).await.unwrap().entries);
     assert_eq!(all(&journal, 0).await.len(), 6);
 }
@@ -150,7 +150,7 @@ async fn after_a_loss(
     // What others wrote there before this node came.
     let direct = Journal::Nats(open(&url, "main", |_| {}).await.unwrap());
     let mut eve = Player::new(b'e');
-    eve.apply(&direct.read(0).await.unwrap());
+    eve.apply(&direct.read(0).await.unwrap().entries);
     for number in 0..others {
         eve.claims(&direct, &format!("eve{number}")).await.unwrap();
     }
@@ -201,7 +201,7 @@ async fn three_servers_lose_nothing_with_one_of_them_and_take_nothing_with_two_o
         ann.apply(&exchange.entries);
         block_in_place(|| cluster.servers[number].restart());
     }
-    let before = patiently(async || journal.read(0).await).await.unwrap();
+    let before = patiently(async || journal.read(0).await).await.unwrap().entries;
     assert!(before.len() >= 3, "{}", before.len());
     block_in_place(|| cluster.servers[..2].iter_mut().for_each(Server::kill));
     let append = ann.next("nobody");
@@ -215,5 +215,5 @@ async fn three_servers_lose_nothing_with_one_of_them_and_take_nothing_with_two_o
     let exchange = patiently(async || journal.append(append.clone()).await).await.unwrap();
     ann.apply(&exchange.entries);
     let there = patiently(async || journal.read(0).await).await.unwrap();
-    assert_eq!(there[..before.len()], before);
+    assert_eq!(there.entries[..before.len()], before);
 }

@@ -127,7 +127,7 @@ async fn a_lost_table_is_a_lost_space_and_what_the_log_has_does_not_count_after_
     // A node that had applied what was in the log before.
     let failure = ann.claims(&journal, "late").await.unwrap_err();
     assert!(matches!(failure, Failure::Trimmed { first: 11, .. }), "{failure}");
-    assert_eq!(scene.open().await.read(10).await.unwrap(), []);
+    assert_eq!(scene.open().await.read(10).await.unwrap().entries, []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -174,7 +174,7 @@ async fn whoever_is_no_longer_delivered_to_reads_by_itself_and_is_delivered_to_a
             let begun = Instant::now();
             while bob.applied < ann.applied {
                 let news = shared.follow(bob.applied, Duration::from_secs(5)).await.unwrap();
-                bob.apply(&news.entries);
+                bob.apply(&news.read.entries);
             }
             assert!(begun.elapsed() < Duration::from_secs(5), "it is not waited for to the end");
         }

@@ -28,7 +28,7 @@ async fn everything(url: &str, space: &str) -> Result<(), Failure> {
         async move { shared.follow(before, Duration::from_secs(10)).await }
     });
     ann.claims(&journal, "followed").await?;
-    assert_eq!(following.await.unwrap()?.entries.len(), 1);
+    assert_eq!(following.await.unwrap()?.read.entries.len(), 1);
     let shared = journal.shared().unwrap();
     shared.announce(announcement(b'a', 4), 1).await?;
     assert_eq!(shared.members().await?.len(), 1);

@@ -99,13 +99,13 @@ async fn an_entry_of_a_higher_level_stops_the_reader_there() {
     let sqlite = open(&scratch.data(), &hands);
     let journal = Journal::Sqlite(sqlite.clone());
     let mut ann = Player::new(b'a');
-    ann.apply(&journal.read(0).await.unwrap());
+    ann.apply(&journal.read(0).await.unwrap().entries);
     let mut append = ann.next("ann");
     append.name.number = 2;
     append.body =
         firstcome_core::command::BodyWriter::at_level(TOO_NEW, ann.node, 2, 0).finish().into();
     journal.append(append).await.unwrap();
-    assert_eq!(journal.read(0).await.unwrap().len(), 1, "what can be read is given");
+    assert_eq!(journal.read(0).await.unwrap().entries.len(), 1, "what can be read is given");
     let failure = journal.read(1).await.unwrap_err();
     assert!(matches!(failure, Failure::TooNew(TOO_NEW)), "{failure}");
     sqlite.close().await;

@@ -17,7 +17,7 @@ async fn refused(code: &str, is: impl Fn(&Failure) -> bool) {
     let append = ann.next("bob");
     let failure = own.journal.append(append.clone()).await.unwrap_err();
     assert!(is(&failure), "{failure:?}");
-    assert_eq!(own.journal.read(0).await.unwrap().len(), 1, "reading goes on");
+    assert_eq!(own.journal.read(0).await.unwrap().entries.len(), 1, "reading goes on");
     own.sql(&format!("DROP TRIGGER refuse ON {SCHEMA}.entries"));
     assert_eq!(all(&own.journal, 0).await.len(), 1, "nothing of it was stored");
     assert_eq!(own.journal.append(append).await.unwrap().entries.len(), 1);

@@ -135,7 +135,7 @@ async fn an_append_whose_answer_is_lost_is_unknown_and_stored() {
     let failure = patiently_unavailable(&journal, &ann.next("never")).await;
     assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
     way.set(Fault::None);
-    assert_eq!(patiently(async || journal.read(0).await).await.unwrap().len(), 3);
+    assert_eq!(patiently(async || journal.read(0).await).await.unwrap().entries.len(), 3);
 }
 
 /// Appends until the cut connection is known to be gone; what a new one would send is not sent.

@@ -242,7 +242,7 @@ async fn a_reader_sees_what_the_nodes_wrote_and_makes_nothing() {
     ends.await.unwrap();
     let failure = own.journal.read(6).await.unwrap_err();
     assert!(matches!(failure, Failure::Damaged { position: 7, .. }), "{failure}");
-    let good = own.journal.read(0).await.unwrap();
+    let good = own.journal.read(0).await.unwrap().entries;
     assert_eq!((good.len(), name_of(&good[5]).number), (6, 6));
 }
 

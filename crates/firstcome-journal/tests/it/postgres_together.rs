@@ -86,7 +86,7 @@ impl Waits {
             Err(_) => carol.read(position).await.unwrap(),
             Ok(read) => read,
         };
-        assert!(read.len() >= 2, "what everybody else sees at once: {read:?}");
+        assert!(read.entries.len() >= 2, "what everybody else sees at once: {read:?}");
         all
     }
 
@@ -186,7 +186,7 @@ async fn waits_that_are_given_up_leave_no_sessions_behind() {
     assert!(reads.0.is_err() && reads.1.is_err() && reads.2.is_err(), "it is on no standby");
     assert!(soon(async || scene.wait_for_standby().await == 0).await);
     scene.wait_for("").await;
-    assert_eq!(bob.read(before.cast_unsigned()).await.unwrap().len(), 1);
+    assert_eq!(bob.read(before.cast_unsigned()).await.unwrap().entries.len(), 1);
 }
 
 /// What is read is waited for in the process of the server that gave it: one that was started again may have lost it.
@@ -202,7 +202,7 @@ async fn what_a_server_lost_before_it_was_on_the_disk_is_read_by_nobody() {
     let count = format!("SELECT count(*) FROM {SCHEMA}.entries");
     let mut player = Player::new(b'a');
     player.claims(&ann, "first").await.unwrap();
-    assert_eq!(bob.read(0).await.unwrap().len(), 1);
+    assert_eq!(bob.read(0).await.unwrap().entries.len(), 1);
     // As an append whose node stops before it waits for the disk.
     let late = format!(
         "SET search_path TO {SCHEMA}; BEGIN; SET LOCAL synchronous_commit = off; \
@@ -226,7 +226,7 @@ async fn what_a_server_lost_before_it_was_on_the_disk_is_read_by_nobody() {
     proxy.set(Fault::None);
     let read = reading.await.unwrap();
     let there: usize = block_in_place(|| server.sql(&database, &count)).parse().unwrap();
-    let seen = 1 + read.as_ref().map_or(0, Vec::len);
+    let seen = 1 + read.as_ref().map_or(0, |read| read.entries.len());
     assert!(seen <= there, "{seen} were read, and {there} are there: {read:?}");
 }
 
@@ -255,7 +255,7 @@ async fn behind_a_pooler_entries_are_waited_for_too() {
     scene.wait_for("").await;
     drop(appending.await.unwrap());
     let read = patiently(async || pooled.read(before.cast_unsigned()).await).await.unwrap();
-    assert_eq!(read.len(), 1);
+    assert_eq!(read.entries.len(), 1);
     // The connections are as good as before.
     carol.claims(&pooled, "goes-on").await.unwrap();
 }

@@ -34,10 +34,10 @@ async fn nobody_is_notified_where_nobody_waits_and_at_most_every_20_ms_else() {
     let other = own.again().await;
     let (mut bob, shared) = (Player::new(b'b'), other.shared().unwrap());
     // It listens from before its first look on.
-    bob.apply(&shared.follow(0, LONG).await.unwrap().entries);
+    bob.apply(&shared.follow(0, LONG).await.unwrap().read.entries);
     let follower = tokio::spawn(async move {
         while bob.applied < 320 {
-            bob.apply(&shared.follow(bob.applied, LONG).await.unwrap().entries);
+            bob.apply(&shared.follow(bob.applied, LONG).await.unwrap().read.entries);
         }
     });
     let begun = Instant::now();
@@ -61,7 +61,7 @@ async fn whoever_waits_is_woken_and_does_not_poll() {
     ann.claims(&own.journal, "ann").await.unwrap();
     let other = own.again().await;
     let shared = other.shared().unwrap();
-    assert_eq!(shared.follow(0, LONG).await.unwrap().entries.len(), 1);
+    assert_eq!(shared.follow(0, LONG).await.unwrap().read.entries.len(), 1);
     let mut waited = Vec::new();
     for position in 1..=10 {
         let waiting = tokio::spawn({
@@ -73,7 +73,7 @@ async fn whoever_waits_is_woken_and_does_not_poll() {
         let begun = Instant::now();
         ann.claims(&own.journal, "ann").await.unwrap();
         let (news, woken) = waiting.await.unwrap();
-        assert_eq!(news.entries.len(), 1);
+        assert_eq!(news.read.entries.len(), 1);
         waited.push(woken.saturating_duration_since(begun));
     }
     waited.sort();
@@ -93,7 +93,7 @@ async fn a_listener_that_was_cut_still_sees_everything() {
         );
         ann.claims(&own.journal, "ann").await.unwrap();
         let news = shared.follow(position, Duration::from_secs(5)).await.unwrap();
-        assert_eq!(news.entries.len(), 1, "at {position}");
+        assert_eq!(news.read.entries.len(), 1, "at {position}");
     }
 }
 

@@ -182,7 +182,7 @@ async fn a_replica_that_was_cut_off_is_promoted_and_what_it_lacks_is_put_back() 
         Err(failure) => panic!("{failure}"),
     }
     let there = patiently(async || journal.read(0).await).await.unwrap();
-    assert_eq!(there, entries);
+    assert_eq!(there.entries, entries);
 }
 
 #[tokio::test]
@@ -199,7 +199,7 @@ async fn a_full_server_says_so_and_recovers() {
     }
     let piece = journal.put_piece(PieceName::of(b"x"), b"x".to_vec()).await.unwrap_err();
     assert!(matches!(piece, Failure::Full(_)), "{piece}");
-    assert_eq!(journal.read(0).await.unwrap().len(), 1);
+    assert_eq!(journal.read(0).await.unwrap().entries.len(), 1);
     assert_eq!(server.ask("CONFIG SET maxmemory 0"), "+OK");
     ann.apply(&journal.append(append).await.unwrap().entries);
     assert_eq!(journal.head().await.unwrap().position, 2);

@@ -197,7 +197,7 @@ async fn a_follower_without_news_asks_for_nothing_that_an_announcement_told() {
     let before = t.server.calls_of("hget");
     for _ in 0..5 {
         let news = shared.follow(0, Duration::from_millis(1)).await.unwrap();
-        assert_eq!(news.entries, []);
+        assert_eq!(news.read.entries, []);
     }
     assert_eq!(t.server.calls_of("hget"), before);
 }

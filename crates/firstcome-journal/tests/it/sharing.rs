@@ -18,14 +18,14 @@ pub(crate) async fn waiting_ends_with_the_entry(stage: &Stage) {
     });
     Player::new(b'a').claims(&stage.journal, "ann").await.unwrap();
     let news = waiting.await.unwrap().unwrap();
-    assert_eq!(news.entries, all(&stage.journal, 0).await);
-    assert_eq!(shared.follow(0, LONG).await.unwrap().entries, news.entries);
+    assert_eq!(news.read.entries, all(&stage.journal, 0).await);
+    assert_eq!(shared.follow(0, LONG).await.unwrap().read.entries, news.read.entries);
     assert_eq!(news.now, Timestamp::from_micros(NOON));
 }
 
 pub(crate) async fn waiting_ends_with_the_time(stage: &Stage) {
     let news = stage.shared().follow(0, Duration::from_millis(1)).await.unwrap();
-    assert_eq!(news.entries, []);
+    assert_eq!(news.read.entries, []);
     assert_eq!(stage.journal.head().await.unwrap().position, 0);
 }
 
@@ -39,7 +39,7 @@ pub(crate) async fn following_sees_everything_in_order(stage: &Stage) {
                 drop(
                     tokio::time::timeout(Duration::ZERO, shared.follow(player.applied, LONG)).await,
                 );
-                player.apply(&shared.follow(player.applied, LONG).await.unwrap().entries);
+                player.apply(&shared.follow(player.applied, LONG).await.unwrap().read.entries);
             }
         }
     });
@@ -299,7 +299,7 @@ async fn is_seeded(stage: &Stage) {
     assert_eq!((head.position, head.name, head.first), (10, seed.name, 11));
     assert_eq!((head.at, head.epoch, head.space), (seed.at, seed.epoch, SPACE));
     assert_eq!(journal.newest_snapshot().await.unwrap(), Some(seed.manifest));
-    assert_eq!(journal.read(10).await.unwrap(), []);
+    assert_eq!(journal.read(10).await.unwrap().entries, []);
     let failure = journal.read(2).await.unwrap_err();
     assert!(matches!(failure, Failure::Trimmed { wanted: 3, first: 11 }), "{failure}");
     let timeout = Duration::from_millis(1);

@@ -28,7 +28,7 @@ pub(crate) async fn an_entry_is_skipped_for_everybody(stage: &Stage) {
     skips.sort_by_key(|skip| skip.position);
     assert_eq!(skips, [skip(3, b'a', 3), skip(40, b'a', 40)]);
     assert_eq!(journal.head().await.unwrap().skips, 2);
-    assert_eq!(journal.read(0).await.unwrap().len(), 40, "the entries stay");
+    assert_eq!(journal.read(0).await.unwrap().entries.len(), 40, "the entries stay");
 }
 
 pub(crate) async fn only_an_entry_that_is_there_under_its_name_is_skipped(stage: &Stage) {

@@ -261,7 +261,7 @@ async fn an_entry_that_ends_its_space_is_kept_as_any_other_and_applied_by_nobody
     // A build that knows no such entry would stop there for its level; this one opens the journal, too.
     let folder = DataFolder::take(scratch.data()).unwrap();
     let sqlite = Sqlite::open(&folder, options(&hands)).unwrap();
-    assert!(Journal::Sqlite(sqlite.clone()).read(1).await.unwrap()[0].is_end());
+    assert!(Journal::Sqlite(sqlite.clone()).read(1).await.unwrap().entries[0].is_end());
     sqlite.close().await;
 }
 

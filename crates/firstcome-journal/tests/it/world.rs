@@ -360,7 +360,7 @@ pub(crate) fn subject_of(entry: &Entry) -> String {
 pub(crate) async fn all(journal: &Journal, mut after: u64) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     loop {
-        let more = journal.read(after).await.unwrap();
+        let more = journal.read(after).await.unwrap().entries;
         let Some(last) = more.last() else { return entries };
         after = last.position;
         entries.extend(more);
@@ -376,7 +376,7 @@ pub(crate) async fn install(
     term: u64,
 ) -> Result<(), Failure> {
     let entry = match position.checked_sub(1) {
-        Some(before) => journal.read(before).await.unwrap().into_iter().next(),
+        Some(before) => journal.read(before).await.unwrap().entries.into_iter().next(),
         None => None,
     };
     let tip = match entry {

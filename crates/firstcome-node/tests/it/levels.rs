@@ -23,7 +23,7 @@ fn older() -> Memory {
 }
 
 async fn levels(store: &Memory) -> Vec<u32> {
-    let entries = Journal::Memory(store.clone()).read(0).await.unwrap();
+    let entries = Journal::Memory(store.clone()).read(0).await.unwrap().entries;
     entries.iter().map(|entry| level_of(&entry.body).unwrap()).collect()
 }
 
@@ -192,6 +192,6 @@ async fn an_extension_that_is_asked_for_again_by_its_id_is_the_first_one() {
     let step = Step { id: None, ..step };
     let confirm = Command::Confirm { step, units: Vec::new(), late: Late::Refuse };
     assert_eq!(one.node.intake.decide(&confirm).await.unwrap().outcome.as_str(), "confirmed");
-    let body = Journal::Memory(store.clone()).read(0).await.unwrap().pop().unwrap().body;
+    let body = Journal::Memory(store.clone()).read(0).await.unwrap().entries.pop().unwrap().body;
     assert_eq!(Body::open(&body).unwrap().head.level, LEVEL);
 }

@@ -398,7 +398,7 @@ async fn who_waits_for_a_seat_that_gets_another_name_hears_that_there_is_no_such
     );
     under_way.await.unwrap().unwrap();
     let entry = released.position.position;
-    let found = two.journal.truth().read(entry - 1).await.unwrap();
+    let found = two.journal.truth().read(entry - 1).await.unwrap().entries;
     let (_, body) = found[0].open().unwrap();
     // The node's own tick may be among them.
     let commands = body.commands().unwrap();

@@ -24,7 +24,7 @@ async fn head(store: &Memory) -> Head {
 
 /// Gives who claims in each entry that has claims.
 async fn claims(store: &Memory) -> Vec<Vec<String>> {
-    let entries = Journal::Memory(store.clone()).read(0).await.unwrap();
+    let entries = Journal::Memory(store.clone()).read(0).await.unwrap().entries;
     let of = |body: &[u8]| {
         let commands = Body::open(body).unwrap().commands().unwrap();
         let subjects = commands.iter().filter_map(|command| match command {

@@ -270,7 +270,7 @@ async fn a_node_that_went_over_writes_under_its_old_identity() {
     shows(Mistake::WriterKeptAfterFork, async || {
         let (store, one) = after_a_fork(async |_| {}).await;
         one.claims("bob").await;
-        let entries = Journal::Memory(store).read(0).await.unwrap();
+        let entries = Journal::Memory(store).read(0).await.unwrap().entries;
         entries.last().unwrap().name().unwrap().node == one.node.id
     })
     .await;
@@ -281,7 +281,7 @@ async fn a_tick_of_a_history_that_is_over_is_brought() {
     shows(Mistake::MarksCarriedOver, async || {
         let tick = async |one: &Seat| drop(one.node.intake.tick().await.unwrap());
         let (store, one) = after_a_fork(tick).await;
-        let entries = Journal::Memory(store).read(0).await.unwrap();
+        let entries = Journal::Memory(store).read(0).await.unwrap().entries;
         let of_old = entries.iter().filter(|entry| entry.name().unwrap().node == one.node.id);
         let mut commands =
             of_old.flat_map(|entry| Body::open(&entry.body).unwrap().commands().unwrap());

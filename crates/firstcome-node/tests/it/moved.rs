@@ -41,7 +41,7 @@ async fn every_node_stops_before_the_end_and_answers_that_the_space_moved() {
         assert_eq!(seat.position().position, end - 1);
         assert_eq!(seat.tries("cid", None).await.unwrap_err(), Failure::SpaceMoved);
     }
-    let there = Journal::Memory(store.clone()).read(end).await.unwrap();
+    let there = Journal::Memory(store.clone()).read(end).await.unwrap().entries;
     assert_eq!(there.len(), 1, "what was on its way is behind the end, and nothing else is");
 }
 

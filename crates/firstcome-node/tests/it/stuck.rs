@@ -70,7 +70,7 @@ async fn stuck(seat: &Seat) -> Stuck {
 /// Has an entry skipped.
 async fn skips(store: &Memory, position: u64) {
     let journal = Journal::Memory(store.clone());
-    let entry = journal.read(position - 1).await.unwrap().remove(0);
+    let entry = journal.read(position - 1).await.unwrap().entries.remove(0);
     let Name { node, number } = entry.name().unwrap();
     let (reason, who) = ("a rule breaks".into(), "ann".into());
     journal.skip(Skip { position, node, number, at: entry.at, reason, who }).await.unwrap();

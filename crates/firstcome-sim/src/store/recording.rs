@@ -36,13 +36,14 @@ impl Store {
             return;
         }
         if same
-            && let Ok(entries) = journal.read(position).await
-            && entries
+            && let Ok(read) = journal.read(position).await
+            && read
+                .entries
                 .first()
                 .is_some_and(|first| known.is_none_or(|(_, name, ..)| first.before == name))
         {
             let mut chain = chain;
-            let mut entries = entries;
+            let mut entries = read.entries;
             let mut last_of_chain = position;
             while !entries.is_empty() {
                 for entry in &entries {
@@ -53,11 +54,7 @@ impl Store {
                 // A store that makes mistakes may have entries which stand below their place.
                 let further = after > last_of_chain;
                 last_of_chain = after;
-                entries = if further {
-                    journal.read(after).await.unwrap_or_default()
-                } else {
-                    Vec::new()
-                };
+                entries = if further { entries_beyond(&journal, after).await } else { Vec::new() };
             }
             return self.record_head(number, chain);
         }
@@ -66,7 +63,7 @@ impl Store {
         let mut fresh = Vec::new();
         let (mut base, mut at) = (head.name, head.at);
         loop {
-            let entries = journal.read(after).await.unwrap_or_default();
+            let entries = entries_beyond(&journal, after).await;
             let Some(first) = entries.first() else { break };
             if fresh.is_empty() {
                 (base, at) = (first.before, first.at);
@@ -111,6 +108,10 @@ impl Store {
             replaced: false,
         });
     }
+}
+
+async fn entries_beyond(journal: &Journal, after: u64) -> Vec<Entry> {
+    journal.read(after).await.map_or_else(|_| Vec::new(), |read| read.entries)
 }
 
 fn last_of(entries: &[Entry]) -> u64 {

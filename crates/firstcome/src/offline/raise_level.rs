@@ -39,8 +39,8 @@ pub async fn raise(folder: &Path) -> Result<Raised, Failure> {
 async fn append(journal: &Journal) -> Result<Raised, Failure> {
     let head = journal.head().await?;
     let last = journal.read(head.position.saturating_sub(1)).await;
-    if let Ok(entries) = last
-        && let Some(end) = entries.iter().find(|entry| entry.is_end())
+    if let Ok(read) = last
+        && let Some(end) = read.entries.iter().find(|entry| entry.is_end())
     {
         return Err(Failure::SpaceMoved { position: end.position });
     }

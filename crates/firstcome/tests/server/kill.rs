@@ -258,7 +258,7 @@ async fn write_behind(memory: Journal, file: Journal) {
     let (mut applied, mut applied_name) = (0, Name::default());
     loop {
         tokio::time::sleep(Duration::from_millis(250)).await;
-        for entry in memory.read(applied).await.unwrap() {
+        for entry in memory.read(applied).await.unwrap().entries {
             let (stamp, _) = entry.open().unwrap();
             let name = Name { node: stamp.node, number: stamp.number };
             let append = Append { body: Arc::clone(&entry.body), name, applied, applied_name };

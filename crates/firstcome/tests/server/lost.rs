@@ -14,7 +14,7 @@ async fn claims_in(journal: &Journal) -> Vec<String> {
     let mut claims = Vec::new();
     let mut after = 0;
     loop {
-        let entries = journal.read(after).await.unwrap();
+        let entries = journal.read(after).await.unwrap().entries;
         let Some(last) = entries.last() else { return claims };
         after = last.position;
         for entry in &entries {
@@ -64,7 +64,7 @@ async fn a_cancel_between_two_copies_of_a_claim_stays_a_cancel() {
     node.cancel("drop", "ann", "rank=1&by=subject").await.says(200, "cancelled");
     // Only now a second copy of Ann's batch arrives, which somebody had sent for want of an answer.
     let store = node.journal.truth();
-    let entries = store.read(1).await.unwrap();
+    let entries = store.read(1).await.unwrap().entries;
     let name = |entry: &Entry| {
         let (stamp, _) = entry.open().unwrap();
         Name { node: stamp.node, number: stamp.number }
