@@ -8,7 +8,7 @@
 pub use crate::call::Call;
 
 use crate::cluster::News;
-use crate::entry::{Append, EntriesRead, Exchange};
+use crate::entry::{Append, EntriesRead, Exchange, Looked};
 use crate::failure::Failure;
 use crate::journal::Journal;
 use crate::transaction::{Seen, Transaction};
@@ -51,6 +51,8 @@ struct Plan {
     faults: Vec<(Call, u64, Fault)>,
     always: Option<Fault>,
     late: Vec<Append>,
+    /// How many of the newest entries a read does not bring.
+    lag: u64,
     appends: u64,
 }
 
@@ -97,6 +99,22 @@ impl Faulty {
             plan.always = None;
             plan.faults.clear();
         });
+    }
+
+    /// Has reads bring all but the newest entries from now on, as a copy that lags does; 0 ends it.
+    pub fn lag(&self, entries: u64) {
+        self.plan(|plan| plan.lag = entries);
+    }
+
+    fn lagging(&self, mut read: EntriesRead) -> EntriesRead {
+        let lag = self.plan(|plan| plan.lag);
+        if let Looked::ToEnd { position, .. } = read.looked
+            && lag > 0
+        {
+            read.entries.retain(|entry| entry.position + lag <= position);
+            read.looked = Looked::Partly;
+        }
+        read
     }
 
     /// Stalls every call from now on until [`Faulty::let_go`].
@@ -176,11 +194,12 @@ impl Faulty {
     }
 
     pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
-        self.pass(Call::Read, self.journal.read(after)).await
+        self.pass(Call::Read, self.journal.read(after)).await.map(|read| self.lagging(read))
     }
 
     pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
-        self.pass(Call::Follow, self.journal.follow(after, timeout)).await
+        let news = self.pass(Call::Follow, self.journal.follow(after, timeout)).await?;
+        Ok(News { read: self.lagging(news.read), ..news })
     }
 
     pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {

@@ -68,6 +68,44 @@ async fn a_stale_node_refuses_from_memory() {
     .await;
 }
 
+/// A store whose copy lags gives a node fewer entries than there are.
+#[tokio::test(start_paused = true)]
+async fn a_campaign_that_a_lagging_copy_lacks_is_not_found() {
+    shows(Mistake::PartialReadIsCaughtUp, async || {
+        let store = store();
+        let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+        two.journal.lag(1_000);
+        one.opens("spring", 1).await;
+        sleep(SECOND / 10).await;
+        let answer = two.tries("ann", None).await;
+        let lost = answer.is_ok_and(|answer| !matches!(answer.outcome, Outcome::Won { .. }));
+        two.journal.lag(0);
+        let nowhere = two.node.intake.claim("nowhere", None, "ann", None).await;
+        assert!(from_memory(&nowhere), "{nowhere:?}");
+        lost
+    })
+    .await;
+}
+
+/// Until the next look nothing new is heard, and what was heard before the question says nothing about it.
+#[tokio::test(start_paused = true)]
+async fn a_campaign_made_since_the_last_look_is_not_found() {
+    shows(Mistake::BarrierByOlderLook, async || {
+        let store = store();
+        let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+        sleep(SECOND).await;
+        // Its look is under way until it is let go.
+        two.journal.hold();
+        one.opens("spring", 1).await;
+        let (answer, ()) = tokio::join!(two.tries("ann", None), async {
+            sleep(SECOND / 10).await;
+            two.journal.let_go();
+        });
+        answer.is_ok_and(|answer| !matches!(answer.outcome, Outcome::Won { .. }))
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_earlier_win_is_repeated_after_its_cancel() {
     shows(Mistake::RepeatWinAfterCancel, async || {
