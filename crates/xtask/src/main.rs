@@ -11,6 +11,7 @@ mod needs;
 mod packages;
 mod python;
 mod shipped;
+mod worlds;
 
 use commands::{cargo, run};
 use std::process::{Command, ExitCode};
@@ -20,8 +21,8 @@ usage: cargo xtask TASK
 
   test [ARGS…]    install what the tests need (as root, with apt), or say what to install,
                   then run `cargo test --workspace` with ARGS; without any, also 15,000
-                  simulated worlds, every mistake they must notice, and the demo on the release
-                  build that is shipped
+                  simulated worlds, 5,000 of them with seeds from the commit, every mistake they must
+                  notice, and the demo on the release build that is shipped
   sim [ARGS…]     live through simulated worlds until a promise breaks; `--help` says more
   bench [ARGS…]   run the benchmark: one table, and bench.json
   neighbours [SECONDS [SEED]]
@@ -43,8 +44,9 @@ usage: cargo xtask TASK
                   archive, a Debian package and checksums; with --check also install the package,
                   run its service, take a claim, stop it, and purge it (as root, on a machine
                   without Firstcome)
-  nightly         packages, then api-clients in every language, then api-fuzz, then dist --check:
-                  what CI leaves out because it takes long or asks registries
+  nightly         300,000 simulated worlds that were never run before, then packages, then api-clients
+                  in every language, then api-fuzz, then dist --check: what CI leaves out because it
+                  takes long or asks registries
   needs           say what the tests need and whether it is here
 ";
 
@@ -104,14 +106,12 @@ fn test(rest: &[String]) -> ExitCode {
     let mut code = run(cargo);
     if rest.is_empty() {
         let steps: [fn() -> u8; 3] = [
-            || run(sim(["--seeds", "15000"])),
+            worlds::of_tests,
             || run(sim(["--mistakes", "--check", "docs/SIMULATION.md"])),
             shipped::demo,
         ];
-        for step in steps {
-            if code == 0 {
-                code = step();
-            }
+        if code == 0 {
+            code = finish_with(steps);
         }
     }
     ExitCode::from(code)
@@ -119,14 +119,18 @@ fn test(rest: &[String]) -> ExitCode {
 
 /// Runs what takes long or asks registries, up to the first that fails.
 fn nightly() -> ExitCode {
-    let steps: [fn() -> u8; 4] = [
+    ExitCode::from(finish_with([
+        worlds::of_night,
         packages::check,
         || api_clients::check(&[]),
         || api_fuzz::fuzz(&[]),
         || dist::dist(&["--check".to_owned()]),
-    ];
-    let codes = steps.into_iter().map(|step| step());
-    ExitCode::from(codes.into_iter().find(|code| *code != 0).unwrap_or(0))
+    ]))
+}
+
+/// Takes steps up to the first that fails; gives its exit code.
+fn finish_with<const N: usize>(steps: [fn() -> u8; N]) -> u8 {
+    steps.into_iter().map(|step| step()).find(|code| *code != 0).unwrap_or(0)
 }
 
 /// The simulation, optimised: it lives through as many worlds as it has time for.
