@@ -1,5 +1,7 @@
 //! Why a command has no outcome: nobody knows, or something outside the rules broke.
 
+use firstcome_inject::{Mistake, inject};
+
 /// A failure: nobody knows, or something outside the rules broke.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
@@ -28,4 +30,14 @@ pub enum Failure {
     SpaceMoved,
     /// The position that was sent belongs to an epoch that is over.
     StalePosition,
+}
+
+impl Failure {
+    /// Gives the failure of a request from that of its later try: the journal has refused the first copy of its command.
+    ///
+    /// That nothing was sent would be true of the later copy alone. The first one is in the journal, and on another branch,
+    /// after a fork, it may be granted.
+    pub(crate) fn of_later_try(self) -> Self {
+        if inject(Mistake::FirstTryForgotten) { self } else { Self::Unknown }
+    }
 }

@@ -183,9 +183,22 @@ impl Intake {
         let answer = self.decide_once(command).await?;
         if codes::needs_tag(command, &answer) {
             // Its pool was made, or became one of codes, after this node looked. It has applied that by now.
-            return self.decide_once(command).await;
+            return self.decide_again(command).await;
         }
         Ok(answer)
+    }
+
+    /// Has the journal decide a command once more that it has refused.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unknown`] only, also where this copy was not sent: the first one is in the journal.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Self::decide`].
+    pub async fn decide_again(&self, command: &Command<'_>) -> Result<Answer, Failure> {
+        self.decide_once(command).await.map_err(Failure::of_later_try)
     }
 
     async fn decide_once(&self, command: &Command<'_>) -> Result<Answer, Failure> {

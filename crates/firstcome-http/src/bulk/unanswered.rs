@@ -36,7 +36,7 @@ fn answered(ask: Ask<'static>, answer: Result<Answer, Failure>, app: &Arc<App>) 
         (Ask::Claim(ask), Ok(refused)) if needs_tag(&ask.command(), &refused) => {
             let app = Arc::clone(app);
             State::Second(Box::pin(async move {
-                let answer = app.node.intake.decide(&ask.command()).await;
+                let answer = app.node.intake.decide_again(&ask.command()).await;
                 (Ask::Claim(ask), answer)
             }))
         }

@@ -51,18 +51,21 @@ impl Intake {
             // This node may not know the seats yet: the journal's answer is applied here before it is heard.
             None => None,
         };
-        let (mut tried, mut asked_again) = (None, false);
+        let (mut tried, mut asked_again, mut was_refused) = (None, false, false);
         loop {
-            if let Some(waiter) = &mut waiter
-                && !self.comes_first(waiter, hold, &mut tried, until).await
-            {
-                // Still taken: that is an answer, from memory where that can be.
-                return self.hold(hold, None).await;
-            }
-            let answer = self.decide(hold).await?;
-            if answer.outcome.refusal() != Some(Refusal::UnitTaken) {
+            let its_turn = match &mut waiter {
+                Some(waiter) => self.comes_first(waiter, hold, &mut tried, until).await,
+                None => true,
+            };
+            // Still taken: that is an answer, from memory where that can be.
+            let answer =
+                if its_turn { self.decide(hold).await } else { self.hold(hold, None).await };
+            let answer = if was_refused { answer.map_err(Failure::of_later_try) } else { answer };
+            let answer = answer?;
+            if !its_turn || answer.outcome.refusal() != Some(Refusal::UnitTaken) {
                 return Ok(answer);
             }
+            was_refused = true;
             // Whoever could not be put in line, or has nothing to wait for any more, is not kept.
             let Some(wanted) = self.wanted(hold) else {
                 // It could wait before. So something has changed since that answer, in the same entry perhaps, as the name

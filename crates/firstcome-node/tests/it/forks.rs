@@ -3,15 +3,20 @@
 //! Time is the runtime's own, paused: waiting for something that only time brings is done at once.
 
 use crate::holding::{holds, opens, units};
-use crate::several::{Seat, agree, store, store_head};
-use firstcome_core::Outcome;
-use firstcome_core::command::{BodyWriter, Command, Late, Order, Pick, Step};
+use crate::mistakes::shows;
+use crate::several::{CODE_KEY, Seat, agree, places, store, store_head};
+use firstcome_core::command::{BodyWriter, Command, Expect, Late, Order, Pick, Step};
 use firstcome_core::names::NodeId;
 use firstcome_core::outcome::By;
+use firstcome_core::settings::CodeSource::Generated;
+use firstcome_core::settings::{CodeSettings, PoolSettings};
+use firstcome_core::{Outcome, Settings};
+use firstcome_inject::Mistake;
 use firstcome_journal::faulty::{Call, Fault};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
 use firstcome_node::Failure;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -240,4 +245,58 @@ async fn a_fork_by_a_node_that_lagged_is_brought_together_too() {
     assert_eq!(one.claims("dan").await, 5);
     assert_eq!(two.claims("eve").await, 6);
     assert_eq!(one.counted("forks"), 1);
+}
+
+/// Ann claims in a campaign of codes that her node does not know yet: the entry that creates it has her claim, which is
+/// refused for want of its code's tag, and the node is told to stop before it can send the claim with one. Then a copy takes
+/// over in which the campaign had no codes: her claim is brought there, and wins. Says whether she heard that nothing changed.
+async fn a_claim_that_could_not_be_sent_twice_changed_nothing() -> bool {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.journal.hold();
+    let intake = Arc::clone(&one.node.intake);
+    let tick = tokio::spawn(async move { intake.tick().await });
+    one.journal.asked(1).await;
+    // What comes while an append is under way is the next entry.
+    let intake = Arc::clone(&one.node.intake);
+    let ann = tokio::spawn(async move {
+        let pool = PoolSettings::coded("main", 9, CodeSettings::new(Generated, CODE_KEY));
+        let (settings, expect) = (Settings { pools: vec![pool], ..places(9) }, Expect::Anything);
+        let order = Order { id: None, who: "ops" };
+        let put = Command::Put { campaign: "spring", settings, expect, order };
+        let claim = Command::claim("spring", None, "ann");
+        let (created, claimed) = tokio::join!(intake.decide(&put), intake.decide(&claim));
+        assert_eq!(created.unwrap().outcome.as_str(), "created");
+        claimed
+    });
+    while one.node.waiting() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let stops = tokio::spawn(one.node.stop());
+    tokio::task::yield_now().await;
+    one.journal.let_go();
+    tick.await.unwrap().unwrap();
+    let heard = ann.await.unwrap();
+    stops.await.unwrap().unwrap();
+    let ann_has = || {
+        two.node
+            .replica
+            .look(|state| state.campaign("spring").unwrap().pool("main").unwrap().latest("ann"))
+    };
+    two.reaches(2).await;
+    assert_eq!(ann_has(), None, "it was refused");
+
+    let mut body = BodyWriter::new(NodeId([9; 16]), 1, 0);
+    let (settings, expect) = (places(9), Expect::Anything);
+    let order = Order { id: None, who: "ops" };
+    assert!(body.push(&Command::Put { campaign: "spring", settings, expect, order }));
+    store.fork(0, [(Name { node: NodeId([9; 16]), number: 1 }, body.finish())]);
+    sleep(Duration::from_secs(20)).await;
+    assert_eq!(ann_has(), Some(1), "it was granted");
+    !matches!(heard, Err(Failure::Unknown))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_that_was_sent_once_is_unknown_where_it_cannot_be_sent_twice() {
+    shows(Mistake::FirstTryForgotten, a_claim_that_could_not_be_sent_twice_changed_nothing).await;
 }

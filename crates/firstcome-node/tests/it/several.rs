@@ -11,6 +11,7 @@ use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal, Name};
 use firstcome_node::Failure;
 use firstcome_node::Metrics;
+use firstcome_node::codes::CodeKeys;
 use firstcome_node::intake::QUEUE_BYTES;
 use firstcome_node::{Answer, Condition, Given, Limits, Node};
 use prometheus_client::encoding::text::encode;
@@ -23,6 +24,8 @@ use tokio::time::{Instant, sleep};
 
 /// 2027-03-01T00:00:00Z, where every clock here begins.
 pub(crate) const BEGIN: i64 = 1_803_859_200_000_000;
+/// The id of the key of codes that every node here has.
+pub(crate) const CODE_KEY: &str = "k1";
 
 /// One of several nodes, with the faults between it and the journal.
 pub(crate) struct Seat {
@@ -84,7 +87,7 @@ impl Seat {
             }),
             core: None,
             settings: BTreeMap::new(),
-            codes: std::sync::Arc::default(),
+            codes: Arc::new(CodeKeys::new(&[(CODE_KEY, [1; 32])]).unwrap()),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
         Self { node, journal, said, counts }

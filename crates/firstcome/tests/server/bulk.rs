@@ -8,6 +8,8 @@ use crate::wire::Answer;
 use axum::body::Body;
 use firstcome_http::guard::Guards;
 use firstcome_http::guard::eligibility::{Check, Checks, CountsOfAll};
+use firstcome_inject::Mistake;
+use firstcome_journal::faulty::{Call, Fault};
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -386,6 +388,46 @@ async fn a_journal_that_does_not_answer_is_unknown_or_unavailable_line_by_line()
             .filter(|line| text(line, "outcome") == "unavailable")
             .all(|line| line["retry_after_ms"] == 1_000)
     );
+}
+
+/// A claim reaches the journal behind the campaign, whose codes its server did not know yet. It is refused, and the store
+/// does not take it once more. Gives what its line says.
+async fn sent_once_only() -> Vec<String> {
+    let node = Inside::new().await;
+    let appends = node.journal.appends();
+    node.journal.hold();
+    let creates = async {
+        let pool = json!({"name": "main", "kind": "coded", "capacity": 10});
+        let settings = json!({"opens_at": "now", "pools": [pool]}).to_string();
+        let id = [("idempotency-key", "once")];
+        let answer = node.ask_with("PUT", "/v1/campaigns/sale", &id, settings).await;
+        answer.says(201, "created");
+    };
+    let claims = async {
+        // By then the server's state is too old to say that there is no such campaign.
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        send(&node, &[claim("sale", "ann")]).await
+    };
+    let goes_on = async {
+        node.journal.asked(appends + 1).await;
+        while node.app.node.waiting() < 1 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        node.journal.fault(Call::Append, 2, Fault::Refuse);
+        node.journal.let_go();
+    };
+    let ((), answers, ()) = tokio::join!(creates, claims, goes_on);
+    assert_eq!(outcomes(&send(&node, &[claim("sale", "ann")]).await), ["1 won"]);
+    outcomes(&answers)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_of_a_code_that_cannot_be_sent_twice_is_unknown() {
+    assert_eq!(sent_once_only().await, ["1 unknown"]);
+    firstcome_inject::set(Some(Mistake::FirstTryForgotten));
+    let wrong = sent_once_only().await;
+    firstcome_inject::set(None);
+    assert_eq!(wrong, ["1 unavailable"], "the story is blind");
 }
 
 #[tokio::test(start_paused = true)]
