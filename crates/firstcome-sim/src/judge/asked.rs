@@ -123,8 +123,12 @@ fn compare(
         mine().filter(|e| may_be_sent(&e.reply)).map(|exchange| exchange.asked_at).collect();
     sent.sort_unstable();
     let mut sent = sent.into_iter().peekable();
-    // Who waits in line may ask the journal several times.
-    let in_line = |exchange: &&&Exchange| matches!(&exchange.asked, Asked::On { wait, .. } if !wait.is_zero());
+    // Who waits in line may ask the journal several times, before an answer from memory as well. Who heard a failure that
+    // changed nothing asked it not once.
+    let in_line = |exchange: &&&Exchange| {
+        let waited = matches!(&exchange.asked, Asked::On { wait, .. } if !wait.is_zero());
+        waited && (may_be_sent(&exchange.reply) || matches!(exchange.reply, Reply::Answer { .. }))
+    };
     for Carried { moment, index, .. } in carried {
         if mine().filter(in_line).any(|exchange| exchange.asked_at <= moment) {
             continue;
