@@ -145,7 +145,7 @@ pub fn judge(history: &History) -> Result<Verdict, Vec<Broken>> {
     whose_codes::check(history, &tree, &replay, &mut wrong);
     promises::check(history, &tree, &replay, &reply, &mut verdict, &mut wrong);
     failover::check(history, &tree, &mut wrong);
-    wait_queue::check(history, &mut wrong);
+    wait_queue::check(history, &tree, &reply, &mut wrong);
     baskets::check(history, &mut wrong);
     settled::check(history, &tree, &replay, &mut wrong);
     ended::check(history, &replay, &mut verdict, &mut wrong);

@@ -20,6 +20,8 @@ pub(super) struct Heard {
     pub(super) origin: usize,
     /// The entry the answer is as of; none before the first.
     pub(super) entry: Option<usize>,
+    /// Which command of that entry it is the answer to; none from memory.
+    pub(super) command: Option<usize>,
 }
 
 /// Checks all answers; gives those that were true.
@@ -64,14 +66,18 @@ pub(super) fn check(
             holds.insert((asked_for.command().campaign(), &held.hold));
         }
         let found = match decided {
-            Decided::Journal => by_journal(tree, replay, exchange, outcome, position),
+            Decided::Journal => by_journal(tree, replay, exchange, outcome, position)
+                .map(|(origin, entry, command)| (origin, Some(entry), Some(command))),
             Decided::Replica => {
                 verdict.answers_from_memory += 1;
                 memory::check(history, tree, replay, number, outcome, position)
+                    .map(|(origin, entry)| (origin, entry, None))
             }
         };
         match found {
-            Ok((origin, entry)) => heard.push(Heard { exchange: number, origin, entry }),
+            Ok((origin, entry, command)) => {
+                heard.push(Heard { exchange: number, origin, entry, command });
+            }
             Err(broken) => wrong.push(broken),
         }
     }
@@ -101,14 +107,15 @@ fn stale(history: &History, exchange: &Exchange) -> Option<Broken> {
     (!over).then(|| Broken::new("stale_only_if_over", what()))
 }
 
-/// Finds the entry that decided; gives the entry that made it true and the one it is as of.
+/// Finds the command that decided; gives the entry that made the answer true, the one it is as of, and which command of
+/// that one it is.
 fn by_journal(
     tree: &Tree<'_>,
     replay: &Replay<'_>,
     exchange: &Exchange,
     outcome: &Outcome,
     position: Position,
-) -> Result<(usize, Option<usize>), Broken> {
+) -> Result<(usize, usize, usize), Broken> {
     let mut instead = "no server ever had an entry there".to_owned();
     let mut promise = "answered_by_an_entry";
     for vertex in tree.at(position.epoch, position.position) {
@@ -131,14 +138,15 @@ fn by_journal(
             instead = format!("{} is a copy, which decides nothing", tree.tell(index));
             continue;
         };
-        let mut decided_here = mine.filter_map(|(command, _)| decisions.get(command));
+        let mut decided_here =
+            mine.filter_map(|(command, _)| Some((command, decisions.get(command)?)));
         let mut others = Vec::new();
-        let found = decided_here.find(|Decision { outcome: decided, .. }| {
+        let found = decided_here.find(|(_, Decision { outcome: decided, .. })| {
             others.push(format!("{decided:?}"));
             decided == outcome
         });
-        if let Some(decision) = found {
-            return Ok((decision.origin, Some(index)));
+        if let Some((command, decision)) = found {
+            return Ok((decision.origin, index, command));
         }
         instead =
             format!("the rules make {} of it in {}", others.join(", then "), tree.tell(index));

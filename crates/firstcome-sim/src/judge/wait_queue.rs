@@ -1,23 +1,30 @@
 //! Checks the wait queue: callers get a seat in the order in which they came to their node, and hear that it is taken
 //! only when their time is over.
 
+use super::answers::Heard;
+use super::tree::Tree;
 use super::{At, Broken, Story};
 use crate::history::{Asked, Exchange, History, Moment, QueueWait, Reply};
 use firstcome_core::command::Wanted;
 use firstcome_core::{Command, Outcome, Refusal};
-use firstcome_node::Decided;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// A request in the wait queue.
 struct Waiting<'h> {
     exchange: &'h Exchange,
     queue_wait: QueueWait,
-    /// The seats it named, with their pools.
+    /// The seats it named, with their pools. Areas are none: nobody waits for one.
     seats: Vec<(&'h str, &'h str)>,
     campaign: &'h str,
     subject: &'h str,
     wait: Duration,
+    /// Where the journal decided it: the entry, and which command of it; none if it did not.
+    decided: Option<(usize, usize)>,
 }
+
+/// The areas that any server ever had: the campaign, the pool and the name of each.
+type Areas<'h> = BTreeSet<(&'h str, &'h str, &'h str)>;
 
 impl Waiting<'_> {
     /// Gives the other waits of its subject at that node, in that campaign, at the same time.
@@ -52,9 +59,14 @@ impl Waiting<'_> {
 }
 
 /// Checks every wait.
-pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
+pub(super) fn check(history: &History, tree: &Tree<'_>, heard: &[Heard], wrong: &mut Vec<Broken>) {
+    let areas = areas(tree);
+    let decided =
+        heard.iter().filter_map(|heard| Some((heard.exchange, (heard.entry?, heard.command?))));
+    let decided: BTreeMap<usize, (usize, usize)> = decided.collect();
+    let waits = history.queue_waits.iter();
     let all: Vec<Waiting<'_>> =
-        history.queue_waits.iter().filter_map(|queue_wait| waiting(history, *queue_wait)).collect();
+        waits.filter_map(|queue_wait| waiting(history, *queue_wait, &areas, &decided)).collect();
     for (number, later) in all.iter().enumerate() {
         if later.is_second(&all) {
             continue;
@@ -67,12 +79,16 @@ pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
                 format!("{}, after {}", Story(later.exchange), At(left - later.queue_wait.began));
             wrong.push(Broken::new("line_waits", what));
         }
-        let Some(moment) = held_at(history, later) else { continue };
+        let Some((moment, held)) = held_at(history, later) else { continue };
         // A caller whose time is over asks as if there were no queue.
         if later.queue_wait.left.is_some_and(|left| left >= later.queue_wait.began + later.wait) {
             continue;
         }
-        let in_line = |earlier: &&Waiting<'_>| !earlier.is_second(&all) && !earlier.waits_in_vain();
+        let in_line = |earlier: &&Waiting<'_>| {
+            // First has one meaning: first in the journal. When its caller heard of it does not count.
+            let was_first = earlier.decided.is_some_and(|decided| decided < held);
+            !earlier.is_second(&all) && !earlier.waits_in_vain() && !was_first
+        };
         let before = all[..number].iter().filter(in_line).find(|earlier| {
             let same = |seat: &&(&str, &str)| later.seats.contains(seat);
             earlier.exchange.node_run == later.exchange.node_run
@@ -93,7 +109,21 @@ pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
     }
 }
 
-fn waiting(history: &History, queue_wait: QueueWait) -> Option<Waiting<'_>> {
+fn areas<'h>(tree: &Tree<'h>) -> Areas<'h> {
+    let mut areas = Areas::new();
+    for command in tree.commands.iter().flatten() {
+        let Command::Seats { campaign, pool, chunk, .. } = command else { continue };
+        areas.extend(chunk.areas.iter().map(|area| (*campaign, *pool, area.name)));
+    }
+    areas
+}
+
+fn waiting<'h>(
+    history: &'h History,
+    queue_wait: QueueWait,
+    areas: &Areas<'_>,
+    decided: &BTreeMap<usize, (usize, usize)>,
+) -> Option<Waiting<'h>> {
     let exchange = history.exchanges.get(queue_wait.exchange)?;
     let Asked::On { command, wait } = &exchange.asked else { return None };
     let Command::Hold { campaign, subject, picks, .. } = command.command() else { return None };
@@ -104,8 +134,12 @@ fn waiting(history: &History, queue_wait: QueueWait) -> Option<Waiting<'_>> {
             seats.extend(names.iter().map(|name| (pool, *name)));
         }
     }
-    let wait = *wait;
-    (!seats.is_empty()).then_some(Waiting { exchange, queue_wait, seats, campaign, subject, wait })
+    if seats.is_empty() {
+        return None;
+    }
+    seats.retain(|(pool, name)| !areas.contains(&(campaign, pool, name)));
+    let (wait, decided) = (*wait, decided.get(&queue_wait.exchange).copied());
+    Some(Waiting { exchange, queue_wait, seats, campaign, subject, wait, decided })
 }
 
 fn was_refused(exchange: &Exchange) -> bool {
@@ -113,18 +147,11 @@ fn was_refused(exchange: &Exchange) -> bool {
     outcome.refusal() == Some(Refusal::UnitTaken)
 }
 
-/// Gives the moment at which an entry came to be by which a caller heard that it holds what it waited for.
-fn held_at(history: &History, waiting: &Waiting<'_>) -> Option<Moment> {
-    let Reply::Answer { outcome: Outcome::Held(_), position, decided: Decided::Journal } =
-        &waiting.exchange.reply
-    else {
+/// Gives when and where the journal decided that a caller holds what it waited for.
+fn held_at(history: &History, waiting: &Waiting<'_>) -> Option<(Moment, (usize, usize))> {
+    let Reply::Answer { outcome: Outcome::Held(_), .. } = &waiting.exchange.reply else {
         return None;
     };
-    let waited = waiting.exchange.asked_at..=waiting.exchange.heard_at;
-    let stored = history.stored.iter().filter(|stored| {
-        let entry = &stored.entry;
-        let there = (entry.epoch, entry.position) == (position.epoch, position.position);
-        there && waited.contains(&stored.moment)
-    });
-    stored.map(|stored| stored.moment).min()
+    let decided = waiting.decided?;
+    Some((history.stored[decided.0].moment, decided))
 }

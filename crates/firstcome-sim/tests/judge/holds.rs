@@ -2,11 +2,11 @@
 
 use crate::story::{Story, clock, is_broken, passes, units_for_sale};
 use firstcome_core::command::{Encoded, Late, Order, Pick, Step};
-use firstcome_core::hall::{Chunk, SeatSettings};
+use firstcome_core::hall::{AreaSettings, Chunk, SeatSettings};
 use firstcome_core::outcome::{Holding, RefusedFor, UnitName};
 use firstcome_core::settings::{HoldSettings, PoolSettings};
 use firstcome_core::{Command, Outcome, Refusal, Settings};
-use firstcome_node::Failure;
+use firstcome_node::{Decided, Failure};
 use firstcome_sim::history::{Asked, Cause, Durability, History, QueueWait, Reply};
 use firstcome_sim::judge::judge;
 use std::time::Duration;
@@ -44,7 +44,7 @@ fn taken(seats: &[&str]) -> Outcome {
     Outcome::RefusedFor(Box::new(RefusedFor { refusal, hold: None, units, seat: None }))
 }
 
-/// `spring` with four seats, at its opening.
+/// `spring` with four seats and an area of two units, at its opening.
 fn venue() -> Story {
     let mut settings: Settings = units_for_sale(3);
     settings.pools.push(PoolSettings::seated("hall"));
@@ -52,10 +52,10 @@ fn venue() -> Story {
     let mut story = Story::opened(Durability::Memory, settings);
     let names = ["A1", "A2", "A3", "A4"];
     let seats = names.iter().map(|name| SeatSettings { row: "A", ..SeatSettings::named(name) });
-    let chunk = Chunk { seats: seats.collect(), areas: Vec::new() };
+    let chunk = Chunk { seats: seats.collect(), areas: vec![AreaSettings::named("GA", 2)] };
     let order = Order { id: None, who: "desk" };
     let seats = on(&Command::Seats { campaign: "spring", pool: "hall", chunk, order });
-    story.decides(seats, Outcome::Imported { seats: 4, areas: 0 });
+    story.decides(seats, Outcome::Imported { seats: 4, areas: 1 });
     story
 }
 
@@ -125,14 +125,14 @@ fn also_breaks(history: &History, promise: &str) {
     assert!(wrong.iter().any(|broken| broken.promise == promise), "{wrong:#?}");
 }
 
-/// Ann stands in line for two seats from the eleventh second to the fourteenth; bob, behind her, is given one of them
-/// in the thirteenth.
-fn overtaken() -> History {
+/// Ann stands in line for two units from the eleventh second to the fourteenth; bob, behind her, is given the first of
+/// them in the thirteenth.
+fn overtaken_for(units: [&str; 2]) -> History {
     let mut story = venue();
     story.at(11.0);
-    story.hears(waits("h1", "ann", &["A1", "A2"]), Reply::Nothing);
+    story.hears(waits("h1", "ann", &units), Reply::Nothing);
     story.at(13.0);
-    story.decides(waits("h2", "bob", &["A1"]), held("h2", &["A1"], 13.0 + TTL));
+    story.decides(waits("h2", "bob", &units[..1]), held("h2", &units[..1], 13.0 + TTL));
     let mut history = story.ends();
     let at = Duration::from_secs;
     let first = history.exchanges.len() - 2;
@@ -141,6 +141,10 @@ fn overtaken() -> History {
         QueueWait { exchange: first + 1, began: at(12), left: Some(at(13)) },
     ];
     history
+}
+
+fn overtaken() -> History {
+    overtaken_for(["A1", "A2"])
 }
 
 #[test]
@@ -162,6 +166,70 @@ fn somebody_who_is_overtaken_in_line() {
     history.queue_waits[1].began = Duration::from_secs(10);
     history.queue_waits[0].began = Duration::from_secs(9);
     passes(&history);
+}
+
+/// Ann, who came before bob, is refused for the hold she has; bob gets the seat by the same entry, in which `first` stands
+/// first. Ann hears of it after that.
+fn in_one_entry(first: &str) -> History {
+    let mut story = taken_once();
+    story.at(13.0);
+    let (ann, bob) = (waits("h3", "ann", &["A3", "A4"]), waits("h2", "bob", &["A3"]));
+    let mut both = [ann.clone(), bob.clone()];
+    if first == "bob" {
+        both.reverse();
+    }
+    story.stores((2, 1), &both, &[]);
+    let has_hold = RefusedFor {
+        refusal: Refusal::HasHold,
+        hold: Some("h1".into()),
+        units: Vec::new(),
+        seat: None,
+    };
+    story.answers(ann, Outcome::RefusedFor(Box::new(has_hold)), Decided::Journal);
+    story.answers(bob, held("h2", &["A3"], 13.0 + TTL), Decided::Journal);
+    let mut history = story.ends();
+    let (exchange, at) = (history.exchanges.len() - 1, Duration::from_secs);
+    let left = Some(Duration::from_millis(13_010));
+    history.queue_waits = vec![
+        QueueWait { exchange: exchange - 1, began: at(11), left },
+        QueueWait { exchange, began: at(12), left },
+    ];
+    history
+}
+
+#[test]
+fn who_was_decided_before_another_is_not_overtaken_however_late_they_hear_of_it() {
+    passes(&in_one_entry("ann"));
+    is_broken(&in_one_entry("bob"), "line_in_order");
+}
+
+#[test]
+fn an_entry_that_was_lost_says_nothing_of_the_one_that_took_its_position() {
+    let mut story = venue();
+    let before = story.head;
+    story.at(11.2);
+    story.hears(hold("h4", "eve", &["A4"]), Reply::Nothing);
+    story.appends(&hold("h4", "eve", &["A4"]), &[]);
+    story.loses(before, Cause::Promotion);
+    story.hears(waits("h1", "ann", &["A1"]), Reply::Nothing);
+    story.at(13.0);
+    story.decides_as((2, 1), waits("h2", "bob", &["A1"]), held("h2", &["A1"], 13.0 + TTL));
+    story.last().asked_at = Duration::from_secs(11);
+    let mut history = story.ends();
+    let (exchange, at) = (history.exchanges.len() - 1, Duration::from_millis);
+    history.queue_waits = vec![
+        QueueWait { exchange: exchange - 1, began: at(10_900), left: Some(at(12_500)) },
+        QueueWait { exchange, began: at(11_000), left: Some(at(13_010)) },
+    ];
+    // Bob was served when ann had left.
+    passes(&history);
+    history.queue_waits[0].left = Some(at(13_500));
+    is_broken(&history, "line_in_order");
+}
+
+#[test]
+fn nobody_waits_for_a_unit_of_an_area() {
+    passes(&overtaken_for(["GA", "A2"]));
 }
 
 #[test]

@@ -263,7 +263,8 @@ impl Story {
         self.answers(asked, outcome, Decided::Replica);
     }
 
-    fn answers(&mut self, asked: Asked, outcome: Outcome, decided: Decided) {
+    /// A caller asks and hears this as of the last entry.
+    pub(crate) fn answers(&mut self, asked: Asked, outcome: Outcome, decided: Decided) {
         let head = self.head.map(|head| &self.history.stored[head].entry);
         let position = head.map_or(Position::default(), |entry| Position {
             shard: 0,
