@@ -204,6 +204,13 @@ impl Stock {
         Some(self.raw_rank(unit)).filter(|rank| (1..HELD_BACK).contains(rank))
     }
 
+    /// Gives the hash of each unit that was issued, with the rank.
+    pub(crate) fn issued(&self) -> impl Iterator<Item = ([u8; 16], u32)> {
+        let rows = self.runs.iter().flat_map(|run| run.hashes.iter().zip(&run.ranks));
+        let issued = rows.filter(|(_, rank)| (1..HELD_BACK).contains(*rank));
+        issued.map(|(hash, rank)| (*hash, *rank))
+    }
+
     /// Says whether a unit was revoked with its import.
     pub(crate) fn is_revoked(&self, unit: u32) -> bool {
         self.import_of(unit).is_some_and(|import| import.revoked)

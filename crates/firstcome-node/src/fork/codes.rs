@@ -23,24 +23,42 @@ pub(super) struct GivenCodes {
 type PoolName = (Box<str>, Box<str>);
 
 impl GivenCodes {
-    /// Notes the imported code that a subject's latest claim of a pool has, if it has one.
-    pub(super) fn note(&mut self, (campaign, pool): (&str, &str), subject: &str, ours: &State) {
-        let Ok(found) = ours.campaign(campaign) else { return };
-        if let Some(code) = found.imported_code_of(pool, subject) {
-            let of_pool = self.given.entry((campaign.into(), pool.into())).or_default();
-            of_pool.insert((code, subject.into()));
+    /// Notes every imported code that these subjects, each of a campaign and a pool, were ever given: they know one that
+    /// was replaced since, or whose claim they cancelled, as well.
+    pub(super) fn of<'a>(
+        whose: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>,
+        ours: &State,
+    ) -> Self {
+        let mut ranks: BTreeMap<(&str, &str), BTreeSet<u32>> = BTreeMap::new();
+        for (campaign, pool, subject) in whose {
+            let found = ours.campaign(campaign).ok().and_then(|campaign| campaign.pool(pool));
+            let Some(found) = found.filter(|pool| pool.codes().is_some()) else { continue };
+            let of_pool = ranks.entry((campaign, pool)).or_default();
+            of_pool.extend(found.claims_of(subject).map(|claim| claim.rank));
         }
+        let mut given = Self::default();
+        for (place, ranks) in ranks {
+            given.note(place, ours, |rank| ranks.contains(&rank));
+        }
+        given
     }
 
-    /// Notes every imported code that anybody has: where it is not known which entries are lost.
+    /// Notes every imported code that anybody was ever given: where it is not known which entries are lost.
     pub(super) fn note_all(&mut self, ours: &State) {
         for campaign in ours.campaigns() {
             for pool in campaign.pools().iter().filter(|pool| pool.codes().is_some()) {
-                for claim in (1..=pool.last_rank()).filter_map(|rank| pool.claim(rank)) {
-                    self.note((campaign.name(), pool.name()), claim.subject, ours);
-                }
+                self.note((campaign.name(), pool.name()), ours, |_| true);
             }
         }
+    }
+
+    fn note(&mut self, (campaign, pool): (&str, &str), ours: &State, of: impl Fn(u32) -> bool) {
+        let Ok(found) = ours.campaign(campaign) else { return };
+        let Some(claims) = found.pool(pool) else { return };
+        let issued = found.issued_imported_codes(pool).filter(|(_, rank)| of(*rank));
+        let given = issued.filter_map(|(code, rank)| Some((code, claims.claim(rank)?.subject)));
+        let of_pool = self.given.entry((campaign.into(), pool.into())).or_default();
+        of_pool.extend(given.map(|(code, subject)| (code, subject.into())));
     }
 
     pub(super) fn extend(&mut self, later: Self) {
@@ -56,8 +74,9 @@ impl GivenCodes {
     ) -> impl Iterator<Item = (&'a (Box<str>, Box<str>), CodeKey, &'a str)> {
         self.given.iter().flat_map(|(place, given)| {
             let campaign = now.campaign(&place.0).ok();
-            let has = move |code| campaign.and_then(|campaign| campaign.who_has(&place.1, code));
-            let changed = given.iter().filter(move |(code, was)| has(*code) != Some(&**was));
+            let whose =
+                move |code| campaign.and_then(|campaign| campaign.who_was_issued(&place.1, code));
+            let changed = given.iter().filter(move |(code, was)| whose(*code) != Some(&**was));
             changed.map(move |(code, was)| (place, *code, &**was))
         })
     }

@@ -38,7 +38,7 @@ pub(super) struct AbandonedBranch {
     bars: BTreeMap<(Box<str>, Box<str>), BTreeSet<bool>>,
     /// The campaigns that the lost entries made or changed, with the version they had.
     campaigns: BTreeMap<Box<str>, u32>,
-    /// The imported codes that they had.
+    /// The imported codes that they were given.
     pub(super) codes: GivenCodes,
     /// The state it had, where what was lost is not known.
     pub(super) whole: Option<State>,
@@ -93,6 +93,10 @@ impl AbandonedBranch {
                 over.note(command, ours);
             }
         }
+        let whose = over.claimed.keys();
+        let whose =
+            whose.map(|Whose { campaign, pool, subject }| (&**campaign, &**pool, &**subject));
+        over.codes = GivenCodes::of(whose, ours);
         over
     }
 
@@ -181,7 +185,6 @@ impl AbandonedBranch {
         let found = ours.campaign(campaign);
         let only = || found.as_ref().ok()?.pools().first().map(|pool| pool.name());
         let Some(pool) = pool.or_else(only) else { return };
-        self.codes.note((campaign, pool), subject, ours);
         let (campaign, pool) = (campaign.into(), pool.into());
         let whose = Whose { campaign, pool, subject: subject.into() };
         if let Err(Refusal::Archived) = found {

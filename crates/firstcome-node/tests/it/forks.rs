@@ -5,11 +5,15 @@
 use crate::holding::{holds, opens, units};
 use crate::mistakes::shows;
 use crate::several::{CODE_KEY, Seat, agree, places, store, store_head};
-use firstcome_core::command::{BodyWriter, Command, Expect, Late, Order, Pick, Step};
+use firstcome_core::campaign::CodeStatus;
+use firstcome_core::codes::CodeKey;
+use firstcome_core::command::{
+    BodyWriter, CodeCommand, Command, Expect, Late, Order, Pick, StagedCode, Step,
+};
 use firstcome_core::names::NodeId;
 use firstcome_core::outcome::By;
 use firstcome_core::settings::CodeSource::Generated;
-use firstcome_core::settings::{CodeSettings, PoolSettings};
+use firstcome_core::settings::{CodeSettings, CodeSource, PoolSettings};
 use firstcome_core::{Outcome, Settings};
 use firstcome_inject::Mistake;
 use firstcome_journal::faulty::{Call, Fault};
@@ -22,9 +26,16 @@ use tokio::time::sleep;
 
 /// Has a store keep its first entries only, and go on with somebody's claim from elsewhere.
 fn forks(store: &Memory, keep: u64, stranger: u8, subject: &str) {
+    forks_with(store, keep, stranger, &[subject]);
+}
+
+/// The same with the claims of several.
+fn forks_with(store: &Memory, keep: u64, stranger: u8, subjects: &[&str]) {
     let stranger = NodeId([stranger; 16]);
     let mut body = BodyWriter::new(stranger, 1, 0);
-    assert!(body.push(&Command::claim("spring", None, subject)));
+    for subject in subjects {
+        assert!(body.push(&Command::claim("spring", None, subject)));
+    }
     store.fork(keep, [(Name { node: stranger, number: 1 }, body.finish())]);
 }
 
@@ -39,12 +50,7 @@ async fn a_fork_is_brought_together_and_the_list_says_who_changed_rank() {
     two.reaches(5).await;
     let old = one.position();
     // A copy that had only ann took zed's and cid's claims while it was cut off.
-    let stranger = NodeId([9; 16]);
-    let mut body = BodyWriter::new(stranger, 1, 0);
-    for subject in ["zed", "cid"] {
-        assert!(body.push(&Command::claim("spring", None, subject)));
-    }
-    store.fork(2, [(Name { node: stranger, number: 1 }, body.finish())]);
+    forks_with(&store, 2, 9, &["zed", "cid"]);
     sleep(Duration::from_secs(20)).await;
     agree(&[&one, &two]).await;
 
@@ -120,6 +126,12 @@ async fn who_lost_a_claim_that_was_cancelled_is_on_the_list_too() {
     let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
     assert!(text.contains("spring/main \"bob\" lost rank 2\n"), "{text}");
     assert!(!text.contains("\"ann\""), "{text}");
+}
+
+/// Somebody cancels their claim of a place of `spring`.
+async fn cancels(seat: &Seat, subject: &str, rank: u32) {
+    let (campaign, pool, by, reason, who) = ("spring", Some("main"), By::Subject, "", "");
+    decides(seat, &Command::Cancel { campaign, pool, subject, rank, by, reason, who }).await;
 }
 
 /// Somebody holds two places of `spring`.
@@ -299,4 +311,86 @@ async fn a_claim_that_could_not_be_sent_twice_changed_nothing() -> bool {
 #[tokio::test(start_paused = true)]
 async fn a_claim_that_was_sent_once_is_unknown_where_it_cannot_be_sent_twice() {
     shows(Mistake::FirstTryForgotten, a_claim_that_could_not_be_sent_twice_changed_nothing).await;
+}
+
+/// Opens `spring` with codes that were imported, known by the hashes 1, 2, 3 and so on.
+async fn opens_with_codes(seat: &Seat, codes: u8) {
+    let pool = PoolSettings::coded("main", 0, CodeSettings::new(CodeSource::Imported, CODE_KEY));
+    seat.puts("spring", Settings { claim_again: true, pools: vec![pool], ..places(0) }).await;
+    let (campaign, pool, import, order) = ("spring", "main", "i1", DESK);
+    let sealed = b"sealed under the key of a test";
+    let staged = (1..=codes).map(|n| StagedCode { hash: [n; 16], sealed }).collect();
+    let stage = CodeCommand::Stage { campaign, pool, import, first: 0, codes: staged, order };
+    decides(seat, &Command::Code(stage)).await;
+    let commit = CodeCommand::Commit { campaign, pool, import, lines: u32::from(codes), order };
+    decides(seat, &Command::Code(commit)).await;
+}
+
+const DESK: Order<'static> = Order { id: None, who: "desk" };
+
+async fn decides(seat: &Seat, command: &Command<'_>) {
+    let said = seat.node.intake.decide(command).await.unwrap().outcome;
+    assert!(!said.is_refusal(), "{said:?}");
+}
+
+/// Gives for each imported code, in their order, who was given it last and how it stands; none of one that is in stock.
+fn whose_codes(seat: &Seat, codes: u8) -> Vec<Option<(String, CodeStatus)>> {
+    seat.node.replica.look(|state| {
+        let campaign = state.campaign("spring").unwrap();
+        let view = |n| {
+            let (code, now) = (CodeKey::Imported { hash: [n; 16] }, (state.at(), state.service()));
+            campaign.code(None, code, now).ok().map(|view| (view.subject.to_owned(), view.status))
+        };
+        (1..=codes).map(view).collect()
+    })
+}
+
+/// An operator replaces the code of a claim.
+async fn replaces(seat: &Seat, subject: &str, rank: u32) {
+    let (campaign, pool, reason, order) = ("spring", "main", "it was seen", DESK);
+    let (issue, tag) = (2, None);
+    let reissue = CodeCommand::Reissue { campaign, pool, subject, rank, issue, tag, reason, order };
+    decides(seat, &Command::Code(reissue)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_code_that_was_replaced_or_given_back_before_a_fork_gave_it_to_another_is_suspended() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    opens_with_codes(&one, 6).await;
+    one.claims("ann").await;
+    let kept = one.position().position;
+    // Ann gets the second code in the place of her first, and bob the fourth in the place of the third.
+    replaces(&one, "ann", 1).await;
+    let rank = one.claims("bob").await;
+    replaces(&one, "bob", rank).await;
+    // Cid gives the fifth back, and gets the sixth.
+    let rank = one.claims("cid").await;
+    cancels(&one, "cid", rank).await;
+    one.claims("cid").await;
+    two.reaches(one.position().position).await;
+    // A copy that had only ann's claim gave the second and the third code to zed and yan.
+    forks_with(&store, kept, 9, &["zed", "yan"]);
+    sleep(Duration::from_secs(20)).await;
+    agree(&[&one, &two]).await;
+    let stands = |subject: &str, status| Some((subject.to_owned(), status));
+    let expected = [
+        // It is hers on both branches, and was replaced on both.
+        stands("ann", CodeStatus::Revoked),
+        stands("zed", CodeStatus::Suspended),
+        stands("yan", CodeStatus::Suspended),
+        stands("ann", CodeStatus::Suspended),
+        stands("bob", CodeStatus::Suspended),
+        stands("cid", CodeStatus::Issued),
+    ];
+    assert_eq!(whose_codes(&one, 6), expected);
+    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    assert!(!reports.is_empty());
+    for (_, _, text) in &reports {
+        let lines = |subject| {
+            let line = format!("spring/main {subject:?} had an imported code that is not theirs");
+            text.matches(&line).count()
+        };
+        assert_eq!(["ann", "bob", "cid"].map(lines), [1, 2, 1], "{text}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Reads codes: how one stands, whose it is, and what happened to it.
 
 use super::Campaign;
-use crate::codes::{CodeKey, CodeMark, CodeUnit, Codes, Found, Use};
+use crate::codes::{CodeKey, CodeMark, CodeUnit, Codes, Found, Stock, Use};
 use crate::outcome::{CodeRefusal, Refusal};
 use crate::time::Timestamp;
 
@@ -147,14 +147,13 @@ impl Campaign {
         })
     }
 
-    /// Gives what the imported code is found by that a subject's latest claim of a pool has now; none where codes are
-    /// generated.
-    pub fn imported_code_of(&self, pool: &str, subject: &str) -> Option<CodeKey> {
-        let pool = self.pool(pool)?;
-        let codes = pool.codes()?;
-        let word = codes.issued.get(pool.latest(subject)?)?;
-        let hash = codes.stock.as_deref()?.hash(word.number() as u32);
-        Some(CodeKey::Imported { hash })
+    /// Gives the imported codes of a pool that were ever issued, each with the rank of its claim: those of cancelled claims,
+    /// and those that were replaced since, too. Costs a step for each imported code of the pool.
+    pub fn issued_imported_codes(&self, pool: &str) -> impl Iterator<Item = (CodeKey, u32)> {
+        let codes = self.pool(pool).and_then(|pool| pool.codes());
+        let stock = codes.and_then(|codes| codes.stock.as_deref());
+        let issued = stock.into_iter().flat_map(Stock::issued);
+        issued.map(|(hash, rank)| (CodeKey::Imported { hash }, rank))
     }
 
     /// Gives the code that a rank of a coded pool, by the pool's index, has now.
@@ -167,12 +166,12 @@ impl Campaign {
         })
     }
 
-    /// Gives who has a code of a pool, if it is issued and was not replaced; the claim may be cancelled.
-    pub fn who_has(&self, pool: &str, code: CodeKey) -> Option<&str> {
+    /// Gives whose claim a code of a pool was issued to, if it was; the claim may be cancelled, and have another code now.
+    pub fn who_was_issued(&self, pool: &str, code: CodeKey) -> Option<&str> {
         let pool = self.pool(pool)?;
         match pool.codes()?.find(code) {
-            Found::Issued { rank, replaced: false } => Some(pool.claim(rank)?.subject),
-            Found::Issued { replaced: true, .. } | Found::InStock { .. } | Found::No => None,
+            Found::Issued { rank, .. } => Some(pool.claim(rank)?.subject),
+            Found::InStock { .. } | Found::No => None,
         }
     }
 
