@@ -9,6 +9,7 @@ use super::orphan::Orphan;
 use firstcome_core::command::{Body, CodeCommand, Command, Wanted};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::Refusal;
+use firstcome_core::pool::{Claim, Pool};
 use firstcome_core::state::State;
 use held::{Held, HoldName};
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,18 +55,40 @@ struct Whose {
     subject: Box<str>,
 }
 
-/// What a subject claimed last in a pool.
+impl Whose {
+    fn pool<'s>(&self, state: &'s State) -> Option<&'s Pool> {
+        state.campaign(&self.campaign).ok()?.pool(&self.pool)
+    }
+}
+
+/// What a subject claimed in a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Claimed {
     rank: u32,
     /// Whether it is not cancelled.
     live: bool,
+    /// Whether they claimed nothing there since.
+    last: bool,
 }
 
 impl Claimed {
-    fn by(whose: &Whose, state: &State) -> Option<Self> {
-        let pool = state.campaign(&whose.campaign).ok()?.pool(&whose.pool)?;
-        pool.latest(&whose.subject).map(|rank| Self { rank, live: pool.is_live(rank) })
+    fn of(claim: &Claim<'_>, pool: &Pool) -> Self {
+        let (rank, live) = (claim.rank, claim.cancel.is_none());
+        Self { rank, live, last: pool.latest(claim.subject) == Some(rank) }
+    }
+
+    /// Gives what a subject claimed last, and before that what they cancelled. Other units that they have are told with
+    /// their holds.
+    fn all(whose: &Whose, state: &State) -> impl Iterator<Item = Self> {
+        let pool = whose.pool(state);
+        let claims = pool
+            .into_iter()
+            .flat_map(|pool| pool.claims_of(&whose.subject).map(|claim| Self::of(&claim, pool)));
+        claims.filter(|claimed| claimed.last || !claimed.live)
+    }
+
+    fn last(whose: &Whose, state: &State) -> Option<Self> {
+        Self::all(whose, state).next()
     }
 }
 
@@ -190,7 +213,7 @@ impl AbandonedBranch {
         if let Err(Refusal::Archived) = found {
             self.forgotten.insert(whose);
         } else {
-            let claimed = Claimed::by(&whose, ours);
+            let claimed: Vec<_> = Claimed::all(&whose, ours).collect();
             self.claimed.entry(whose).or_default().extend(claimed);
         }
     }
@@ -332,14 +355,13 @@ impl AbandonedBranch {
                     stood.iter().for_each(|stood| list.unit(&unit, stood));
                 }
                 for claim in (1..=pool.last_rank()).filter_map(|rank| pool.claim(rank)) {
+                    let was = Claimed::of(&claim, pool);
                     let whose = Whose {
                         campaign: campaign.name().into(),
                         pool: pool.name().into(),
                         subject: claim.subject.into(),
                     };
-                    let latest = pool.latest(claim.subject) == Some(claim.rank);
-                    if latest && !self.claimed.contains_key(&whose) {
-                        let was = Claimed { rank: claim.rank, live: claim.cancel.is_none() };
+                    if (was.last || !was.live) && !self.claimed.contains_key(&whose) {
                         list.claim(&whose, Some(was), false);
                     }
                 }
@@ -361,8 +383,17 @@ struct List<'a> {
 impl List<'_> {
     /// Says what became of a claim; of one that is what it was only if `each`.
     fn claim(&mut self, whose: &Whose, was: Option<Claimed>, each: bool) {
-        let is = Claimed::by(whose, self.now);
+        let is = Claimed::last(whose, self.now);
         let what = match (was, is) {
+            // Cancelled, and they claimed again: what they have since is told for itself.
+            (Some(Claimed { rank, last: false, .. }), _) => {
+                let claim = whose.pool(self.now).and_then(|pool| pool.claim(rank));
+                if claim.is_some_and(|claim| *claim.subject == *whose.subject) {
+                    return;
+                }
+                self.lost += 1;
+                format!("lost rank {rank}")
+            }
             (None, None | Some(Claimed { live: false, .. })) => return,
             (Some(was), Some(is)) if !was.live && was == is => return,
             (Some(was), Some(is)) if was.live && was == is => {
@@ -390,7 +421,7 @@ impl List<'_> {
     }
 
     fn forgotten(&mut self, whose: &Whose) {
-        let what = match Claimed::by(whose, self.now).filter(|is| is.live) {
+        let what = match Claimed::last(whose, self.now).filter(|is| is.live) {
             Some(is) => {
                 self.revived += 1;
                 format!("has rank {} again", is.rank)

@@ -128,6 +128,29 @@ async fn who_lost_a_claim_that_was_cancelled_is_on_the_list_too() {
     assert!(!text.contains("\"ann\""), "{text}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_lost_a_claim_that_was_cancelled_and_made_again_is_on_the_list_with_both() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.puts("spring", Settings { claim_again: true, ..places(9) }).await;
+    for (subject, rank) in [("ann", 1), ("bob", 3)] {
+        one.claims(subject).await;
+        cancels(&one, subject, rank).await;
+        one.claims(subject).await;
+        two.reaches(one.position().position).await;
+    }
+    // A copy that had all of ann's took zed's claim: bob's first one gets the rank that his second one had.
+    forks(&store, 4, 9, "zed");
+    sleep(Duration::from_secs(20)).await;
+    agree(&[&one, &two]).await;
+    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
+    for line in ["spring/main \"bob\" lost rank 3\n", "spring/main \"bob\" kept rank 4\n"] {
+        assert!(text.contains(line), "{line} is missing from: {text}");
+    }
+    assert!(!text.contains("\"ann\""), "{text}");
+}
+
 /// Somebody cancels their claim of a place of `spring`.
 async fn cancels(seat: &Seat, subject: &str, rank: u32) {
     let (campaign, pool, by, reason, who) = ("spring", Some("main"), By::Subject, "", "");
