@@ -175,9 +175,10 @@ impl Appender {
             }
             let encoded = next.request.encoded(mark);
             let raises = next.request.is_raise();
-            // Looked at when it came in; the space may be at a lower level since, on another branch.
-            if encoded.level() > body.level() && !raises {
-                let (level, needed) = (body.level(), encoded.level());
+            // Looked at when it came in; the space may be at a lower level since, on another branch. A raise in the same
+            // batch does not count: its caller may give up before it is sent.
+            if encoded.level() > level && !raises {
+                let needed = encoded.level();
                 next.answer(Err(Failure::LevelTooLow { level, needed }));
                 return Ok(());
             }
@@ -199,7 +200,8 @@ impl Appender {
             Ok(())
         });
         applier.metrics.batch(pending.len());
-        Batch { name, body: body.finish().into(), pending, maybe_sent: false, confirm: None }
+        let body = body.finish().into();
+        Batch { name, level, body, pending, maybe_sent: false, confirm: None }
     }
 
     /// Sends a batch until it is seen in the journal, or is known not to be there.

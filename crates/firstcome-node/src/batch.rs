@@ -7,7 +7,7 @@ use crate::replica::{Applied, Replica};
 use crate::request::{Pending, Request};
 use crate::slot::slot;
 use crate::wakeups::Wakeups;
-use firstcome_core::command::{Body, BodyWriter};
+use firstcome_core::command::{Body, BodyWriter, level_of};
 use firstcome_core::{Command, Outcome};
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::{Confirm, Name};
@@ -17,6 +17,8 @@ use tokio::time::{Instant, sleep};
 /// The batch under way.
 pub(crate) struct Batch {
     pub(crate) name: Name,
+    /// The level of the space when it was gathered. Its body is of a higher one while it has a command that raises the space.
+    pub(crate) level: u32,
     pub(crate) body: Arc<[u8]>,
     pub(crate) pending: Vec<Pending>,
     /// Whether a copy may be on its way to the journal, or in it.
@@ -69,7 +71,7 @@ impl Batch {
             let mut stays = stay.iter();
             self.pending.retain(|_| *stays.next().unwrap_or(&false));
             let mut stays = stay.into_iter();
-            let kept = keep(self.name, &self.body, |_| stays.next().unwrap_or(false));
+            let kept = keep((self.name, self.level), &self.body, |_| stays.next().unwrap_or(false));
             self.body = kept.body.into();
         }
     }
@@ -127,21 +129,30 @@ pub(crate) struct Kept {
 ///
 /// The body is not one that was applied or written here.
 pub(crate) fn keep_unbound(name: Name, body: &[u8]) -> Kept {
-    keep(name, body, |command| {
+    // Its commands were written at its level, and a raise of the space must not be lost with a branch.
+    let level = level_of(body).expect("a body that was applied says its level");
+    keep((name, level), body, |command| {
         !command.is_bound_to_its_branch() || inject(Mistake::MarksCarriedOver)
     })
 }
 
-/// Writes a body anew with the commands that stay.
-fn keep(name: Name, body: &[u8], mut stays: impl FnMut(&Command<'_>) -> bool) -> Kept {
-    let read = Body::open(body).and_then(|body| Ok((body.head.level, body.commands()?)));
-    let Ok((level, commands)) = read else { panic!("a body that was applied can be read again") };
-    // Its commands were written at this level, and a raise of the space must not be lost with a branch.
+/// Writes a body anew with the commands that stay: at this level, or at the one to which one of them raises the space.
+fn keep(
+    (name, level): (Name, u32),
+    body: &[u8],
+    mut stays: impl FnMut(&Command<'_>) -> bool,
+) -> Kept {
+    let commands = Body::open(body).and_then(|body| Ok(body.commands()?));
+    let Ok(commands) = commands else { panic!("a body that was applied can be read again") };
     let mut writer = BodyWriter::at_level(level, name.node, name.number, 0);
     let mut kept = Vec::with_capacity(commands.len());
     for command in &commands {
+        let stays = stays(command);
+        if let (true, Command::Raise { level, .. }) = (stays, command) {
+            writer.raise(*level);
+        }
         // What is left of a body fits where the whole body did.
-        kept.push(stays(command) && writer.push(command));
+        kept.push(stays && writer.push(command));
     }
     Kept { body: writer.finish(), kept }
 }

@@ -5,13 +5,14 @@ use firstcome_core::command::{Body, BodyWriter, Late, Order, Pick, Step, level_o
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, Expect, LEVEL, NodeId, Outcome, SpaceId, State};
 use firstcome_inject::{Mistake, set};
+use firstcome_journal::faulty::{Call, Fault};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::shared::NodeStatus;
 use firstcome_journal::{Clock, Journal, Name};
 use firstcome_node::Failure;
 use firstcome_node::raise::CannotRaise;
 use std::time::Duration;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -145,6 +146,30 @@ async fn a_raise_survives_a_fork() {
     agree(&[&one, &two]).await;
     let three = Seat::at(&store).await;
     assert_eq!(level(&three), LEVEL, "it stands in the journal");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_raise_whose_caller_gave_up_before_it_was_sent_leaves_the_space_as_it_is() {
+    let store = older();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 9).await;
+    // The raise and ann's claim get into one batch. The store may have lost something and does not tell: the operator gives
+    // up before it can be sent, and ann waits on.
+    let raises = timeout(SECOND, one.node.intake.raise_level("ops"));
+    let store_stands_still = async {
+        for n in 1..=1_000 {
+            one.journal.fault(Call::Head, n, Fault::Refuse);
+        }
+        store.lose_tail(0);
+        sleep(2 * SECOND).await;
+        one.journal.mend();
+    };
+    let (raised, ann, ()) = tokio::join!(raises, one.tries("ann", None), store_stands_still);
+    assert!(raised.is_err(), "{raised:?}");
+    assert_eq!(ann.unwrap().outcome.as_str(), "won");
+    sleep(2 * SECOND).await;
+    assert!(levels(&store).await.iter().all(|level| *level == 1), "{:?}", levels(&store).await);
+    assert_eq!((level(&one), head_level(&store).await), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
