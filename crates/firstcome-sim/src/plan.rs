@@ -7,6 +7,7 @@ mod bars;
 mod coupons;
 mod desks;
 mod draw;
+mod leaving;
 mod lists;
 mod refusals;
 mod scenarios;

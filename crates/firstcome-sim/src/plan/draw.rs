@@ -62,6 +62,7 @@ impl Plan {
         plan.draw_public(&mut Rng::with_seed(seed ^ 0x9b11_0f00_0000_0000));
         plan.draw_desks(&mut Rng::with_seed(seed ^ 0xde5c_0f00_0000_0000));
         plan.draw_log(&mut Rng::with_seed(seed ^ 0x10f0_0f00_0000_0000));
+        plan.draw_leaving(&mut Rng::with_seed(seed ^ 0x1ea5_0f00_0000_0000));
         plan.steps.sort_by_key(|step| step.at);
         plan
     }
