@@ -103,6 +103,7 @@ pub(crate) fn promises(
     let sum = Mutex::new(Sum::default());
     let failed: Mutex<Option<(u64, Trial)>> = Mutex::new(None);
     let mended: Mutex<Vec<u64>> = Mutex::default();
+    let broken_worlds = AtomicU64::new(0);
     let bar = progress(until);
     let is_over = |seed: u64| match until {
         Until::Worlds(worlds) => seed >= from.saturating_add(worlds),
@@ -141,6 +142,7 @@ pub(crate) fn promises(
                         if keep_going {
                             bar.suspend(|| println!("{seed}: {}", sentence(broken)));
                         }
+                        broken_worlds.fetch_add(1, Ordering::Relaxed);
                         over.store(!keep_going, Ordering::Relaxed);
                         let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
                         // The lowest number of those that failed at the same time.
@@ -165,7 +167,9 @@ pub(crate) fn promises(
         println!("no promise broke");
         return mended.is_empty();
     };
-    if !keep_going {
+    if keep_going {
+        println!("{} worlds broke a promise", broken_worlds.into_inner());
+    } else {
         report(seed, &trial, mistake);
     }
     false
