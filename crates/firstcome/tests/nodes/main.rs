@@ -27,6 +27,7 @@ mod moves;
 #[cfg(feature = "nats")]
 mod nats_proof;
 mod newcomers;
+mod pairs;
 mod primary;
 mod scene;
 mod seats;

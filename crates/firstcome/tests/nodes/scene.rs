@@ -24,6 +24,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) nats_links: bool,
     /// Whether the store has a replica, behind a proxy of its own.
     pub(crate) replica: bool,
+    /// Whether the servers reach the store itself, without a proxy: no fault is possible, and this process is not in their way.
+    pub(crate) direct: bool,
     /// Settings of every server, without their prefix.
     pub(crate) settings: &'a [(&'a str, &'a str)],
 }
@@ -64,6 +66,7 @@ pub(crate) struct Scene {
     pub(crate) replica: Option<(Primary, Proxy)>,
     pub(crate) nodes: Vec<Server>,
     pub(crate) seed: u64,
+    direct: bool,
     settings: Vec<(String, String)>,
     /// What a NATS server had when it was kept.
     copy: Option<Folder>,
@@ -123,8 +126,9 @@ impl Scene {
         };
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let settings = setup.settings.iter().map(own).collect();
+        let (replica, nodes, copy) = (None, Vec::new(), None);
         let mut scene =
-            Self { primary, replica: None, nodes: Vec::new(), seed, settings, copy: None };
+            Self { primary, replica, nodes, seed, direct: setup.direct, settings, copy };
         if setup.replica {
             scene.add_replica().await;
         }
@@ -221,8 +225,9 @@ impl Scene {
     pub(crate) async fn add(&mut self) -> &mut Server {
         let settings: Vec<_> =
             self.settings.iter().map(|(name, value)| (&name[..], &value[..])).collect();
-        let url = |port| self.primary.url_through(port);
-        let mut server = Server::at(self.primary.port(), url, &settings).await;
+        let store = self.primary.port();
+        let url = |proxy| self.primary.url_through(if self.direct { store } else { proxy });
+        let mut server = Server::at(store, url, &settings).await;
         server.start().await;
         self.nodes.push(server);
         self.nodes.last_mut().unwrap()
