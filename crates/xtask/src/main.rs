@@ -1,6 +1,6 @@
 //! The project's own tasks: `cargo xtask test`, `cargo xtask sim`, `cargo xtask bench`, `cargo xtask neighbours`,
-//! `cargo xtask api-fuzz`, `cargo xtask api-clients`, `cargo xtask chain`, `cargo xtask packages`, `cargo xtask dist`,
-//! `cargo xtask nightly`.
+//! `cargo xtask pairs`, `cargo xtask api-fuzz`, `cargo xtask api-clients`, `cargo xtask chain`, `cargo xtask packages`,
+//! `cargo xtask dist`, `cargo xtask nightly`.
 
 mod api_clients;
 mod api_fuzz;
@@ -28,6 +28,9 @@ usage: cargo xtask TASK
   neighbours [SECONDS [SEED]]
                   let processes of Java, with Redisson, and of Rust share one lock while they are
                   killed and paused at random, a minute by default; one table
+  pairs [PAIRS]   give something at one server and use it at another one at once, 100,000 times on
+                  each store by default: what was acknowledged must be known there; in release builds
+                  on servers of Redis, PostgreSQL, MariaDB and NATS
   api-fuzz [ARGS…]
                   send a server requests that schemathesis generates from the description of the
                   routes, 100 of each operation unless ARGS say otherwise; needs python3
@@ -44,9 +47,9 @@ usage: cargo xtask TASK
                   archive, a Debian package and checksums; with --check also install the package,
                   run its service, take a claim, stop it, and purge it (as root, on a machine
                   without Firstcome)
-  nightly         300,000 simulated worlds that were never run before, then packages, then api-clients
-                  in every language, then api-fuzz, then dist --check: what CI leaves out because it
-                  takes long or asks registries
+  nightly         300,000 simulated worlds that were never run before, then pairs, then packages, then
+                  api-clients in every language, then api-fuzz, then dist --check: what CI leaves out
+                  because it takes long or asks registries
   needs           say what the tests need and whether it is here
 ";
 
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Some("sim") => finish(sim(rest.iter().map(String::as_str))),
         Some("bench") => bench(&rest),
         Some("neighbours") => neighbours(&rest),
+        Some("pairs") => ExitCode::from(pairs(&rest)),
         Some("api-fuzz") => ExitCode::from(api_fuzz::fuzz(&rest)),
         Some("api-clients") => ExitCode::from(api_clients::check(&rest)),
         Some("chain") => ExitCode::from(chain::check()),
@@ -121,6 +125,7 @@ fn test(rest: &[String]) -> ExitCode {
 fn nightly() -> ExitCode {
     ExitCode::from(finish_with([
         worlds::of_night,
+        || pairs(&[]),
         packages::check,
         || api_clients::check(&[]),
         || api_fuzz::fuzz(&[]),
@@ -166,6 +171,23 @@ fn neighbours(rest: &[String]) -> ExitCode {
         cargo.env("FIRSTCOME_NEIGHBOURS_SEED", seed);
     }
     finish(cargo)
+}
+
+/// How many pairs there are on each store, unless it is said.
+const PAIRS: &str = "100000";
+
+/// Runs the tests of what one server acknowledged and another one knows with many more pairs, one store after the other, and
+/// shows how many there were.
+fn pairs(rest: &[String]) -> u8 {
+    if let Err(why) = needs::provide_stores() {
+        eprintln!("{why}");
+        return 1;
+    }
+    let mut cargo =
+        cargo(&["test", "--release", "--locked", "--package", "firstcome", "--test", "nodes"]);
+    cargo.args(["--", "--nocapture", "--test-threads=1", "pairs::"]);
+    cargo.env("FIRSTCOME_PAIRS", rest.first().map_or(PAIRS, String::as_str));
+    run(cargo)
 }
 
 fn finish(command: Command) -> ExitCode {

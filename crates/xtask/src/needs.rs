@@ -25,6 +25,9 @@ const NEEDS: [Need; 9] = [
     ("faketime", "faketime", "the clock of the server that has the locks jumps"),
 ];
 
+/// Those among them that servers keep their journal in; beside them there is NATS.
+const STORES: [&str; 3] = ["redis-server", "postgres", "mariadbd"];
+
 /// Programs without which `cargo xtask test` skips a part of the tests, loudly; not in CI, where they have to be here.
 const OPTIONAL: [Need; 3] = [
     ("java", "openjdk-17-jdk-headless", "locks are shared with real Redisson and real ShedLock"),
@@ -69,13 +72,25 @@ pub(crate) fn list() {
 /// Makes everything be here that the tests need: as root with apt, otherwise by saying exactly what to install.
 pub(crate) fn provide() -> Result<(), String> {
     provide_all(&NEEDS, "the tests need")?;
+    provide_nats();
+    Ok(())
+}
+
+/// Makes the stores be here; tests that need NATS say so where it is still missing.
+pub(crate) fn provide_stores() -> Result<(), String> {
+    let stores = NEEDS.into_iter().filter(|need| STORES.contains(&need.0));
+    provide_all(&stores.collect::<Vec<_>>(), "pairs needs")?;
+    provide_nats();
+    Ok(())
+}
+
+fn provide_nats() {
     let missing = find(NATS.0).is_none();
-    let Some(go) = find("go").filter(|_| missing) else { return Ok(()) };
+    let Some(go) = find("go").filter(|_| missing) else { return };
     eprintln!("building what the tests need: {NATS_SOURCE}");
     // A registry may fail for a moment. Where it goes on failing, the tests say what is missing.
     let install = || run(Command::new(&go).args(["install", NATS_SOURCE]));
     (0..GO_TRIES).any(|_| install());
-    Ok(())
 }
 
 /// Makes everything be here that tries the Debian package.
