@@ -76,7 +76,7 @@ pub(crate) async fn serve(redis: Redis, number: u8, paced: bool, lane: Arc<Lane>
         };
         let mut entries = node.journal.append(append).await?.entries;
         while !node.decode(&entries, own)? {
-            entries = node.journal.read(node.applied).await?;
+            entries = node.journal.read(node.applied).await?.entries;
         }
         lane.appends.fetch_add(1, Ordering::Relaxed);
         lane.answered(arrivals.iter().map(|arrival| arrival.at));
