@@ -398,6 +398,14 @@ impl Appender {
         }
         healed
     }
+
+    /// Goes over to what the store has, and keeps what it lacks to append it again; says whether that worked.
+    pub(crate) async fn switch_branch(&mut self) -> bool {
+        let Some(several) = &mut self.several else { return false };
+        let switched = several.healer.switch_branch(&mut self.applier).await;
+        several.follower.drop_poll();
+        matches!(switched, Ok(Ok(_)))
+    }
 }
 
 impl Drop for Appender {

@@ -15,16 +15,19 @@ use crate::batch::{Answers, Batch, keep_unbound};
 use crate::event::Event;
 use crate::event::log;
 use crate::failure::Failure;
-use crate::load::{self, CannotStart};
+use crate::load::{self, Branch, CannotStart};
 use crate::replica::Stop;
 use crate::retransmit::Buffered;
 use crate::says::Says;
 use crate::suspensions::Suspensions;
+use firstcome_core::State;
+use firstcome_core::limits::NODE_MEMORY_US;
 use firstcome_core::names::NodeId;
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::{Append, Entry, Failure as Broken, Head, Journal, Shared};
 use orphan::Orphan;
 use report::AbandonedBranch;
+use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 
@@ -45,11 +48,24 @@ pub(crate) struct Fork {
     says: Says,
     /// Codes that changed hands.
     suspensions: Arc<Suspensions>,
+    /// The last reports of this node: the store may lose them as it may lose entries.
+    reports: VecDeque<Report>,
 }
+
+/// What this node said of a fork.
+struct Report {
+    epoch: u32,
+    writer: NodeId,
+    text: String,
+}
+
+/// Reports that are kept, of at most 1 MiB each.
+const REPORTS: usize = 4;
 
 impl Fork {
     pub(crate) fn new(says: Says, suspensions: Arc<Suspensions>) -> Self {
-        Self { orphans: Vec::new(), abandoned: None, says, suspensions }
+        let (orphans, reports) = (Vec::new(), VecDeque::new());
+        Self { orphans, abandoned: None, says, suspensions, reports }
     }
 
     /// Says whether entries are left that the journal lacks.
@@ -63,40 +79,25 @@ impl Fork {
         applier: &mut Applier,
         batch: Option<&mut Batch>,
     ) -> Result<Result<Step, Broken>, Stop> {
-        let point = async {
-            let head = applier.journal.head().await?;
-            fork_point(applier, head).await
-        };
-        let fork = match applier.patiently(batch.as_deref(), point).await {
-            Ok(fork) => fork,
-            Err(broken) => return Ok(Err(broken)),
-        };
         applier.health.trouble(
             Failure::Unavailable("the journal forked: this node switches branches".into()),
             "the journal has another branch than this node, which switches to it".into(),
         );
-        let mut tail = Vec::new();
-        let loaded = load::state(
-            &applier.journal,
-            |_, _| {},
-            |entry, name| {
-                tail.push((entry, name));
-            },
-            u64::MAX,
-        );
+        let loaded = load::branch(&applier.journal, |_, _| {}, u64::MAX, &applier.retransmit);
         let loaded = applier.patiently(batch.as_deref(), async { Ok(loaded.await) });
-        let state = match loaded.await {
-            Ok(Ok((state, _))) => state,
+        let Branch { state, kept, fork, .. } = match loaded.await {
+            Ok(Ok(branch)) => branch,
             Err(broken) | Ok(Err(CannotStart::Journal(broken))) => return Ok(Err(broken)),
+            // The store went on with another branch while this one was read.
+            Ok(Err(CannotStart::Entry(Stop::NotNext { .. }))) => return Ok(Err(Broken::Changed)),
             Ok(Err(CannotStart::Entry(stop))) => return Err(stop),
             Ok(Err(CannotStart::Snapshot(why))) => {
                 let position = applier.replica.applied().0;
                 return Err(Stop::Unreadable { position, why: why.to_string() });
             }
         };
-        let ours = applier.retransmit.take();
-        let mut orphans = applier.replica.look(|ours_then| Orphan::of(ours, ours_then.service()));
-        orphans.retain(|orphan| fork.is_none_or(|fork| orphan.kept.entry.position > fork));
+        let lost = applier.retransmit.switch_branch(kept, fork);
+        let mut orphans = applier.replica.look(|ours_then| Orphan::of(lost, ours_then.service()));
         let is_missing =
             |orphan: &Orphan| !state.has_run(orphan.kept.name.node, orphan.kept.name.number);
         if fork.is_none() {
@@ -105,30 +106,21 @@ impl Fork {
         let mut abandoned =
             applier.replica.look(|ours_then| AbandonedBranch::of(ours_then, fork, &orphans));
         orphans.retain(is_missing);
-        for (entry, name) in tail {
-            applier.retransmit.push(entry, name);
-        }
         let state = applier.replica.replace(state);
         applier.signals.switched_branch();
-        if orphans.is_empty() && fork.is_none_or(|fork| fork >= state.position()) {
-            // This node was only behind.
+        let is_behind = |now: &State| match fork {
+            Some(fork) => fork >= state.position(),
+            None => may_lead_to(&state, now),
+        };
+        if orphans.is_empty() && applier.replica.look(is_behind) {
+            // Nothing of it is over.
             return Ok(Ok(Step::Again));
         }
         if fork.is_none() {
             abandoned.codes.note_all(&state);
+            abandoned.whole.push(state);
         }
-        abandoned.whole = fork.is_none().then_some(state);
-        if !inject(Mistake::OrphansNotReproposed) {
-            // What this node had already put back on the branch it leaves now comes before what it had
-            // not: a writer's bodies run in the order of their numbers or not at all.
-            let not_yet = mem::replace(&mut self.orphans, orphans);
-            self.orphans.extend(not_yet);
-        }
-        match &mut self.abandoned {
-            // Switched twice: clients may have been told of either branch.
-            Some(first) => first.extend(abandoned),
-            None => self.abandoned = Some(abandoned),
-        }
+        self.leave(abandoned, orphans);
         if let Some(batch) = batch {
             batch.move_to_another_branch();
         }
@@ -148,6 +140,21 @@ impl Fork {
         Ok(Ok(Step::Again))
     }
 
+    /// Notes the branch that this node left, and what the store's branch lacks of it.
+    fn leave(&mut self, abandoned: AbandonedBranch, orphans: Vec<Orphan>) {
+        if !inject(Mistake::OrphansNotReproposed) {
+            // What this node had already put back on the branch it leaves now comes before what it had
+            // not: a writer's bodies run in the order of their numbers or not at all.
+            let not_yet = mem::replace(&mut self.orphans, orphans);
+            self.orphans.extend(not_yet);
+        }
+        match &mut self.abandoned {
+            // Switched twice: clients may have been told of either branch.
+            Some(first) => first.extend(abandoned),
+            None => self.abandoned = Some(abandoned),
+        }
+    }
+
     /// Appends what the store's branch lacks, oldest first.
     pub(crate) async fn repropose(
         &mut self,
@@ -160,8 +167,8 @@ impl Fork {
             self.abandoned.as_ref().map_or(head.epoch, |abandoned| abandoned.applied.epoch);
         if head.epoch <= before {
             match applier.patiently(batch.as_deref(), shared.raise_epoch(head)).await {
-                Ok(_) => {}
-                Err(Broken::Moved { .. }) => return Ok(Ok(Step::Again)),
+                Ok(epoch) if epoch > before => {}
+                Ok(_) | Err(Broken::Moved { .. }) => return Ok(Ok(Step::Again)),
                 Err(broken) => return Ok(Err(broken)),
             }
         }
@@ -189,9 +196,11 @@ impl Fork {
                 Ok(exchange) => {
                     applier.metrics.put_back.inc();
                     let applied = applier.apply(exchange.entries, batch.as_deref_mut())?;
-                    if let Applying::Broke = applied {
-                        done -= 1;
-                        self.orphans.drain(..done);
+                    // More than one read may lie between: then the journal may lose it before this node has it.
+                    let has_it =
+                        applier.replica.look(|state| state.has_run(name.node, name.number));
+                    if !has_it || matches!(applied, Applying::Broke) {
+                        self.orphans.drain(..done - 1);
                         return Ok(Ok(Step::Again));
                     }
                     let (applied, _) = applier.replica.applied();
@@ -212,27 +221,52 @@ impl Fork {
     }
 
     /// Says, once the journal has all this node could re-propose, who kept, changed or lost a rank.
+    ///
+    /// What it said before is stored again: whoever calls this knows that the store may have lost something.
     pub(crate) async fn report(&mut self, applier: &mut Applier, shared: &Shared) {
-        let Some(abandoned) = self.abandoned.take() else { return };
+        let is_new = self.compare(applier);
+        for (number, report) in self.reports.iter().rev().enumerate() {
+            let Report { epoch, writer, text } = report;
+            let stored = shared.report(*epoch, *writer, text.clone());
+            let stored = applier.patiently(None, stored).await;
+            if stored.is_err() && number == 0 && is_new {
+                log!(
+                    ForkReportNotStored,
+                    "the report of the fork could not be stored: keep it\n{text}"
+                );
+            }
+        }
+    }
+
+    /// Compares the branch that this node left with the one it is on now, if it left one; says whether it did.
+    fn compare(&mut self, applier: &Applier) -> bool {
+        let Some(abandoned) = self.abandoned.take() else { return false };
         if inject(Mistake::ForkWithoutReport) {
-            return;
+            return false;
         }
         let suspend = applier.replica.look(|state| abandoned.codes.suspend(state));
         self.suspensions.add(suspend, &applier.queue);
-        let (epoch, report) =
+        let (epoch, text) =
             applier.replica.look(|state| (state.token().epoch, abandoned.compare(state)));
-        let summary = report.lines().next().unwrap_or_default();
+        let summary = text.lines().next().unwrap_or_default();
         log!(ForkMended, "{summary}; `firstcome nodes forks` lists whose");
-        (self.says)(Event::ForkReport, &report);
-        let kept = report.clone();
-        let stored = applier.patiently(None, shared.report(epoch, applier.writer, report)).await;
-        if stored.is_err() {
-            log!(
-                ForkReportNotStored,
-                "the report of the fork could not be stored: keep it\n{kept}"
-            );
+        (self.says)(Event::ForkReport, &text);
+        self.reports.push_back(Report { epoch, writer: applier.writer, text });
+        if self.reports.len() > REPORTS {
+            self.reports.pop_front();
         }
+        true
     }
+}
+
+/// Says whether a state may be of the same branch as a later one: nothing shows that it is not.
+fn may_lead_to(state: &State, later: &State) -> bool {
+    if let Some(digest) = later.digest_at(state.position()) {
+        return digest == state.digest();
+    }
+    let last = state.stamp();
+    let forgets = later.service() - state.service() >= NODE_MEMORY_US;
+    later.has_run(last.node, last.number) || forgets
 }
 
 /// Gives the entry the store has at a position at or below its head; none before the first, or if
@@ -247,31 +281,4 @@ pub(crate) async fn entry_in_store(
         Err(Broken::Trimmed { .. }) => Ok(None),
         Err(broken) => Err(broken),
     }
-}
-
-/// Gives the last position at which the store has what this node has, if the entries kept tell.
-async fn fork_point(applier: &Applier, head: Head) -> Result<Option<u64>, Broken> {
-    let Some(first) = applier.retransmit.first() else { return Ok(None) };
-    let (applied, _) = applier.replica.applied();
-    let (mut same, mut other) = (first, applied.min(head.position) + 1);
-    if same > head.position || !is_in_store(applier, same).await? {
-        // From the very first entry on they may differ.
-        return Ok((first == 1).then_some(0));
-    }
-    // A branch is the same up to the fork and nowhere beyond it.
-    while other - same > 1 {
-        let middle = same + (other - same) / 2;
-        if is_in_store(applier, middle).await? {
-            same = middle;
-        } else {
-            other = middle;
-        }
-    }
-    Ok(Some(same))
-}
-
-/// Says whether the store has what this node has at a position.
-async fn is_in_store(applier: &Applier, position: u64) -> Result<bool, Broken> {
-    let found = entry_in_store(&applier.journal, position).await?;
-    Ok(found.is_some_and(|found| applier.retransmit.has(&found) == Some(true)))
 }

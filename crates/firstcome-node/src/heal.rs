@@ -60,6 +60,14 @@ impl Healer {
         self.incarnations.has_changed().unwrap_or(false)
     }
 
+    /// Goes over to the branch that the store has, once.
+    pub(crate) async fn switch_branch(
+        &mut self,
+        applier: &mut Applier,
+    ) -> Result<Result<Step, Broken>, Stop> {
+        self.fork.switch_branch(applier, None).await
+    }
+
     /// Mends the journal, or goes over to its history, until it and this node agree.
     ///
     /// Ends early, with nothing mended, when this node is to stop and nobody waits any more.

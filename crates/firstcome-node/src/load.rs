@@ -1,6 +1,8 @@
 //! Loads the state from the store: the newest snapshot, then every entry after it.
 
 use crate::replica::{Replica, Stop};
+use crate::retransmit::{Buffered, RetransmitBuffer};
+use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::snapshot::{BadSnapshot, Manifest, Restore};
 use firstcome_core::{LEVEL, State};
 use firstcome_journal::{EntriesRead, Entry, Failure, Journal, Looked, Name};
@@ -25,6 +27,104 @@ pub enum CannotStart {
     /// An entry cannot be applied.
     #[error(transparent)]
     Entry(#[from] Stop),
+}
+
+/// What the store has.
+pub(crate) struct Branch {
+    pub(crate) state: State,
+    /// When the end of the journal was asked for.
+    pub(crate) asked: Instant,
+    /// Its last entries: those that a node keeps which applied all of them, as far back as the store has them.
+    pub(crate) kept: RetransmitBuffer,
+    /// The last position at which it has the same entry as another branch, as far as the entries tell.
+    pub(crate) fork: Option<u64>,
+}
+
+/// Puts the state together as [`state`] does, with the entries that lead to it back to where `ours` has the same one.
+///
+/// They are read even where a snapshot stands for them. A node that knew only those after it could put back less than others
+/// after a loss; and after a fork it would re-propose the later bodies of a writer without the earlier ones, which run no more
+/// then, whoever has them.
+pub(crate) async fn branch(
+    journal: &Journal,
+    progress: impl FnMut(u64, u64),
+    through: u64,
+    ours: &RetransmitBuffer,
+) -> Result<Branch, CannotStart> {
+    let mut kept = RetransmitBuffer::default();
+    let keep = |entry, name| kept.push(entry, name);
+    let (state, asked) = state(journal, progress, keep, through).await?;
+    let is_same = |entry: &Entry| ours.has(entry) == Some(true);
+    let mut fork =
+        kept.after(0).rev().find(|(entry, _)| is_same(entry)).map(|(entry, _)| entry.position);
+    let stamp = state.stamp();
+    let tip = (stamp.position, Name { node: stamp.node, number: stamp.number });
+    let (mut position, mut name) = kept.before().unwrap_or(tip);
+    let since = Instant::now();
+    let first = ours.first();
+    while fork.is_none() && (kept.reaches_further() || first.is_some_and(|first| first <= position))
+    {
+        let older = before(journal, position, name).await?;
+        if older.is_empty() {
+            break;
+        }
+        for (entry, its_name) in older {
+            (position, name) = (entry.position - 1, entry.before);
+            if is_same(&entry) {
+                fork = Some(entry.position);
+                break;
+            }
+            if kept.reaches_further() {
+                kept.push_before(Buffered { since, entry, name: its_name });
+            }
+        }
+    }
+    // Every branch begins with nothing.
+    let fork = fork.or_else(|| (position == 0 && first == Some(1)).then_some(0));
+    Ok(Branch { state, asked, kept, fork })
+}
+
+/// Reads the entry of a position and a name and some before it, the newest first; none where the store does not have them
+/// any more.
+///
+/// # Errors
+///
+/// [`Failure::Changed`] where they do not lead there: the store has another branch since that was read.
+async fn before(
+    journal: &Journal,
+    position: u64,
+    name: Name,
+) -> Result<Vec<(Entry, Name)>, CannotStart> {
+    let mut entries = Vec::new();
+    let mut after = position.saturating_sub(READ_ENTRIES as u64);
+    while after < position {
+        match journal.read(after).await {
+            Ok(read) => {
+                let Some(last) = read.entries.last() else { return Err(Failure::Changed.into()) };
+                after = last.position;
+                entries.extend(read.entries);
+            }
+            Err(Failure::Trimmed { first, .. }) if (after + 2..=position).contains(&first) => {
+                entries.clear();
+                after = first - 1;
+            }
+            // Nothing rests on what is damaged there: a snapshot stands for it.
+            Err(Failure::Trimmed { .. } | Failure::Damaged { .. }) => return Ok(Vec::new()),
+            Err(failure) => return Err(failure.into()),
+        }
+    }
+    entries.retain(|entry| entry.position <= position);
+    let mut next = (position, name);
+    let mut older = Vec::with_capacity(entries.len());
+    for entry in entries.into_iter().rev() {
+        let its_name = entry.name()?;
+        if (entry.position, its_name) != next {
+            return Err(Failure::Changed.into());
+        }
+        next = (entry.position - 1, entry.before);
+        older.push((entry, its_name));
+    }
+    Ok(older)
 }
 
 /// Puts the state together as of the head of the journal, or of the entry at `through` if that comes before, and says
@@ -73,8 +173,17 @@ pub(crate) async fn state(
         }
         for entry in entries {
             outcomes.clear();
-            if let Some(applied) = replica.apply(&entry, &mut outcomes)? {
-                seen(entry, applied.name);
+            match replica.apply(&entry, &mut outcomes) {
+                Ok(Some(applied)) => seen(entry, applied.name),
+                Ok(None) => {}
+                Err(stop @ Stop::NotNext { .. }) => {
+                    // Read together they are damaged, if they do not follow each other then either.
+                    match journal.read(entry.position.saturating_sub(2)).await {
+                        Err(damaged @ Failure::Damaged { .. }) => return Err(damaged.into()),
+                        Ok(_) | Err(_) => return Err(stop.into()),
+                    }
+                }
+                Err(stop) => return Err(stop.into()),
             }
         }
     }

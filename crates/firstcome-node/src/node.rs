@@ -15,7 +15,7 @@ use crate::heal::Healer;
 use crate::health::Health;
 use crate::heartbeat::Heartbeat;
 use crate::intake::{Intake, Limits};
-use crate::load::{self, CannotStart};
+use crate::load::{self, Branch, CannotStart};
 use crate::metrics::Metrics;
 use crate::pace::Pace;
 use crate::queue::Queue;
@@ -119,31 +119,15 @@ impl Node {
             Some(clock) => StoreClock::Own(clock),
             None => StoreClock::learned(said, asked),
         });
-        let mut retransmit = RetransmitBuffer::default();
         let several = shared.is_some();
-        let mut keep = |entry, name| {
-            if several {
-                retransmit.push(entry, name);
-            }
-        };
-        let whole = load::state(&given.journal, &mut progress, &mut keep, u64::MAX).await;
-        let (state, asked, stuck) = match whole {
+        let whole = begin(&given.journal, several, &mut progress, u64::MAX).await;
+        let (Branch { state, asked, kept, .. }, stuck) = match whole {
             Err(CannotStart::Entry(Stop::Stuck(Stuck { broke, .. }))) => {
-                drop(retransmit.take());
-                let mut keep = |entry, name| {
-                    if several {
-                        retransmit.push(entry, name);
-                    }
-                };
                 let through = broke.position - 1;
-                let loaded = load::state(&given.journal, &mut progress, &mut keep, through);
-                let (state, asked) = loaded.await?;
-                (state, asked, Some(Stuck { broke, is_whole: true }))
+                let before = begin(&given.journal, several, &mut progress, through).await?;
+                (before, Some(Stuck { broke, is_whole: true }))
             }
-            whole => {
-                let (state, asked) = whole?;
-                (state, asked, None)
-            }
+            whole => (whole?, None),
         };
         let at_once = shared.as_ref().is_none_or(Shared::confirms_at_once);
         let replica = Arc::new(Replica::new(state, at_once));
@@ -212,7 +196,7 @@ impl Node {
             signals,
             metrics: given.metrics,
             several: several.is_some(),
-            retransmit,
+            retransmit: kept,
             pace: Pace::default(),
             awaiting_durability: JoinSet::new(),
         };
@@ -282,6 +266,21 @@ impl Node {
     pub fn waiting(&self) -> usize {
         self.intake.queue.len()
     }
+}
+
+/// Puts the state together, and with several nodes what others may need of the journal.
+async fn begin(
+    journal: &Journal,
+    several: bool,
+    progress: impl FnMut(u64, u64),
+    through: u64,
+) -> Result<Branch, CannotStart> {
+    let kept = RetransmitBuffer::default();
+    if several {
+        return load::branch(journal, progress, through, &kept).await;
+    }
+    let (state, asked) = load::state(journal, progress, |_, _| {}, through).await?;
+    Ok(Branch { state, asked, kept, fork: None })
 }
 
 /// Has commands refused at once where the appender panicked: nobody would answer them.

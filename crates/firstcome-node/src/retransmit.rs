@@ -3,6 +3,7 @@
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::{Entry, Name, Tip};
 use std::collections::VecDeque;
+use std::mem;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -16,11 +17,11 @@ const MIN_BYTES: usize = 4 << 20;
 /// The entries applied last, in order and without a gap.
 #[derive(Debug, Default)]
 pub(crate) struct RetransmitBuffer {
-    entries: VecDeque<(Instant, Entry, Name)>,
+    entries: VecDeque<Buffered>,
     bytes: usize,
 }
 
-/// An entry that was kept.
+/// An entry that is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Buffered {
     /// Since when.
@@ -34,13 +35,29 @@ impl RetransmitBuffer {
     pub(crate) fn push(&mut self, entry: Entry, name: Name) {
         let now = Instant::now();
         self.bytes += entry.body.len();
-        self.entries.push_back((now, entry, name));
-        while let Some((since, oldest, _)) = self.entries.front()
-            && (self.bytes > MAX_BYTES || self.bytes > MIN_BYTES && now - *since > KEEP_FOR)
+        self.entries.push_back(Buffered { since: now, entry, name });
+        while let Some(oldest) = self.entries.front()
+            && (self.bytes > MAX_BYTES || self.bytes > MIN_BYTES && now - oldest.since > KEEP_FOR)
         {
-            self.bytes -= oldest.body.len();
+            self.bytes -= oldest.entry.body.len();
             self.entries.pop_front();
         }
+    }
+
+    /// Takes in the entry before the oldest one.
+    pub(crate) fn push_before(&mut self, before: Buffered) {
+        self.bytes += before.entry.body.len();
+        self.entries.push_front(before);
+    }
+
+    /// Says whether the entry before the oldest one would be kept too by a node that applied all of them when they came.
+    pub(crate) fn reaches_further(&self) -> bool {
+        let (Some(oldest), Some(newest)) = (self.entries.front(), self.entries.back()) else {
+            return true;
+        };
+        let age = newest.entry.at.micros_since(oldest.entry.at);
+        let is_young = u128::try_from(age).is_ok_and(|age| age <= KEEP_FOR.as_micros());
+        self.bytes <= MIN_BYTES || self.bytes <= MAX_BYTES && is_young
     }
 
     /// Says whether a store that has this entry has what was applied at its position; none if that is
@@ -49,9 +66,7 @@ impl RetransmitBuffer {
     /// The name alone does not tell: a body that was lost and sent again, or brought by another node,
     /// has the name it had, but another time, another epoch, or fewer commands.
     pub(crate) fn has(&self, found: &Entry) -> Option<bool> {
-        let (_, first, _) = self.entries.front()?;
-        let index = usize::try_from(found.position.checked_sub(first.position)?).ok()?;
-        let (_, entry, _) = self.entries.get(index)?;
+        let Buffered { entry, .. } = self.at(found.position)?;
         if inject(Mistake::BackfillWithNewTime) {
             return Some(*entry == Entry { at: entry.at, ..found.clone() });
         }
@@ -60,27 +75,48 @@ impl RetransmitBuffer {
 
     /// Gives what stands at a position, if that is kept.
     pub(crate) fn tip_at(&self, position: u64) -> Option<Tip> {
-        let (_, first, _) = self.entries.front()?;
-        let index = usize::try_from(position.checked_sub(first.position)?).ok()?;
-        let (_, entry, name) = self.entries.get(index)?;
+        let Buffered { entry, name, .. } = self.at(position)?;
         Some(Tip { position, name: *name, at: entry.at })
     }
 
+    fn at(&self, position: u64) -> Option<&Buffered> {
+        let index = usize::try_from(position.checked_sub(self.first()?)?).ok()?;
+        self.entries.get(index)
+    }
+
     /// Gives the entries beyond a position that are kept, oldest first.
-    pub(crate) fn after(&self, position: u64) -> impl Iterator<Item = (&Entry, Name)> {
-        let kept = self.entries.iter().map(|(_, entry, name)| (entry, *name));
+    pub(crate) fn after(&self, position: u64) -> impl DoubleEndedIterator<Item = (&Entry, Name)> {
+        let kept = self.entries.iter().map(|kept| (&kept.entry, kept.name));
         kept.filter(move |(entry, _)| entry.position > position)
     }
 
     /// Gives the position of the oldest entry kept.
     pub(crate) fn first(&self) -> Option<u64> {
-        self.entries.front().map(|(_, first, _)| first.position)
+        self.entries.front().map(|first| first.entry.position)
     }
 
-    /// Gives all entries and keeps none.
-    pub(crate) fn take(&mut self) -> Vec<Buffered> {
-        self.bytes = 0;
-        let kept = |(since, entry, name)| Buffered { since, entry, name };
-        self.entries.drain(..).map(kept).collect()
+    /// Gives the position and the name of the entry before the oldest one.
+    pub(crate) fn before(&self) -> Option<(u64, Name)> {
+        self.entries.front().map(|first| (first.entry.position - 1, first.entry.before))
+    }
+
+    /// Goes over to a branch of which `theirs` has the last entries, and which is the same as this one up to the fork, if that
+    /// is known; gives the entries beyond it that were kept.
+    pub(crate) fn switch_branch(&mut self, theirs: Self, fork: Option<u64>) -> Vec<Buffered> {
+        let mut ours = mem::replace(self, theirs);
+        let shared = ours.entries.partition_point(|kept| Some(kept.entry.position) <= fork);
+        let lost = ours.entries.split_off(shared);
+        if let Some(fork) = fork
+            && self.first().is_none_or(|first| first <= fork + 1)
+        {
+            let next = self.first().unwrap_or(fork + 1);
+            ours.entries.truncate(ours.entries.partition_point(|kept| kept.entry.position < next));
+            while self.reaches_further()
+                && let Some(older) = ours.entries.pop_back()
+            {
+                self.push_before(older);
+            }
+        }
+        lost.into()
     }
 }

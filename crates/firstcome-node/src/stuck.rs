@@ -11,7 +11,7 @@ use crate::load;
 use crate::replica::{Stop, Stuck};
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::state::Skip;
-use firstcome_journal::{Failure as Broken, Name};
+use firstcome_journal::{Failure as Broken, Name, Tip};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -24,8 +24,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 enum GoOn {
     /// The entry is skipped.
     Skipped(Vec<Skip>),
-    /// Somebody applied it and wrote a snapshot: this node begins with that.
-    Snapshot,
+    /// Somebody applied it and wrote a snapshot, or the store has another branch: this node goes over to what it has.
+    SwitchBranch,
     /// The store may have another history.
     Look,
 }
@@ -51,11 +51,14 @@ impl Appender {
                 return Err(stop);
             }
             if look_at <= Instant::now() {
+                let mut go_on = None;
                 if !is_whole {
-                    is_whole = self.load_before(position).await;
+                    (is_whole, go_on) = self.load_before(position).await;
                 }
-                if is_whole
-                    && let Some(go_on) = self.may_go_on(position).await
+                if is_whole {
+                    go_on = self.may_go_on(position).await;
+                }
+                if let Some(go_on) = go_on
                     && self.go_on(go_on).await
                 {
                     return Ok(());
@@ -66,18 +69,22 @@ impl Appender {
         }
     }
 
-    /// Puts the state together as of the entry before; says whether that worked.
-    async fn load_before(&mut self, position: u64) -> bool {
-        let loaded =
-            load::state(&self.applier.journal, |_, _| {}, |_, _| {}, position.saturating_sub(1));
+    /// Puts the state together as of the entry before; says whether that worked, or what to go on with instead.
+    async fn load_before(&mut self, position: u64) -> (bool, Option<GoOn>) {
+        let before = position.saturating_sub(1);
+        let loaded = load::state(&self.applier.journal, |_, _| {}, |_, _| {}, before);
         let loaded = self.applier.patiently(None, async { Ok(loaded.await) }).await;
-        let Ok(Ok((state, _))) = loaded else { return false };
-        if state.position() >= position {
-            // A snapshot beyond it was written since: it is found again, and taken in whole.
-            return true;
+        let Ok(Ok((state, _))) = loaded else { return (false, None) };
+        let stamp = state.stamp();
+        let name = Name { node: stamp.node, number: stamp.number };
+        let tip = Tip { position: stamp.position, name, at: stamp.at };
+        let ours = self.applier.retransmit.tip_at(before);
+        if tip.position != before || ours.is_some_and(|ours| ours != tip) {
+            // Of a snapshot beyond it, or of another branch: what this node had applied may not be there.
+            return (false, Some(GoOn::SwitchBranch));
         }
         drop(self.applier.replica.restore(state));
-        true
+        (true, None)
     }
 
     /// Looks whether anything changed.
@@ -105,7 +112,7 @@ impl Appender {
         let newest = journal.newest_snapshot().await?.map(|bytes| Manifest::decode(&bytes));
         let beyond = newest
             .is_some_and(|newest| newest.is_ok_and(|newest| newest.stamp.position >= position));
-        Ok(beyond.then_some(GoOn::Snapshot))
+        Ok(beyond.then_some(GoOn::SwitchBranch))
     }
 
     /// Goes on; says whether that worked.
@@ -113,20 +120,8 @@ impl Appender {
         match go_on {
             GoOn::Look => {}
             GoOn::Skipped(skips) => self.applier.replica.learn_skips(skips),
-            GoOn::Snapshot => {
-                let mut tail = Vec::new();
-                let seen = |entry, name| tail.push((entry, name));
-                let loaded = load::state(&self.applier.journal, |_, _| {}, seen, u64::MAX);
-                let loaded = self.applier.patiently(None, async { Ok(loaded.await) }).await;
-                let Ok(Ok((state, _))) = loaded else { return false };
-                drop(self.applier.replica.replace(state));
-                drop(self.applier.retransmit.take());
-                if self.applier.several {
-                    for (entry, name) in tail {
-                        self.applier.retransmit.push(entry, name);
-                    }
-                }
-            }
+            GoOn::SwitchBranch if self.switch_branch().await => {}
+            GoOn::SwitchBranch => return false,
         }
         self.applier.replica.go_on();
         self.applier.health.goes_on();

@@ -18,6 +18,8 @@ use used::{UseAt, UseStanding};
 
 /// Bytes of a report.
 const REPORT: usize = 1 << 20;
+/// Whole states that are kept to be compared: each takes as much memory as that of this node.
+const WHOLE: usize = 2;
 
 /// An abandoned branch, to be compared with the one that took its place.
 pub(super) struct AbandonedBranch {
@@ -41,8 +43,8 @@ pub(super) struct AbandonedBranch {
     campaigns: BTreeMap<Box<str>, u32>,
     /// The imported codes that they were given.
     pub(super) codes: GivenCodes,
-    /// The state it had, where what was lost is not known.
-    pub(super) whole: Option<State>,
+    /// The states it had, where what was lost is not known: [`WHOLE`] at most.
+    pub(super) whole: Vec<State>,
     /// Entries too old to be brought: whether they ran cannot be told any more.
     pub(super) too_old: u64,
 }
@@ -106,7 +108,7 @@ impl AbandonedBranch {
             bars: BTreeMap::new(),
             campaigns: BTreeMap::new(),
             codes: GivenCodes::default(),
-            whole: None,
+            whole: Vec::new(),
             too_old: 0,
         };
         for lost in lost {
@@ -247,6 +249,10 @@ impl AbandonedBranch {
 
     /// Adds what was true in another history that is over.
     pub(super) fn extend(&mut self, later: Self) {
+        // Positions of both are those of a branch that is over.
+        if later.applied.epoch > self.applied.epoch {
+            self.applied = later.applied;
+        }
         for (whose, claimed) in later.claimed {
             self.claimed.entry(whose).or_default().extend(claimed);
         }
@@ -264,7 +270,8 @@ impl AbandonedBranch {
         for (whose, barred) in later.bars {
             self.bars.entry(whose).or_default().extend(barred);
         }
-        self.whole = self.whole.take().or(later.whole);
+        self.whole.extend(later.whole);
+        self.whole.truncate(WHOLE);
         for (campaign, version) in later.campaigns {
             let known = self.campaigns.entry(campaign).or_default();
             *known = version.max(*known);
@@ -303,7 +310,7 @@ impl AbandonedBranch {
         for (campaign, had) in &self.campaigns {
             list.campaign(campaign, *had);
         }
-        if let Some(whole) = &self.whole {
+        for whole in &self.whole {
             self.compare_whole(whole, &mut list);
         }
         let (from, to) = (self.applied, now.token());
@@ -334,24 +341,26 @@ impl AbandonedBranch {
             }
             for (_, bar) in campaign.bars_after(0) {
                 let whose = (campaign.name().into(), bar.subject.clone());
-                if !self.bars.contains_key(&whose) {
+                if !is_noted(&self.bars, &whose, &true) {
                     list.bar(campaign.name(), &bar.subject, true);
                 }
             }
             for hold in campaign.holds() {
                 let name = (campaign.name().into(), hold.id().into());
-                let had = Held::by(&name, whole).filter(|_| !self.holds.contains_key(&name));
-                had.iter().for_each(|had| list.hold(&name, had));
+                let had = Held::by(&name, whole);
+                let new = !is_noted(&self.holds, &name, &had);
+                had.iter().filter(|_| new).for_each(|had| list.hold(&name, had));
             }
             for at in used::uses(campaign) {
-                let stood = UseStanding::of(&at, whole).filter(|_| !self.uses.contains_key(&at));
+                let stood = UseStanding::of(&at, whole);
+                let stood = stood.filter(|stood| !is_noted(&self.uses, &at, stood));
                 stood.iter().for_each(|stood| list.used(&at, stood));
             }
             for pool in campaign.pools() {
                 for name in unit::names(pool) {
                     let unit = (campaign.name().into(), pool.name().into(), name.into());
                     let stood = UnitStanding::of(&unit, whole);
-                    let stood = stood.filter(|_| !self.units.contains_key(&unit));
+                    let stood = stood.filter(|stood| !is_noted(&self.units, &unit, stood));
                     stood.iter().for_each(|stood| list.unit(&unit, stood));
                 }
                 for claim in (1..=pool.last_rank()).filter_map(|rank| pool.claim(rank)) {
@@ -361,13 +370,18 @@ impl AbandonedBranch {
                         pool: pool.name().into(),
                         subject: claim.subject.into(),
                     };
-                    if (was.last || !was.live) && !self.claimed.contains_key(&whose) {
+                    if (was.last || !was.live) && !is_noted(&self.claimed, &whose, &was) {
                         list.claim(&whose, Some(was), false);
                     }
                 }
             }
         }
     }
+}
+
+/// Says whether a lost entry was about this already, and found it so.
+fn is_noted<K: Ord, V: Ord>(noted: &BTreeMap<K, BTreeSet<V>>, of: &K, is: &V) -> bool {
+    noted.get(of).is_some_and(|noted| noted.contains(is))
 }
 
 /// The lines of a report, as they come to be.

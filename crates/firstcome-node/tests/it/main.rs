@@ -5,6 +5,7 @@
 mod crashes;
 #[cfg(all(feature = "postgres", feature = "redis"))]
 mod databases;
+mod failovers;
 mod forks;
 mod holding;
 mod large;

@@ -4,12 +4,14 @@
 
 use crate::mistakes::shows;
 use crate::several::{Seat, agree, places, store};
-use firstcome_core::command::Pick;
+use firstcome_core::command::{BodyWriter, Pick};
+use firstcome_core::names::NodeId;
 use firstcome_core::settings::HoldSettings;
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::state::Skip;
 use firstcome_core::{Command, Outcome, Settings, SpaceId, State};
 use firstcome_inject::{Mistake, set};
+use firstcome_journal::faulty::{Call, Fault};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
 use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
@@ -43,7 +45,7 @@ async fn claims(seat: &Seat, campaign: &str, subject: &str) -> Result<Outcome, F
 }
 
 /// Has a node lead, and write a snapshot every second.
-fn leads(seat: &Seat, tables: &Tables) -> Leader {
+pub(crate) fn leads(seat: &Seat, tables: &Tables) -> Leader {
     let pace = Pace {
         settle_interval: SECOND / 5,
         settle_delay: SettleDelay::default(),
@@ -213,5 +215,59 @@ async fn a_stuck_node_goes_on_from_the_snapshot_of_one_that_was_mended() {
     timeout(900 * SECOND, one.node.replica.reach(5)).await.expect("it goes on");
     agree(&[&one, &two]).await;
     assert_eq!(one.claims("cid").await, 3);
+    leads.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_was_stuck_on_another_branch_brings_what_it_had() {
+    let store = store();
+    let one = {
+        let _broken = Broken::rule(Mistake::ClaimBreaksRule);
+        let one = Seat::at(&store).await;
+        two_campaigns(&one).await;
+        // A copy that had both campaigns took eve's claim: she breaks a rule there.
+        let eve = Name { node: NodeId([9; 16]), number: 1 };
+        let mut body = BodyWriter::new(eve.node, eve.number, 0);
+        assert!(body.push(&Command::claim("poison", None, "eve")));
+        store.fork(2, [(eve, body.finish())]);
+        assert_eq!(stuck(&one).await.broke.position, 3);
+        one
+    };
+    let two = Seat::at(&store).await;
+    two.reaches(3).await;
+    let leads = leads(&two, &Tables::new(SpaceId([7; 16]), 0));
+    timeout(900 * SECOND, one.node.replica.reach(4)).await.expect("it goes on");
+    agree(&[&one, &two]).await;
+    let ann = claims(&two, "spring", "ann").await;
+    assert!(matches!(ann, Ok(Outcome::AlreadyWon { rank: 1, .. })), "{ann:?}");
+    leads.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_of_a_broken_entry_is_left_when_a_snapshot_has_the_skip_already() {
+    let store = store();
+    let broken = Broken::rule(Mistake::ClaimBreaksRule);
+    let one = Seat::at(&store).await;
+    two_campaigns(&one).await;
+    // It is stuck, and cannot read what stands before the entry.
+    for n in 1..=10_000 {
+        one.journal.fault(Call::Head, n, Fault::Refuse);
+    }
+    // Both in one batch: bob's claim is applied before eve's breaks.
+    let (bob, eve) = tokio::join!(claims(&one, "spring", "bob"), claims(&one, "poison", "eve"));
+    assert_eq!((bob, eve), (Err(Failure::Unknown), Err(Failure::Unknown)));
+    skips(&store, 4).await;
+    drop(broken);
+    let two = Seat::at(&store).await;
+    let leads = leads(&two, &Tables::new(SpaceId([7; 16]), 0));
+    assert_eq!(two.claims("cid").await, 2);
+    sleep(5 * SECOND).await;
+    assert!(one.node.replica.stuck().is_some_and(|stuck| !stuck.is_whole));
+    one.journal.mend();
+    one.reaches(two.position().position).await;
+    assert_eq!(claims(&one, "spring", "bob").await.map(|won| won.as_str()), Ok("won"));
+    sleep(SECOND).await;
+    let digest = |seat: &Seat| seat.node.replica.look(|state| (state.position(), state.digest()));
+    assert_eq!(digest(&one), digest(&two));
     leads.stop().await;
 }

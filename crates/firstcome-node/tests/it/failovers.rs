@@ -1,0 +1,306 @@
+//! Nodes whose store fails over again while they still read, or bring along, what the last failover changed.
+//!
+//! Time is the runtime's own, paused: waiting for something that only time brings is done at once.
+
+use crate::several::{Seat, agree, store};
+use crate::stuck::leads;
+use firstcome_core::command::{BodyWriter, Command};
+use firstcome_core::names::NodeId;
+use firstcome_core::snapshot::Manifest;
+use firstcome_core::{Outcome, SpaceId};
+use firstcome_journal::distant::{Call, Carried, Distant, Way, Work};
+use firstcome_journal::memory::{Kept, Memory};
+use firstcome_journal::{Confirm, Failure, Journal, Name};
+use firstcome_node::Failure::StalePosition;
+use firstcome_node::ledger::Memory as Tables;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// The way of a node to its store, which fails over between two calls of the node.
+#[derive(Clone, Debug)]
+struct Link {
+    state: Arc<Mutex<LinkState>>,
+    incarnation: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct LinkState {
+    server: Memory,
+    /// The calls that are waited for, one after the other, with the server that each finds if it is another one.
+    next: VecDeque<(Call, Option<Memory>)>,
+}
+
+impl Link {
+    /// Starts a node that is connected to a server.
+    async fn of(server: &Memory, node: u64) -> (Self, Seat) {
+        let state = LinkState { server: server.clone(), next: VecDeque::new() };
+        let link = Self { state: Arc::new(Mutex::new(state)), incarnation: watch::Sender::new(0) };
+        let journal = Journal::Distant(Distant::over(Arc::new(link.clone())));
+        let mut drawn = node << 32;
+        let random = move || {
+            drawn += 1;
+            drawn
+        };
+        (link, Seat::on(journal, random).await)
+    }
+
+    /// Connects it to another server now, and again when the last of these calls comes.
+    fn fails_over<const N: usize>(&self, server: &Memory, next: [Call; N], then: &Memory) {
+        let mut state = self.state.lock().unwrap();
+        state.server = server.clone();
+        state.next = next.into_iter().map(|call| (call, None)).collect();
+        state.next.back_mut().unwrap().1 = Some(then.clone());
+        drop(state);
+        self.incarnation.send_modify(|times| *times += 1);
+    }
+
+    /// Connects it to another server.
+    fn goes_on(&self, server: &Memory) {
+        self.state.lock().unwrap().server = server.clone();
+        self.incarnation.send_modify(|times| *times += 1);
+    }
+
+    /// Gives the server that a call finds.
+    fn reached(&self, call: Call) -> Memory {
+        let mut state = self.state.lock().unwrap();
+        if let Some((_, other)) = state.next.pop_front_if(|(next, _)| *next == call)
+            && let Some(other) = other
+        {
+            state.server = other;
+            self.incarnation.send_modify(|times| *times += 1);
+        }
+        state.server.clone()
+    }
+}
+
+impl Way for Link {
+    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, Failure>> {
+        let server = self.reached(call);
+        Box::pin(async move {
+            work(server).await;
+            Ok(Confirm::AtOnce)
+        })
+    }
+
+    fn incarnations(&self) -> watch::Receiver<u64> {
+        self.incarnation.subscribe()
+    }
+
+    fn undelivered(&self) -> usize {
+        0
+    }
+
+    fn confirms_at_once(&self) -> bool {
+        true
+    }
+}
+
+/// Makes a server that goes on from what another one had, with claims of a stranger.
+fn forked(begin: &Kept, keep: u64, stranger: u8, claims: u64) -> Memory {
+    let server = store();
+    server.restore(begin);
+    let node = NodeId([stranger; 16]);
+    let others = (1..=claims).map(|number| {
+        let mut body = BodyWriter::new(node, number, 0);
+        assert!(body.push(&Command::claim("spring", None, &format!("z{stranger}-{number}"))));
+        (Name { node, number }, body.finish())
+    });
+    server.fork(keep, others);
+    server
+}
+
+async fn has(seat: &Seat, subjects: &[&str]) {
+    for subject in subjects {
+        let outcome = seat.tries(subject, None).await.unwrap().outcome;
+        assert!(matches!(outcome, Outcome::AlreadyWon { .. }), "{subject}: {outcome:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_reads_one_branch_goes_on_when_the_store_goes_on_with_another() {
+    let first = store();
+    let (link, one) = Link::of(&first, 1).await;
+    one.opens("spring", 1_000).await;
+    let begin = first.kept();
+    one.claims("ann").await;
+    // Each has more than one read brings: the node reads the beginning of one, and the end of the other.
+    let (second, third) = (forked(&begin, 1, 9, 100), forked(&begin, 1, 8, 100));
+    link.fails_over(&second, [Call::Look, Call::Read, Call::Read], &third);
+    sleep(20 * SECOND).await;
+    assert!(!one.node.has_stopped(), "{:?}", one.node.intake.condition());
+    has(&one, &["ann"]).await;
+    assert_eq!(one.claims("bob").await, 102);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_branch_has_of_this_one_does_not_tell_what_another_has() {
+    let first = store();
+    let (link, one) = Link::of(&first, 1).await;
+    one.opens("spring", 9).await;
+    for subject in ["ann", "bob", "cid"] {
+        one.claims(subject).await;
+    }
+    let all = first.kept();
+    // Of the first one only cid is lost; the node looks where it forked, and gets the state of the other.
+    let (second, third) = (forked(&all, 3, 9, 1), forked(&all, 1, 8, 1));
+    link.fails_over(&second, [Call::Look], &third);
+    sleep(20 * SECOND).await;
+    has(&one, &["ann", "bob", "cid"]).await;
+}
+
+/// Has a node write a snapshot of all it has.
+async fn writes_a_snapshot(seat: &Seat, server: &Memory) {
+    let leads = leads(seat, &Tables::new(SpaceId([7; 16]), 0));
+    sleep(5 * SECOND).await;
+    leads.stop().await;
+    let newest = Journal::Memory(server.clone()).newest_snapshot().await.unwrap().unwrap();
+    let newest = Manifest::decode(&newest).unwrap().stamp.position;
+    assert!(newest >= 3, "{newest}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_began_with_a_snapshot_brings_what_was_before_it_too() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 100).await;
+    let begin = store.kept();
+    for subject in ["ann", "bob"] {
+        one.claims(subject).await;
+    }
+    writes_a_snapshot(&one, &store).await;
+    one.claims("cid").await;
+    let two = Seat::at(&store).await;
+    has(&two, &["ann", "bob", "cid"]).await;
+    // The one who was there from the beginning comes later.
+    one.journal.hold();
+    sleep(2 * SECOND).await;
+    store.restore(&forked(&begin, 1, 9, 20).kept());
+    sleep(20 * SECOND).await;
+    one.journal.let_go();
+    sleep(20 * SECOND).await;
+    agree(&[&one, &two]).await;
+    has(&two, &["ann", "bob", "cid"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_went_over_and_back_brings_what_was_before_the_snapshot_too() {
+    let first = store();
+    let ((one_link, one), (two_link, two)) = (Link::of(&first, 1).await, Link::of(&first, 2).await);
+    one.opens("spring", 100).await;
+    two.reaches(1).await;
+    let second = store();
+    second.restore(&first.kept());
+    one_link.goes_on(&second);
+    for subject in ["ann", "bob"] {
+        one.claims(subject).await;
+    }
+    writes_a_snapshot(&one, &second).await;
+    one.claims("cid").await;
+    for rank in 1..=20 {
+        assert_eq!(two.claims(&format!("dan{rank}")).await, rank);
+    }
+    one.journal.hold();
+    sleep(2 * SECOND).await;
+    // It goes over, and before it has brought anything the first server is back.
+    two_link.fails_over(&second, [Call::RaiseEpoch], &first);
+    sleep(20 * SECOND).await;
+    one_link.goes_on(&first);
+    one.journal.let_go();
+    sleep(20 * SECOND).await;
+    agree(&[&one, &two]).await;
+    has(&two, &["ann", "bob", "cid", "dan1", "dan20"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_brought_behind_more_than_one_read_is_not_called_lost() {
+    let first = store();
+    let (link, one) = Link::of(&first, 1).await;
+    one.opens("spring", 1_000).await;
+    let begin = first.kept();
+    one.claims("ann").await;
+    let second = forked(&begin, 1, 9, 1);
+    // While it goes over others append more than it reads with one append.
+    let longer = forked(&second.kept(), 2, 8, 100);
+    link.fails_over(&second, [Call::RaiseEpoch], &longer);
+    sleep(20 * SECOND).await;
+    has(&one, &["ann"]).await;
+    let said = one.said().join("");
+    assert!(said.contains("spring/main \"ann\" changed from rank 1 to 102\n"), "{said}");
+}
+
+/// Has a server go on behind a state, so that nothing before it can be read there.
+async fn seeds(seat: &Seat, server: &Memory) {
+    server.empty();
+    seat.node.reseed();
+    sleep(10 * SECOND).await;
+    let head = Journal::Memory(server.clone()).head().await.unwrap();
+    assert_eq!(head.first, head.position + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_had_a_rank_in_either_of_two_branches_of_which_nothing_can_be_read_is_on_the_list() {
+    let first = store();
+    let (link, one) = Link::of(&first, 1).await;
+    one.opens("spring", 100).await;
+    let begin = first.kept();
+    let (second, third) = (forked(&begin, 1, 9, 5), forked(&begin, 1, 8, 20));
+    for (server, more) in [(&second, "zed"), (&third, "yan")] {
+        let seat = Seat::at(server).await;
+        seat.claims(more).await;
+        seeds(&seat, server).await;
+    }
+    one.claims("ann").await;
+    one.claims("bob").await;
+    link.fails_over(&second, [Call::Append], &third);
+    sleep(20 * SECOND).await;
+    let said = one.said().join("");
+    for line in ["\"zed\" lost rank 6", "\"ann\" changed from rank 1 to 22"] {
+        assert!(said.contains(&format!("spring/main {line}\n")), "{line} is missing from: {said}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_list_of_a_fork_is_there_after_the_next_failover_too() {
+    let first = store();
+    let (link, one) = Link::of(&first, 1).await;
+    one.opens("spring", 9).await;
+    let begin = first.kept();
+    one.claims("ann").await;
+    let second = forked(&begin, 1, 9, 1);
+    let older = second.kept();
+    let reports =
+        async || Journal::Memory(second.clone()).shared().unwrap().reports().await.unwrap();
+    link.goes_on(&second);
+    sleep(20 * SECOND).await;
+    let before = reports().await;
+    assert!(before[0].2.contains("spring/main \"ann\" changed from rank 1 to 2\n"), "{before:?}");
+    second.restore(&older);
+    link.goes_on(&second);
+    sleep(20 * SECOND).await;
+    assert_eq!(reports().await, before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn positions_of_each_branch_that_is_over_are_stale() {
+    let first = store();
+    let (link, one) = Link::of(&first, 1).await;
+    one.opens("spring", 9).await;
+    let begin = first.kept();
+    one.claims("ann").await;
+    // The second branch is of a later epoch than the first one, and than the third one.
+    let (second, third) = (forked(&begin, 1, 9, 1), forked(&begin, 1, 8, 9));
+    let journal = Journal::Memory(second.clone());
+    journal.shared().unwrap().raise_epoch(journal.head().await.unwrap()).await.unwrap();
+    let two = Seat::at(&second).await;
+    let bobs = two.tries("bob", None).await.unwrap().position;
+    assert_eq!((bobs.epoch, bobs.position), (1, 3));
+    link.fails_over(&second, [Call::Append], &third);
+    sleep(20 * SECOND).await;
+    let heard = one.tries("ann", Some(bobs)).await;
+    assert!(matches!(heard, Err(StalePosition)), "{heard:?} at {}", one.position());
+}
