@@ -84,6 +84,8 @@ pub enum Mistake {
     TakenWithoutElapsed,
     /// In the wait queue for seats.
     WaitQueueJumped,
+    /// In the wait queue for seats.
+    UnknownSeatsPassed,
     /// In the intake, for those who wait in line.
     PollWhileWaiting,
     /// In the intake, for those who wait in line.
@@ -234,7 +236,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 91] = {
+    pub const ALL: [Self; 92] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -262,7 +264,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 91] = [
+const TABLE: [(Mistake, &str, &str); 92] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -301,6 +303,7 @@ const TABLE: [(Mistake, &str, &str); 91] = [
     (Mistake::TakenWithoutMargin, "taken_without_margin", "a hold is said to last by a node that may not have heard yet that it is over"),
     (Mistake::TakenWithoutElapsed, "taken_without_elapsed", "a hold is said to last by the time of the last entry, not by what passed since"),
     (Mistake::WaitQueueJumped, "wait_queue_jumped", "who waits for a seat takes it as soon as it is free, though others wait longer"),
+    (Mistake::UnknownSeatsPassed, "unknown_seats_passed", "who waits for a seat takes it before those who came when this server did not know their seats yet"),
     (Mistake::PollWhileWaiting, "poll_while_waiting", "the journal is asked for a seat again and again while somebody waits for it"),
     (Mistake::WaitForTickFirst, "wait_for_tick_first", "who waits for a seat asks for it once a tick has ended the hold, and others before"),
     (Mistake::FreedSeatsUnheard, "freed_seats_unheard", "who waits for a seat is not told when somebody gives it back"),

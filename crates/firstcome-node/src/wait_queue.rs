@@ -4,11 +4,16 @@
 //!
 //! Whoever waits sleeps until it becomes the first for all its seats, or until one of them came free while it is: what
 //! happens elsewhere wakes nobody.
+//!
+//! A position is that of the arrival, also where this node does not know the seats yet: it starts, or hears late of
+//! them, or has just switched to another branch. Whoever comes later to that campaign may want the same seats, and comes
+//! first only when those before it are in the queues of theirs, or have left.
 
 use firstcome_core::State;
 use firstcome_core::hall::{Hall, Unit};
 use firstcome_inject::{Mistake, inject};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
@@ -25,11 +30,11 @@ pub const MAX_WAITED_FOR: usize = 262_144;
 type WaitedUnit = (u32, u16, Unit);
 
 /// What somebody waits for, as of the state it was looked up in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     /// The number of the campaign.
     pub(crate) campaign: u32,
-    /// Seats and groups with the index of the pool of each: in order, each once.
+    /// Seats and groups with the index of the pool of each: in order, each once; none if waiting changes nothing.
     pub(crate) units: Vec<(u16, Unit)>,
     /// Seats that had come free in each pool by then.
     pub(crate) freed: Vec<(u16, u64)>,
@@ -48,15 +53,20 @@ struct Queues {
     waiting: BTreeMap<u64, Waiting>,
     /// Who waits for what: for each unit in the order of arrival.
     by_unit: BTreeSet<(WaitedUnit, u64)>,
-    campaigns: BTreeMap<u32, InCampaign>,
-    /// How often this node switched to another branch, where numbers may stand for other campaigns and seats.
-    branch: u64,
+    /// By name, which stands for the same campaign on every branch.
+    campaigns: BTreeMap<Box<str>, InCampaign>,
+    /// How many units all who wait have named.
+    named: usize,
 }
 
 #[derive(Debug)]
 struct Waiting {
-    wanted: Wanted,
+    campaign: Box<str>,
     subject: Box<str>,
+    /// How many units it named.
+    named: usize,
+    /// None while its seats are not known.
+    wanted: Option<Wanted>,
     /// In how many of its queues somebody is before it.
     behind: usize,
     call: Arc<Notify>,
@@ -65,7 +75,10 @@ struct Waiting {
 /// What is known of a campaign for seats of which somebody waits.
 #[derive(Debug, Default)]
 struct InCampaign {
-    waiting: usize,
+    /// Who waits, in the order of arrival.
+    waiting: BTreeSet<u64>,
+    /// Those of them whose seats are not known: they are in no queue yet.
+    unplaced: BTreeSet<u64>,
     /// How many times each subject waits.
     subjects: BTreeMap<Box<str>, usize>,
     /// How many seats had come free in each pool when that was looked at last.
@@ -79,32 +92,41 @@ struct InCampaign {
 pub(crate) struct Waiter {
     queue: Arc<WaitQueue>,
     number: u64,
-    branch: u64,
     call: Arc<Notify>,
 }
 
 impl WaitQueue {
-    /// Joins the end of the queue of each unit, all at once.
+    /// Takes the position behind all who are there, for so many units that are named; [`Waiter::wants`] says for which.
     ///
     /// None if too many wait, or the subject waits in this campaign already.
-    pub(crate) fn join(self: &Arc<Self>, subject: &str, wanted: Wanted) -> Option<Waiter> {
+    pub(crate) fn join(
+        self: &Arc<Self>,
+        campaign: &str,
+        subject: &str,
+        named: usize,
+    ) -> Option<Waiter> {
         let mut queues = self.lock();
-        let there = queues.campaigns.get(&wanted.campaign);
+        let there = queues.campaigns.get(campaign);
         let full = queues.waiting.len() >= MAX_WAITING
-            || queues.by_unit.len() + wanted.units.len() > MAX_WAITED_FOR
+            || queues.named + named > MAX_WAITED_FOR
             || there.is_some_and(|there| {
                 let of_subject = there.subjects.get(subject).copied().unwrap_or(0);
-                there.waiting >= MAX_WAITING_IN_CAMPAIGN || of_subject >= MAX_WAITING_OF_SUBJECT
+                there.waiting.len() >= MAX_WAITING_IN_CAMPAIGN
+                    || of_subject >= MAX_WAITING_OF_SUBJECT
             });
         if full {
             return None;
         }
         queues.last += 1;
-        let (number, branch) = (queues.last, queues.branch);
-        let call = Arc::new(Notify::new());
-        queues.enter(number, subject.into(), wanted, Arc::clone(&call));
+        let (number, call) = (queues.last, Arc::new(Notify::new()));
+        let (campaign, subject) = (campaign.into(), subject.into());
+        let (wanted, behind) = (None, 0);
+        queues.enter(
+            number,
+            Waiting { campaign, subject, named, wanted, behind, call: Arc::clone(&call) },
+        );
         drop(queues);
-        Some(Waiter { queue: Arc::clone(self), number, branch, call })
+        Some(Waiter { queue: Arc::clone(self), number, call })
     }
 
     /// Gives how many wait.
@@ -113,7 +135,8 @@ impl WaitQueue {
     }
 
     /// Gives those who are to look at their seats again, as an entry was applied: the first in each queue of a seat that
-    /// came free, and whoever was barred. They are called when the state can be looked at again.
+    /// came free, the first whose seats were not known, and whoever was barred. They are called when the state can be
+    /// looked at again.
     pub(crate) fn freed(&self, state: &State) -> Calls {
         let mut calls = Calls::default();
         let mut queues = self.lock();
@@ -121,16 +144,18 @@ impl WaitQueue {
             return calls;
         }
         for number in state.touched() {
-            let Some(there) = queues.campaigns.get(number) else { continue };
             let Some(campaign) = state.campaign_numbered(*number) else {
                 queues.call_all_of(*number, &mut calls);
                 continue;
             };
+            let Some(there) = queues.campaigns.get(campaign.name()) else { continue };
+            let unplaced = there.unplaced.first().and_then(|first| queues.waiting.get(first));
+            calls.0.extend(unplaced.map(|waiting| waiting.call.clone()));
             let bars = campaign.barred_subjects();
             if bars != there.bars {
                 // Who is barred hears so at once, whoever is before them.
                 let is_barred = |waiting: &&Waiting| {
-                    waiting.wanted.campaign == *number
+                    *waiting.campaign == *campaign.name()
                         && campaign.bar_of(&waiting.subject).is_some()
                 };
                 let barred = queues.waiting.values().filter(is_barred);
@@ -154,7 +179,7 @@ impl WaitQueue {
                     None => queues.call_all_of(*number, &mut calls),
                 }
             }
-            if let Some(there) = queues.campaigns.get_mut(number) {
+            if let Some(there) = queues.campaigns.get_mut(campaign.name()) {
                 there.freed.extend(seen);
                 there.bars = bars;
             }
@@ -162,15 +187,19 @@ impl WaitQueue {
         calls
     }
 
-    /// Takes note that this node switched to another branch of the journal: all look again.
+    /// Takes note that this node switched to another branch of the journal, where numbers may stand for other campaigns
+    /// and seats: all look again, and keep their positions.
     pub(crate) fn switched_branch(&self) {
-        let mut queues = self.lock();
-        queues.branch += 1;
-        // What was counted belongs to another history: the next look tells nothing, so that all are called.
+        let queues = &mut *self.lock();
+        queues.by_unit.clear();
         for there in queues.campaigns.values_mut() {
-            there.freed.values_mut().for_each(|freed| *freed = u64::MAX);
+            there.unplaced = there.waiting.clone();
+            there.freed.clear();
         }
-        queues.waiting.values().for_each(|waiting| waiting.call.notify_one());
+        for waiting in queues.waiting.values_mut() {
+            (waiting.wanted, waiting.behind) = (None, 0);
+            waiting.call.notify_one();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Queues> {
@@ -196,56 +225,124 @@ impl Calls {
 }
 
 impl Queues {
-    fn enter(&mut self, number: u64, subject: Box<str>, wanted: Wanted, call: Arc<Notify>) {
-        let mut behind = 0;
-        for (pool, unit) in &wanted.units {
-            let unit = (wanted.campaign, *pool, *unit);
-            // One that came back after a switch of branches may stand before others.
-            let first = self.first(unit);
-            if first.is_some_and(|first| first < number) {
-                behind += 1;
-            } else if let Some(next) = first.and_then(|first| self.waiting.get_mut(&first)) {
-                next.behind += 1;
-            }
-            self.by_unit.insert((unit, number));
+    fn enter(&mut self, number: u64, waiting: Waiting) {
+        let there = self.campaigns.entry(waiting.campaign.clone()).or_default();
+        there.waiting.insert(number);
+        there.unplaced.insert(number);
+        *there.subjects.entry(waiting.subject.clone()).or_default() += 1;
+        self.named += waiting.named;
+        self.waiting.insert(number, waiting);
+    }
+
+    fn leave(&mut self, number: u64) {
+        let Some(gone) = self.waiting.remove(&number) else { return };
+        for unit in gone.wanted.iter().flat_map(Wanted::waited_units) {
+            self.leave_queue(unit, number);
         }
-        let there = self.campaigns.entry(wanted.campaign).or_default();
-        there.waiting += 1;
-        *there.subjects.entry(subject.clone()).or_default() += 1;
+        self.named -= gone.named;
+        let Some(there) = self.campaigns.get_mut(&gone.campaign) else { return };
+        there.waiting.remove(&number);
+        if let Some(times) = there.subjects.get_mut(&gone.subject) {
+            *times -= 1;
+            if *times == 0 {
+                there.subjects.remove(&gone.subject);
+            }
+        }
+        let (was_unplaced, is_last) = (there.unplaced.remove(&number), there.waiting.is_empty());
+        let unplaced = there.unplaced.first().copied();
+        if is_last {
+            self.campaigns.remove(&gone.campaign);
+        } else if was_unplaced {
+            self.call_behind(&gone.campaign, number);
+        } else if let Some(unplaced) = unplaced {
+            // It may be the first of the campaign now.
+            self.call(unplaced);
+        }
+    }
+
+    /// Takes somebody out of its queues, and puts it in those of what it wants now, at its position; in none where its
+    /// seats are not known.
+    fn place(&mut self, number: u64, wanted: Option<&Wanted>) {
+        let Some(waiting) = self.waiting.get_mut(&number) else { return };
+        let campaign = waiting.campaign.clone();
+        let before = std::mem::replace(&mut waiting.wanted, wanted.cloned());
+        for unit in before.iter().flat_map(Wanted::waited_units) {
+            self.leave_queue(unit, number);
+        }
+        let mut behind = 0;
+        for unit in wanted.into_iter().flat_map(Wanted::waited_units) {
+            behind += usize::from(self.enter_queue(unit, number));
+        }
+        if let Some(waiting) = self.waiting.get_mut(&number) {
+            waiting.behind = behind;
+        }
+        let Some(there) = self.campaigns.get_mut(&campaign) else { return };
+        let Some(wanted) = wanted else {
+            there.unplaced.insert(number);
+            return;
+        };
         for (pool, freed) in &wanted.freed {
             // Whoever came before may still have to hear of more.
             there.freed.entry(*pool).or_insert(*freed);
         }
-        self.waiting.insert(number, Waiting { wanted, subject, behind, call });
+        if there.unplaced.remove(&number) {
+            self.call_behind(&campaign, number);
+        }
     }
 
-    fn leave(&mut self, number: u64) -> Option<Waiting> {
-        let gone = self.waiting.remove(&number)?;
-        for (pool, unit) in &gone.wanted.units {
-            let unit = (gone.wanted.campaign, *pool, *unit);
-            let was_first = self.first(unit) == Some(number);
-            self.by_unit.remove(&(unit, number));
-            let next = if was_first { self.first(unit) } else { None };
-            if let Some(next) = next.and_then(|next| self.waiting.get_mut(&next)) {
-                next.behind -= 1;
-                if next.behind == 0 {
-                    next.call.notify_one();
-                }
+    /// Puts somebody in the queue of a unit, before those who came later; says whether somebody is before it there.
+    fn enter_queue(&mut self, unit: WaitedUnit, number: u64) -> bool {
+        let first = self.first(unit);
+        self.by_unit.insert((unit, number));
+        let Some(first) = first else { return false };
+        if first < number {
+            return true;
+        }
+        if let Some(next) = self.waiting.get_mut(&first) {
+            next.behind += 1;
+        }
+        false
+    }
+
+    fn leave_queue(&mut self, unit: WaitedUnit, number: u64) {
+        let was_first = self.first(unit) == Some(number);
+        self.by_unit.remove(&(unit, number));
+        let next = if was_first { self.first(unit) } else { None };
+        if let Some(next) = next.and_then(|next| self.waiting.get_mut(&next)) {
+            next.behind -= 1;
+            if next.behind == 0 {
+                next.call.notify_one();
             }
         }
-        if let Some(there) = self.campaigns.get_mut(&gone.wanted.campaign) {
-            there.waiting -= 1;
-            if let Some(times) = there.subjects.get_mut(&gone.subject) {
-                *times -= 1;
-                if *times == 0 {
-                    there.subjects.remove(&gone.subject);
-                }
-            }
-            if there.waiting == 0 {
-                self.campaigns.remove(&gone.wanted.campaign);
-            }
+    }
+
+    /// Calls those of a campaign who may come first now that one before them has left, or has its seats known: up to the next
+    /// one whose seats are not.
+    fn call_behind(&self, campaign: &str, number: u64) {
+        let Some(there) = self.campaigns.get(campaign) else { return };
+        let next = there.unplaced.first().copied().unwrap_or(u64::MAX);
+        if next > number {
+            let behind = there.waiting.range((Bound::Excluded(number), Bound::Included(next)));
+            behind.for_each(|number| self.call(*number));
         }
-        Some(gone)
+    }
+
+    /// Calls somebody, unless others are before it in a queue.
+    fn call(&self, number: u64) {
+        if let Some(waiting) = self.waiting.get(&number).filter(|waiting| waiting.behind == 0) {
+            waiting.call.notify_one();
+        }
+    }
+
+    /// Says whether nobody is before somebody of those who could want the same seat.
+    fn is_first(&self, number: u64) -> bool {
+        let Some(waiting) = self.waiting.get(&number) else { return false };
+        let Some(there) = self.campaigns.get(&waiting.campaign) else { return false };
+        if waiting.wanted.is_none() {
+            return there.waiting.first() == Some(&number);
+        }
+        let none_unplaced = there.unplaced.first().is_none_or(|first| *first > number);
+        waiting.behind == 0 && (none_unplaced || inject(Mistake::UnknownSeatsPassed))
     }
 
     /// Gives who is first in the queue of a unit.
@@ -264,20 +361,36 @@ impl Queues {
     }
 
     fn call_all_of(&self, campaign: u32, calls: &mut Calls) {
-        let of = self.waiting.values().filter(|waiting| waiting.wanted.campaign == campaign);
+        let of_it = |wanted: &Wanted| wanted.campaign == campaign;
+        let of = self.waiting.values().filter(|waiting| waiting.wanted.as_ref().is_some_and(of_it));
         calls.0.extend(of.map(|waiting| waiting.call.clone()));
     }
 }
 
+impl Wanted {
+    fn waited_units(&self) -> impl Iterator<Item = WaitedUnit> {
+        self.units.iter().map(|(pool, unit)| (self.campaign, *pool, *unit))
+    }
+}
+
 impl Waiter {
-    /// Says whether nobody is before it in any of its queues.
+    /// Says whether it comes first: nobody is before it in any of its queues, and the seats of all who came before it to
+    /// this campaign are known. Where its own are not, nobody came before it.
     pub(crate) fn is_first(&self) -> bool {
-        inject(Mistake::WaitQueueJumped) || self.of(|waiting| waiting.behind == 0)
+        inject(Mistake::WaitQueueJumped) || self.queue.lock().is_first(self.number)
     }
 
-    /// Gives what it waits for.
-    pub(crate) fn wanted(&self) -> Wanted {
-        self.of(|waiting| waiting.wanted.clone())
+    /// Goes on waiting, at the position it has, for what it wants as far as this node knows now; none if it does not know
+    /// the seats.
+    pub(crate) fn wants(&self, wanted: Option<&Wanted>) {
+        let mut queues = self.queue.lock();
+        let same = |before: &Wanted| {
+            wanted.is_some_and(|now| (before.campaign, &before.units) == (now.campaign, &now.units))
+        };
+        let before = queues.waiting.get(&self.number).and_then(|waiting| waiting.wanted.as_ref());
+        if before.map_or(wanted.is_some(), |before| !same(before)) {
+            queues.place(self.number, wanted);
+        }
     }
 
     /// Waits until it is called: it became the first, or one of its seats came free.
@@ -287,25 +400,6 @@ impl Waiter {
     /// Cancel safe. A call that comes while nobody waits is heard by whoever waits next.
     pub(crate) async fn called(&self) {
         self.call.notified().await;
-    }
-
-    /// Says whether this node switched to another branch since it was last told what it waits for.
-    pub(crate) fn is_outdated(&self) -> bool {
-        self.queue.lock().branch != self.branch
-    }
-
-    /// Goes on waiting, at the position it has, for what it wants on the branch this node is on now.
-    pub(crate) fn wants(&mut self, wanted: Wanted) {
-        let mut queues = self.queue.lock();
-        self.branch = queues.branch;
-        if let Some(Waiting { subject, call, .. }) = queues.leave(self.number) {
-            queues.enter(self.number, subject, wanted, call);
-        }
-    }
-
-    fn of<T>(&self, what: impl FnOnce(&Waiting) -> T) -> T {
-        let queues = self.queue.lock();
-        what(queues.waiting.get(&self.number).expect("it is there until it is dropped"))
     }
 }
 

@@ -198,8 +198,8 @@ impl Campaign {
 
     /// Gives the seats and groups that a hold names, with the index of the pool of each: what can be waited for.
     ///
-    /// None if it names no seat, one that is not there or not had by itself, or more seats than a hold can have:
-    /// then waiting changes nothing.
+    /// Empty if it names no seat, one that is not had by itself, or more seats than a hold can have: then waiting
+    /// changes nothing. None if it names a seat, or a pool with seats, that is not there.
     ///
     /// # Panics
     ///
@@ -214,7 +214,7 @@ impl Campaign {
             for name in names {
                 match hall.find(name)? {
                     Unit::Area(_) => continue,
-                    Unit::Seat(seat) if hall.group_of(seat).is_some() => return None,
+                    Unit::Seat(seat) if hall.group_of(seat).is_some() => return Some(Vec::new()),
                     unit @ Unit::Seat(_) => {
                         seats += 1;
                         units.push((index as u16, unit));
@@ -225,13 +225,13 @@ impl Campaign {
                     }
                 }
                 if seats > HOLD_UNITS {
-                    return None;
+                    return Some(Vec::new());
                 }
             }
         }
         units.sort_unstable();
         units.dedup();
-        (!units.is_empty()).then_some(units)
+        Some(units)
     }
 
     /// Says whether the groups that a command names have more seats, with what else it names, than a hold can have.

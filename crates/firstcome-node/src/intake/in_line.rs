@@ -3,11 +3,14 @@
 use super::Intake;
 use crate::answer::Answer;
 use crate::failure::Failure;
+use crate::health::Condition;
 use crate::wait_queue::{Waiter, Wanted};
 use firstcome_core::campaign::Campaign;
+use firstcome_core::command::{Pick, Wanted as Units};
 use firstcome_core::limits::SERVICE_STEP_US;
 use firstcome_core::{Command, Refusal, State};
 use firstcome_inject::{Mistake, inject};
+use std::pin::pin;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
@@ -37,51 +40,34 @@ impl Intake {
         hold: &Command<'_>,
         wait: Duration,
     ) -> Result<Answer, Failure> {
-        let Command::Hold { subject, .. } = *hold else { panic!("it is not a hold") };
+        let Command::Hold { campaign, subject, ref picks, .. } = *hold else {
+            panic!("it is not a hold")
+        };
         let until = Instant::now() + wait;
-        let join = |wanted| self.replica.wait_queue.join(subject, wanted);
-        if wait.is_zero() {
+        let named = units_named(picks);
+        let in_vain = || self.wanted(hold).is_some_and(|wanted| wanted.units.is_empty());
+        if wait.is_zero() || named == 0 || in_vain() {
             return self.decide(hold).await;
         }
-        let mut waiter = match self.wanted(hold) {
-            Some(wanted) => match join(wanted) {
-                Some(waiter) => Some(waiter),
-                None => return self.decide(hold).await,
-            },
-            // This node may not know the seats yet: the journal's answer is applied here before it is heard.
-            None => None,
+        // Its position is that of its arrival, whether or not this node knows the seats yet.
+        let Some(waiter) = self.replica.wait_queue.join(campaign, subject, named) else {
+            return self.decide(hold).await;
         };
-        let (mut tried, mut asked_again, mut was_refused) = (None, false, false);
+        let (mut tried, mut was_refused) = (None, false);
         loop {
-            let its_turn = match &mut waiter {
-                Some(waiter) => self.comes_first(waiter, hold, &mut tried, until).await,
-                None => true,
+            let answer = if self.comes_first(&waiter, hold, &mut tried, until).await {
+                self.decide(hold).await
+            } else {
+                // Still taken, or not there: that is an answer, from memory where that can be.
+                self.hold(hold, None).await
             };
-            // Still taken: that is an answer, from memory where that can be.
-            let answer =
-                if its_turn { self.decide(hold).await } else { self.hold(hold, None).await };
             let answer = if was_refused { answer.map_err(Failure::of_later_try) } else { answer };
             let answer = answer?;
-            if !its_turn || answer.outcome.refusal() != Some(Refusal::UnitTaken) {
+            let is_taken = answer.outcome.refusal() == Some(Refusal::UnitTaken);
+            if !is_taken || Instant::now() >= until || in_vain() {
                 return Ok(answer);
             }
             was_refused = true;
-            // Whoever could not be put in line, or has nothing to wait for any more, is not kept.
-            let Some(wanted) = self.wanted(hold) else {
-                // It could wait before. So something has changed since that answer, in the same entry perhaps, as the name
-                // of a seat: the journal says what.
-                if waiter.is_some() && !asked_again {
-                    (waiter, asked_again) = (None, true);
-                    continue;
-                }
-                return Ok(answer);
-            };
-            if waiter.is_none() {
-                waiter = join(wanted);
-                if waiter.is_none() {
-                    return Ok(answer);
-                }
-            }
         }
     }
 
@@ -90,7 +76,7 @@ impl Intake {
         self.replica.wait_queue.len()
     }
 
-    /// Gives what a hold waits for; none if waiting for it changes nothing, or this node does not know it.
+    /// Gives what a hold waits for; none if this node does not know it.
     fn wanted(&self, hold: &Command<'_>) -> Option<Wanted> {
         self.replica.look(|state: &State| {
             let campaign = state.campaign(hold.campaign()?).ok()?;
@@ -104,29 +90,35 @@ impl Intake {
         })
     }
 
-    /// Waits until nobody is before this waiter and the seats are free; `false` if the time is over.
+    /// Waits until nobody is before this waiter and the seats are free; `false` if the time is over, or waiting changes
+    /// nothing.
     ///
     /// Seats whose hold is due count as free, though no entry has said so yet: whoever came later and does not wait asks
     /// for them at that moment. That may be a little early, so it is `tried` once for each deadline.
+    ///
+    /// Of seats that this node does not know, the journal is asked by whoever came first to the campaign: the answer is
+    /// applied here before it is heard. The others look again when that one is answered, or when this node has caught up: what
+    /// is not there then is not waited for.
     async fn comes_first(
         &self,
-        waiter: &mut Waiter,
+        waiter: &Waiter,
         hold: &Command<'_>,
         tried: &mut Option<i64>,
         until: Instant,
     ) -> bool {
+        let (mut catches_up, mut caught_up) = (pin!(self.catch_up(until)), false);
         loop {
-            if waiter.is_outdated() {
-                let Some(wanted) = self.wanted(hold) else { return true };
-                waiter.wants(wanted);
-            }
+            // Names, branches and groups may have changed.
+            let wanted = self.wanted(hold);
+            waiter.wants(wanted.as_ref());
             if self.is_barred(hold) && !inject(Mistake::BarredStaysInLine) {
                 // The journal says so.
                 return true;
             }
             let mut due = None;
-            if waiter.is_first() {
-                match self.free_in(&waiter.wanted()) {
+            match &wanted {
+                Some(wanted) if wanted.units.is_empty() => return false,
+                Some(wanted) if waiter.is_first() => match self.free_in(wanted) {
                     Some((Duration::ZERO, _)) => return true,
                     Some((time, deadline))
                         if *tried != Some(deadline) && !inject(Mistake::WaitForTickFirst) =>
@@ -134,7 +126,11 @@ impl Intake {
                         due = Some((Instant::now() + time, deadline));
                     }
                     Some(_) | None => {}
-                }
+                },
+                Some(_) => {}
+                None if waiter.is_first() => return true,
+                None if caught_up && self.condition() == Condition::Fresh => return false,
+                None => {}
             }
             if inject(Mistake::PollWhileWaiting) && Instant::now() < until {
                 return true;
@@ -142,11 +138,12 @@ impl Intake {
             let due = due.filter(|(due, _)| *due < until);
             tokio::select! {
                 () = waiter.called() => {}
+                _ = &mut catches_up, if wanted.is_none() && !caught_up => caught_up = true,
                 () = sleep_until(due.map_or(until, |(due, _)| due)) => {
                     let Some((_, deadline)) = due else { return false };
                     // The hold may have been extended, or confirmed, meanwhile: that calls nobody.
-                    let still = self.free_in(&waiter.wanted()).is_some_and(|(_, now)| now <= deadline);
-                    if still {
+                    let now = self.wanted(hold).and_then(|wanted| self.free_in(&wanted));
+                    if waiter.is_first() && now.is_some_and(|(_, now)| now <= deadline) {
                         *tried = Some(deadline);
                         return true;
                     }
@@ -179,4 +176,13 @@ impl Intake {
             Some((Duration::from_micros(more) + A_LITTLE_LATER, from))
         })
     }
+}
+
+/// Gives how many units picks name.
+fn units_named(picks: &[Pick<'_>]) -> usize {
+    let names = picks.iter().map(|pick| match &pick.wanted {
+        Units::Units(names) => names.len(),
+        Units::Quantity { .. } | Units::Best(_) => 0,
+    });
+    names.sum()
 }

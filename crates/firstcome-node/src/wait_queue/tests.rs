@@ -9,12 +9,30 @@ fn seats(campaign: u32, seats: &[u32]) -> Wanted {
     Wanted { campaign, units, freed: vec![(0, 0)] }
 }
 
+/// Sends somebody into line for seats that are known.
+fn joins(queue: &Arc<WaitQueue>, subject: &str, wanted: Wanted) -> Option<Waiter> {
+    let waiter = queue.join(&wanted.campaign.to_string(), subject, wanted.units.len())?;
+    waiter.wants(Some(&wanted));
+    Some(waiter)
+}
+
+/// Says who of them were called since this was asked last.
+async fn called<const N: usize>(waiters: [&Waiter; N]) -> [bool; N] {
+    let mut called = [false; N];
+    for (waiter, called) in waiters.iter().zip(&mut called) {
+        *called = tokio::time::timeout(SOON, waiter.called()).await.is_ok();
+    }
+    called
+}
+
+const SOON: std::time::Duration = std::time::Duration::from_millis(1);
+
 #[test]
 fn who_came_first_to_each_of_its_seats_is_first() {
     let queue = Arc::new(WaitQueue::default());
-    let ann = queue.join("ann", seats(1, &[1])).unwrap();
-    let bob = queue.join("bob", seats(1, &[1, 2])).unwrap();
-    let cem = queue.join("cem", seats(1, &[2])).unwrap();
+    let ann = joins(&queue, "ann", seats(1, &[1])).unwrap();
+    let bob = joins(&queue, "bob", seats(1, &[1, 2])).unwrap();
+    let cem = joins(&queue, "cem", seats(1, &[2])).unwrap();
     assert!(ann.is_first() && !bob.is_first() && !cem.is_first());
     drop(ann);
     assert!(bob.is_first() && !cem.is_first());
@@ -28,9 +46,9 @@ fn who_came_first_to_each_of_its_seats_is_first() {
 #[tokio::test(start_paused = true)]
 async fn only_who_becomes_the_first_is_called() {
     let queue = Arc::new(WaitQueue::default());
-    let ann = queue.join("ann", seats(1, &[1, 2])).unwrap();
-    let bob = queue.join("bob", seats(1, &[1, 3])).unwrap();
-    let cem = queue.join("cem", seats(1, &[3])).unwrap();
+    let ann = joins(&queue, "ann", seats(1, &[1, 2])).unwrap();
+    let bob = joins(&queue, "bob", seats(1, &[1, 3])).unwrap();
+    let cem = joins(&queue, "cem", seats(1, &[3])).unwrap();
     drop(ann);
     let soon = std::time::Duration::from_millis(1);
     tokio::time::timeout(soon, bob.called()).await.expect("it is the first now");
@@ -40,53 +58,93 @@ async fn only_who_becomes_the_first_is_called() {
 #[test]
 fn a_subject_waits_once_in_a_campaign_and_each_limit_holds() {
     let queue = Arc::new(WaitQueue::default());
-    let ann = queue.join("ann", seats(1, &[1])).unwrap();
-    assert!(queue.join("ann", seats(1, &[2])).is_none());
-    let elsewhere = queue.join("ann", seats(2, &[1])).unwrap();
+    let ann = joins(&queue, "ann", seats(1, &[1])).unwrap();
+    assert!(joins(&queue, "ann", seats(1, &[2])).is_none());
+    let elsewhere = joins(&queue, "ann", seats(2, &[1])).unwrap();
     drop(ann);
-    let again = queue.join("ann", seats(1, &[2])).unwrap();
+    let again = joins(&queue, "ann", seats(1, &[2])).unwrap();
     drop((elsewhere, again));
 
     let mut line = Vec::new();
     let campaigns = (MAX_WAITING / MAX_WAITING_IN_CAMPAIGN) as u32;
     for campaign in 1..=campaigns {
-        let join = |n: usize| queue.join(&format!("s{n}"), seats(campaign, &[n as u32 % 7]));
+        let join = |n: usize| joins(&queue, &format!("s{n}"), seats(campaign, &[n as u32 % 7]));
         line.extend((0..MAX_WAITING_IN_CAMPAIGN).map(|n| join(n).expect("there is room")));
         assert!(join(MAX_WAITING_IN_CAMPAIGN).is_none(), "as many as may wait in a campaign");
     }
     assert_eq!(queue.len(), MAX_WAITING);
-    assert!(queue.join("one more", seats(campaigns + 1, &[1])).is_none());
+    assert!(joins(&queue, "one more", seats(campaigns + 1, &[1])).is_none());
     drop(line);
 
     let many: Vec<u32> = (0..512).collect();
-    let join = |n: usize| queue.join(&format!("s{n}"), seats(1, &many));
+    let join = |n: usize| joins(&queue, &format!("s{n}"), seats(1, &many));
     let line: Vec<_> = (0..MAX_WAITED_FOR / 512).map(|n| join(n).expect("there is room")).collect();
     assert!(join(line.len()).is_none(), "as many seats as may be waited for");
 }
 
-#[test]
-fn who_wants_other_seats_on_another_branch_keeps_its_position() {
+#[tokio::test(start_paused = true)]
+async fn after_a_switch_of_branches_who_came_first_is_first_whoever_looks_first() {
     let queue = Arc::new(WaitQueue::default());
-    let mut ann = queue.join("ann", seats(1, &[1])).unwrap();
-    let mut bob = queue.join("bob", seats(1, &[1])).unwrap();
-    assert!(!ann.is_outdated());
+    let ann = joins(&queue, "ann", seats(1, &[1])).unwrap();
+    let bob = joins(&queue, "bob", seats(1, &[1])).unwrap();
     queue.switched_branch();
-    assert!(ann.is_outdated() && bob.is_outdated());
-    // They look in any order.
-    bob.wants(seats(2, &[5]));
-    assert!(bob.is_first(), "whoever was before it does not yet wait for this seat");
-    ann.wants(seats(2, &[5]));
-    assert!(ann.is_first() && !bob.is_first() && !bob.is_outdated());
+    assert_eq!(called([&ann, &bob]).await, [true, true]);
+    assert!(ann.is_first(), "whatever she wants there");
+    bob.wants(Some(&seats(2, &[5])));
+    assert!(!bob.is_first(), "ann, who was before him, may want the same seat there");
+    ann.wants(Some(&seats(2, &[5])));
+    assert!(ann.is_first() && !bob.is_first());
     drop(ann);
     assert!(bob.is_first());
-    assert_eq!(bob.wanted(), seats(2, &[5]));
+    assert_eq!(called([&bob]).await, [true]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_came_before_its_seats_were_known_is_before_who_came_later() {
+    let queue = Arc::new(WaitQueue::default());
+    let ann = queue.join("1", "ann", 1).unwrap();
+    let bob = joins(&queue, "bob", seats(1, &[1, 2])).unwrap();
+    let cem = queue.join("1", "cem", 1).unwrap();
+    let dan = joins(&queue, "dan", seats(1, &[3])).unwrap();
+    let elsewhere = joins(&queue, "ann", seats(2, &[1])).unwrap();
+    assert!(ann.is_first() && elsewhere.is_first());
+    assert!(!bob.is_first() && !cem.is_first() && !dan.is_first());
+    assert_eq!(called([&ann, &bob, &cem, &dan]).await, [false; 4]);
+    ann.wants(Some(&seats(1, &[1])));
+    assert!(ann.is_first() && !bob.is_first(), "she was there before him");
+    assert!(!cem.is_first(), "her seat may be ann's");
+    assert!(!dan.is_first(), "his seat may be cem's");
+    drop(bob);
+    cem.wants(Some(&seats(1, &[2])));
+    assert!(cem.is_first() && dan.is_first());
+    assert_eq!(called([&dan]).await, [true]);
+    ann.wants(None);
+    assert!(ann.is_first() && !cem.is_first() && !dan.is_first(), "her seat has another name now");
+    drop(ann);
+    assert!(cem.is_first() && dan.is_first());
+    assert_eq!(called([&cem, &dan]).await, [true, true]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_seats_that_are_not_known_is_called_as_the_first_of_the_campaign() {
+    let mut house = House::new();
+    let queue = Arc::new(WaitQueue::default());
+    let ann = house.waits(&queue, "ann", &["A"]);
+    let bob = queue.join("hall", "bob", 1).unwrap();
+    assert!(!bob.is_first() && called([&ann, &bob]).await == [false, false]);
+    // An entry of the campaign may have brought them.
+    house.releases("D");
+    queue.freed(&house.0).make();
+    assert_eq!(called([&ann, &bob]).await, [false, true]);
+    drop(ann);
+    assert!(bob.is_first() && called([&bob]).await == [true]);
 }
 
 /// All leave at once; each looks at its own queue only.
 #[test]
 fn leaving_costs_little_however_many_wait() {
     let queue = Arc::new(WaitQueue::default());
-    let join = |n: u32| queue.join(&format!("s{n}"), seats(n / 2_048, &[1])).unwrap();
+    let join = |n: u32| joins(&queue, &format!("s{n}"), seats(n / 2_048, &[1])).unwrap();
     let line: Vec<_> = (0..16_384).map(join).collect();
     // A look at each of 2,048 neighbours for each who leaves would be 33 million.
     drop(line);
@@ -142,10 +200,16 @@ impl House {
 
     /// Sends somebody into line for some units.
     fn waits(&self, queue: &Arc<WaitQueue>, subject: &str, units: &[&str]) -> Waiter {
+        let waiter = queue.join("hall", subject, units.len()).unwrap();
+        waiter.wants(Some(&self.wanted(subject, units)));
+        waiter
+    }
+
+    fn wanted(&self, subject: &str, units: &[&str]) -> Wanted {
         let campaign = self.0.campaign("hall").unwrap();
         let units = campaign.waits_for(&hold(subject, units)).unwrap();
         let freed = vec![(0, campaign.pools()[0].hall().unwrap().freed())];
-        queue.join(subject, Wanted { campaign: campaign.number(), units, freed }).unwrap()
+        Wanted { campaign: campaign.number(), units, freed }
     }
 
     fn releases(&mut self, unit: &str) {
@@ -191,13 +255,15 @@ fn an_entry_calls_those_whose_seat_it_frees_and_nobody_else() {
 }
 
 #[test]
-fn after_a_switch_of_branches_whatever_comes_free_calls_all() {
+fn after_a_switch_of_branches_what_comes_free_is_counted_from_the_next_look_on() {
     let (mut house, queue) = (House::new(), Arc::new(WaitQueue::default()));
     let waiter = house.waits(&queue, "ann", &["A"]);
     queue.switched_branch();
     house.releases("D");
-    assert_eq!(queue.freed(&house.0).0.len(), 1, "what was counted before says nothing");
+    assert_eq!(queue.freed(&house.0).0.len(), 1, "she has not looked yet");
+    waiter.wants(Some(&house.wanted("ann", &["A"])));
     house.releases("C");
     assert_eq!(queue.freed(&house.0).0.len(), 0);
-    drop(waiter);
+    house.releases("A");
+    assert_eq!(queue.freed(&house.0).0.len(), 1);
 }

@@ -27,27 +27,18 @@ struct Waiting<'h> {
 type Areas<'h> = BTreeSet<(&'h str, &'h str, &'h str)>;
 
 impl Waiting<'_> {
-    /// Gives the other waits of its subject at that node, in that campaign, at the same time.
-    fn others<'a>(&'a self, all: &'a [Self]) -> impl Iterator<Item = &'a Self> {
-        let is_over = |one: &Self, at| one.queue_wait.left.is_some_and(|left| left < at);
-        all.iter().filter(move |other| {
+    /// Says whether its subject waited at that node, in that campaign, already: then it is decided at once, as if there were
+    /// no queue.
+    fn is_second(&self, all: &[Self]) -> bool {
+        let began = self.queue_wait.began;
+        all.iter().any(|other| {
+            let QueueWait { exchange, began: before, left } = other.queue_wait;
             other.exchange.node_run == self.exchange.node_run
                 && (other.campaign, other.subject) == (self.campaign, self.subject)
-                && other.queue_wait.exchange != self.queue_wait.exchange
-                && !is_over(self, other.queue_wait.began)
-                && !is_over(other, self.queue_wait.began)
+                && exchange != self.queue_wait.exchange
+                && before <= began
+                && left.is_none_or(|left| left >= began)
         })
-    }
-
-    /// Says whether its subject waited at that node already: then it is decided at once, as if there were no queue.
-    fn is_second(&self, all: &[Self]) -> bool {
-        self.others(all).any(|other| other.queue_wait.began <= self.queue_wait.began)
-    }
-
-    /// Says whether its subject waited at that node for something else meanwhile: whichever of them could not join the
-    /// queue, as one that came before this node knew the seats, is decided at once.
-    fn is_beside_another(&self, all: &[Self]) -> bool {
-        self.others(all).next().is_some()
     }
 
     /// Says whether it asked for something that no waiting brings, as a seat that is not sold: it is decided at once, and
@@ -73,7 +64,6 @@ pub(super) fn check(history: &History, tree: &Tree<'_>, heard: &[Heard], wrong: 
         }
         if let (true, Some(left)) = (was_refused(later.exchange), later.queue_wait.left)
             && left < later.queue_wait.began + later.wait
-            && !later.is_beside_another(&all)
         {
             let what =
                 format!("{}, after {}", Story(later.exchange), At(left - later.queue_wait.began));
