@@ -2,7 +2,8 @@
 //! others, type wrong ones, and race; operators revoke, suspend, restore and replace codes, and import them in parts.
 
 use super::draw::{between, ms, random_moment};
-use super::{Plan, Want};
+use super::{Cut, Fault, Plan, Want};
+use crate::history::Durability;
 use fastrand::Rng;
 use firstcome_core::codes::Verdict;
 use firstcome_core::command::{CodeCommand, Order};
@@ -269,6 +270,81 @@ impl Plan {
             _ => CodeCommand::Commit { campaign, pool, import, lines, order },
         };
         self.wants(random, at, &Command::Code(end));
+    }
+
+    /// Half of the pools with imported codes lose the newest claims once, and others are given those codes.
+    pub(super) fn draw_lost_codes(&mut self, random: &mut Rng) {
+        for campaign in 0..self.campaigns.len() {
+            let imported = |codes: &Option<Codes>| codes.as_ref().is_some_and(|it| it.imported);
+            let pool = self.campaigns[campaign].codes.iter().position(imported);
+            if let Some(pool) = pool.filter(|_| self.nodes > 1 && random.bool()) {
+                self.lose_codes(random, (campaign, pool));
+            }
+        }
+    }
+
+    /// Some are given codes, which an operator replaces, or they give them back; then the store goes on without that, and
+    /// a node that has not heard of it gives the same codes to others before the rest reach the store.
+    fn lose_codes(&mut self, random: &mut Rng, (campaign, pool): (usize, usize)) {
+        let opens = self.campaigns[campaign].opens.max(ms(1_500));
+        let at = random_moment(random, opens, self.ends.max(opens + ms(900)));
+        let gone = at + between(random, 900, 1_900);
+        if self.copies > 0 {
+            self.add_fault(at, Fault::Lag { copy: 0, time: gone - at + ms(500) });
+            self.add_fault(gone, Fault::Promote { copy: 0, lingers: None });
+        } else if self.durability == Durability::Memory {
+            self.add_fault(gone, Fault::OldFile { age: gone - at });
+        } else {
+            return;
+        }
+        let late = random.usize(..self.nodes);
+        for slot in 0..self.nodes {
+            let (from, time) = match slot == late {
+                true => (at, gone - at),
+                false => (gone, between(random, 1_000, 6_000)),
+            };
+            self.add_fault(from, Fault::Cut { slot, time, direction: Cut::Both });
+        }
+        for subject in 0..PEOPLE {
+            if random.bool() {
+                let slot = (late + random.usize(1..self.nodes)) % self.nodes;
+                let at = at + between(random, 50, 300);
+                self.draw_lost_life(random, at, (campaign, pool), (subject, slot));
+            }
+        }
+        for _ in 0..random.u32(1..5) {
+            let (at, subject) = (gone + between(random, 0, 900), random.u32(..PEOPLE * 2));
+            self.ask(random, at, Want::Claim { campaign, pool: Some(pool), subject });
+            self.at(late);
+        }
+    }
+
+    /// Somebody asks a node for a code, and may then be given another one.
+    fn draw_lost_life(
+        &mut self,
+        random: &mut Rng,
+        mut at: Duration,
+        (campaign, pool): (usize, usize),
+        (subject, slot): (u32, usize),
+    ) {
+        let claim = Want::Claim { campaign, pool: Some(pool), subject };
+        let between_claims = match random.u32(0..4) {
+            0 | 1 => {
+                let what = CouponStep::Reissue { subject };
+                Some(Want::Coupon(CouponWant { campaign, pool, what }))
+            }
+            2 => {
+                let (names_pool, operator) = (true, false);
+                Some(Want::Cancel { campaign, pool, names_pool, subject, operator })
+            }
+            _ => None,
+        };
+        let again = between_claims.as_ref().map(|_| claim.clone());
+        for want in [Some(claim), between_claims, again].into_iter().flatten() {
+            self.ask(random, at, want);
+            self.at(slot);
+            at += between(random, 30, 250);
+        }
     }
 
     fn names(&self, (campaign, pool): (usize, usize)) -> (String, String) {

@@ -59,6 +59,7 @@ impl Plan {
         plan.draw_level(&mut Rng::with_seed(seed ^ 0x1e7e_0f00_0000_0000));
         plan.draw_lists(&mut Rng::with_seed(seed ^ 0x11e5_0f00_0000_0000));
         plan.draw_coupons(&mut Rng::with_seed(seed ^ 0xc0de_0f00_0000_0000));
+        plan.draw_lost_codes(&mut Rng::with_seed(seed ^ 0x105e_c0de_0000_0000));
         plan.draw_public(&mut Rng::with_seed(seed ^ 0x9b11_0f00_0000_0000));
         plan.draw_desks(&mut Rng::with_seed(seed ^ 0xde5c_0f00_0000_0000));
         plan.draw_log(&mut Rng::with_seed(seed ^ 0x10f0_0f00_0000_0000));

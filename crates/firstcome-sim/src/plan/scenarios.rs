@@ -25,7 +25,7 @@ impl Plan {
         }
     }
 
-    fn add_fault(&mut self, at: Duration, fault: Fault) {
+    pub(super) fn add_fault(&mut self, at: Duration, fault: Fault) {
         self.steps.push(Step { at, what: What::Fault(fault) });
     }
 
