@@ -44,6 +44,8 @@ pub enum Mistake {
     NewNumberOnResend,
     /// In `fork`, once every orphaned entry is appended.
     ForkWithoutReport,
+    /// In `fork`, once every orphaned entry is appended.
+    SharedCodesCount,
     /// In `fork`, when a node switches.
     WriterKeptAfterFork,
     /// In the batch, when a body of an abandoned branch is appended again.
@@ -236,7 +238,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 92] = {
+    pub const ALL: [Self; 93] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -264,7 +266,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 92] = [
+const TABLE: [(Mistake, &str, &str); 93] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -283,6 +285,7 @@ const TABLE: [(Mistake, &str, &str); 92] = [
     (Mistake::UnavailableForUnknown, "unavailable_for_unknown", "a command that was sent is said to have changed nothing when its time is over"),
     (Mistake::NewNumberOnResend, "new_number_on_resend", "a batch that is sent again gets a new number"),
     (Mistake::ForkWithoutReport, "fork_without_report", "nobody is told who kept, changed or lost a rank in a fork"),
+    (Mistake::SharedCodesCount, "shared_codes_count", "after a fork an imported code counts that two people know"),
     (Mistake::WriterKeptAfterFork, "writer_kept_after_fork", "a node that switches to another branch goes on writing under its old identity"),
     (Mistake::MarksCarriedOver, "marks_carried_over", "ticks and settle marks of an abandoned branch are appended to the next one"),
     (Mistake::SettleMarkOfOtherBranch, "settle_mark_of_other_branch", "a settle mark is appended to another branch than the one it was made on"),

@@ -245,7 +245,9 @@ impl Fork {
             return false;
         }
         let suspend = applier.replica.look(|state| abandoned.codes.suspend(state));
-        self.suspensions.add(suspend, &applier.queue);
+        if !inject(Mistake::SharedCodesCount) {
+            self.suspensions.add(suspend, &applier.queue);
+        }
         let (epoch, text) =
             applier.replica.look(|state| (state.token().epoch, abandoned.compare(state)));
         let summary = text.lines().next().unwrap_or_default();
