@@ -3,7 +3,6 @@
 use super::Intake;
 use crate::answer::Answer;
 use crate::failure::Failure;
-use crate::health::Condition;
 use crate::wait_queue::{Waiter, Wanted};
 use firstcome_core::campaign::Campaign;
 use firstcome_core::command::{Pick, Wanted as Units};
@@ -16,6 +15,19 @@ use tokio::time::{Instant, sleep_until};
 
 /// How much later than a hold is over by this node's clock somebody in line asks for its seats.
 const A_LITTLE_LATER: Duration = Duration::from_millis(1);
+
+/// How often a waiter whose seats are not there looks again, while memory cannot say so.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// What became of a position in line.
+enum Turn {
+    /// Nobody is before it: the journal decides.
+    Comes,
+    /// Its seats are not there, or somebody has them and its time is over: this is the answer.
+    NotThere(Answer),
+    /// The time is over, or waiting changes nothing.
+    Never,
+}
 
 impl Intake {
     /// Has the journal decide a hold, once the seats it names are free or `wait` is over.
@@ -55,11 +67,11 @@ impl Intake {
         };
         let (mut tried, mut was_refused) = (None, false);
         loop {
-            let answer = if self.comes_first(&waiter, hold, &mut tried, until).await {
-                self.decide(hold).await
-            } else {
-                // Still taken, or not there: that is an answer, from memory where that can be.
-                self.hold(hold, None).await
+            let answer = match self.comes_first(&waiter, hold, &mut tried, until).await {
+                Turn::Comes => self.decide(hold).await,
+                Turn::NotThere(answer) => Ok(answer),
+                // Still taken: that is an answer, from memory where that can be.
+                Turn::Never => self.hold(hold, None).await,
             };
             let answer = if was_refused { answer.map_err(Failure::of_later_try) } else { answer };
             let answer = answer?;
@@ -90,36 +102,37 @@ impl Intake {
         })
     }
 
-    /// Waits until nobody is before this waiter and the seats are free; `false` if the time is over, or waiting changes
-    /// nothing.
+    /// Waits until nobody is before this waiter and the seats are free.
     ///
     /// Seats whose hold is due count as free, though no entry has said so yet: whoever came later and does not wait asks
     /// for them at that moment. That may be a little early, so it is `tried` once for each deadline.
     ///
     /// Of seats that this node does not know, the journal is asked by whoever came first to the campaign: the answer is
     /// applied here before it is heard. The others look again when that one is answered, or when this node has caught up: what
-    /// is not there then is not waited for.
+    /// is not there then is not waited for. Memory alone says so: who asks the journal before its turn could get the seats
+    /// before those who came earlier.
     async fn comes_first(
         &self,
         waiter: &Waiter,
         hold: &Command<'_>,
         tried: &mut Option<i64>,
         until: Instant,
-    ) -> bool {
+    ) -> Turn {
         let (mut catches_up, mut caught_up) = (pin!(self.catch_up(until)), false);
         loop {
+            let mut next_look = None;
             // Names, branches and groups may have changed.
             let wanted = self.wanted(hold);
             waiter.wants(wanted.as_ref());
             if self.is_barred(hold) && !inject(Mistake::BarredStaysInLine) {
                 // The journal says so.
-                return true;
+                return Turn::Comes;
             }
             let mut due = None;
             match &wanted {
-                Some(wanted) if wanted.units.is_empty() => return false,
+                Some(wanted) if wanted.units.is_empty() => return Turn::Never,
                 Some(wanted) if waiter.is_first() => match self.free_in(wanted) {
-                    Some((Duration::ZERO, _)) => return true,
+                    Some((Duration::ZERO, _)) => return Turn::Comes,
                     Some((time, deadline))
                         if *tried != Some(deadline) && !inject(Mistake::WaitForTickFirst) =>
                     {
@@ -128,24 +141,30 @@ impl Intake {
                     Some(_) | None => {}
                 },
                 Some(_) => {}
-                None if waiter.is_first() => return true,
-                None if caught_up && self.condition() == Condition::Fresh => return false,
+                None if waiter.is_first() => return Turn::Comes,
+                None if caught_up => {
+                    if let Ok(Some(answer)) = self.hold_early(hold, None).await {
+                        return Turn::NotThere(answer);
+                    }
+                    next_look = Some(Instant::now() + LOOK_AGAIN).filter(|look| *look < until);
+                }
                 None => {}
             }
             if inject(Mistake::PollWhileWaiting) && Instant::now() < until {
-                return true;
+                return Turn::Comes;
             }
             let due = due.filter(|(due, _)| *due < until);
             tokio::select! {
                 () = waiter.called() => {}
+                () = sleep_until(next_look.unwrap_or(until)), if next_look.is_some() => {}
                 _ = &mut catches_up, if wanted.is_none() && !caught_up => caught_up = true,
                 () = sleep_until(due.map_or(until, |(due, _)| due)) => {
-                    let Some((_, deadline)) = due else { return false };
+                    let Some((_, deadline)) = due else { return Turn::Never };
                     // The hold may have been extended, or confirmed, meanwhile: that calls nobody.
                     let now = self.wanted(hold).and_then(|wanted| self.free_in(&wanted));
                     if waiter.is_first() && now.is_some_and(|(_, now)| now <= deadline) {
                         *tried = Some(deadline);
-                        return true;
+                        return Turn::Comes;
                     }
                 }
             }
