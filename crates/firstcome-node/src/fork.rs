@@ -266,6 +266,11 @@ fn may_lead_to(state: &State, later: &State) -> bool {
     if let Some(digest) = later.digest_at(state.position()) {
         return digest == state.digest();
     }
+    // Forks were resolved since, or the store was seeded anew: this one may be of a branch that is over, although all its
+    // batches were brought to the other one.
+    if later.token().epoch != state.token().epoch {
+        return false;
+    }
     let last = state.stamp();
     let forgets = later.service() - state.service() >= NODE_MEMORY_US;
     later.has_run(last.node, last.number) || forgets

@@ -1,15 +1,16 @@
 //! The report of a fork: what was true on the abandoned branch, and what became of it.
 
+mod claimed;
 mod held;
 mod unit;
 mod used;
 
 use super::codes::GivenCodes;
 use super::orphan::Orphan;
+use claimed::{Claimed, Whose};
 use firstcome_core::command::{Body, CodeCommand, Command, Wanted};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::Refusal;
-use firstcome_core::pool::{Claim, Pool};
 use firstcome_core::state::State;
 use held::{Held, HoldName};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,51 +48,6 @@ pub(super) struct AbandonedBranch {
     pub(super) whole: Vec<State>,
     /// Entries too old to be brought: whether they ran cannot be told any more.
     pub(super) too_old: u64,
-}
-
-/// A subject in a pool.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Whose {
-    campaign: Box<str>,
-    pool: Box<str>,
-    subject: Box<str>,
-}
-
-impl Whose {
-    fn pool<'s>(&self, state: &'s State) -> Option<&'s Pool> {
-        state.campaign(&self.campaign).ok()?.pool(&self.pool)
-    }
-}
-
-/// What a subject claimed in a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Claimed {
-    rank: u32,
-    /// Whether it is not cancelled.
-    live: bool,
-    /// Whether they claimed nothing there since.
-    last: bool,
-}
-
-impl Claimed {
-    fn of(claim: &Claim<'_>, pool: &Pool) -> Self {
-        let (rank, live) = (claim.rank, claim.cancel.is_none());
-        Self { rank, live, last: pool.latest(claim.subject) == Some(rank) }
-    }
-
-    /// Gives what a subject claimed last, and before that what they cancelled. Other units that they have are told with
-    /// their holds.
-    fn all(whose: &Whose, state: &State) -> impl Iterator<Item = Self> {
-        let pool = whose.pool(state);
-        let claims = pool
-            .into_iter()
-            .flat_map(|pool| pool.claims_of(&whose.subject).map(|claim| Self::of(&claim, pool)));
-        claims.filter(|claimed| claimed.last || !claimed.live)
-    }
-
-    fn last(whose: &Whose, state: &State) -> Option<Self> {
-        Self::all(whose, state).next()
-    }
 }
 
 impl AbandonedBranch {

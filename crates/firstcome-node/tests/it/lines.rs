@@ -3,13 +3,12 @@
 use crate::holding::{holds, opens, units};
 use crate::mistakes::shows;
 use crate::several::{Seat, store};
-use firstcome_core::command::{BodyWriter, Encoded, Late, Order, Steer, Step};
+use firstcome_core::command::{Encoded, Late, Order, Steer, Step};
 use firstcome_core::hall::{Chunk, SeatChange, SeatSettings};
 use firstcome_core::outcome::By;
-use firstcome_core::{Command, NodeId, State};
+use firstcome_core::{Command, State};
 use firstcome_inject::Mistake;
-use firstcome_journal::Name;
-use firstcome_node::{Answer, Decided, Failure};
+use firstcome_node::{Answer, Decided};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -42,7 +41,7 @@ async fn comes(seat: &Seat, subject: &str, names: &[&str], wait: Duration) -> Jo
 }
 
 /// Gives who has had the seats of the hall, in the order they got them.
-fn had(seat: &Seat) -> Vec<String> {
+pub(crate) fn had(seat: &Seat) -> Vec<String> {
     seat.node.replica.look(|state| {
         state.campaign("hall").unwrap().holds().map(|hold| hold.subject().to_owned()).collect()
     })
@@ -75,7 +74,7 @@ async fn somebody_overtakes() -> bool {
     !had[1..].is_sorted()
 }
 
-async fn gives_back(seat: &Seat, subject: &str) {
+pub(crate) async fn gives_back(seat: &Seat, subject: &str) {
     let hold = &*format!("of-{subject}");
     let step = Step { campaign: "hall", hold, subject, id: None };
     let release = Command::Release { step, units: Vec::new() };
@@ -489,55 +488,4 @@ async fn who_waits_for_a_seat_that_gets_another_name_hears_that_there_is_no_such
     );
     assert_eq!(bob.await.unwrap().outcome.as_str(), "no_such_unit");
     assert_eq!(two.node.intake.in_line(), 0);
-}
-
-/// Bob waits for a seat. Cem has it when bob's command reaches the journal, so bob waits on, and his node is told to stop.
-/// When cem gives the seat back bob's command cannot be sent again. Then a copy takes over in which cem holds the other seat:
-/// bob's command is brought there, and holds his. Says whether he heard that nothing changed.
-async fn a_hold_that_could_not_be_sent_twice_changed_nothing() -> bool {
-    let store = store();
-    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
-    opens(&one, 10 * SECOND).await;
-    let held = Instant::now();
-    holds(&one, "of-ann", "ann", &["A1"]).await;
-    two.reaches(one.position().position).await;
-    let intake = Arc::clone(&two.node.intake);
-    let bob = tokio::spawn(async move {
-        let (campaign, id, subject, picks) = ("hall", "of-bob", "bob", units(&["A1"]));
-        let hold = Command::Hold { campaign, id, subject, picks, limit: None };
-        intake.hold_in_line(&hold, 60 * SECOND).await
-    });
-    sleep_until(held + Duration::from_millis(9_900)).await;
-    // His command waits behind an append of his node while the hold ends and cem comes.
-    two.journal.hold();
-    let intake = Arc::clone(&two.node.intake);
-    let tick = tokio::spawn(async move { intake.tick().await });
-    sleep(Duration::from_millis(200)).await;
-    let kept = one.position().position;
-    assert_eq!(holds(&one, "of-cem", "cem", &["A1"]).await.outcome.as_str(), "held");
-    while two.node.waiting() < 1 {
-        tokio::task::yield_now().await;
-    }
-    two.journal.let_go();
-    tick.await.unwrap().unwrap();
-    sleep(SECOND).await;
-    assert_eq!(two.node.intake.in_line(), 1, "he was refused, and waits on");
-    let stops = tokio::spawn(two.node.stop());
-    gives_back(&one, "cem").await;
-    let heard = timeout(60 * SECOND, bob).await.unwrap().unwrap();
-    stops.await.unwrap().unwrap();
-    assert_eq!(had(&one), ["ann", "cem"]);
-
-    let mut body = BodyWriter::new(NodeId([9; 16]), 1, 0);
-    let (campaign, id, subject, picks) = ("hall", "of-cem", "cem", units(&["B1"]));
-    assert!(body.push(&Command::Hold { campaign, id, subject, picks, limit: None }));
-    store.fork(kept, [(Name { node: NodeId([9; 16]), number: 1 }, body.finish())]);
-    sleep(20 * SECOND).await;
-    assert_eq!(had(&one), ["ann", "cem", "bob"], "it was granted");
-    !matches!(heard, Err(Failure::Unknown))
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_hold_that_was_sent_once_is_unknown_where_it_cannot_be_sent_twice() {
-    shows(Mistake::FirstTryForgotten, a_hold_that_could_not_be_sent_twice_changed_nothing).await;
 }

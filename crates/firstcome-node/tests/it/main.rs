@@ -12,6 +12,7 @@ mod large;
 mod leading;
 mod levels;
 mod lines;
+mod lines_and_forks;
 mod mended;
 mod mistakes;
 mod moved;

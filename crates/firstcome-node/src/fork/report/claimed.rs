@@ -1,0 +1,49 @@
+//! What subjects claimed in the pools of an abandoned branch.
+
+use firstcome_core::pool::{Claim, Pool};
+use firstcome_core::state::State;
+
+/// A subject in a pool.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Whose {
+    pub(super) campaign: Box<str>,
+    pub(super) pool: Box<str>,
+    pub(super) subject: Box<str>,
+}
+
+impl Whose {
+    pub(super) fn pool<'s>(&self, state: &'s State) -> Option<&'s Pool> {
+        state.campaign(&self.campaign).ok()?.pool(&self.pool)
+    }
+}
+
+/// What a subject claimed in a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Claimed {
+    pub(super) rank: u32,
+    /// Whether it is not cancelled.
+    pub(super) live: bool,
+    /// Whether they claimed nothing there since.
+    pub(super) last: bool,
+}
+
+impl Claimed {
+    pub(super) fn of(claim: &Claim<'_>, pool: &Pool) -> Self {
+        let (rank, live) = (claim.rank, claim.cancel.is_none());
+        Self { rank, live, last: pool.latest(claim.subject) == Some(rank) }
+    }
+
+    /// Gives what a subject claimed last, and before that what they cancelled. Other units that they have are told with
+    /// their holds.
+    pub(super) fn all(whose: &Whose, state: &State) -> impl Iterator<Item = Self> {
+        let pool = whose.pool(state);
+        let claims = pool
+            .into_iter()
+            .flat_map(|pool| pool.claims_of(&whose.subject).map(|claim| Self::of(&claim, pool)));
+        claims.filter(|claimed| claimed.last || !claimed.live)
+    }
+
+    pub(super) fn last(whose: &Whose, state: &State) -> Option<Self> {
+        Self::all(whose, state).next()
+    }
+}
