@@ -75,3 +75,16 @@ pub(crate) fn built(mut cargo: Command, package: &str, last: &[&OsStr]) -> Resul
     let program = programs.find_map(|message| message["executable"].as_str().map(PathBuf::from));
     program.ok_or_else(|| format!("{cargo:?} named no program"))
 }
+
+/// Takes steps up to the first that fails; gives its exit code.
+pub(crate) fn finish_with<const N: usize>(steps: [fn() -> u8; N]) -> u8 {
+    steps.into_iter().map(|step| step()).find(|code| *code != 0).unwrap_or(0)
+}
+
+/// The simulation, optimised: it lives through as many worlds as it has time for.
+pub(crate) fn sim<'a>(args: impl IntoIterator<Item = &'a str>) -> Command {
+    let mut cargo =
+        cargo(&["run", "--quiet", "--release", "--locked", "--package", "firstcome-sim", "--"]);
+    cargo.args(args);
+    cargo
+}

@@ -13,7 +13,7 @@ mod python;
 mod shipped;
 mod worlds;
 
-use commands::{cargo, run};
+use commands::{cargo, finish_with, run, sim};
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
@@ -131,19 +131,6 @@ fn nightly() -> ExitCode {
         || api_fuzz::fuzz(&[]),
         || dist::dist(&["--check".to_owned()]),
     ]))
-}
-
-/// Takes steps up to the first that fails; gives its exit code.
-fn finish_with<const N: usize>(steps: [fn() -> u8; N]) -> u8 {
-    steps.into_iter().map(|step| step()).find(|code| *code != 0).unwrap_or(0)
-}
-
-/// The simulation, optimised: it lives through as many worlds as it has time for.
-fn sim<'a>(args: impl IntoIterator<Item = &'a str>) -> Command {
-    let mut cargo =
-        cargo(&["run", "--quiet", "--release", "--locked", "--package", "firstcome-sim", "--"]);
-    cargo.args(args);
-    cargo
 }
 
 fn bench(rest: &[String]) -> ExitCode {

@@ -3,8 +3,7 @@
 //! Worlds that are always the same show that what was mended stays so. Only worlds that were never run before show what nobody
 //! has seen yet: so some are of seeds that come from the commit, and those of each night are of seeds that come from the time.
 
-use crate::commands::{root, run};
-use crate::{finish_with, sim};
+use crate::commands::{finish_with, root, run, sim};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 

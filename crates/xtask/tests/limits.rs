@@ -50,6 +50,7 @@ const NOT_OF_CLIENTS: &[&str] = &[
     "ticker::AT_MOST_EVERY",
     "divergence::AT_MOST_EVERY",
     "heal::OTHERS_AT_MOST",
+    "load::LAGS_AT_MOST",
     "appender::MAX_AWAITING",
     "appender::MAX_TURNS",
     "retransmit::MAX_BYTES",
