@@ -281,8 +281,9 @@ async fn between_two_servers(setup: Setup<'_>, plan: Plan) -> Option<Report> {
     }
     let (pairs, not_known, undecided) = (all.pairs(), all.not_known.len(), all.undecided.len());
     let a_second = pairs as f64 / begun.elapsed().as_secs_f64();
+    let such_as = all.undecided.first().map(|said| format!(", such as {said}")).unwrap_or_default();
     println!(
-        "{pairs} pairs, {a_second:.0} a second: {not_known} not known, {undecided} not decided"
+        "{pairs} pairs, {a_second:.0} a second: {not_known} not known, {undecided} not decided{such_as}"
     );
     Some(all)
 }
@@ -341,4 +342,11 @@ async fn without_catching_up_a_campaign_just_made_is_not_found_at_the_other_serv
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_catching_up_a_claim_just_cancelled_is_won_at_the_other_server() {
     without("repeat_win_after_cancel", Kind::Cancel, Setup::default()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_a_look_from_before_the_question_nothing_is_known_at_the_other_server_at_once() {
+    for kind in KINDS {
+        without("barrier_by_older_look", kind, Setup::default()).await;
+    }
 }
