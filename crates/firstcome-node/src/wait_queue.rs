@@ -79,6 +79,8 @@ struct InCampaign {
     waiting: BTreeSet<u64>,
     /// Those of them whose seats are not known: they are in no queue yet.
     unplaced: BTreeSet<u64>,
+    /// Those whose seats are not there as of the last entry of the campaign: until the next one they keep nobody waiting.
+    aside: BTreeSet<u64>,
     /// How many times each subject waits.
     subjects: BTreeMap<Box<str>, usize>,
     /// How many seats had come free in each pool when that was looked at last.
@@ -148,6 +150,10 @@ impl WaitQueue {
                 queues.call_all_of(*number, &mut calls);
                 continue;
             };
+            if let Some(there) = queues.campaigns.get_mut(campaign.name()) {
+                // Their seats may be there now, and they come before others then.
+                there.unplaced.append(&mut there.aside);
+            }
             let Some(there) = queues.campaigns.get(campaign.name()) else { continue };
             let unplaced = there.unplaced.first().and_then(|first| queues.waiting.get(first));
             calls.0.extend(unplaced.map(|waiting| waiting.call.clone()));
@@ -194,6 +200,7 @@ impl WaitQueue {
         queues.by_unit.clear();
         for there in queues.campaigns.values_mut() {
             there.unplaced = there.waiting.clone();
+            there.aside.clear();
             there.freed.clear();
         }
         for waiting in queues.waiting.values_mut() {
@@ -248,6 +255,7 @@ impl Queues {
                 there.subjects.remove(&gone.subject);
             }
         }
+        there.aside.remove(&number);
         let (was_unplaced, is_last) = (there.unplaced.remove(&number), there.waiting.is_empty());
         let unplaced = there.unplaced.first().copied();
         if is_last {
@@ -281,6 +289,7 @@ impl Queues {
             there.unplaced.insert(number);
             return;
         };
+        there.aside.remove(&number);
         for (pool, freed) in &wanted.freed {
             // Whoever came before may still have to hear of more.
             there.freed.entry(*pool).or_insert(*freed);
@@ -390,6 +399,19 @@ impl Waiter {
         let before = queues.waiting.get(&self.number).and_then(|waiting| waiting.wanted.as_ref());
         if before.map_or(wanted.is_some(), |before| !same(before)) {
             queues.place(self.number, wanted);
+        }
+    }
+
+    /// Lets those behind it come first: what it wants is not there. With the next entry of the campaign it is before them again,
+    /// and looks.
+    pub(crate) fn stands_aside(&self) {
+        let queues = &mut *self.queue.lock();
+        let Some(waiting) = queues.waiting.get(&self.number) else { return };
+        let campaign = waiting.campaign.clone();
+        let Some(there) = queues.campaigns.get_mut(&campaign) else { return };
+        if there.unplaced.remove(&self.number) {
+            there.aside.insert(self.number);
+            queues.call_behind(&campaign, self.number);
         }
     }
 

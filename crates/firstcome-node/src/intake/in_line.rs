@@ -110,7 +110,7 @@ impl Intake {
     /// Of seats that this node does not know, the journal is asked by whoever came first to the campaign: the answer is
     /// applied here before it is heard. The others look again when that one is answered, or when this node has caught up: what
     /// is not there then is not waited for. Memory alone says so: who asks the journal before its turn could get the seats
-    /// before those who came earlier.
+    /// before those who came earlier. Where memory cannot say so, it keeps nobody waiting meanwhile.
     async fn comes_first(
         &self,
         waiter: &Waiter,
@@ -145,6 +145,10 @@ impl Intake {
                 None if caught_up => {
                     if let Ok(Some(answer)) = self.hold_early(hold, None).await {
                         return Turn::NotThere(answer);
+                    }
+                    waiter.stands_aside();
+                    if self.wanted(hold).is_some() {
+                        continue;
                     }
                     next_look = Some(Instant::now() + LOOK_AGAIN).filter(|look| *look < until);
                 }

@@ -126,6 +126,26 @@ async fn who_came_before_its_seats_were_known_is_before_who_came_later() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whose_seats_are_not_there_keeps_nobody_waiting_until_an_entry_may_have_brought_them() {
+    let mut house = House::new();
+    let queue = Arc::new(WaitQueue::default());
+    let ann = queue.join("hall", "ann", 1).unwrap();
+    let bob = house.waits(&queue, "bob", &["A"]);
+    assert!(!bob.is_first());
+    ann.stands_aside();
+    assert!(bob.is_first() && called([&ann, &bob]).await == [false, true]);
+    ann.wants(None);
+    assert!(bob.is_first(), "she looked, and nothing is new");
+    house.releases("D");
+    queue.freed(&house.0).make();
+    assert!(!bob.is_first() && called([&ann, &bob]).await == [true, false]);
+    ann.wants(Some(&house.wanted("ann", &["A"])));
+    assert!(ann.is_first() && !bob.is_first(), "she has the position of her arrival");
+    drop(ann);
+    assert!(bob.is_first());
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_waits_for_seats_that_are_not_known_is_called_as_the_first_of_the_campaign() {
     let mut house = House::new();
     let queue = Arc::new(WaitQueue::default());

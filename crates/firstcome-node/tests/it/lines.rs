@@ -174,6 +174,23 @@ async fn who_names_a_seat_that_is_not_there_hears_so_though_others_wait() {
     cem.abort();
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_names_a_seat_that_is_not_there_keeps_nobody_waiting() {
+    let one = Seat::at(&store()).await;
+    opens(&one, 600 * SECOND).await;
+    holds(&one, "h1", "ann", &["A1"]).await;
+    let cem = waits(&one, "cem", &["A1"], 300 * SECOND).await;
+    // Memory cannot say so of her: she has a hold, and the journal would say that first.
+    let ann = comes(&one, "ann", &["Z9"], 60 * SECOND).await;
+    sleep(SECOND).await;
+    let begun = Instant::now();
+    let dan = comes(&one, "dan", &["B1"], 60 * SECOND).await;
+    assert_eq!(dan.await.unwrap().outcome.as_str(), "held");
+    assert!(begun.elapsed() < SECOND, "{:?}", begun.elapsed());
+    ann.abort();
+    cem.abort();
+}
+
 /// Somebody who has just come asks for a seat ten milliseconds after its hold is over; says whether they get it, though
 /// another one waited for it.
 async fn who_comes_at_the_right_moment_is_sooner() -> bool {
