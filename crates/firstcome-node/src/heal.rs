@@ -141,6 +141,12 @@ impl Healer {
             Ok(found) => found,
             Err(broken) => return Ok(Err(broken)),
         };
+        if let Some(found) = found.as_ref().filter(|_| common == head.position)
+            && (found.name().ok(), found.at) != (Some(head.name), head.at)
+        {
+            // The store went on with another branch in between: what one has says nothing of the other.
+            return Ok(Err(Broken::Changed));
+        }
         let same = match &found {
             // Every history begins with nothing, but one that was seeded anew cannot be read from there.
             _ if common == 0 && head.first == 1 => Some(true),

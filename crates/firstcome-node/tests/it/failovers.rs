@@ -138,6 +138,26 @@ async fn a_node_that_reads_one_branch_goes_on_when_the_store_goes_on_with_anothe
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_head_of_one_branch_and_an_entry_of_another_are_not_taken_for_one() {
+    let first = store();
+    let (link, one) = Link::of(&first, 1).await;
+    one.opens("spring", 9).await;
+    let begin = first.kept();
+    for subject in ["ann", "bob", "cid"] {
+        one.claims(subject).await;
+    }
+    // Both end at 3, and only the last one has there what this node has.
+    let (second, third) = (forked(&begin, 1, 9, 2), store());
+    third.restore(&first.kept());
+    third.lose_tail(3);
+    link.fails_over(&second, [Call::Read], &third);
+    sleep(20 * SECOND).await;
+    assert!(!one.node.has_stopped(), "{:?}", one.node.intake.condition());
+    has(&one, &["ann", "bob", "cid"]).await;
+    assert_eq!(one.counted("forks"), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_one_branch_has_of_this_one_does_not_tell_what_another_has() {
     let first = store();
     let (link, one) = Link::of(&first, 1).await;
