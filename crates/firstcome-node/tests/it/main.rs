@@ -13,6 +13,7 @@ mod leading;
 mod levels;
 mod lines;
 mod lines_and_forks;
+mod lines_unknown;
 mod mended;
 mod mistakes;
 mod moved;
