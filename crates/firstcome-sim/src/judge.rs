@@ -38,6 +38,7 @@
 //! | `line_waits` | a waiting caller hears that the seat is taken only when its time is over | `wait_queue` |
 //! | `level_as_raised` | no entry is above the level its space began at, or was raised to before it | `levels` |
 //! | `acknowledged_kept` | every yes still holds, is in a fork's list, or was allowed to be lost | `promises` |
+//! | `orphans_brought` | a yes that a fork's list excuses is of a batch that ran in the end, or was allowed to be lost | `promises` |
 //! | `waits_for_others` | half a second after the store turned nobody appended something new | `failover` |
 //! | `settled_in_order` | no leader writes into the ledger once another one began there | `settled` |
 //! | `settled_when_durable` | the ledger had nothing which a store lost that loses nothing durable | `settled` |

@@ -199,6 +199,11 @@ impl<'h> Excuses<'h> {
             })
     }
 
+    /// Says whether the batch of an entry ran in the final journal, as far as it could be brought there.
+    pub(super) fn was_tried(&self, entry: usize, replay: &Replay<'_>) -> bool {
+        self.is_final(entry) || self.is_brought(entry, replay) || self.loss_is_allowed(entry)
+    }
+
     /// Says whether what an entry decided may have been lost.
     pub(super) fn loss_is_allowed(&self, entry: usize) -> bool {
         if self.journal[entry] {

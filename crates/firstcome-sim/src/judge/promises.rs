@@ -106,7 +106,13 @@ pub(super) fn check(
         };
         match fate {
             Fate::Kept => {}
-            Fate::Listed => verdict.ranks_excused += 1,
+            Fate::Listed if excuses.was_tried(heard.origin, replay) => verdict.ranks_excused += 1,
+            Fate::Listed => {
+                let (story, origin) = (Story(exchange), tree.tell(heard.origin));
+                let what =
+                    format!("{story}; it rests on {origin}, whose batch never ran in the end");
+                wrong.push(Broken::new("orphans_brought", what));
+            }
             Fate::Gone(_) if excuses.loss_is_allowed(heard.origin) => verdict.losses_allowed += 1,
             Fate::Gone(instead) => {
                 let origin = tree.tell(heard.origin);

@@ -9,6 +9,10 @@ use firstcome_sim::history::{Cause, Durability, History, Reply, Row};
 ///
 /// Then these lines were written.
 fn forked(units_there: u32, lines: &[&str]) -> Story {
+    forked_and(true, units_there, lines)
+}
+
+fn forked_and(is_brought: bool, units_there: u32, lines: &[&str]) -> Story {
     let mut story = Story::opened(Durability::Memory, units_for_sale(units_there));
     let ann = story.wins("ann", 1);
     story.wins("bob", 2);
@@ -20,11 +24,22 @@ fn forked(units_there: u32, lines: &[&str]) -> Story {
     story.epoch = 1;
     story.at(12.0);
     let results: &[_] = if units_there > 2 { &[(false, 3, "bob")] } else { &[] };
-    story.stores((1, 3), &[claim("bob")], results);
+    if is_brought {
+        story.stores((1, 3), &[claim("bob")], results);
+    }
     for line in lines {
         story.reports(line);
     }
     story
+}
+
+#[test]
+fn a_list_excuses_what_was_brought_and_nothing_else() {
+    let line = "spring/main \"bob\" lost rank 2";
+    passes(&forked_and(true, 2, &[line]).ends());
+    let said = is_broken(&forked_and(false, 2, &[line]).ends(), "orphans_brought");
+    assert!(said.contains("\"bob\" claimed spring"), "{said}");
+    assert!(said.contains("whose batch never ran in the end"), "{said}");
 }
 
 #[test]
