@@ -54,6 +54,10 @@ pub enum Mistake {
     SettleMarkOfOtherBranch,
     /// In `fork`, when a node switches.
     OrphansNotReproposed,
+    /// In `fork`, when a node switches.
+    MixedBranchesStop,
+    /// In `load`, when a node starts or switches.
+    SnapshotForEntries,
     /// In the ledger in memory.
     SettleWithoutCompare,
     /// In `settle`, after an answer was lost.
@@ -238,7 +242,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 93] = {
+    pub const ALL: [Self; 95] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -266,7 +270,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 93] = [
+const TABLE: [(Mistake, &str, &str); 95] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -290,6 +294,8 @@ const TABLE: [(Mistake, &str, &str); 93] = [
     (Mistake::MarksCarriedOver, "marks_carried_over", "ticks and settle marks of an abandoned branch are appended to the next one"),
     (Mistake::SettleMarkOfOtherBranch, "settle_mark_of_other_branch", "a settle mark is appended to another branch than the one it was made on"),
     (Mistake::OrphansNotReproposed, "orphans_not_reproposed", "a node that switches to another branch appends nothing of its own again"),
+    (Mistake::MixedBranchesStop, "mixed_branches_stop", "a node stops for good if the store goes on with another branch while this node reads one"),
+    (Mistake::SnapshotForEntries, "snapshot_for_entries", "a node that begins with a snapshot keeps none of the entries before it"),
     (Mistake::SettleWithoutCompare, "settle_without_compare", "the ledger writes rows without comparing where it stands"),
     (Mistake::SettleWithoutReread, "settle_without_reread", "after a lost answer the leader settles on from where it believes the ledger to be"),
     (Mistake::TermNotCompared, "term_not_compared", "the ledger takes rows from a leader that was replaced"),

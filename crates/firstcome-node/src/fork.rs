@@ -89,7 +89,11 @@ impl Fork {
             Ok(Ok(branch)) => branch,
             Err(broken) | Ok(Err(CannotStart::Journal(broken))) => return Ok(Err(broken)),
             // The store went on with another branch while this one was read.
-            Ok(Err(CannotStart::Entry(Stop::NotNext { .. }))) => return Ok(Err(Broken::Changed)),
+            Ok(Err(CannotStart::Entry(Stop::NotNext { .. })))
+                if !inject(Mistake::MixedBranchesStop) =>
+            {
+                return Ok(Err(Broken::Changed));
+            }
             Ok(Err(CannotStart::Entry(stop))) => return Err(stop),
             Ok(Err(CannotStart::Snapshot(why))) => {
                 let position = applier.replica.applied().0;

@@ -5,6 +5,7 @@ use crate::retransmit::{Buffered, RetransmitBuffer};
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::snapshot::{BadSnapshot, Manifest, Restore};
 use firstcome_core::{LEVEL, State};
+use firstcome_inject::{Mistake, inject};
 use firstcome_journal::{EntriesRead, Entry, Failure, Journal, Looked, Name};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -62,7 +63,9 @@ pub(crate) async fn branch(
     let (mut position, mut name) = kept.before().unwrap_or(tip);
     let since = Instant::now();
     let first = ours.first();
-    while fork.is_none() && (kept.reaches_further() || first.is_some_and(|first| first <= position))
+    while fork.is_none()
+        && (kept.reaches_further() || first.is_some_and(|first| first <= position))
+        && !inject(Mistake::SnapshotForEntries)
     {
         let older = before(journal, position, name).await?;
         if older.is_empty() {

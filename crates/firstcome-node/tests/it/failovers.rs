@@ -2,12 +2,14 @@
 //!
 //! Time is the runtime's own, paused: waiting for something that only time brings is done at once.
 
+use crate::mistakes::shows;
 use crate::several::{Seat, agree, store};
 use crate::stuck::leads;
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::NodeId;
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::{Outcome, SpaceId};
+use firstcome_inject::Mistake;
 use firstcome_journal::distant::{Call, Carried, Distant, Way, Work};
 use firstcome_journal::memory::{Kept, Memory};
 use firstcome_journal::{Confirm, Failure, Journal, Name};
@@ -114,27 +116,31 @@ fn forked(begin: &Kept, keep: u64, stranger: u8, claims: u64) -> Memory {
     server
 }
 
-async fn has(seat: &Seat, subjects: &[&str]) {
+/// Says whether each subject has what it was told.
+async fn have(seat: &Seat, subjects: &[&str]) -> bool {
+    let mut all = true;
     for subject in subjects {
         let outcome = seat.tries(subject, None).await.unwrap().outcome;
-        assert!(matches!(outcome, Outcome::AlreadyWon { .. }), "{subject}: {outcome:?}");
+        all &= matches!(outcome, Outcome::AlreadyWon { .. });
     }
+    all
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_node_that_reads_one_branch_goes_on_when_the_store_goes_on_with_another() {
-    let first = store();
-    let (link, one) = Link::of(&first, 1).await;
-    one.opens("spring", 1_000).await;
-    let begin = first.kept();
-    one.claims("ann").await;
-    // Each has more than one read brings: the node reads the beginning of one, and the end of the other.
-    let (second, third) = (forked(&begin, 1, 9, 100), forked(&begin, 1, 8, 100));
-    link.fails_over(&second, [Call::Look, Call::Read, Call::Read], &third);
-    sleep(20 * SECOND).await;
-    assert!(!one.node.has_stopped(), "{:?}", one.node.intake.condition());
-    has(&one, &["ann"]).await;
-    assert_eq!(one.claims("bob").await, 102);
+    shows(Mistake::MixedBranchesStop, async || {
+        let first = store();
+        let (link, one) = Link::of(&first, 1).await;
+        one.opens("spring", 1_000).await;
+        let begin = first.kept();
+        one.claims("ann").await;
+        // Each has more than one read brings: the node reads the beginning of one, and the end of the other.
+        let (second, third) = (forked(&begin, 1, 9, 100), forked(&begin, 1, 8, 100));
+        link.fails_over(&second, [Call::Look, Call::Read, Call::Read], &third);
+        sleep(20 * SECOND).await;
+        one.node.has_stopped() || !have(&one, &["ann"]).await || one.claims("bob").await != 102
+    })
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -153,7 +159,7 @@ async fn the_head_of_one_branch_and_an_entry_of_another_are_not_taken_for_one() 
     link.fails_over(&second, [Call::Read], &third);
     sleep(20 * SECOND).await;
     assert!(!one.node.has_stopped(), "{:?}", one.node.intake.condition());
-    has(&one, &["ann", "bob", "cid"]).await;
+    assert!(have(&one, &["ann", "bob", "cid"]).await);
     assert_eq!(one.counted("forks"), 0);
 }
 
@@ -170,7 +176,7 @@ async fn what_one_branch_has_of_this_one_does_not_tell_what_another_has() {
     let (second, third) = (forked(&all, 3, 9, 1), forked(&all, 1, 8, 1));
     link.fails_over(&second, [Call::Look], &third);
     sleep(20 * SECOND).await;
-    has(&one, &["ann", "bob", "cid"]).await;
+    assert!(have(&one, &["ann", "bob", "cid"]).await);
 }
 
 /// Has a node write a snapshot of all it has.
@@ -185,55 +191,61 @@ async fn writes_a_snapshot(seat: &Seat, server: &Memory) {
 
 #[tokio::test(start_paused = true)]
 async fn who_began_with_a_snapshot_brings_what_was_before_it_too() {
-    let store = store();
-    let one = Seat::at(&store).await;
-    one.opens("spring", 100).await;
-    let begin = store.kept();
-    for subject in ["ann", "bob"] {
-        one.claims(subject).await;
-    }
-    writes_a_snapshot(&one, &store).await;
-    one.claims("cid").await;
-    let two = Seat::at(&store).await;
-    has(&two, &["ann", "bob", "cid"]).await;
-    // The one who was there from the beginning comes later.
-    one.journal.hold();
-    sleep(2 * SECOND).await;
-    store.restore(&forked(&begin, 1, 9, 20).kept());
-    sleep(20 * SECOND).await;
-    one.journal.let_go();
-    sleep(20 * SECOND).await;
-    agree(&[&one, &two]).await;
-    has(&two, &["ann", "bob", "cid"]).await;
+    shows(Mistake::SnapshotForEntries, async || {
+        let store = store();
+        let one = Seat::at(&store).await;
+        one.opens("spring", 100).await;
+        let begin = store.kept();
+        for subject in ["ann", "bob"] {
+            one.claims(subject).await;
+        }
+        writes_a_snapshot(&one, &store).await;
+        one.claims("cid").await;
+        let two = Seat::at(&store).await;
+        // The one who was there from the beginning comes later.
+        one.journal.hold();
+        sleep(2 * SECOND).await;
+        store.restore(&forked(&begin, 1, 9, 20).kept());
+        sleep(20 * SECOND).await;
+        one.journal.let_go();
+        sleep(20 * SECOND).await;
+        agree(&[&one, &two]).await;
+        !have(&two, &["ann", "bob", "cid"]).await
+    })
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_went_over_and_back_brings_what_was_before_the_snapshot_too() {
-    let first = store();
-    let ((one_link, one), (two_link, two)) = (Link::of(&first, 1).await, Link::of(&first, 2).await);
-    one.opens("spring", 100).await;
-    two.reaches(1).await;
-    let second = store();
-    second.restore(&first.kept());
-    one_link.goes_on(&second);
-    for subject in ["ann", "bob"] {
-        one.claims(subject).await;
-    }
-    writes_a_snapshot(&one, &second).await;
-    one.claims("cid").await;
-    for rank in 1..=20 {
-        assert_eq!(two.claims(&format!("dan{rank}")).await, rank);
-    }
-    one.journal.hold();
-    sleep(2 * SECOND).await;
-    // It goes over, and before it has brought anything the first server is back.
-    two_link.fails_over(&second, [Call::RaiseEpoch], &first);
-    sleep(20 * SECOND).await;
-    one_link.goes_on(&first);
-    one.journal.let_go();
-    sleep(20 * SECOND).await;
-    agree(&[&one, &two]).await;
-    has(&two, &["ann", "bob", "cid", "dan1", "dan20"]).await;
+    shows(Mistake::SnapshotForEntries, async || {
+        let first = store();
+        let ((one_link, one), (two_link, two)) =
+            (Link::of(&first, 1).await, Link::of(&first, 2).await);
+        one.opens("spring", 100).await;
+        two.reaches(1).await;
+        let second = store();
+        second.restore(&first.kept());
+        one_link.goes_on(&second);
+        for subject in ["ann", "bob"] {
+            one.claims(subject).await;
+        }
+        writes_a_snapshot(&one, &second).await;
+        one.claims("cid").await;
+        for rank in 1..=20 {
+            assert_eq!(two.claims(&format!("dan{rank}")).await, rank);
+        }
+        one.journal.hold();
+        sleep(2 * SECOND).await;
+        // It goes over, and before it has brought anything the first server is back.
+        two_link.fails_over(&second, [Call::RaiseEpoch], &first);
+        sleep(20 * SECOND).await;
+        one_link.goes_on(&first);
+        one.journal.let_go();
+        sleep(20 * SECOND).await;
+        agree(&[&one, &two]).await;
+        !have(&two, &["ann", "bob", "cid", "dan1", "dan20"]).await
+    })
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -248,7 +260,7 @@ async fn what_is_brought_behind_more_than_one_read_is_not_called_lost() {
     let longer = forked(&second.kept(), 2, 8, 100);
     link.fails_over(&second, [Call::RaiseEpoch], &longer);
     sleep(20 * SECOND).await;
-    has(&one, &["ann"]).await;
+    assert!(have(&one, &["ann"]).await);
     let said = one.said().join("");
     assert!(said.contains("spring/main \"ann\" changed from rank 1 to 102\n"), "{said}");
 }
