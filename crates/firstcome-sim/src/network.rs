@@ -31,6 +31,8 @@ pub(crate) struct StoreLink {
     fresh_counts: bool,
     /// Whether the store takes each append without a condition.
     log: bool,
+    /// Whether it is made anew late: see [`Plan::late`](crate::plan::Plan::late).
+    late: bool,
 }
 
 #[derive(Debug)]
@@ -95,6 +97,7 @@ impl StoreLink {
             gate,
             latency: plan.latency,
             log: plan.log.is_some(),
+            late: plan.late,
             fresh_counts: environment.mistake == Some(Mistake::FreshConnectionCounts),
         };
         let following = link.clone();
@@ -111,7 +114,7 @@ impl StoreLink {
             }
             let pause = {
                 let random = &mut self.lock().random;
-                let longest = 3_000_000 >> random.u32(0..10);
+                let longest = if self.late { 3_000_000 } else { 3_000_000 >> random.u32(0..10) };
                 Duration::from_micros(random.u64(500..longest))
             };
             sleep(pause).await;

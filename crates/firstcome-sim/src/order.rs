@@ -91,6 +91,7 @@ fn environment(nodes: usize, seed: u64) -> Environment {
         keep_for: None,
         level: LEVEL,
         newer: false,
+        late: false,
         campaigns: vec![campaign],
         steps: Vec::new(),
         ends: day,

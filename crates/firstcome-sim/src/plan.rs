@@ -11,6 +11,7 @@ mod leaving;
 mod lists;
 mod refusals;
 mod scenarios;
+mod swings;
 mod venues;
 
 pub use coupons::{Codes, CouponStep, CouponWant};
@@ -54,6 +55,8 @@ pub struct Plan {
     pub level: u32,
     /// Whether a newer build writes once everything is whole.
     pub newer: bool,
+    /// Whether nodes find the store's next primary late, and stay connected to the last one until then.
+    pub late: bool,
     /// The campaigns.
     pub campaigns: Vec<Campaign>,
     /// What happens, in the order of time.

@@ -45,6 +45,7 @@ impl Plan {
             keep_for: random.bool().then(|| between(random, 2_000, 20_000)),
             level: LEVEL,
             newer: false,
+            late: false,
             campaigns,
             steps: Vec::new(),
             ends,
@@ -64,6 +65,8 @@ impl Plan {
         plan.draw_desks(&mut Rng::with_seed(seed ^ 0xde5c_0f00_0000_0000));
         plan.draw_log(&mut Rng::with_seed(seed ^ 0x10f0_0f00_0000_0000));
         plan.draw_leaving(&mut Rng::with_seed(seed ^ 0x1ea5_0f00_0000_0000));
+        plan.draw_swings(&mut Rng::with_seed(seed ^ 0x5316_0f00_0000_0000));
+        plan.draw_early(&mut Rng::with_seed(seed ^ 0xea21_0f00_0000_0000));
         plan.steps.sort_by_key(|step| step.at);
         plan
     }

@@ -30,7 +30,13 @@ impl Plan {
     }
 
     /// Some claim a little before a moment, and a little after it.
-    fn claims_around(&mut self, random: &mut Rng, at: Duration, before: u64, after: u64) {
+    pub(super) fn claims_around(
+        &mut self,
+        random: &mut Rng,
+        at: Duration,
+        before: u64,
+        after: u64,
+    ) {
         let campaign = random.usize(..self.campaigns.len());
         for _ in 0..random.u32(2..9) {
             let when = (at + between(random, 0, before + after)).saturating_sub(ms(before));

@@ -1,7 +1,7 @@
 //! Venues with a seat map, and the people who hold, change, confirm or leave seats there.
 
 use super::draw::{between, ms, random_moment};
-use super::{DESK, Plan, Want};
+use super::{Ask, Campaign, Cut, DESK, Fault, Plan, Want, What};
 use fastrand::Rng;
 use firstcome_core::Command;
 use firstcome_core::command::{BestPick, Encoded, Late, Pick, Step, Wanted};
@@ -367,6 +367,60 @@ impl Plan {
             let release = Command::Release { step, units: Vec::new() };
             self.on(random, given_back, &release, ms(0));
         }
+    }
+
+    /// In some worlds people wait for seats at a node that does not know them yet, because it makes them itself or hears nothing
+    /// meanwhile. One of the seats is held, most of them want it with others.
+    pub(super) fn draw_early(&mut self, random: &mut Rng) {
+        let is_early = |campaign: &&Campaign| campaign.venue.is_some() && campaign.opens < ms(900);
+        let Some(campaign) = self.campaigns.iter().find(is_early).cloned() else { return };
+        let (Some(venue), Some(import)) = (&campaign.venue, self.import_of(&campaign.name)) else {
+            return;
+        };
+        if random.u32(0..3) > 0 {
+            return;
+        }
+        let hall = campaign.pool(campaign.pools.len());
+        let shopper = Shopper { venue, campaign: &campaign.name, counted: &campaign.pools, hall };
+        let (front, begins) = (random.usize(..self.nodes), import.saturating_sub(ms(300)));
+        let direction =
+            *random.choice([Cut::Both, Cut::There, Cut::Back].iter()).unwrap_or(&Cut::Both);
+        if random.u32(0..3) > 0 {
+            let time = between(random, 300, 2_500);
+            self.add_fault(begins, Fault::Cut { slot: front, time, direction });
+        }
+        let from = random.usize(..venue.seats.len());
+        let names: Vec<&str> = venue.seats[from..].iter().take(3).map(|seat| &*seat.name).collect();
+        for index in 0..random.u32(4..9) {
+            let first = random.usize(..names.len());
+            let many = if index == 0 { 1 } else { random.usize(1..=names.len() - first) };
+            let (id, subject) = (&*format!("early{index}"), &*format!("e{index}"));
+            let picks = vec![shopper.units(&names[first..first + many], None)];
+            let hold =
+                Command::Hold { campaign: shopper.campaign, id, subject, picks, limit: None };
+            let wait = if index == 0 { ms(0) } else { between(random, 1_000, 3_000) };
+            let at = begins + between(random, 0, 1_500);
+            self.on(random, at, &hold, wait);
+            if index > 0 {
+                self.at(front);
+            }
+        }
+        let (hold, subject) = ("early0", "e0");
+        let step = Step { campaign: shopper.campaign, hold, subject, id: None };
+        let release = Command::Release { step, units: Vec::new() };
+        let at = begins + between(random, 1_500, 3_500);
+        self.on(random, at, &release, ms(0));
+    }
+
+    /// Gives when somebody asks for the seats of a campaign.
+    fn import_of(&self, name: &str) -> Option<Duration> {
+        let imports = |what: &What| match what {
+            What::Ask(Ask { want: Want::On { command, .. }, .. }) => {
+                matches!(command.command(), Command::Seats { campaign, .. } if campaign == name)
+            }
+            What::Ask(_) | What::Fault(_) => false,
+        };
+        self.steps.iter().find(|step| imports(&step.what)).map(|step| step.at)
     }
 
     fn draw_operator(&mut self, random: &mut Rng, at: Duration, shopper: &Shopper<'_>) {
