@@ -297,6 +297,30 @@ async fn who_had_a_rank_in_either_of_two_branches_of_which_nothing_can_be_read_i
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_was_away_while_another_branch_was_seeded_anew_knows_that_its_own_is_over() {
+    let first = store();
+    let ((one_link, one), (two_link, two)) = (Link::of(&first, 1).await, Link::of(&first, 2).await);
+    one.opens("spring", 100).await;
+    let begin = first.kept();
+    one.claims("ann").await;
+    two.reaches(2).await;
+    two.journal.hold();
+    sleep(2 * SECOND).await;
+    // All that the second node has is brought to the other branch; then nothing shows any more where they parted.
+    let second = forked(&begin, 1, 9, 5);
+    one_link.goes_on(&second);
+    sleep(20 * SECOND).await;
+    assert!(have(&one, &["ann"]).await);
+    seeds(&one, &second).await;
+    two_link.goes_on(&second);
+    two.journal.let_go();
+    sleep(20 * SECOND).await;
+    agree(&[&one, &two]).await;
+    assert_eq!(two.counted("forks"), 1);
+    assert!(two.said().join("").contains("spring/main \"ann\" changed from rank 1 to 6\n"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_list_of_a_fork_is_there_after_the_next_failover_too() {
     let first = store();
     let (link, one) = Link::of(&first, 1).await;

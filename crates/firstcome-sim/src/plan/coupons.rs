@@ -272,12 +272,12 @@ impl Plan {
         self.wants(random, at, &Command::Code(end));
     }
 
-    /// Half of the pools with imported codes lose the newest claims once, and others are given those codes.
+    /// Pools with imported codes lose the newest claims once, and others are given those codes.
     pub(super) fn draw_lost_codes(&mut self, random: &mut Rng) {
         for campaign in 0..self.campaigns.len() {
             let imported = |codes: &Option<Codes>| codes.as_ref().is_some_and(|it| it.imported);
             let pool = self.campaigns[campaign].codes.iter().position(imported);
-            if let Some(pool) = pool.filter(|_| self.nodes > 1 && random.bool()) {
+            if let Some(pool) = pool.filter(|_| self.nodes > 1) {
                 self.lose_codes(random, (campaign, pool));
             }
         }
