@@ -273,7 +273,7 @@ async fn look_at_ledger(ledger: Option<Ledger>, agreement: Arc<Agreement>) {
         // Where it was out of reach at the start its tables may have to be made first.
         is_ready = is_ready || ledger.ready().await.is_ok();
         // What cannot be looked at now is as it was.
-        if is_ready && let Ok(Some(id)) = ledger.id().await {
+        if is_ready && let Ok(id) = ledger.id().await {
             agreement.has_ledger(LedgerMark::Known(id));
         }
         if ledger.keeps_its_id() {

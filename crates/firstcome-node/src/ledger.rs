@@ -48,14 +48,8 @@ use std::path::Path;
 /// The newest level of a space of which the tables have a place for everything that results say.
 pub const READS: u32 = 6;
 
-/// The highest `version` in `meta` with which this build can use tables: what a build must know at least to use them.
-///
-/// Apart from [`LAYOUT`], so that an older build goes on using tables that only had something added.
-const VERSION: u32 = 1;
-
-/// The `layout` of the tables this build makes, and brings older ones to: 1 as they were first, 2 with `id` and `layout`
-/// in `meta`, 3 with the columns of [`Details`] in `results`.
-const LAYOUT: u32 = 3;
+/// The `layout` in `meta` of the tables that this build makes, and the highest one that it can use.
+const LAYOUT: u32 = 1;
 
 /// A claim as it stands in a ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -248,20 +242,19 @@ impl Ledger {
         }
     }
 
-    /// Gives its id, drawn when its tables were made or first opened by a build that knows ids; nothing where its
-    /// database does not let this server add one.
+    /// Gives its id, drawn when its tables were made.
     ///
     /// # Errors
     ///
     /// Those of the database.
-    pub async fn id(&self) -> Result<Option<u128>, LedgerFailure> {
+    pub async fn id(&self) -> Result<u128, LedgerFailure> {
         match self {
             Self::Sqlite(sqlite) => sqlite.id().await,
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.id().await,
             #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.id().await,
-            Self::Memory(memory) => Ok(Some(memory.id())),
+            Self::Memory(memory) => Ok(memory.id()),
         }
     }
 

@@ -90,7 +90,7 @@ impl Settle {
     /// It goes on from where the ledger is. `believed` is set without [`Mistake::SettleWithoutReread`] only.
     async fn lead(&self, stop: &mut watch::Receiver<bool>, believed: &mut Option<u64>) -> End {
         // Before anything is written: which one it is.
-        if let Ok(Some(id)) = self.ledger.id().await {
+        if let Ok(id) = self.ledger.id().await {
             self.intake.agreement.has_ledger(LedgerMark::Known(id));
         }
         if let Some(why) = self.elsewhere() {

@@ -76,21 +76,3 @@ impl fmt::Display for Details {
         Ok(())
     }
 }
-
-/// Gives a statement that reads results, for tables with the columns of details or, of an older layout, without them.
-///
-/// There they are read as empty, `null` of each column's type.
-pub(super) fn reading(
-    sql: &'static str,
-    has_details: bool,
-    nulls: &str,
-) -> std::borrow::Cow<'static, str> {
-    if has_details {
-        return sql.into();
-    }
-    assert!(sql.contains(COLUMNS), "a statement that reads results names {COLUMNS}");
-    sql.replace(COLUMNS, nulls).into()
-}
-
-/// The columns of details, as the statements name them.
-pub(super) const COLUMNS: &str = "reference, used_by, verdict, issue, import, quantity";

@@ -60,7 +60,10 @@ pub enum LedgerFailure {
         wanted: SpaceId,
     },
     /// The ledger was written by a newer build.
-    #[error("the ledger's tables are of version {0}, this build knows version {VERSION}", VERSION = super::VERSION)]
+    #[error(
+        "the ledger's tables are of layout {0}, and this build knows layout {LAYOUT}: start a newer build",
+        LAYOUT = super::LAYOUT
+    )]
     TooNew(u32),
 }
 

@@ -36,7 +36,7 @@ impl Look {
     ///
     /// # Errors
     ///
-    /// It is of another space, of a version above this build's, or cannot be read.
+    /// It is of another space, of a layout above this build's, or cannot be read.
     pub fn open(
         kind: &Named,
         data: Option<&Path>,

@@ -86,17 +86,12 @@ impl Postgres {
         self.queue.standing().await.map(drop)
     }
 
-    /// Gives the id, if there is one: a server that may not change tables goes without.
-    pub(super) async fn id(&self) -> Result<Option<u128>, LedgerFailure> {
-        match self.read("SELECT id FROM meta", &[]).await {
-            Ok(rows) => {
-                let id = rows.first().and_then(|row| row.get::<_, Option<&[u8]>>(0));
-                Ok(id.and_then(|id| <[u8; 16]>::try_from(id).ok()).map(u128::from_be_bytes))
-            }
-            // There is no such column.
-            Err(LedgerFailure::Broken(_)) => Ok(None),
-            Err(failure) => Err(failure),
-        }
+    /// Gives the id.
+    pub(super) async fn id(&self) -> Result<u128, LedgerFailure> {
+        let rows = self.read("SELECT id FROM meta", &[]).await?;
+        let id = rows.first().and_then(|row| <[u8; 16]>::try_from(row.get::<_, &[u8]>(0)).ok());
+        let id = id.map(u128::from_be_bytes);
+        id.ok_or_else(|| opening::broken(&self.identity, "`meta` has no id"))
     }
 
     pub(super) async fn mint_term(&self) -> Result<Standing, LedgerFailure> {

@@ -44,7 +44,7 @@ impl Sqlite {
         self.writer.close().await;
     }
 
-    pub(super) async fn id(&self) -> Result<Option<u128>, LedgerFailure> {
+    pub(super) async fn id(&self) -> Result<u128, LedgerFailure> {
         ask(&self.writer, |writer| writer.id()).await
     }
 

@@ -4,7 +4,6 @@ mod doc;
 mod files;
 mod full_disk;
 mod memory;
-mod migration;
 #[cfg(feature = "mysql")]
 mod mysql;
 #[cfg(feature = "postgres")]

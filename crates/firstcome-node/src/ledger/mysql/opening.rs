@@ -1,14 +1,14 @@
 //! Whose tables these are; making them where there are none; moving them out of the way.
 
 use super::{Identity, LONGEST};
-use crate::ledger::{LAYOUT, LedgerFailure, VERSION};
+use crate::ledger::{LAYOUT, LedgerFailure};
 use firstcome_core::SpaceId;
 use firstcome_store::mysql::{MySql as Pool, Row, bytes, cell, text};
 
 /// The tables, in the order in which they are made.
 const TABLES: [&str; 5] = ["meta", "settled", "results", "claims", "campaigns"];
 /// What is asked in each transaction: whose ledger it is.
-pub(super) const OWNER: &str = "SELECT version, space FROM ~meta";
+pub(super) const OWNER: &str = "SELECT layout, space FROM ~meta";
 /// The SQLSTATE of a table or a database that is not there.
 const MISSING: [&str; 2] = ["42S02", "42000"];
 
@@ -27,7 +27,7 @@ pub(super) async fn open(pool: &Pool, identity: &Identity) -> Result<(), LedgerF
     let space = bytes(&space.0);
     pool.step(&identity.sql(&format!(
         "INSERT IGNORE INTO ~settled VALUES ({shard}, 0, 0); \
-         INSERT IGNORE INTO ~meta VALUES (1, {VERSION}, {space}, UNHEX(MD5(CONCAT(UUID(), RAND()))), {LAYOUT})"
+         INSERT IGNORE INTO ~meta VALUES (1, {LAYOUT}, {space}, UNHEX(MD5(CONCAT(UUID(), RAND()))))"
     )))
     .await?;
     match is_there(pool, identity).await? {
@@ -45,7 +45,7 @@ pub(super) async fn is_there(pool: &Pool, identity: &Identity) -> Result<bool, L
             "SELECT GROUP_CONCAT(table_name ORDER BY table_name SEPARATOR ', ') FROM information_schema.tables \
              WHERE table_schema = {database} AND table_name IN ({}); \
              SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = {database} \
-             AND table_name = 'meta' AND column_name IN ('one', 'version', 'space')",
+             AND table_name = 'meta' AND column_name IN ('one', 'layout', 'space')",
             names.join(", ")
         ))
         .await?;
@@ -67,9 +67,9 @@ pub(super) async fn is_there(pool: &Pool, identity: &Identity) -> Result<bool, L
 
 /// Refuses a ledger of another space or of a newer build, by its row of [`OWNER`].
 pub(super) fn check(owner: &Row, identity: &Identity) -> Result<(), LedgerFailure> {
-    let version = u32::try_from(cell::<i64>(owner, 0)?).unwrap_or(u32::MAX);
-    if version > VERSION {
-        return Err(LedgerFailure::TooNew(version));
+    let layout = u32::try_from(cell::<i64>(owner, 0)?).unwrap_or(u32::MAX);
+    if layout > LAYOUT {
+        return Err(LedgerFailure::TooNew(layout));
     }
     let found = <[u8; 16]>::try_from(cell::<Vec<u8>>(owner, 1)?).map(SpaceId);
     let found = found.map_err(|_| broken(identity, "`meta` names no space"))?;
@@ -134,6 +134,6 @@ fn first<T: firstcome_store::mysql::FromValue>(
     Ok(cell(row.ok_or_else(none)?, 0)?)
 }
 
-fn broken(identity: &Identity, what: &str) -> LedgerFailure {
+pub(super) fn broken(identity: &Identity, what: &str) -> LedgerFailure {
     LedgerFailure::Broken(format!("database {}: {what}", identity.database))
 }

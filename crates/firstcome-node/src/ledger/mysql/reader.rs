@@ -15,10 +15,11 @@ const CLAIM: &str = "SELECT pool, rank, subject, at, result, cancelled_at, cance
 
 impl MySql {
     /// Gives the id.
-    pub(in crate::ledger) async fn id(&self) -> Result<Option<u128>, LedgerFailure> {
+    pub(in crate::ledger) async fn id(&self) -> Result<u128, LedgerFailure> {
         let rows = self.read("SELECT id FROM ~meta").await?;
         let id = rows.first().map(|row| cell::<Vec<u8>>(row, 0)).transpose()?;
-        Ok(id.and_then(|id| <[u8; 16]>::try_from(id).ok()).map(u128::from_be_bytes))
+        let id = id.and_then(|id| <[u8; 16]>::try_from(id).ok()).map(u128::from_be_bytes);
+        id.ok_or_else(|| opening::broken(&self.identity, "`meta` has no id"))
     }
 
     pub(in crate::ledger) async fn results(

@@ -1,10 +1,9 @@
 -- One row: whose ledger this is. Made first, and its row last: with the row, everything is there.
 CREATE TABLE meta (
     one     TINYINT PRIMARY KEY CHECK (one = 1),
-    version BIGINT NOT NULL,
+    layout  BIGINT NOT NULL,
     space   BINARY(16) NOT NULL,
-    id      BINARY(16) NOT NULL,
-    layout  BIGINT NOT NULL
+    id      BINARY(16) NOT NULL
 ) ENGINE = InnoDB;
 
 -- One row for each shard: up to where its results are here.

@@ -1,7 +1,7 @@
 //! Whose tables these are; and making them where there are none.
 
 use super::Identity;
-use crate::ledger::{LAYOUT, LedgerFailure, VERSION};
+use crate::ledger::{LAYOUT, LedgerFailure};
 use firstcome_core::SpaceId;
 use firstcome_store::postgres::{Access, Session, ToSql, Type, Work};
 
@@ -20,8 +20,6 @@ pub(super) async fn open(session: &mut Session, identity: &Identity) -> Result<(
     let whole = is_there(&work, identity).await;
     work.roll_back().await;
     if whole? {
-        // It can do without: a server that may not change tables goes on with them as they are.
-        drop(migrate(session).await);
         return Ok(());
     }
     let work = session.begin(Access::Usual).await?;
@@ -33,39 +31,6 @@ pub(super) async fn open(session: &mut Session, identity: &Identity) -> Result<(
             Err(failure)
         }
     }
-}
-
-/// Adds what tables of an older build lack. Such a build goes on using them.
-async fn migrate(session: &mut Session) -> Result<(), LedgerFailure> {
-    let work = session.begin(Access::Usual).await?;
-    let sql = "SELECT count(*) FROM pg_catalog.pg_attribute WHERE NOT attisdropped \
-         AND (attrelid = 'meta'::regclass AND attname IN ('id', 'layout') \
-         OR attrelid = 'results'::regclass AND attname IN ('reference', 'quantity'))";
-    let rows = work.query(sql, &[]).await;
-    let has_all = rows.is_ok_and(|rows| rows.first().is_some_and(|row| row.get::<_, i64>(0) == 4));
-    if has_all {
-        work.roll_back().await;
-        return Ok(());
-    }
-    let migrated = async {
-        work.query("SELECT pg_advisory_xact_lock($1)", &[(&MAKING, Type::INT8)]).await?;
-        work.batch(include_str!("migrate.sql")).await
-    };
-    match migrated.await {
-        Ok(()) => Ok(work.commit().await?),
-        Err(failure) => {
-            work.roll_back().await;
-            Err(failure.into())
-        }
-    }
-}
-
-/// Says whether `results` has the columns of details: tables of an older build that this server may not change have not.
-pub(super) async fn has_details(work: &Work<'_>) -> Result<bool, LedgerFailure> {
-    let sql = "SELECT count(*) FROM pg_catalog.pg_attribute \
-         WHERE attrelid = to_regclass('results') AND attname = 'reference' AND NOT attisdropped";
-    let rows = work.query(sql, &[]).await?;
-    Ok(rows.first().is_some_and(|row| row.get::<_, i64>(0) == 1))
 }
 
 /// Says whether the ledger and the row of its shard are there; refuses what is not ours.
@@ -101,12 +66,12 @@ async fn look(work: &Work<'_>, identity: &Identity) -> Result<Found, LedgerFailu
 
 /// Refuses a ledger of another space or of a newer build; says whether it has the shard.
 pub(super) async fn check(work: &Work<'_>, identity: &Identity) -> Result<bool, LedgerFailure> {
-    let sql = "SELECT version, space, EXISTS (SELECT 1 FROM settled WHERE shard = $1) FROM meta";
+    let sql = "SELECT layout, space, EXISTS (SELECT 1 FROM settled WHERE shard = $1) FROM meta";
     let rows = work.query(sql, &[(&i64::from(identity.shard), Type::INT8)]).await?;
     let row = rows.first().ok_or_else(|| broken(identity, "`meta` is empty"))?;
-    let version = u32::try_from(row.get::<_, i64>(0)).unwrap_or(u32::MAX);
-    if version > VERSION {
-        return Err(LedgerFailure::TooNew(version));
+    let layout = u32::try_from(row.get::<_, i64>(0)).unwrap_or(u32::MAX);
+    if layout > LAYOUT {
+        return Err(LedgerFailure::TooNew(layout));
     }
     let found = <[u8; 16]>::try_from(row.get::<_, &[u8]>(1)).map(SpaceId);
     let found = found.map_err(|_| broken(identity, "`meta` names no space"))?;
@@ -123,12 +88,11 @@ async fn make(work: &Work<'_>, identity: &Identity) -> Result<(), LedgerFailure>
             work.batch(&format!("CREATE SCHEMA \"{}\"", identity.schema)).await?;
         }
         work.batch(include_str!("schema.sql")).await?;
-        let sql = "INSERT INTO meta (one, version, space, id, layout) \
-             VALUES (1, $1, $2, decode(md5(random()::text || clock_timestamp()::text || $2::text), 'hex'), $3)";
+        let sql = "INSERT INTO meta (one, layout, space, id) \
+             VALUES (1, $1, $2, decode(md5(random()::text || clock_timestamp()::text || $2::text), 'hex'))";
         let space = &identity.space.0[..];
-        let (version, layout) = (i64::from(VERSION), i64::from(LAYOUT));
-        let values: [(&(dyn ToSql + Sync), Type); 3] =
-            [(&version, Type::INT8), (&space, Type::BYTEA), (&layout, Type::INT8)];
+        let values: [(&(dyn ToSql + Sync), Type); 2] =
+            [(&i64::from(LAYOUT), Type::INT8), (&space, Type::BYTEA)];
         work.execute(sql, &values).await?;
     }
     check(work, identity).await?;
@@ -137,6 +101,6 @@ async fn make(work: &Work<'_>, identity: &Identity) -> Result<(), LedgerFailure>
     Ok(())
 }
 
-fn broken(identity: &Identity, what: &str) -> LedgerFailure {
+pub(super) fn broken(identity: &Identity, what: &str) -> LedgerFailure {
     LedgerFailure::Broken(format!("schema {}: {what}", identity.schema))
 }

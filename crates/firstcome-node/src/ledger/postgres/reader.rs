@@ -1,9 +1,8 @@
 //! Reading beside the writer.
 
 use super::{Postgres, opening};
-use crate::ledger::details::{Details, reading};
 use crate::ledger::rows::{one_of, rank_of, small};
-use crate::ledger::{LedgerFailure, Row, SettledCancel, SettledClaim};
+use crate::ledger::{Details, LedgerFailure, Row, SettledCancel, SettledClaim};
 use firstcome_core::Timestamp;
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
@@ -22,7 +21,7 @@ impl Postgres {
                 let after = i64::try_from(after).unwrap_or(i64::MAX);
                 let values: [(&(dyn ToSql + Sync), Type); 3] =
                     [(&shard, Type::INT8), (&after, Type::INT8), (&limit, Type::INT8)];
-                self.read_results(include_str!("results.sql"), &values).await?
+                self.read(include_str!("results.sql"), &values).await?
             }
             Some(campaign) => {
                 let from = i64::try_from(after.saturating_add(1)).unwrap_or(i64::MAX);
@@ -32,7 +31,7 @@ impl Postgres {
                     (&from, Type::INT8),
                     (&limit, Type::INT8),
                 ];
-                self.read_results(include_str!("results_of.sql"), &values).await?
+                self.read(include_str!("results_of.sql"), &values).await?
             }
         };
         rows.iter().map(row).collect()
@@ -93,21 +92,6 @@ impl Postgres {
         let rows = work.query(sql, &[(&shard, Type::INT8)]).await?;
         work.roll_back().await;
         Ok(rows.first().map(|row| row.get::<_, i64>(0).cast_unsigned()))
-    }
-
-    /// Reads results, also of tables of an older layout.
-    async fn read_results(
-        &self,
-        sql: &'static str,
-        values: &[(&(dyn ToSql + Sync), Type)],
-    ) -> Result<Vec<Found>, LedgerFailure> {
-        let mut session = self.reader.session().await?;
-        let work = session.begin(Access::ReadOnly).await?;
-        let has_details = opening::has_details(&work).await?;
-        let nulls = "NULL::text, NULL::text, NULL::text, NULL::bigint, NULL::text, NULL::bigint";
-        let rows = work.query(&reading(sql, has_details, nulls), values).await?;
-        work.roll_back().await;
-        Ok(rows)
     }
 
     /// Reads in a transaction of its own. Nothing that fails here changed anything.

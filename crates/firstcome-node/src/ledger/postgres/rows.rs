@@ -45,13 +45,10 @@ struct DetailColumns<'a> {
     issues: Vec<Option<i64>>,
     imports: Vec<Option<&'a str>>,
     quantities: Vec<Option<i64>>,
-    /// Whether any result has any.
-    some: bool,
 }
 
 impl<'a> DetailColumns<'a> {
     fn push(&mut self, details: Option<&'a Details>) {
-        self.some |= details.is_some();
         self.references.push(details.and_then(|details| details.reference.as_deref()));
         self.used_by.push(details.and_then(|details| details.used_by.as_deref()));
         self.verdicts.push(details.and_then(|details| details.verdict.as_deref()));
@@ -114,11 +111,6 @@ impl<'a> Columns<'a> {
         self.kinds.iter().filter(|kind| **kind == Kind::Claim.as_str()).count() as u64
     }
 
-    /// Says whether it needs the columns of details.
-    pub(super) fn has_details(&self) -> bool {
-        self.details.some
-    }
-
     /// How many cancels there are.
     pub(super) fn cancels(&self) -> u64 {
         self.cancelled.numbers.len() as u64
@@ -155,12 +147,7 @@ impl<'a> Columns<'a> {
             (&details.imports, Type::TEXT_ARRAY),
             (&details.quantities, Type::INT8_ARRAY),
         ];
-        // Most batches have none: then tables of an older layout do, too.
-        if details.some {
-            work.execute(include_str!("insert_details.sql"), &values).await
-        } else {
-            work.execute(include_str!("insert.sql"), &values[..15]).await
-        }
+        work.execute(include_str!("insert.sql"), &values).await
     }
 
     /// Marks the claims that were undone; gives how many.

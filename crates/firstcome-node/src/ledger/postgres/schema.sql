@@ -1,10 +1,9 @@
 -- One row: whose ledger this is.
 CREATE TABLE meta (
     one     integer PRIMARY KEY CHECK (one = 1),
-    version bigint  NOT NULL,   -- what a build must know to use these tables; it refuses one above its own
+    layout  bigint  NOT NULL,   -- of these tables: 1; a build refuses one above its own
     space   bytea   NOT NULL CHECK (octet_length(space) = 16),
-    id      bytea CHECK (octet_length(id) = 16),    -- drawn when the tables were made, or first opened by a build that knows it
-    layout  bigint              -- what the tables have: 3; an older build does not look at it
+    id      bytea   NOT NULL CHECK (octet_length(id) = 16)  -- drawn when the tables were made
 );
 
 -- One row for each shard: up to where its results are here.
@@ -77,10 +76,8 @@ CREATE TABLE campaigns (
 
 -- The same with times for people.
 CREATE VIEW results_utc AS
-SELECT shard, number, rank, at, settled_at, kind, campaign, pool, subject, cancelled_by, reason, who, unit, hold, moved_from,
-    to_char(to_timestamp(at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
-    || '.' || lpad((at % 1000000)::text, 6, '0') || 'Z' AS at_utc,
-    reference, used_by, verdict, issue, import, quantity
+SELECT *, to_char(to_timestamp(at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+    || '.' || lpad((at % 1000000)::text, 6, '0') || 'Z' AS at_utc
 FROM results;
 
 CREATE VIEW claims_utc AS

@@ -1,14 +1,13 @@
 //! Reading a ledger beside whoever writes it.
 
-use crate::ledger::details::{Details, reading};
-use crate::ledger::{LedgerFailure, Row, SettledCancel, SettledClaim, Standing, VERSION};
+use crate::ledger::{Details, LAYOUT, LedgerFailure, Row, SettledCancel, SettledClaim, Standing};
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::{SpaceId, Timestamp};
 use firstcome_journal::sqlite::durable::{Form, open_read_only};
 use firstcome_journal::worker::Owned;
 use rusqlite::types::FromSqlError;
-use rusqlite::{CachedStatement, Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension};
 use std::path::Path;
 
 /// What makes a file a ledger.
@@ -23,8 +22,6 @@ pub(super) const FORM: Form = Form {
 pub struct Reader {
     connection: Connection,
     shard: u32,
-    /// Whether the tables have the columns of details: a file that no server of this build opened has not.
-    has_details: bool,
 }
 
 impl Reader {
@@ -32,12 +29,11 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// There is none, it is of another space, or it is of a version above this build's.
+    /// There is none, it is of another space, or it is of a layout above this build's.
     pub fn open(path: &Path, space: SpaceId, shard: u32) -> Result<Self, LedgerFailure> {
         let connection = open_read_only(path, FORM)?;
         check_meta(&connection, space)?;
-        let has_details = has_column(&connection, "results", "reference")?;
-        Ok(Self { connection, shard, has_details })
+        Ok(Self { connection, shard })
     }
 
     /// Gives the number up to which the ledger has results.
@@ -55,7 +51,7 @@ impl Reader {
     ///
     /// The file cannot be read.
     pub fn results(&self, after: u64, limit: usize) -> Result<Vec<Row>, LedgerFailure> {
-        let mut statement = self.prepare(include_str!("results.sql"))?;
+        let mut statement = self.connection.prepare_cached(include_str!("results.sql"))?;
         let values = (self.shard, after.cast_signed(), limit as i64);
         let rows = statement.query_map(values, row)?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -72,18 +68,10 @@ impl Reader {
         after: u64,
         limit: usize,
     ) -> Result<Vec<Row>, LedgerFailure> {
-        let mut statement = self.prepare(include_str!("results_of.sql"))?;
+        let mut statement = self.connection.prepare_cached(include_str!("results_of.sql"))?;
         let from = after.saturating_add(1).cast_signed();
         let rows = statement.query_map((campaign, self.shard, from, limit as i64), row)?;
         Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    fn prepare(&self, sql: &'static str) -> rusqlite::Result<CachedStatement<'_>> {
-        self.connection.prepare_cached(&reading(
-            sql,
-            self.has_details,
-            "NULL, NULL, NULL, NULL, NULL, NULL",
-        ))
     }
 
     /// Gives the claim of a rank.
@@ -133,9 +121,9 @@ impl Reader {
 }
 
 pub(super) fn check_meta(connection: &Connection, wanted: SpaceId) -> Result<(), LedgerFailure> {
-    let version = connection.query_row("SELECT version FROM meta", [], |row| row.get(0))?;
-    if version > VERSION {
-        return Err(LedgerFailure::TooNew(version));
+    let layout = connection.query_row("SELECT layout FROM meta", [], |row| row.get(0))?;
+    if layout > LAYOUT {
+        return Err(LedgerFailure::TooNew(layout));
     }
     let found = connection.query_row("SELECT space FROM meta", [], |row| row.get(0))?;
     let found = SpaceId(found);
@@ -143,16 +131,6 @@ pub(super) fn check_meta(connection: &Connection, wanted: SpaceId) -> Result<(),
         return Err(LedgerFailure::OtherSpace { found, wanted });
     }
     Ok(())
-}
-
-/// Says whether a table has a column.
-pub(super) fn has_column(
-    connection: &Connection,
-    table: &str,
-    column: &str,
-) -> rusqlite::Result<bool> {
-    let sql = "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2";
-    connection.prepare(sql)?.exists((table, column))
 }
 
 pub(super) fn standing(connection: &Connection, shard: u32) -> rusqlite::Result<Standing> {

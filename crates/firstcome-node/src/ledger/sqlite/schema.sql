@@ -1,11 +1,10 @@
 -- One row: whose ledger this is.
 CREATE TABLE meta (
     one     INTEGER PRIMARY KEY CHECK (one = 1),
-    version INTEGER NOT NULL,   -- what a build must know to use these tables; it refuses one above its own
+    layout  INTEGER NOT NULL,   -- of these tables: 1; a build refuses one above its own
     space   BLOB    NOT NULL CHECK (length(space) = 16),
-    retried INTEGER NOT NULL,   -- counts commits made only to know that a failed one is gone
-    id      BLOB CHECK (length(id) = 16),   -- drawn when the tables were made, or first opened by a build that knows it
-    layout  INTEGER             -- what the tables have: 3; an older build does not look at it
+    id      BLOB    NOT NULL CHECK (length(id) = 16),   -- drawn when the tables were made
+    retried INTEGER NOT NULL    -- counts commits made only to know that a failed one is gone
 ) STRICT;
 
 -- One row for each shard: up to where its results are here.

@@ -1,8 +1,7 @@
 //! What the writing thread does.
 
-use super::reader::{FORM, check_meta, has_column, standing};
-use crate::ledger::Details;
-use crate::ledger::{Batch, LedgerFailure, Row, Standing};
+use super::reader::{FORM, check_meta, standing};
+use crate::ledger::{Batch, Details, LAYOUT, LedgerFailure, Row, Standing};
 use firstcome_core::SpaceId;
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
@@ -26,19 +25,12 @@ impl Writer {
     pub(super) fn open(path: &Path, space: SpaceId, shard: u32) -> Result<Self, LedgerFailure> {
         let mut file = Durable::open(path, FORM, |connection| {
             connection.execute_batch(include_str!("schema.sql"))?;
-            let sql = "INSERT INTO meta (one, version, space, retried, id, layout) \
-                 VALUES (1, ?1, ?2, 0, randomblob(16), ?3)";
-            execute(connection, sql, (crate::ledger::VERSION, space.0, crate::ledger::LAYOUT))?;
+            let sql = "INSERT INTO meta (one, layout, space, id, retried) \
+                 VALUES (1, ?1, ?2, randomblob(16), 0)";
+            execute(connection, sql, (LAYOUT, space.0))?;
             Ok::<_, LedgerFailure>(())
         })?;
         check_meta(file.connection(), space)?;
-        if !is_whole(file.connection())? {
-            file.transaction::<(), LedgerFailure>(
-                // Another process may have done it since.
-                |connection| Ok(migrate(connection)?),
-                |connection, ()| is_whole(connection),
-            )?;
-        }
         if !has_shard(file.connection(), shard)? {
             file.transaction::<(), LedgerFailure>(
                 |connection| {
@@ -53,9 +45,9 @@ impl Writer {
         Ok(Self { file, shard, clock: Clock::system(), untidy: true })
     }
 
-    pub(super) fn id(&self) -> Result<Option<u128>, LedgerFailure> {
+    pub(super) fn id(&self) -> Result<u128, LedgerFailure> {
         let id = self.file.connection().query_row("SELECT id FROM meta", [], |row| row.get(0))?;
-        Ok(Some(u128::from_be_bytes(id)))
+        Ok(u128::from_be_bytes(id))
     }
 
     pub(super) fn standing(&self) -> Result<Standing, LedgerFailure> {
@@ -103,22 +95,6 @@ fn refusal(found: Standing, after: u64, term: u64) -> LedgerFailure {
         return LedgerFailure::OldTerm { ours: term, theirs: found.term };
     }
     LedgerFailure::Moved { after, through: found.through }
-}
-
-/// Says whether the tables have all that this build writes.
-fn is_whole(connection: &Connection) -> rusqlite::Result<bool> {
-    Ok(has_column(connection, "meta", "id")? && has_column(connection, "results", "reference")?)
-}
-
-/// Adds what tables of an older build lack. Such a build goes on using them.
-fn migrate(connection: &Connection) -> rusqlite::Result<()> {
-    if !has_column(connection, "meta", "id")? {
-        connection.execute_batch(include_str!("migrate-2.sql"))?;
-    }
-    if !has_column(connection, "results", "reference")? {
-        connection.execute_batch(include_str!("migrate-3.sql"))?;
-    }
-    Ok(())
 }
 
 fn has_shard(connection: &Connection, shard: u32) -> rusqlite::Result<bool> {

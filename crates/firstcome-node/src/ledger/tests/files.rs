@@ -32,11 +32,28 @@ async fn a_file_that_is_no_ledger_of_ours_is_refused() {
     let (path, wanted) = (file(folder), SpaceId([1; 16]));
     let other = LedgerFailure::OtherSpace { found: SPACE, wanted };
     assert_eq!(Reader::open(&path, wanted, 0).unwrap_err(), other);
-    stage.sql("UPDATE meta SET version = 2");
+    stage.sql("UPDATE meta SET layout = 2");
     assert_eq!(Reader::open(&path, SPACE, 0).unwrap_err(), LedgerFailure::TooNew(2));
     std::fs::write(&path, "a text somebody left here, longer than a header would be").unwrap();
     let failure = Ledger::open_sqlite(&path, SPACE, 0).await.unwrap_err();
     assert!(matches!(failure, LedgerFailure::Broken(_)), "{failure}");
     let missing = folder.path().join("nothing.sqlite");
     assert!(matches!(Reader::open(&missing, SPACE, 0), Err(LedgerFailure::Unavailable(_))));
+}
+
+#[test]
+fn servers_that_make_a_file_at_once_give_it_one_id() {
+    for _ in 0..20 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(&folder);
+        let ids: Vec<_> = std::thread::scope(|threads| {
+            let open = || {
+                let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+                runtime.block_on(async { open(&path).await.id().await.unwrap() })
+            };
+            let all = [(); 4].map(|()| threads.spawn(open));
+            all.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        assert!(ids.iter().all(|id| *id == ids[0]), "{ids:x?}");
+    }
 }

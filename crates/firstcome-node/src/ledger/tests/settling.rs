@@ -13,12 +13,14 @@ on_each_store! {
     a_result_that_contradicts_the_ledger_is_named,
     each_shard_has_its_own_numbers,
     readers_see_whole_batches_while_they_are_written,
+    what_results_say_of_codes_and_waitlists_is_kept,
 }
 
 on_each_database! {
     twin_without_the_comparison_there_is_a_gap,
     results_cannot_be_changed_by_mistake,
-    a_ledger_of_another_space_or_a_newer_version_is_refused,
+    a_ledger_of_another_space_or_a_newer_layout_is_refused,
+    an_id_is_drawn_once_and_each_ledger_has_its_own,
 }
 
 /// Makes of a result one about a seat of a hold.
@@ -55,6 +57,48 @@ async fn a_claim_has_the_seat_it_was_moved_to_and_its_result_the_one_it_was_won_
     // A move of a claim that is not there is another past.
     let wrong = stage.settle(term, 8, vec![moved(9, 7, "D1", "D2")]).await;
     assert!(matches!(wrong, Err(LedgerFailure::Differs { number: 9, .. })), "{wrong:?}");
+}
+
+/// A result about a code, with what else it says.
+fn detailed(row: Row, kind: Kind, details: Details) -> Row {
+    Row { kind, details: Some(Box::new(details)), ..row }
+}
+
+/// Results of each kind that has columns of its own, behind a claim.
+fn detailed_rows() -> Vec<Row> {
+    let row = |nth, rank| claim(nth, "coupons", rank, "ann");
+    let used = Details { reference: Some("order-17".into()), ..Details::default() };
+    let by_bob = Details { used_by: Some("bob".into()), ..used.clone() };
+    let undone = Details { verdict: Some("expired".into()), ..used };
+    let replaced =
+        Details { verdict: Some("reissue".into()), issue: Some(u16::MAX), ..Details::default() };
+    let import = Details {
+        verdict: Some("revoke".into()),
+        import: Some("i-1".into()),
+        ..Details::default()
+    };
+    let wanted = Details { quantity: Some(10), ..Details::default() };
+    vec![
+        row(1, 1),
+        detailed(row(2, 1), Kind::Redeemed, by_bob),
+        detailed(row(3, 1), Kind::RolledBack, undone),
+        detailed(row(4, 1), Kind::CodeMarked, replaced),
+        detailed(row(5, 0), Kind::CodeMarked, import),
+        detailed(Row { reason: Some("ended".into()), ..row(6, 0) }, Kind::Unserved, wanted),
+    ]
+}
+
+async fn what_results_say_of_codes_and_waitlists_is_kept(stage: Stage) {
+    let term = stage.ledger.mint_term().await.unwrap().term;
+    let rows = detailed_rows();
+    stage.settle(term, 0, rows.clone()).await.unwrap();
+    assert_eq!(stage.ledger.results(0, 9, None).await.unwrap(), rows);
+    assert_eq!(stage.ledger.results(2, 3, Some("coupons")).await.unwrap(), rows[2..5]);
+    for row in &rows[1..] {
+        let mut other = row.clone();
+        other.details = None;
+        assert!(!other.is_same_result(row), "{other}");
+    }
 }
 
 async fn results_are_settled_and_read_back(stage: Stage) {
@@ -249,14 +293,27 @@ async fn results_cannot_be_changed_by_mistake(stage: Stage) {
     }
 }
 
-async fn a_ledger_of_another_space_or_a_newer_version_is_refused(stage: Stage) {
+async fn an_id_is_drawn_once_and_each_ledger_has_its_own(mut stage: Stage) {
+    let id = stage.ledger.id().await.unwrap();
+    stage.restart().await;
+    assert_eq!(stage.ledger.id().await.unwrap(), id);
+    assert_eq!(stage.open(SPACE, 1).await.unwrap().id().await.unwrap(), id, "another shard");
+    let other = Stage::sqlite().await;
+    assert_ne!(other.ledger.id().await.unwrap(), id);
+}
+
+async fn a_ledger_of_another_space_or_a_newer_layout_is_refused(stage: Stage) {
     stage.ledger.close().await;
     let wanted = SpaceId([1; 16]);
     let other = LedgerFailure::OtherSpace { found: SPACE, wanted };
     assert_eq!(stage.open(wanted, 0).await.unwrap_err(), other);
-    stage.sql("UPDATE meta SET version = 2");
-    assert_eq!(stage.open(SPACE, 0).await.unwrap_err(), LedgerFailure::TooNew(2));
-    stage.sql("UPDATE meta SET version = 1");
+    stage.sql("UPDATE meta SET layout = 2");
+    let newer = stage.open(SPACE, 0).await.unwrap_err();
+    assert_eq!(newer, LedgerFailure::TooNew(2));
+    let says =
+        "the ledger's tables are of layout 2, and this build knows layout 1: start a newer build";
+    assert_eq!(newer.to_string(), says);
+    stage.sql("UPDATE meta SET layout = 1");
     stage.open(SPACE, 0).await.unwrap();
 }
 

@@ -1,7 +1,0 @@
-ALTER TABLE results ADD COLUMN reference TEXT;
-ALTER TABLE results ADD COLUMN used_by TEXT;
-ALTER TABLE results ADD COLUMN verdict TEXT;
-ALTER TABLE results ADD COLUMN issue INTEGER;
-ALTER TABLE results ADD COLUMN import TEXT;
-ALTER TABLE results ADD COLUMN quantity INTEGER;
-UPDATE meta SET layout = 3;
