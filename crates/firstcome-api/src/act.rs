@@ -32,8 +32,6 @@ pub struct ActPage {
     pub campaign: String,
     /// The acts, the newest first: at most 1,000.
     pub acts: Vec<ActLine>,
-    /// Whether acts are kept: the space is at level 6 or above.
-    pub kept: bool,
     /// The position to which this answer belongs.
     pub position: String,
     /// Whether this data is known to be durable.

@@ -280,7 +280,7 @@ pub struct CampaignPool {
     /// The codes of a coded pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codes: Option<PoolCodes>,
-    /// How many may wait for its units at most; not in campaigns created before level 4.
+    /// How many may wait for its units at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waitlist: Option<u32>,
     /// How many wait for its units.
@@ -348,7 +348,7 @@ pub struct Campaign {
     pub holds_per_hour: u32,
     /// Whether a hold may leave a single free seat between taken ones.
     pub allow_orphans: bool,
-    /// How long an offer to somebody on a waitlist lasts; not in campaigns created before level 4.
+    /// How long an offer to somebody on a waitlist lasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer_ms: Option<i64>,
     /// The number of live holds.

@@ -140,8 +140,7 @@ pub struct Cancelled {
     pub by: Cow<'static, str>,
     /// When it was cancelled the first time.
     pub at: String,
-    /// Whether the subject is now excluded from the campaign: by a bar, or, in a campaign created before level 3, by an
-    /// operator's cancel.
+    /// Whether the subject is now excluded from the campaign by a bar.
     #[serde(default)]
     pub kept_out: bool,
     /// The position to which this answer belongs.

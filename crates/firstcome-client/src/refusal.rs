@@ -25,8 +25,6 @@ pub enum Refusal {
     PoolRequired,
     /// `already_cancelled`: the subject cancelled, and nobody may claim again in this campaign.
     AlreadyCancelled,
-    /// `not_admitted`: the operator cancelled a claim of this subject, in a campaign made before level 3.
-    NotAdmitted,
     /// `barred`: an operator barred this subject from the campaign.
     Barred {
         /// Why; a subject token is not told.
@@ -302,7 +300,6 @@ impl Refusal {
             "archived" => Self::Archived { free_name: text("free_name") },
             "pool_required" => Self::PoolRequired,
             "already_cancelled" => Self::AlreadyCancelled,
-            "not_admitted" => Self::NotAdmitted,
             "barred" => Self::Barred {
                 reason: text("reason"),
                 since: text("barred_at"),

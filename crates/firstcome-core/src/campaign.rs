@@ -42,7 +42,6 @@ use crate::settings::{HoldSettings, Opens, PoolSettings, Settings, Sizes};
 use crate::time::Timestamp;
 use crate::waitlist::UnservedLog;
 use firstcome_inject::{Mistake, inject};
-use std::collections::BTreeSet;
 
 /// Where a campaign stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,8 +101,6 @@ pub struct Moved {
 #[derive(Debug)]
 pub struct Campaign {
     pub(crate) number: u32,
-    /// The level of the space when it was created: it keeps the rules of then.
-    pub(crate) level: u32,
     pub(crate) name: Box<str>,
     pub(crate) version: u32,
     pub(crate) created_at: Timestamp,
@@ -121,8 +118,6 @@ pub struct Campaign {
     /// Results of this campaign that are not settled.
     pub(crate) unsettled: u64,
     pub(crate) pools: Vec<Pool>,
-    /// Subjects whose claim the operator cancelled, in campaigns made before level 3.
-    pub(crate) barred: BTreeSet<Box<str>>,
     /// Subjects that the operator barred.
     pub(crate) bars: Bars,
     pub(crate) acts: Acts,
@@ -168,7 +163,7 @@ impl Campaign {
     pub(crate) fn create(
         number: u32,
         name: &str,
-        (at, level): (Timestamp, u32),
+        at: Timestamp,
         wanted: &Settings,
     ) -> Result<Self, Refusal> {
         let opens_at = match wanted.opens {
@@ -178,7 +173,6 @@ impl Campaign {
         check_times(at, opens_at, wanted.closes_at)?;
         Ok(Self {
             number,
-            level,
             name: name.into(),
             version: 1,
             created_at: at,
@@ -193,7 +187,6 @@ impl Campaign {
             closed_at: None,
             unsettled: 0,
             pools: wanted.pools.iter().map(Pool::new).collect(),
-            barred: BTreeSet::new(),
             bars: Bars::new(),
             acts: Acts::default(),
             holding: wanted.holding.clone(),
@@ -214,11 +207,6 @@ impl Campaign {
     /// Gives the campaign's number, in order of creation from 1.
     pub fn number(&self) -> u32 {
         self.number
-    }
-
-    /// Gives the level of the rules it keeps: that of the space when it was created.
-    pub fn level(&self) -> u32 {
-        self.level
     }
 
     /// Says whether everybody may read its counts, its map and its events.
@@ -301,7 +289,7 @@ impl Campaign {
     pub fn sizes(&self) -> Sizes {
         let of = |pool: &Pool| {
             let codes = pool.codes().map(Codes::settings);
-            Sizes::of(pool.capacity, pool.waitlist, codes, self.level)
+            Sizes::of(pool.capacity, pool.waitlist, codes)
         };
         self.pools.iter().map(of).fold(Sizes::default(), Sizes::plus)
     }
@@ -357,7 +345,7 @@ impl Campaign {
     ///
     /// The first refusal that applies is given, in this order: `closed` (then only the title and `public` may change),
     /// `not_changeable` (after opening: the opening time, `claim_again`, `units_return`, a pool that
-    /// would go), `closes_too_early`. In a campaign made before level 4 settings of waitlists are `not_changeable` before all. A capacity below what was given goes down to what was given.
+    /// would go), `closes_too_early`. A capacity below what was given goes down to what was given.
     pub(crate) fn put(&mut self, at: Timestamp, wanted: &Settings) -> Outcome {
         let mut now = self.settings();
         let opens_at = match wanted.opens {
@@ -369,9 +357,6 @@ impl Campaign {
             Settings { opens: opens_at.map_or(Opens::Undecided, Opens::At), ..wanted.clone() };
         if wanted == now {
             return Outcome::Unchanged { version: self.version };
-        }
-        if self.level < 4 && wanted.is_about_waitlists() {
-            return Refusal::NotChangeable(Fixed::Waitlist).into();
         }
         if self.closed_since(at).is_some() {
             now.title = wanted.title.clone();

@@ -66,7 +66,7 @@ pub enum Steer {
         /// Whether results that no ledger has may go.
         drop_unsettled: bool,
     },
-    /// Be gone, and its name free again: one without a result. From level 3 on.
+    /// Be gone, and its name free again: one without a result.
     Delete,
 }
 
@@ -118,14 +118,14 @@ pub enum Command<'a> {
         subject: &'a str,
         /// How many units of the campaign the subject may have, if the eligibility check said so: at least 1.
         limit: Option<u32>,
-        /// The tag of the code, where the pool's codes are generated: see [`crate::codes`]. From level 4 on.
+        /// The tag of the code, where the pool's codes are generated: see [`crate::codes`].
         tag: Option<u64>,
     },
     /// Undoes a claim.
     Cancel {
         /// The campaign.
         campaign: &'a str,
-        /// The pool; may be left out where there is one, from level 2 on.
+        /// The pool; may be left out where there is one.
         pool: Option<&'a str>,
         /// Whose claim.
         subject: &'a str,
@@ -244,7 +244,7 @@ pub enum Command<'a> {
         /// Who gave it.
         order: Order<'a>,
     },
-    /// Changes seats of a seated pool that nobody has had: all of them or none. From level 3 on.
+    /// Changes seats of a seated pool that nobody has had: all of them or none.
     ChangeSeats {
         /// The campaign.
         campaign: &'a str,
@@ -255,7 +255,7 @@ pub enum Command<'a> {
         /// Who gave it.
         order: Order<'a>,
     },
-    /// Keeps a subject from having anything more of a campaign. From level 3 on.
+    /// Keeps a subject from having anything more of a campaign.
     Bar {
         /// The campaign.
         campaign: &'a str,
@@ -266,7 +266,7 @@ pub enum Command<'a> {
         /// Who gave it.
         order: Order<'a>,
     },
-    /// Takes a bar back. From level 3 on.
+    /// Takes a bar back.
     Unbar {
         /// The campaign.
         campaign: &'a str,
@@ -275,7 +275,7 @@ pub enum Command<'a> {
         /// Who gave it.
         order: Order<'a>,
     },
-    /// Gives a subject what it wants, or a place on the waitlist of a pool. From level 4 on.
+    /// Gives a subject what it wants, or a place on the waitlist of a pool.
     Join {
         /// The campaign.
         campaign: &'a str,
@@ -288,7 +288,7 @@ pub enum Command<'a> {
         /// As of a claim.
         limit: Option<u32>,
     },
-    /// Takes a subject off the waitlist of a pool. From level 4 on.
+    /// Takes a subject off the waitlist of a pool.
     Leave {
         /// The campaign.
         campaign: &'a str,
@@ -297,11 +297,11 @@ pub enum Command<'a> {
         /// Who leaves.
         subject: &'a str,
     },
-    /// Does something about codes. From level 4 on.
+    /// Does something about codes.
     Code(CodeCommand<'a>),
     /// Raises the space to a level, which stands in the body as well.
     Raise {
-        /// The level: 2 to [`LEVEL`](crate::LEVEL).
+        /// The level: above the first, and at most [`newest_level`](crate::newest_level).
         level: u32,
         /// The name of the key it was given with: 0 to 64 bytes.
         who: &'a str,

@@ -67,8 +67,6 @@ pub(crate) enum Known {
 }
 
 /// Operator commands that were said yes to, by id, for 24 h of service time: those of each key apart.
-///
-/// Ids of spaces of level 1 are known to all keys, and stand under no key's name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Orders {
     pub(crate) by_key: BTreeMap<Box<str>, OrdersOfKey>,
@@ -82,10 +80,9 @@ pub(crate) struct OrdersOfKey {
 }
 
 impl Orders {
-    /// Says what an id of a key means. One that was given before the space knew keys apart is anybody's.
+    /// Says what an id of a key means.
     pub(crate) fn look_up(&self, who: &str, id: &str, content: u64) -> Known {
-        let of = |who: &str| self.by_key.get(who)?.by_id.get(id);
-        match of(who).or_else(|| of("")) {
+        match self.by_key.get(who).and_then(|orders| orders.by_id.get(id)) {
             None => Known::No,
             Some(known) if known.content == content => Known::Same(known.outcome.clone()),
             Some(_) => Known::Other,
@@ -151,7 +148,8 @@ mod tests {
         assert_eq!((kept.by_id.len(), kept.oldest_first.len()), (COMMAND_MEMORY, COMMAND_MEMORY));
         // Another key has ids of its own, and room of its own.
         orders.remember("desk", "1", answered(COMMAND_MEMORY as i64));
-        assert_eq!(orders.look_up("ops", "1", 1), Known::Same(Outcome::Ticked));
+        assert_eq!(orders.look_up("desk", "1", 1), Known::Same(Outcome::Ticked));
+        assert_eq!(orders.look_up("ops", "1", 1), Known::No);
         orders.forget(COMMAND_MEMORY_US + 1);
         assert_eq!(
             (orders.look_up("", "1", 1), orders.look_up("", "2", 7)),

@@ -57,4 +57,4 @@ pub use outcome::{CodeOutcome, CodeRefusal, Outcome, Refusal};
 pub use settings::Settings;
 pub use state::{Stamp, State};
 pub use time::Timestamp;
-pub use wire::LEVEL;
+pub use wire::{LEVEL, newest_level};

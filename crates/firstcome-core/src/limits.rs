@@ -70,7 +70,7 @@ pub const HOLDS_PER_HOUR_MOST: u32 = 1_000;
 pub const HOLD_MEMORY_US: i64 = 24 * 3_600_000_000;
 /// Holds that have ended and are remembered, for each campaign; beyond it those that ended first go first.
 pub const HOLD_MEMORY: usize = 1 << 20;
-/// Those who may wait for one pool where the operator says nothing else, in campaigns made at level 4 or later.
+/// Those who may wait for one pool where the operator says nothing else.
 pub const WAITLIST: u32 = 100_000;
 /// The most an operator may let wait for one pool.
 pub const WAITLIST_MOST: u32 = 1_000_000;

@@ -18,7 +18,7 @@ use std::fmt;
 pub enum By {
     /// The subject's own.
     Subject,
-    /// The operator's; in campaigns made before level 3 it also keeps the subject out from then on.
+    /// The operator's.
     Operator,
 }
 
@@ -211,7 +211,7 @@ pub enum Outcome {
     /// They were so before; nothing changed.
     AlreadyHeld(Box<Holding>),
     /// A hold's deadline is as late as asked, or as late as it can be. Asking again moves it again, but for a
-    /// step with an id: that gives the same answer, in campaigns from level 2 on.
+    /// step with an id: that gives the same answer.
     Extended {
         /// When its units are free again if journal time goes on without a break.
         expires_at: Timestamp,

@@ -44,7 +44,7 @@ pub enum PoolKind {
     Counted,
     /// Seats with names, areas and groups, added with [`Command::Seats`](crate::Command::Seats).
     Seated,
-    /// Codes that can be written down, generated or imported; each can be redeemed. From level 4 on.
+    /// Codes that can be written down, generated or imported; each can be redeemed.
     Coded,
 }
 
@@ -72,7 +72,6 @@ pub struct PoolSettings {
     /// How many units of it one subject may have, held and live claims together, if that is limited.
     pub limit: Option<u32>,
     /// How many may wait for its units: 0 to [`WAITLIST_MOST`]; [`WAITLIST`](crate::limits::WAITLIST) where nothing is said.
-    /// In campaigns made before level 4 nobody can.
     pub waitlist: Option<u32>,
     /// What its codes are, of a coded pool and of no other.
     pub codes: Option<Box<CodeSettings>>,
@@ -113,7 +112,7 @@ pub struct Settings {
     pub claim_again: bool,
     /// Whether a cancelled unit goes back to its pool.
     pub units_return: bool,
-    /// Whether the campaign, its map and its counts may be read by everybody. From level 5 on; no rule asks it.
+    /// Whether the campaign, its map and its counts may be read by everybody. No rule asks it.
     pub public: bool,
     /// The pools: 1 to 256, in the order given.
     pub pools: Vec<PoolSettings>,
@@ -178,12 +177,6 @@ impl Settings {
             }
         }
         self.holding.check()
-    }
-
-    /// Says whether they set something about waitlists, which is there from level 4 on.
-    pub(crate) fn is_about_waitlists(&self) -> bool {
-        self.holding.offer_us != HoldSettings::default().offer_us
-            || self.pools.iter().any(|pool| pool.waitlist.is_some())
     }
 
     /// Writes the settings as fields.

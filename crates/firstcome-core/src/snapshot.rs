@@ -22,14 +22,14 @@ pub use restore::Restore;
 use crate::names::{NodeId, PieceName, SpaceId};
 use crate::state::{Skip, Stamp};
 use crate::time::Timestamp;
-use crate::wire::{LEVEL, Malformed, Reader, Value, Write};
+use crate::wire::{Malformed, Reader, Value, Write, newest_level};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Why a snapshot cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSnapshot {
     /// It was written by a newer build.
-    #[error("the snapshot is of level {0}, this build reads up to level {LEVEL}")]
+    #[error("the snapshot is of level {0}, this build reads up to level {newest}", newest = newest_level())]
     TooNew(u32),
     /// The manifest's checksum does not fit: it is torn or was altered.
     #[error("the manifest is torn or altered: its checksum does not fit its bytes")]
@@ -131,7 +131,7 @@ impl Manifest {
         let fields = Reader::new(content).fields(|field, value| {
             match field {
                 1 => level = value.number32()?,
-                _ if level > LEVEL => {}
+                _ if level > newest_level() => {}
                 2 => read.space = SpaceId(value.id()?),
                 3 => read.shard = value.number32()?,
                 4 => read.stamp.position = counted(value)?,
@@ -160,7 +160,7 @@ impl Manifest {
             }
             Ok(())
         });
-        if level > LEVEL {
+        if level > newest_level() {
             return Err(BadSnapshot::TooNew(level));
         }
         fields.map_err(BadSnapshot::Manifest)?;

@@ -11,7 +11,6 @@ mod orders;
 mod remains;
 mod skip;
 
-pub use acts::ACTS_LEVEL;
 pub use guarded::{Applied, Broke, is_applying, silence_broken_rules};
 pub use remains::Remains;
 pub(crate) use skip::Skips;
@@ -330,7 +329,7 @@ impl State {
                     return self.order(command, order, run);
                 }
                 // Which reference, and what was asked, shows in later outcomes only: the digest tells it at once.
-                let content = command.content(self.stamp.level);
+                let content = command.content();
                 self.scratch.extend_from_slice(&content.to_le_bytes());
                 run(self)
             }
@@ -412,11 +411,7 @@ impl State {
         limit: Option<u32>,
         run: impl FnOnce(&mut Campaign, &mut ApplyContext<'_>, u64) -> Outcome,
     ) -> Outcome {
-        let mut level = 1;
-        if let Command::Extend { .. } = command {
-            level = self.campaign_mut(campaign).map_or(1, |found| found.level);
-        }
-        let content = command.content(level);
+        let content = command.content();
         // Whose hold it is, and what was asked, shows in later outcomes only: the digest tells it at once.
         self.scratch.extend_from_slice(&content.to_le_bytes());
         if let Some(limit) = limit {

@@ -7,10 +7,15 @@
 
 use crate::time::Timestamp;
 
-/// The newest level of stored bytes and rules: the highest this build reads, and the one at which new spaces begin.
+/// The newest level of stored bytes and rules: the one at which new spaces begin.
+pub const LEVEL: u32 = 1;
+
+/// Returns the highest level this build reads: [`LEVEL`], but in tests that invent the next one.
 ///
 /// An entry or a snapshot above it stops a node cleanly; it is never skipped.
-pub const LEVEL: u32 = 6;
+pub fn newest_level() -> u32 {
+    LEVEL + firstcome_inject::invented_levels()
+}
 
 /// The level of a body that [ends its space](crate::command::moved).
 ///

@@ -11,7 +11,6 @@ use firstcome_api::act::{ActLine, ActPage};
 use firstcome_api::key::Role;
 use firstcome_core::State;
 use firstcome_core::acts::Act;
-use firstcome_core::state::ACTS_LEVEL;
 use firstcome_node::Decided;
 use std::sync::Arc;
 
@@ -30,13 +29,13 @@ pub(crate) async fn list(
     request::campaign(&campaign)?;
     app.reach(&Query::parse(query.as_deref(), &[])?).await?;
     app.readable(&campaign)?;
-    let (acts, kept, position) = app.node.replica.look(|state: &State| {
+    let (acts, position) = app.node.replica.look(|state: &State| {
         let position = state.token();
         let problem = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
         let found = state.campaign(&campaign).map_err(problem)?;
         let acts: Vec<(u32, Act)> =
             found.acts().map(|(number, act)| (number, act.clone())).collect();
-        Ok::<_, Problem>((acts, state.level() >= ACTS_LEVEL, position))
+        Ok::<_, Problem>((acts, position))
     })?;
     let line = |(number, act): (u32, Act)| ActLine {
         number,
@@ -50,5 +49,5 @@ pub(crate) async fn list(
     let acts = acts.into_iter().map(line).collect();
     let durable = app.node.intake.endures(position).await;
     let position = position.to_string();
-    Ok(json(StatusCode::OK, &ActPage { campaign, acts, kept, position, durable }))
+    Ok(json(StatusCode::OK, &ActPage { campaign, acts, position, durable }))
 }

@@ -247,7 +247,6 @@ fn refusal_row(refusal: Refusal) -> Row {
         Refusal::Archived               => (S::GONE,                 NO,       "The campaign is finished and has left memory"),
         Refusal::PoolRequired           => (S::BAD_REQUEST,          NO,       "The campaign has several pools: name one"),
         Refusal::AlreadyCancelled       => (S::CONFLICT,             NO,       "The subject's claim was cancelled, and nobody may claim again here"),
-        Refusal::NotAdmitted            => (S::FORBIDDEN,            NO,       "The operator cancelled a claim of this subject"),
         Refusal::Barred                 => (S::FORBIDDEN,            NO,       "An operator barred this subject from the campaign"),
         Refusal::Paused                 => (S::CONFLICT,             LATER,    "The campaign is paused"),
         Refusal::NotOpen { .. }         => (S::CONFLICT,             LATER,    "The campaign has not opened yet"),

@@ -15,7 +15,7 @@ use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::claim::{Cancel, Cancelled, Claim, SubjectClaims, Won};
 use firstcome_api::key::Role;
 use firstcome_core::campaign::Campaign;
-use firstcome_core::outcome::{By, Missing};
+use firstcome_core::outcome::By;
 use firstcome_core::pool;
 use firstcome_core::{Command, Outcome, Refusal, State, Timestamp, limits};
 use firstcome_node::{Answer, Decided, Failure};
@@ -291,9 +291,8 @@ impl CancelAsk<'_> {
         app.node.intake.reach(look.min).await.map_err(|failure| Problem::failed(&failure))?;
         match &self.pool {
             Some(pool) => request::pool(campaign, pool)?,
-            // From level 2 on the rules find it.
-            None if app.node.intake.level() >= 2 => self.known = first_pool(app, campaign),
-            None => self.pool = Some(sole_pool(app, campaign).await?.into()),
+            // The rules find it.
+            None => self.known = first_pool(app, campaign),
         }
         Ok(Early::Decide(None))
     }
@@ -352,36 +351,4 @@ fn first_pool(app: &App, campaign: &str) -> Option<String> {
         let pool = state.campaign(campaign).ok()?.pools().first()?;
         Some(pool.name().to_owned())
     })
-}
-
-/// Gives the name of the campaign's pool where it has one.
-///
-/// That there is no campaign, or that it has other pools, is final for the caller of a cancel: it is answered only after this node
-/// has caught up with the head of the journal once.
-async fn sole_pool(app: &App, campaign: &str) -> Result<String, Problem> {
-    let look = || {
-        app.node.replica.look(|state: &State| {
-            let pools = match state.campaign(campaign) {
-                Ok(found) => found.pools(),
-                Err(refusal) => return Err((refusal, state.token())),
-            };
-            match pools {
-                [pool] => Ok(pool.name().to_owned()),
-                [] => Err((Refusal::NotFound(Missing::Pool), state.token())),
-                _ => Err((Refusal::PoolRequired, state.token())),
-            }
-        })
-    };
-    let refused =
-        |(refusal, position)| Problem::refused(refusal, campaign).at(position, Decided::Replica);
-    match look() {
-        Ok(pool) => return Ok(pool),
-        Err(archived @ (Refusal::Archived, _)) => return Err(refused(archived)),
-        Err(_) => {}
-    }
-    if !app.node.intake.catches_up().await || app.is_stale() {
-        let why = "this node cannot tell whether it knows the newest entries".to_owned();
-        return Err(Problem::failed(&Failure::Unavailable(why)));
-    }
-    look().map_err(refused)
 }

@@ -9,7 +9,7 @@ use crate::latency::Latency;
 use crate::minute::here::Here;
 use crate::process;
 use crate::request_id::RequestId;
-use firstcome_core::{CodeOutcome, LEVEL, Outcome};
+use firstcome_core::{CodeOutcome, Outcome, newest_level};
 use prometheus_client::encoding::text::{encode, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -160,8 +160,10 @@ impl Metrics {
         let latency = Latency::new(routes);
         let help = "Time from reading a request's head to having its answer's head";
         registry.register_with_unit("http_request_duration", help, Unit::Seconds, latency.clone());
-        let about =
-            [("version", env!("CARGO_PKG_VERSION").to_owned()), ("level", LEVEL.to_string())];
+        let about = [
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("level", newest_level().to_string()),
+        ];
         registry.register("build", "The program that runs", Info::new(about.to_vec()));
         let mut gauges = BTreeMap::new();
         for (name, help) in SET_ON_READ {

@@ -82,7 +82,7 @@ pub(super) async fn nodes(
                 position,
                 lag: 0,
                 durable: position,
-                level: firstcome_core::LEVEL,
+                level: firstcome_core::newest_level(),
                 memory_limit: app.node.intake.memory_limit(),
                 seen: clock_text::rfc3339(now),
                 leader: leads(&this),
@@ -124,7 +124,7 @@ pub(super) async fn raise_level(Extract(app): Extract<Arc<App>>, headers: Header
     let answer = match app.node.intake.raise_level(&key.name).await {
         Ok(answer) => answer,
         Err(CannotRaise::Failed(failure)) => return Err(Problem::failed(&failure)),
-        Err(why @ (CannotRaise::ServerReadsLess { .. } | CannotRaise::LedgerReadsLess(_))) => {
+        Err(why @ CannotRaise::ServerReadsLess { .. }) => {
             return Err(Problem::new(Code::LevelNotRead, format!("{why}; nothing changed")));
         }
     };

@@ -207,8 +207,15 @@ pub const fn inject(_mistake: Mistake) -> bool {
     false
 }
 
+/// Says how many levels this thread's build reads beyond those that there are: none.
+#[cfg(not(feature = "inject"))]
+#[inline(always)]
+pub const fn invented_levels() -> u32 {
+    0
+}
+
 #[cfg(feature = "inject")]
-pub use injected::{inject, set};
+pub use injected::{inject, invent_level, invented_levels, set};
 
 #[cfg(feature = "inject")]
 mod injected {
@@ -217,6 +224,7 @@ mod injected {
 
     thread_local! {
         static MISTAKE: Cell<Option<Mistake>> = Cell::new(from_environment());
+        static LEVELS: Cell<u32> = Cell::new(u32::from(std::env::var_os("FIRSTCOME_INJECT_LEVEL").is_some()));
     }
 
     /// Gives the mistake that `FIRSTCOME_INJECT` names.
@@ -231,6 +239,17 @@ mod injected {
     /// Other threads are not affected: use it in a simulation on one thread, or in a test on a runtime of one thread.
     pub fn set(mistake: Option<Mistake>) {
         MISTAKE.set(mistake);
+    }
+
+    /// Has this thread's build read one level more than there is from now on, or not any more; with
+    /// `FIRSTCOME_INJECT_LEVEL` in the environment every thread's does.
+    pub fn invent_level(yes: bool) {
+        LEVELS.set(u32::from(yes));
+    }
+
+    /// Says how many levels this thread's build reads beyond those that there are.
+    pub fn invented_levels() -> u32 {
+        LEVELS.get()
     }
 
     /// Says whether this thread is to make a mistake here.
@@ -334,7 +353,7 @@ const TABLE: [(Mistake, &str, &str); 95] = [
     (Mistake::IdsOfAllKeys, "ids_of_all_keys", "ids of operators' commands are looked up over all keys"),
     (Mistake::BarKeepsHolds, "bar_keeps_holds", "a subject that is barred keeps its live holds"),
     (Mistake::UnbarIgnored, "unbar_ignored", "a bar that is taken back stays"),
-    (Mistake::CancelBars, "cancel_bars", "an operator's cancel keeps its subject out in campaigns of level 3 as well"),
+    (Mistake::CancelBars, "cancel_bars", "an operator's cancel bars its subject as well"),
     (Mistake::DeleteWithResults, "delete_with_results", "a campaign that has results is deleted"),
     (Mistake::ChangeSoldSeats, "change_sold_seats", "a seat that somebody has is changed after the opening"),
     (Mistake::FreedUnitsSkipList, "freed_units_skip_list", "what comes free goes to who asks next, and not to who waits"),

@@ -1,9 +1,9 @@
 //! Failures of the journal and of its stores.
 
 use crate::name::Name;
-use firstcome_core::LEVEL;
 use firstcome_core::names::PieceName;
 use firstcome_core::names::SpaceId;
+use firstcome_core::newest_level;
 
 /// A journal that did not do as asked.
 ///
@@ -96,7 +96,7 @@ pub enum Failure {
     #[error("the store cannot be written to: {0}")]
     ReadOnly(String),
     /// The store was written by a newer build.
-    #[error("the store is of level {0}, this build reads up to level {LEVEL}")]
+    #[error("the store is of level {0}, this build reads up to level {newest}", newest = newest_level())]
     TooNew(u32),
     /// The store belongs to another space.
     #[error("the store is of space {found}, not of {wanted}")]

@@ -53,13 +53,6 @@ impl Memory {
         }
     }
 
-    /// Has the space begin at an earlier level than the newest.
-    #[must_use]
-    pub fn at_level(self, level: u32) -> Self {
-        self.with(|state| state.level = level);
-        self
-    }
-
     /// Lets several nodes share it.
     #[must_use]
     pub fn for_several(self) -> Self {

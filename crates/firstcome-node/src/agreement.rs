@@ -6,7 +6,7 @@
 //! so a build may add some. A node without the line is of a build that knew none of this: it is not compared.
 
 use crate::signals::Signals;
-use firstcome_core::{LEVEL, NodeId, Timestamp};
+use firstcome_core::{NodeId, Timestamp, newest_level};
 use firstcome_journal::shared::{Membership, NodeStatus};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -228,7 +228,7 @@ impl Agreement {
                     found.push(Difference { setting, address, theirs, ours });
                 }
             };
-            compare("level", LEVEL.to_string(), node.level.to_string());
+            compare("level", newest_level().to_string(), node.level.to_string());
             let is_known =
                 |ledger: &LedgerMark| matches!(ledger, LedgerMark::None | LedgerMark::Known(_));
             let reached = is_known(&own.ledger) && is_known(&said.ledger);

@@ -18,8 +18,8 @@ use crate::replica::Stop;
 use crate::request::Request;
 use crate::says::Says;
 use crate::slow::SlowBatches;
-use firstcome_core::LEVEL;
 use firstcome_core::command::BodyWriter;
+use firstcome_core::newest_level;
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::shared::News;
 use firstcome_journal::{Append, EntriesRead, Failure as Broken, Looked, Name};
@@ -154,7 +154,7 @@ impl Appender {
         let applier = &mut self.applier;
         applier.number += 1;
         let (mark, level) = applier.replica.look(|state| (state.mark(), state.level()));
-        let level = if inject(Mistake::LevelOfBuild) { LEVEL } else { level };
+        let level = if inject(Mistake::LevelOfBuild) { newest_level() } else { level };
         let current = applier.replica.durable();
         let durable = current.position.min(mark.position);
         let name = Name { node: applier.writer, number: applier.number };

@@ -17,7 +17,7 @@ use crate::event::log;
 use crate::fork::{Fork, Step, entry_in_store};
 use crate::replica::Stop;
 use firstcome_core::limits::{BATCH_BYTES, READ_ENTRIES};
-use firstcome_core::{LEVEL, State};
+use firstcome_core::{State, newest_level};
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::shared::{Membership, Seed};
 use firstcome_journal::{EntriesRead, Entry, Failure as Broken, Head, Looked, Name, Shared, Tip};
@@ -126,7 +126,7 @@ impl Healer {
         if head.space != space {
             return Ok(Err(Broken::OtherSpace { found: head.space, wanted: space }));
         }
-        if head.level > LEVEL {
+        if head.level > newest_level() {
             let why = Broken::TooNew(head.level).to_string();
             return Err(Stop::Unreadable { position: head.position, why });
         }

@@ -8,7 +8,7 @@ use crate::metrics::Metrics;
 use crate::replica::{Difference, Replica};
 use crate::signals::Signals;
 use crate::task::stopped;
-use firstcome_core::{LEVEL, NodeId, Timestamp};
+use firstcome_core::{NodeId, Timestamp, newest_level};
 use firstcome_journal::shared::{Membership, NodeStatus};
 use firstcome_journal::{Failure, Shared};
 use std::pin::pin;
@@ -105,7 +105,7 @@ impl Heartbeat {
             durable: durable.position.min(applied),
             epoch,
             digest: digest.unwrap_or_default(),
-            level: LEVEL,
+            level: newest_level(),
             memory: self.memory,
             since: self.since,
             address: self.address.clone(),

@@ -45,9 +45,6 @@ use firstcome_core::{SpaceId, Timestamp};
 use firstcome_journal::folder::DataFolder;
 use std::path::Path;
 
-/// The newest level of a space of which the tables have a place for everything that results say.
-pub const READS: u32 = 6;
-
 /// The `layout` in `meta` of the tables that this build makes, and the highest one that it can use.
 const LAYOUT: u32 = 1;
 

@@ -4,7 +4,7 @@ use crate::replica::{Replica, Stop};
 use crate::retransmit::{Buffered, RetransmitBuffer};
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::snapshot::{BadSnapshot, Manifest, Restore};
-use firstcome_core::{LEVEL, State};
+use firstcome_core::{State, newest_level};
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::{EntriesRead, Entry, Failure, Journal, Looked, Name};
 use std::time::Duration;
@@ -139,7 +139,7 @@ pub(crate) async fn state(
     through: u64,
 ) -> Result<(State, Instant), CannotStart> {
     let head = journal.head().await?;
-    if head.level > LEVEL {
+    if head.level > newest_level() {
         return Err(Failure::TooNew(head.level).into());
     }
     let mut state = match journal.newest_snapshot().await? {

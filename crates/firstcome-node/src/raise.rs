@@ -3,26 +3,22 @@
 use crate::answer::Answer;
 use crate::failure::Failure;
 use crate::intake::Intake;
-use crate::ledger;
 use crate::request::Request;
 use firstcome_core::command::Encoded;
-use firstcome_core::{Command, LEVEL, State};
+use firstcome_core::{Command, State, newest_level};
 use firstcome_inject::{Mistake, inject};
 
 /// Why the space cannot be raised.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CannotRaise {
     /// A server that was there in the last ten seconds would stop.
-    #[error("server {address} reads up to level {level}, not level {LEVEL}")]
+    #[error("server {address} reads up to level {level}, not level {newest}", newest = newest_level())]
     ServerReadsLess {
         /// Where it can be reached, or its identity if it did not say.
         address: Box<str>,
         /// The newest level it reads.
         level: u32,
     },
-    /// The ledger has no place for what results of this level say.
-    #[error("the ledger takes results up to level {0}, not level {LEVEL}")]
-    LedgerReadsLess(u32),
     /// It has no outcome.
     #[error("it is not known whether it was raised, or it was not")]
     Failed(Failure),
@@ -34,15 +30,16 @@ impl Intake {
     ///
     /// # Errors
     ///
-    /// A server that sent a heartbeat in the last ten seconds, or the ledger, reads less: nothing changed. Any
+    /// A server that sent a heartbeat in the last ten seconds reads less: nothing changed. Any
     /// [`Failure`]; only [`Failure::Unknown`] may have changed something.
     ///
     /// # Cancel safety
     ///
     /// Dropped while it waits, the space may or may not be raised; asking again tells.
     pub async fn raise_level(&self, who: &str) -> Result<Answer, CannotRaise> {
-        self.everybody_reads(LEVEL)?;
-        let raise = Command::Raise { level: LEVEL, who };
+        let level = newest_level();
+        self.everybody_reads(level)?;
+        let raise = Command::Raise { level, who };
         let encoded = Encoded::new(&raise).map_err(|_| {
             CannotRaise::Failed(Failure::Malformed("a key's name outside its bounds"))
         })?;
@@ -63,9 +60,6 @@ impl Intake {
             let unnamed = || older.node.to_string().into();
             let address = if older.address.is_empty() { unnamed() } else { older.address.clone() };
             return Err(CannotRaise::ServerReadsLess { address, level: older.level });
-        }
-        if ledger::READS < level {
-            return Err(CannotRaise::LedgerReadsLess(ledger::READS));
         }
         Ok(())
     }

@@ -309,8 +309,6 @@ pub struct End {
 pub struct History {
     /// When an acknowledged entry was durable in this world.
     pub durability: Durability,
-    /// The level at which the space began.
-    pub level: u32,
     /// All requests, in the order of time.
     pub exchanges: Vec<Exchange>,
     /// All entries any server ever had.

@@ -36,7 +36,7 @@
 //! | `whole_or_nothing` | a caller that got a hold got all it asked for | `baskets` |
 //! | `line_in_order` | a caller that waits for a seat is not overtaken by a later one | `wait_queue` |
 //! | `line_waits` | a waiting caller hears that the seat is taken only when its time is over | `wait_queue` |
-//! | `level_as_raised` | no entry is above the level its space began at, or was raised to before it | `levels` |
+//! | `level_as_raised` | no entry is above the first level, or the one that its space was raised to before it | `levels` |
 //! | `acknowledged_kept` | every yes still holds, is in a fork's list, or was allowed to be lost | `promises` |
 //! | `orphans_brought` | a yes that a fork's list excuses is of a batch that ran in the end, or was allowed to be lost | `promises` |
 //! | `waits_for_others` | half a second after the store turned nobody appended something new | `failover` |
@@ -142,7 +142,7 @@ pub fn judge(history: &History) -> Result<Verdict, Vec<Broken>> {
     asked::check(history, &tree, &mut wrong);
     let journal = tree.journal.iter().flat_map(|vertex| &replay.events[*vertex]);
     events::check(journal, &mut wrong);
-    levels::check(history, &tree, &mut wrong);
+    levels::check(&tree, &mut wrong);
     whose_codes::check(history, &tree, &replay, &mut wrong);
     promises::check(history, &tree, &replay, &reply, &mut verdict, &mut wrong);
     failover::check(history, &tree, &mut wrong);

@@ -41,7 +41,7 @@ const ELSEWHERE: [Mistake; 16] = [
     // Worlds are too small for a list that one entry does not get done, and nobody confirms late in a pause.
     Mistake::ClaimPromisedUnits,
     Mistake::RetakeBeforeList,
-    // No older build takes part in a world.
+    // Every server of a world is of one build.
     Mistake::RaiseUnread,
     Mistake::WaitOnOtherConnection,
     Mistake::PollWhileWaiting,

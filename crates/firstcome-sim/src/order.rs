@@ -16,7 +16,7 @@ use fastrand::Rng;
 use firstcome_core::command::{Expect, Order};
 use firstcome_core::names::Position;
 use firstcome_core::settings::HoldSettings;
-use firstcome_core::{Command, LEVEL, Outcome};
+use firstcome_core::{Command, Outcome};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -89,7 +89,7 @@ fn environment(nodes: usize, seed: u64) -> Environment {
         latency: LATENCY,
         snapshot_every: day,
         keep_for: None,
-        level: LEVEL,
+        invents_level: false,
         newer: false,
         late: false,
         campaigns: vec![campaign],
@@ -97,7 +97,7 @@ fn environment(nodes: usize, seed: u64) -> Environment {
         ends: day,
     });
     let trace = Trace::begin(None);
-    let record = Record::begin(crate::world::empty(plan.durability, plan.level));
+    let record = Record::begin(crate::world::empty(plan.durability));
     Environment {
         store: Store::build(&plan, record, trace.clone()),
         ledger: None,

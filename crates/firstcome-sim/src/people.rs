@@ -264,9 +264,7 @@ async fn serve(
         }
         Asked::Raise => intake.raise_level("desk").await.map_err(|why| match why {
             CannotRaise::Failed(failure) => failure,
-            CannotRaise::ServerReadsLess { .. } | CannotRaise::LedgerReadsLess(_) => {
-                Failure::Unavailable(why.to_string())
-            }
+            CannotRaise::ServerReadsLess { .. } => Failure::Unavailable(why.to_string()),
         }),
         Asked::Code { command, typed, .. } => type_code(intake, command, typed, min).await,
         Asked::On { command, wait } => {

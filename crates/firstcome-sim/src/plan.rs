@@ -51,8 +51,8 @@ pub struct Plan {
     pub snapshot_every: Duration,
     /// How long campaigns stay in memory after they closed, if not for ever.
     pub keep_for: Option<Duration>,
-    /// The level at which the space begins.
-    pub level: u32,
+    /// Whether its builds read one level more than there is, to which the space may be raised.
+    pub invents_level: bool,
     /// Whether a newer build writes once everything is whole.
     pub newer: bool,
     /// Whether nodes find the store's next primary late, and stay connected to the last one until then.

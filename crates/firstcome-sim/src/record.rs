@@ -243,7 +243,6 @@ mod tests {
 
     fn record() -> Record {
         Record::begin(History {
-            level: 1,
             durability: Durability::Memory,
             exchanges: Vec::new(),
             stored: Vec::new(),

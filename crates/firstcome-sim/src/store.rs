@@ -43,7 +43,6 @@ pub(crate) struct Store {
 #[derive(Debug)]
 struct StoreState {
     /// The level at which the space begins.
-    level: u32,
     /// Whether it takes each append without a condition, and how far back ancestors may lie: see [`Plan::log`].
     log: Option<u64>,
     servers: Vec<Server>,
@@ -110,7 +109,7 @@ impl Store {
                         BEGIN + passed + offset.load(Ordering::Relaxed)
                     })
                 };
-                let memory = empty(clock, plan.level, plan.log).for_several();
+                let memory = empty(clock, plan.log).for_several();
                 Server {
                     memory,
                     offset,
@@ -127,7 +126,6 @@ impl Store {
             })
             .collect();
         let state = StoreState {
-            level: plan.level,
             log: plan.log,
             servers,
             primary: 0,
@@ -289,8 +287,8 @@ impl Store {
 }
 
 /// Makes a server that has nothing yet.
-fn empty(clock: Clock, level: u32, log: Option<u64>) -> Memory {
-    let memory = Memory::new(SpaceId([7; 16]), 0, clock).at_level(level);
+fn empty(clock: Clock, log: Option<u64>) -> Memory {
+    let memory = Memory::new(SpaceId([7; 16]), 0, clock);
     match log {
         Some(reach) => memory.without_conditions(reach),
         None => memory,

@@ -53,6 +53,8 @@ pub struct WorldRun {
 /// The runtime cannot be built; or something in the world panics, which is a finding.
 pub fn run_world(plan: &Plan, mistake: Option<Mistake>, listener: Option<Listener>) -> WorldRun {
     firstcome_inject::set(mistake);
+    // For the judge, too, who reads what was written.
+    firstcome_inject::invent_level(plan.invents_level);
     let steps = run_steps(Arc::new(plan.clone()), mistake, listener);
     let world_run = in_virtual_time(plan.seed, steps);
     firstcome_inject::set(None);
@@ -78,7 +80,7 @@ async fn run_steps(
 ) -> WorldRun {
     let begun = Instant::now();
     let trace = Trace::begin(listener);
-    let record = Record::begin(empty(plan.durability, plan.level));
+    let record = Record::begin(empty(plan.durability));
     let environment = Environment {
         store: Store::build(&plan, record.clone(), trace.clone()),
         ledger: plan.ledger.then(|| SimLedger::open(plan.seed, record.clone(), trace.clone())),
@@ -145,9 +147,8 @@ async fn run_steps(
     }
 }
 
-pub(crate) fn empty(durability: Durability, level: u32) -> History {
+pub(crate) fn empty(durability: Durability) -> History {
     History {
-        level,
         durability,
         exchanges: Vec::new(),
         stored: Vec::new(),

@@ -57,7 +57,7 @@ impl Campaign {
     }
 
     /// Gives the last acts of operators on it with their numbers, the newest first: at most
-    /// [`ACTS`](crate::limits::ACTS). They are kept from level 6 of the space on.
+    /// [`ACTS`](crate::limits::ACTS).
     pub fn acts(&self) -> impl Iterator<Item = (u32, &Act)> {
         self.acts.newest_first()
     }
@@ -77,20 +77,13 @@ impl Campaign {
         self.bars.after(number)
     }
 
-    /// Says whether a subject may have nothing more: barred, or, in a campaign made before level 3, cancelled by the operator.
+    /// Says whether a subject may have nothing more.
     pub fn keeps_out(&self, subject: &str) -> bool {
-        self.check_kept_out(subject).is_err()
+        self.check_barred(subject).is_err()
     }
 
     /// Refuses with `barred` a subject that an operator barred.
     pub(super) fn check_barred(&self, subject: &str) -> Result<(), Refusal> {
         if self.bars.of(subject).is_some() { Err(Refusal::Barred) } else { Ok(()) }
-    }
-
-    /// Refuses an excluded subject, for any reason: `barred`, `not_admitted` (campaigns made before level 3, whose
-    /// operator cancelled a claim of this subject).
-    pub(super) fn check_kept_out(&self, subject: &str) -> Result<(), Refusal> {
-        self.check_barred(subject)?;
-        if self.barred.contains(subject) { Err(Refusal::NotAdmitted) } else { Ok(()) }
     }
 }

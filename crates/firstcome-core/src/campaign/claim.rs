@@ -3,6 +3,7 @@
 use super::codes::is_in_use;
 use super::select::Selection;
 use super::{Campaign, Phase};
+use crate::bars::Bar;
 use crate::context::{ApplyContext, NewResult};
 use crate::hold::{Fate, Hold, UnitId};
 use crate::holds::Holder;
@@ -17,12 +18,12 @@ impl Campaign {
     /// the claim, and counts like the campaign's.
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
-    /// `hold_required` (a seated pool), `already_won`, `barred`, `already_cancelled`, `not_admitted`, `paused`, `not_open`,
+    /// `hold_required` (a seated pool), `already_won`, `barred`, `already_cancelled`, `paused`, `not_open`,
     /// `closed`, `limit_reached`, `sold_out`. A closed campaign is neither paused nor yet to open. What somebody on the
     /// waitlist may have counts as sold.
     ///
     /// Who was offered a code takes the offer with a claim: then only `not_found`, `pool_required`, `already_won`,
-    /// `barred`, `not_admitted` and `sold_out` (the operator withdrew the imported codes) can refuse it. A pause or the
+    /// `barred` and `sold_out` (the operator withdrew the imported codes) can refuse it. A pause or the
     /// closing of the campaign takes nothing from a live offer.
     pub fn judge_claim(
         &self,
@@ -46,7 +47,7 @@ impl Campaign {
             }
         }
         if self.code_offer(index, subject).is_some() {
-            self.check_kept_out(subject)?;
+            self.check_barred(subject)?;
             return if pool.has_code_left() { Ok(index) } else { Err(Refusal::SoldOut.into()) };
         }
         self.admit(at, subject)?;
@@ -63,9 +64,9 @@ impl Campaign {
         Ok(index)
     }
 
-    /// Refuses a subject or a moment with the first that applies: `barred`, `not_admitted`, `paused`, `not_open`, `closed`.
+    /// Refuses a subject or a moment with the first that applies: `barred`, `paused`, `not_open`, `closed`.
     pub(super) fn admit(&self, at: Timestamp, subject: &str) -> Result<(), Refusal> {
-        self.check_kept_out(subject)?;
+        self.check_barred(subject)?;
         match self.phase(at) {
             Phase::Paused => Err(Refusal::Paused),
             Phase::Draft | Phase::Scheduled => Err(Refusal::NotOpen { opens_at: self.opens_at }),
@@ -193,8 +194,9 @@ impl Campaign {
             let had = holder.has.iter().position(|has| *has == unit);
             holder.has.swap_remove(had.expect("whoever holds something has its live claims noted"));
         }
-        if by == By::Operator && (self.level < 3 || inject(Mistake::CancelBars)) {
-            self.barred.insert(subject.into());
+        if by == By::Operator && inject(Mistake::CancelBars) {
+            let bar = Bar { subject: subject.into(), at, reason: "".into(), who: "".into() };
+            self.bars.add(bar);
         }
         (Outcome::Cancelled { by, at }, Some(index))
     }

@@ -20,7 +20,7 @@ impl Campaign {
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
     /// `no_such_hold`, `not_yours`; of a step's id that is known `id_reused` or what it did; `no_such_unit`,
     /// `not_for_sale` (a seat of a group by itself), `hold_released`, `not_held`, `refund_due` as it was,
-    /// `confirmed` as it was; of the offer of a code `hold_expired`, `claim_required`; after expiry `hold_expired`, or with [`Late::Retake`] `refund_due`; `not_admitted`;
+    /// `confirmed` as it was; of the offer of a code `hold_expired`, `claim_required`; after expiry `hold_expired`, or with [`Late::Retake`] `refund_due`; `barred`;
     /// `sold_out` (a pool has no rank left to give, after 4,294,967,295).
     pub(crate) fn confirm(
         &mut self,
@@ -59,7 +59,7 @@ impl Campaign {
         }
         let fate = |is: fn(Fate) -> bool| which.iter().any(|index| is(hold.takes[*index].fate));
         let expired = fate(|fate| fate == Fate::Expired);
-        let kept_out = self.check_kept_out(step.subject);
+        let kept_out = self.check_barred(step.subject);
         if hold.takes.iter().all(|take| take.fate == Fate::Released) {
             return Err(Refusal::HoldReleased.into());
         }

@@ -19,9 +19,9 @@ impl Campaign {
     /// Sets units aside for a subject until a deadline.
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`;
-    /// of an id that is known `id_reused` (other content; from level 4 on also an id that begins with `offer-`), `already_held`, or how that hold ended
+    /// of an id that is known `id_reused` (other content; also an id that begins with `offer-`), `already_held`, or how that hold ended
     /// (`confirmed`, `refund_due`, `hold_expired`, `hold_released`); `barred`; `already_cancelled` (the subject cancelled in
-    /// a picked pool, has no claim left there, and nobody may claim again), `not_admitted`, `paused`, `not_open`,
+    /// a picked pool, has no claim left there, and nobody may claim again), `paused`, `not_open`,
     /// `closed`; `already_held` (exactly the units that are named), `has_hold`; `not_seated`, `no_such_unit`,
     /// `not_for_sale`, `too_many_units`, `limit_reached`, `too_many_holds`, `unit_taken`, `sold_out`, `orphan_left`.
     pub(crate) fn hold(
@@ -127,7 +127,7 @@ impl Campaign {
             }
             return Err(self.as_it_stands(context, known));
         }
-        if self.level >= 4 && request.id.starts_with(super::offers::OFFER) {
+        if request.id.starts_with(super::offers::OFFER) {
             return Err(Refusal::IdReused.into());
         }
         self.check_barred(request.subject)?;
@@ -165,7 +165,7 @@ impl Campaign {
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
     /// `no_such_hold`, `not_yours`; of a step's id that is known `id_reused` or `already_held`; `hold_expired`,
-    /// `hold_released`, `already_confirmed`; `is_offer`; where something is added `barred`, `not_admitted`, `paused`, `not_open`,
+    /// `hold_released`, `already_confirmed`; `is_offer`; where something is added `barred`, `paused`, `not_open`,
     /// `closed`; `not_seated`, `no_such_unit`, `not_for_sale`, `too_many_units`, `limit_reached`, `unit_taken`,
     /// `sold_out`, `orphan_left`; `already_held` where nothing is left to change.
     pub(crate) fn change(
@@ -264,7 +264,6 @@ impl Campaign {
     ///
     /// The first answer that applies is given, in this order: `no_such_hold`, `not_yours`; of a step's id that is known
     /// `id_reused`; `hold_expired`, `hold_released`, `already_confirmed`; of a step's id that is known `extended` as it was.
-    /// Campaigns of level 1 know no ids of this step: each moves the deadline.
     pub(crate) fn extend(
         &mut self,
         context: &mut ApplyContext<'_>,
@@ -282,9 +281,8 @@ impl Campaign {
         by_us: Option<i64>,
         content: u64,
     ) -> Result<Outcome, Outcome> {
-        let step = Step { id: step.id.filter(|_| self.level >= 2), ..*step };
-        let hold = self.own(&step)?;
-        let repeated = self.is_repeated(hold, &step, content)?;
+        let hold = self.own(step)?;
+        let repeated = self.is_repeated(hold, step, content)?;
         self.check_live(hold)?;
         if repeated && !inject(Mistake::ExtendTwice) {
             let deadline = step.id.and_then(|id| hold.extended(id)).unwrap_or(hold.deadline);

@@ -202,7 +202,7 @@ impl Campaign {
     }
 
     /// Refuses with `too_many_units` more picks of the best than one command may have, and more names than a hold has
-    /// units. Campaigns of level 1 have no such bounds beyond those of the command: where it is taken in they hold for all.
+    /// units.
     pub(super) fn check_picks(&self, picks: &[Pick<'_>]) -> Result<(), Refusal> {
         let best = picks.iter().filter(|pick| matches!(pick.wanted, Wanted::Best(_))).count();
         let names: usize = picks
@@ -210,7 +210,7 @@ impl Campaign {
             .map(|pick| if let Wanted::Units(names) = &pick.wanted { names.len() } else { 0 })
             .sum();
         let many = best > BEST_PICKS || names > HOLD_UNITS;
-        if self.level >= 2 && many { Err(Refusal::TooManyUnits) } else { Ok(()) }
+        if many { Err(Refusal::TooManyUnits) } else { Ok(()) }
     }
 
     /// Gives a unit's names.

@@ -38,7 +38,7 @@ impl Campaign {
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`, `already_won` (a
     /// counted or a coded pool), `offered` or `waitlisted` as the subject stands already, whatever it wants now; `barred`,
-    /// `already_cancelled`, `not_admitted`, `paused`, `not_open`, `closed`; `not_seated`, `no_such_unit` (a grade or an
+    /// `already_cancelled`, `paused`, `not_open`, `closed`; `not_seated`, `no_such_unit` (a grade or an
     /// area that the pool does not have), `limit_reached` (also of more than one code); then `won` or `offered`, or
     /// `no_waitlist`, `waitlist_full`, `too_many_wishes`, or `waitlisted`.
     pub(crate) fn join(
@@ -81,7 +81,7 @@ impl Campaign {
         }
         let selection = Selection::of_pool(index as u16, wish.quantity);
         self.check_limits(subject, &selection, limit)?;
-        let most = self.pools[index].waitlist_most(self.level);
+        let most = self.pools[index].waitlist_most();
         let tried = self.pools[index]
             .list()
             .is_some_and(|list| list.kind_of(&wish).is_some_and(|slot| list.is_tried(slot)));
@@ -266,9 +266,9 @@ impl Campaign {
 }
 
 impl Pool {
-    /// Gives how many may wait for its units, in a campaign of a level.
-    pub fn waitlist_most(&self, level: u32) -> u32 {
-        if level < 4 { 0 } else { self.waitlist.unwrap_or(WAITLIST) }
+    /// Gives how many may wait for its units.
+    pub fn waitlist_most(&self) -> u32 {
+        self.waitlist.unwrap_or(WAITLIST)
     }
 
     /// Gives how many wait for its units; whoever has an offer is not among them.

@@ -41,7 +41,7 @@ pub struct StagedCode<'a> {
     pub sealed: &'a [u8],
 }
 
-/// Something asked about codes. From level 4 on.
+/// Something asked about codes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeCommand<'a> {
     /// Sets a use of a code aside until a deadline.

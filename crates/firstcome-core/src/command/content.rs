@@ -372,9 +372,7 @@ fn bar_fields(
 
 impl Command<'_> {
     /// Gives a number that two commands with ids share if they ask the same, whatever their ids.
-    ///
-    /// An extension has one from level 2 on; before, its id is not looked at.
-    pub fn content(&self, level: u32) -> u64 {
+    pub fn content(&self) -> u64 {
         let mut bytes = Vec::new();
         let field = match self {
             Self::Put { campaign, settings, expect, .. } => {
@@ -393,7 +391,7 @@ impl Command<'_> {
                 change_content(&mut bytes, add, drop);
                 CHANGE
             }
-            Self::Extend { by_us, .. } if level >= 2 => {
+            Self::Extend { by_us, .. } => {
                 extend_content(&mut bytes, *by_us);
                 EXTEND
             }
@@ -447,7 +445,6 @@ impl Command<'_> {
             }
             Self::Claim { .. }
             | Self::Cancel { .. }
-            | Self::Extend { .. }
             | Self::Raise { .. }
             | Self::Tick { .. }
             | Self::Settled { .. } => return 0,

@@ -1,36 +1,13 @@
 //! Properties of a command, whatever the state: each once, with a row for every kind.
 
-use super::{Command, Mark, Pick, Steer, Wanted};
+use super::{Command, Mark, Pick, Wanted};
+use crate::LEVEL;
 use crate::limits::{GROUP_SEATS, HOLD_UNITS};
 
 impl Command<'_> {
     /// Gives the lowest level at which the command can be written.
     pub fn level(&self) -> u32 {
-        match self {
-            Self::Raise { level, .. } => *level,
-            Self::Cancel { pool: None, .. } => 2,
-            Self::ChangeSeats { .. } | Self::Bar { .. } | Self::Unbar { .. } => 3,
-            Self::Code(_) | Self::Claim { tag: Some(_), .. } => 4,
-            Self::Put { settings, .. } if settings.public => 5,
-            Self::Put { settings, .. } if settings.pools.iter().any(|p| p.codes.is_some()) => 4,
-            Self::Steer { steer: Steer::Delete, .. } => 3,
-            Self::Join { .. } | Self::Leave { .. } => 4,
-            Self::Put { settings, .. } if settings.is_about_waitlists() => 4,
-            Self::Cancel { pool: Some(_), .. }
-            | Self::Claim { .. }
-            | Self::Put { .. }
-            | Self::Steer { .. }
-            | Self::Hold { .. }
-            | Self::Change { .. }
-            | Self::Extend { .. }
-            | Self::Release { .. }
-            | Self::Confirm { .. }
-            | Self::Seats { .. }
-            | Self::Block { .. }
-            | Self::Move { .. }
-            | Self::Tick { .. }
-            | Self::Settled { .. } => 1,
-        }
+        if let Self::Raise { level, .. } = self { *level } else { LEVEL }
     }
 
     /// Gives the digest that the sender had at a position, if the command carries one.

@@ -14,7 +14,7 @@ use crate::limits::{REASON_BYTES, WHO_BYTES};
 use crate::names::{NodeId, check_subject};
 use crate::outcome::By;
 use crate::settings::Settings;
-use crate::wire::{LEVEL, MOVED_LEVEL, Malformed, Reader, Value};
+use crate::wire::{LEVEL, MOVED_LEVEL, Malformed, Reader, Value, newest_level};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The part of a body before its commands.
@@ -34,7 +34,7 @@ pub struct Head {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadBody {
     /// It was written by a newer build.
-    #[error("is of level {0}, this build reads up to level {LEVEL}")]
+    #[error("is of level {0}, this build reads up to level {newest}", newest = newest_level())]
     TooNew(u32),
     /// It ends the space: see [`moved`](super::moved()).
     #[error("ends the space here, which was moved to another store")]
@@ -101,7 +101,9 @@ impl<'a> Body<'a> {
         head.level = level.number32()?;
         match head.level {
             0 => return Err(level.wrong("a level that never was").into()),
-            newer if newer > LEVEL && newer != MOVED_LEVEL => return Err(BadBody::TooNew(newer)),
+            newer if newer > newest_level() && newer != MOVED_LEVEL => {
+                return Err(BadBody::TooNew(newer));
+            }
             _ => {}
         }
         head.node = NodeId(numbered(&mut rest, NODE)?.id()?);
@@ -297,7 +299,7 @@ fn raise<'a>(value: Value<'a>) -> Result<Command<'a>, Malformed> {
         }
         Ok(())
     })?;
-    if !(2..=LEVEL).contains(&level) {
+    if !(LEVEL + 1..=newest_level()).contains(&level) {
         return Err(value.wrong("a level to which nothing is raised"));
     }
     Ok(Command::Raise { level, who: order.who })

@@ -36,7 +36,6 @@ impl Refusal {
             // What depends on the subject's own commands, what may have changed just now, and what no claim and no hold
             // is refused with.
             Self::AlreadyCancelled
-            | Self::NotAdmitted
             | Self::LimitReached
             | Self::NoSuchClaim
             | Self::IdReused

@@ -23,8 +23,6 @@ pub enum Fixed {
     UnitsReturn,
     /// A pool that would go, or become one of another kind.
     Pools,
-    /// Anything about waitlists, in a campaign made before there were any.
-    Waitlist = 28,
 }
 
 impl Fixed {
@@ -35,7 +33,6 @@ impl Fixed {
             Self::ClaimAgain => "claim_again",
             Self::UnitsReturn => "units_return",
             Self::Pools => "pools",
-            Self::Waitlist => "waitlist",
         }
     }
 }
@@ -51,8 +48,6 @@ pub enum Refusal {
     PoolRequired,
     /// A claim of the subject was cancelled here, and this campaign lets nobody claim again.
     AlreadyCancelled,
-    /// The operator cancelled a claim of this subject, who may not claim again.
-    NotAdmitted,
     /// An operator barred this subject from the campaign.
     Barred,
     /// The operator has paused the campaign.
@@ -137,12 +132,11 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every refusal but those of [`CodeRefusal`] once, in no particular order; refusals with content stand with some content.
-    pub const ALL: [Self; 41] = [
+    pub const ALL: [Self; 40] = [
         Self::NotFound(Missing::Campaign),
         Self::Archived,
         Self::PoolRequired,
         Self::AlreadyCancelled,
-        Self::NotAdmitted,
         Self::Barred,
         Self::Paused,
         Self::NotOpen { opens_at: None },
@@ -188,7 +182,6 @@ impl Refusal {
             Self::Archived => "archived",
             Self::PoolRequired => "pool_required",
             Self::AlreadyCancelled => "already_cancelled",
-            Self::NotAdmitted => "not_admitted",
             Self::Barred => "barred",
             Self::Paused => "paused",
             Self::NotOpen { .. } => "not_open",
@@ -236,7 +229,6 @@ impl Refusal {
             Self::Archived => 33,
             Self::PoolRequired => 34,
             Self::AlreadyCancelled => 35,
-            Self::NotAdmitted => 36,
             Self::Paused => 37,
             Self::NotOpen { .. } => 38,
             Self::Closed => 39,
@@ -288,7 +280,6 @@ impl Refusal {
             Self::Archived
             | Self::PoolRequired
             | Self::AlreadyCancelled
-            | Self::NotAdmitted
             | Self::Paused
             | Self::Closed
             | Self::LimitReached

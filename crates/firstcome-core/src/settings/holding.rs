@@ -52,7 +52,7 @@ pub struct HoldSettings {
     pub allow_orphans: bool,
     /// Limits for single grades: at most [`GRADE_LIMITS`].
     pub grades: Vec<GradeLimit>,
-    /// How long an offer to somebody on a waitlist lasts, in microseconds of service time: 1 s to 24 h. From level 4 on.
+    /// How long an offer to somebody on a waitlist lasts, in microseconds of service time: 1 s to 24 h.
     pub offer_us: i64,
 }
 

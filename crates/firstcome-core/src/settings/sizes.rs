@@ -35,13 +35,8 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Gives what a pool may become; nobody can wait in a campaign made before level 4.
-    pub(crate) fn of(
-        capacity: u32,
-        waitlist: Option<u32>,
-        codes: Option<&CodeSettings>,
-        level: u32,
-    ) -> Self {
+    /// Gives what a pool may become.
+    pub(crate) fn of(capacity: u32, waitlist: Option<u32>, codes: Option<&CodeSettings>) -> Self {
         let units = u64::from(capacity);
         let waiting = u64::from(waitlist.unwrap_or(capacity.min(WAITLIST)));
         let (generated, imported) = match codes.map(|codes| codes.source) {
@@ -50,13 +45,7 @@ impl Sizes {
             None => (0, 0),
         };
         let uses = codes.map_or(0, |codes| units * u64::from(codes.uses));
-        Self {
-            units,
-            waiting: if level < 4 { 0 } else { waiting },
-            codes: generated,
-            imported,
-            uses,
-        }
+        Self { units, waiting, codes: generated, imported, uses }
     }
 
     /// Gives all of them together.
@@ -98,11 +87,10 @@ impl Sizes {
 }
 
 impl Settings {
-    /// Gives how large a campaign of a level may become with them.
-    pub fn sizes(&self, level: u32) -> Sizes {
-        let of = |pool: &PoolSettings| {
-            Sizes::of(pool.capacity, pool.waitlist, pool.codes.as_deref(), level)
-        };
+    /// Gives how large a campaign may become with them.
+    pub fn sizes(&self) -> Sizes {
+        let of =
+            |pool: &PoolSettings| Sizes::of(pool.capacity, pool.waitlist, pool.codes.as_deref());
         self.pools.iter().map(of).fold(Sizes::default(), Sizes::plus)
     }
 }

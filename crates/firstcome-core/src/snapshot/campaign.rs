@@ -47,10 +47,7 @@ pub(super) fn campaign_fields(out: &mut Vec<u8>, campaign: &Campaign) {
         out.number(10, u64::from(campaign.holds.last));
         out.number(11, u64::from(campaign.holds.last_holder));
     }
-    if campaign.level > 1 {
-        out.number(12, u64::from(campaign.level));
-    }
     if campaign.bars.last > 0 {
-        out.number(13, u64::from(campaign.bars.last));
+        out.number(12, u64::from(campaign.bars.last));
     }
 }

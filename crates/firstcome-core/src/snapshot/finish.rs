@@ -155,7 +155,7 @@ fn codes_fit(pool: &mut Pool, service: i64) -> Result<(), &'static str> {
 ///
 /// What does not fit together.
 pub(super) fn lists_fit(campaign: &mut Campaign) -> Result<(), &'static str> {
-    let Campaign { pools, holds, level, .. } = campaign;
+    let Campaign { pools, holds, .. } = campaign;
     let mut offered = BTreeSet::new();
     for hold in holds.iter().filter(|hold| hold.is_live()) {
         let Some(offer) = hold.offer else { continue };
@@ -172,8 +172,8 @@ pub(super) fn lists_fit(campaign: &mut Campaign) -> Result<(), &'static str> {
     for pool in pools {
         let Some(list) = pool.list() else { continue };
         let unused = list.kinds().any(|(_, kind, _)| kind.offers == 0 && kind.waiting.is_empty());
-        if *level < 4 || unused {
-            return Err("a waitlist that nobody is on, or of before there were any");
+        if unused {
+            return Err("a waitlist that nobody is on");
         }
     }
     Ok(())

@@ -224,7 +224,6 @@ impl Restore {
 
     pub(super) fn hold(&mut self, value: Value<'_>) -> Result<(), Malformed> {
         let (mut campaign, mut rows) = (0, Reader::new(&[]));
-        let of_space = self.state.stamp.level;
         let mut hold = Hold {
             number: 0,
             id: "".into(),
@@ -253,12 +252,12 @@ impl Restore {
                 7 => hold.started = service_time(value)?,
                 8 => hold.deadline = service_time(value)?,
                 9 => hold.ended = Some(service_time(value)?),
-                10 => hold.steps.push(step(value, of_space)?),
+                10 => hold.steps.push(step(value)?),
                 11 => rows = value.nested()?,
                 12 => hold.retaken = value.flag()?,
                 13 => hold.refunded_at = Some(value.time()?),
                 14 => hold.limit = Some(value.number32()?),
-                39 if of_space >= 4 => hold.offer = Some(waiting::read_offer(value)?),
+                39 => hold.offer = Some(waiting::read_offer(value)?),
                 _ => return Err(value.wrong("an unknown field of a hold")),
             }
             Ok(())
@@ -364,13 +363,13 @@ impl Restore {
     }
 }
 
-fn step(value: Value<'_>, of_space: u32) -> Result<KnownStep, Malformed> {
+fn step(value: Value<'_>) -> Result<KnownStep, Malformed> {
     let (mut step, mut content, mut deadline) = ("", 0, None);
     value.nested()?.fields(|field, value| {
         match field {
             1 => step = id(value)?,
             2 => content = value.number()?,
-            3 if of_space >= 2 => deadline = Some(service_time(value)?),
+            3 => deadline = Some(service_time(value)?),
             _ => return Err(value.wrong("an unknown field of a step")),
         }
         Ok(())

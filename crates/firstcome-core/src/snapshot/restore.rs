@@ -13,7 +13,7 @@ use crate::pool::{Cancel, Note, Pool};
 use crate::results::{Kind, Record};
 use crate::segment::Segment;
 use crate::settings::{Opens, Settings};
-use crate::state::{ACTS_LEVEL, Archived, Named, State};
+use crate::state::{Archived, Named, State};
 use crate::time::Timestamp;
 use crate::waitlist::UnservedLog;
 use crate::wire::{Malformed, Reader, Value};
@@ -126,11 +126,11 @@ impl Restore {
             field::HOLD => self.hold(value),
             field::REFUND => self.refund(value),
             field::MOVED => self.moved(value),
-            field::WAITERS if self.state.stamp.level >= 4 => self.waiters(value),
-            field::UNSERVED if self.state.stamp.level >= 4 => self.unserved(value),
-            field::BAR if self.state.stamp.level >= 3 => self.bar(value),
-            field::ACT if self.state.stamp.level >= ACTS_LEVEL => self.act(value),
-            field::CODES if self.state.stamp.level >= 4 => self.codes(value),
+            field::WAITERS => self.waiters(value),
+            field::UNSERVED => self.unserved(value),
+            field::BAR => self.bar(value),
+            field::ACT => self.act(value),
+            field::CODES => self.codes(value),
             _ => Err(value.wrong("an unknown part of a state")),
         }
     }
@@ -138,8 +138,7 @@ impl Restore {
     fn campaign(&mut self, value: Value<'_>) -> Result<(), Malformed> {
         let (mut number, mut name, mut version, mut created_at) = (0, "", 0, Timestamp::default());
         let (mut settings, mut paused, mut closed_at, mut unsettled) = (None, false, None, 0);
-        let (mut pools, mut last_hold, mut last_holder) = (Vec::new(), 0, 0);
-        let (mut level, mut last_bar, of_space) = (1, 0, self.state.stamp.level);
+        let (mut pools, mut last_hold, mut last_holder, mut last_bar) = (Vec::new(), 0, 0, 0);
         value.nested()?.fields(|field, value| {
             match field {
                 1 => number = value.number32()?,
@@ -157,7 +156,7 @@ impl Restore {
                             1 => taken = value.number32()?,
                             2 => last_rank = value.number32()?,
                             3 => held = value.number32()?,
-                            28 if of_space >= 4 => list = Some(value),
+                            28 => list = Some(value),
                             _ => return Err(value.wrong("an unknown field of a pool")),
                         }
                         Ok(())
@@ -166,8 +165,7 @@ impl Restore {
                 }
                 10 => last_hold = value.number32()?,
                 11 => last_holder = value.number32()?,
-                12 if of_space >= 2 => level = value.number32()?,
-                13 if of_space >= 3 => last_bar = value.number32()?,
+                12 => last_bar = value.number32()?,
                 _ => return Err(value.wrong("an unknown field of a campaign")),
             }
             Ok(())
@@ -182,12 +180,8 @@ impl Restore {
         if settings.pools.len() != pools.len() {
             return Err(value.wrong("a campaign whose pools do not match its settings"));
         }
-        if !(1..=of_space).contains(&level) {
-            return Err(value.wrong("a campaign of a level that its space never had"));
-        }
         let mut campaign = Campaign {
             number,
-            level,
             name: name.into(),
             version,
             created_at,
@@ -202,7 +196,6 @@ impl Restore {
             closed_at,
             unsettled,
             pools: Vec::new(),
-            barred: std::collections::BTreeSet::new(),
             bars: Bars::new(),
             acts: Acts::default(),
             holding: settings.holding,
@@ -289,22 +282,15 @@ impl Restore {
             Ok(())
         })?;
         let cancel = at.map(|at| Cancel { at, by, reason: reason.into(), who: who.into() });
-        let barred = cancel.as_ref().is_some_and(|c| c.by == By::Operator);
         let pool =
             self.pool(number, index).ok_or_else(|| value.wrong("a note of an unknown pool"))?;
-        let claim = pool.claim(rank).ok_or_else(|| value.wrong("a note of an unknown claim"))?;
+        pool.claim(rank).ok_or_else(|| value.wrong("a note of an unknown claim"))?;
         // Whoever follows the ranks from the latest to the earliest must come to an end.
         if earlier.is_some_and(|earlier| earlier >= rank) {
             return Err(value.wrong("an earlier claim that is not earlier"));
         }
-        let subject: Option<Box<str>> = barred.then(|| claim.subject.into());
         if !pool.restore_note(rank, Note { cancel, earlier }) {
             return Err(value.wrong("a second note of one claim"));
-        }
-        if let (Some(subject), Some(campaign)) = (subject, self.state.campaigns.get_mut(&number))
-            && campaign.level < 3
-        {
-            campaign.barred.insert(subject);
         }
         Ok(())
     }
@@ -326,14 +312,14 @@ impl Restore {
 
     fn order(&mut self, value: Value<'_>) -> Result<(), Malformed> {
         let (mut id, mut content, mut outcome, mut service) = ("", 0, None, 0);
-        let (mut who, of_space) = ("", self.state.stamp.level);
+        let mut who = "";
         value.nested()?.fields(|field, value| {
             match field {
                 1 => id = value.text()?,
                 2 => content = value.number()?,
                 3 => outcome = Some(Outcome::decode_kept(value.nested()?)?),
                 4 => service = service_time(value)?,
-                5 if of_space >= 2 => who = value.text()?,
+                5 => who = value.text()?,
                 _ => return Err(value.wrong("an unknown field of an operator command's id")),
             }
             Ok(())

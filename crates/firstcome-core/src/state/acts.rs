@@ -8,18 +8,13 @@ use crate::outcome::Outcome;
 use crate::settings::{Opens, Settings};
 use firstcome_inject::{Mistake, inject};
 
-/// The level from which on the acts of operators are kept.
-pub const ACTS_LEVEL: u32 = 6;
-
 impl State {
-    /// Adds an operator's command to the acts of its campaign, from level 6 on.
+    /// Adds an operator's command to the acts of its campaign.
     ///
     /// A command on a campaign that is not there, or not any more, is nowhere.
     pub(super) fn note_act(&mut self, command: &Command<'_>, outcome: &Outcome) {
         let changes = std::mem::take(&mut self.changes);
-        if self.stamp.level < ACTS_LEVEL
-            || (inject(Mistake::RefusedActForgotten) && outcome.is_refusal())
-        {
+        if inject(Mistake::RefusedActForgotten) && outcome.is_refusal() {
             return;
         }
         let at = self.stamp.at;

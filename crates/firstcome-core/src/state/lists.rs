@@ -105,7 +105,7 @@ impl State {
         run: impl FnOnce(&mut Campaign, &mut ApplyContext<'_>) -> Outcome,
     ) -> Outcome {
         // Who it is, and what they want, shows in later outcomes only: the digest tells it at once.
-        self.scratch.extend_from_slice(&command.content(4).to_le_bytes());
+        self.scratch.extend_from_slice(&command.content().to_le_bytes());
         if let Some(limit) = limit {
             self.scratch.extend_from_slice(&limit.to_le_bytes());
         }
@@ -123,8 +123,7 @@ impl State {
         let Self { agenda, campaigns, counts, stamp, .. } = self;
         for number in counts.touched() {
             match campaigns.get(number) {
-                Some(campaign) if campaign.level >= 4 => agenda.note(campaign, stamp.at),
-                Some(_) => {}
+                Some(campaign) => agenda.note(campaign, stamp.at),
                 None => agenda.forget(*number),
             }
         }

@@ -31,8 +31,7 @@ impl State {
             Ok(campaign) => campaign,
             Err(refusal) => return Some((refusal.into(), false)),
         };
-        let request =
-            HoldRequest { id, subject, picks, limit: *limit, content: command.content(1) };
+        let request = HoldRequest { id, subject, picks, limit: *limit, content: command.content() };
         let (mut deadlines, mut results) = (Deadlines::new(), NewResults::default());
         let (at, service) = (self.at(), self.service());
         let context =

@@ -18,7 +18,7 @@ impl State {
         order: Order<'_>,
         run: impl FnOnce(&mut Self) -> Outcome,
     ) -> Outcome {
-        let content = command.content(self.stamp.level);
+        let content = command.content();
         // What an operator wanted shows in later outcomes only: the digest tells it at once.
         self.scratch.extend_from_slice(&content.to_le_bytes());
         let Some(id) = order.id else {
@@ -27,9 +27,8 @@ impl State {
             return outcome;
         };
         self.orders.forget(self.service);
-        // The ids of different keys are apart; those of before the raise are still known to all.
-        let apart = self.stamp.level >= 2 && !inject(Mistake::IdsOfAllKeys);
-        let who = if apart { order.who } else { "" };
+        // The ids of different keys are apart.
+        let who = if inject(Mistake::IdsOfAllKeys) { "" } else { order.who };
         match self.orders.look_up(who, id, content) {
             Known::Same(outcome) => {
                 if inject(Mistake::RepeatedActListed) {
@@ -85,7 +84,7 @@ impl State {
             return Refusal::NotFound(Missing::Campaign).into();
         }
         let number = self.last_campaign + 1;
-        let campaign = match Campaign::create(number, name, (at, self.stamp.level), wanted) {
+        let campaign = match Campaign::create(number, name, at, wanted) {
             Ok(campaign) => campaign,
             Err(refusal) => return refusal.into(),
         };

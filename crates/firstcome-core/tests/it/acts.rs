@@ -21,7 +21,6 @@ fn acts(world: &World, campaign: &str) -> Vec<String> {
 fn what_operators_did_is_listed() {
     let world = play(
         "
-        0s   op    raises 6                                  -> raised 6
         0s   op    puts drop: main 5; opens 10s              -> created 1
         1s   op    puts drop: main 9; title T; opens 10s; limit 2 -> changed 2
         1s   op    puts drop: main 9; title T; opens 10s; limit 2 -> unchanged 2
@@ -88,7 +87,6 @@ fn planted_mistakes_are_noticed() {
 fn seats_that_operators_touch_are_named_and_many_are_counted() {
     let world = play(
         "
-        0s   op  raises 6                                     -> raised 6
         0s   op  puts hall: main seated                       -> created 1
         0s   op  adds hall/main: A1 A2 A3 A4; GA area=9       -> imported 4 seats 1 areas
         1s   op  blocks hall A1 A2                            -> blocked 2
@@ -112,28 +110,8 @@ fn seats_that_operators_touch_are_named_and_many_are_counted() {
 }
 
 #[test]
-fn before_level_6_nothing_is_listed_and_after_the_raise_it_is() {
-    let world = play(
-        "
-        0s   op  raises 5           -> raised 5
-        0s   op  puts drop: main 5  -> created 1
-        1s   op  pauses drop        -> changed 2
-        ",
-    );
-    assert!(acts(&world, "drop").is_empty());
-    let world = play_on(
-        world,
-        "
-        2s   op  raises 6           -> raised 6
-        3s   op  resumes drop       -> changed 3
-        ",
-    );
-    assert_eq!(acts(&world, "drop"), ["1 op resume: changed"]);
-}
-
-#[test]
 fn a_snapshot_has_the_last_thousand_and_goes_on_behind_them() {
-    let mut world = play("0s op raises 6 -> raised 6\n0s op puts drop: main 5 -> created 1");
+    let mut world = play("0s op puts drop: main 5 -> created 1");
     let mut script = String::new();
     for round in 0..700 {
         script.push_str(&format!("1s op pauses drop -> changed {}\n", 2 * round + 2));

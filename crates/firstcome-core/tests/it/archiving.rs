@@ -74,7 +74,8 @@ fn results_of_a_campaign_that_left_memory_take_none_and_wait_for_nobody() {
     let state = &later.0.state;
     assert!(remains.memory() > 500_000, "{}", remains.memory());
     assert_eq!(state.memory(), state.walked_memory());
-    assert!(before - state.memory() >= remains.memory(), "what is freed is counted no more");
+    // Its name and when it was archived stay.
+    assert!(before - state.memory() + 256 >= remains.memory(), "what is freed is counted no more");
     assert_eq!((state.last_result(), state.unsettled(), state.waiting()), (all, 22_000, 2_000));
     assert_eq!(state.oldest_waiting().map(|row| row.number), Some(20_001));
     assert_eq!(state.results_after(0).count(), 2_000);

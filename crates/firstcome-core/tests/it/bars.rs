@@ -3,7 +3,7 @@
 use crate::play::{play, play_on};
 use crate::snapshots::{restored, taken};
 use crate::world::{Gave, SECOND, START, node};
-use firstcome_core::command::{BodyWriter, Order};
+use firstcome_core::command::Order;
 use firstcome_core::limits::BARS;
 use firstcome_core::{Command, Outcome, Refusal};
 use firstcome_inject::{Mistake, set};
@@ -12,7 +12,6 @@ use firstcome_inject::{Mistake, set};
 fn who_is_barred_keeps_what_they_have_and_gets_nothing_more() {
     let mut world = play(
         "
-        0s  op  raises 3 -> raised 3
         0s  op  puts hall: main seated; vip 9; ttl 60s; many; orphans -> created 1
         0s  op  adds hall/main: A1 A2 A3 A4 -> imported 4 seats 0 areas
         0s  ann claims hall/vip -> won 1
@@ -54,34 +53,11 @@ fn who_is_barred_keeps_what_they_have_and_gets_nothing_more() {
 }
 
 #[test]
-fn an_operators_cancel_bars_in_campaigns_made_before_level_3_alone() {
-    play(
-        "
-        0s op  raises 2 -> raised 2
-        0s op  puts old: main 3; again -> created 1
-        0s op  raises 3 -> raised 3
-        0s op  puts new: main 3; again -> created 1
-        0s ann claims old -> won 1
-        0s ann claims new -> won 1
-        1s op  cancels ann old/main 1 for error -> cancelled by operator at 1s
-        1s op  cancels ann new/main 1 for error -> cancelled by operator at 1s
-        2s ann claims old -> not_admitted
-        2s ann claims new -> won 2
-        3s op  unbars ann old -> bar_lifted false                    # the cancel kept her out, not a bar
-        3s ann claims old -> not_admitted
-        4s op  bars ann old -> bar_set at 4s holds 0
-        5s ann claims old -> barred
-        ",
-    );
-}
-
-#[test]
 #[should_panic(expected = "came: bar_set at 1s holds 0")]
 fn holds_that_outlive_a_bar_are_noticed() {
     set(Some(Mistake::BarKeepsHolds));
     play(
         "
-        0s op  raises 3 -> raised 3
         0s op  puts new: main 3 -> created 1
         0s ann holds h1 new 2 -> held main*2 until 480s
         1s op  bars ann new -> bar_set at 1s holds 1
@@ -93,7 +69,6 @@ fn holds_that_outlive_a_bar_are_noticed() {
 fn a_campaign_has_so_many_bars_at_most() {
     let mut world = play(
         "
-        0s op raises 3 -> raised 3
         0s op puts new: main 3 -> created 1
         ",
     );
@@ -128,11 +103,4 @@ fn a_campaign_has_so_many_bars_at_most() {
         1s op bars joe new -> too_many_bars
         ",
     );
-}
-
-#[test]
-fn bars_fit_the_body_of_their_level() {
-    let bar = Command::Bar { campaign: "new", subject: "ann", reason: "", order: Order::default() };
-    assert_eq!(bar.level(), 3);
-    assert!(BodyWriter::at_level(3, node(1), 1, 0).push(&bar));
 }

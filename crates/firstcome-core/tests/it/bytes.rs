@@ -10,7 +10,6 @@ use firstcome_core::outcome::By;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, LEVEL, Settings, Stamp, State};
 use proptest::prelude::*;
-use std::collections::BTreeSet;
 use xxhash_rust::xxh3::xxh3_64;
 
 fn settings() -> Settings {
@@ -67,7 +66,6 @@ fn commands() -> Vec<Command<'static>> {
             reason: "",
             who: "",
         },
-        Command::Raise { level: LEVEL, who: "ops" },
         Command::Bar { campaign, subject, reason: "resale", order },
         Command::Bar { campaign, subject: "x", reason: "", order: Order::default() },
         Command::Unbar { campaign, subject, order },
@@ -106,15 +104,16 @@ fn commands_read_back_as_they_were_written() {
 
 #[test]
 fn a_command_is_none_of_a_body_of_a_lower_level() {
-    let newer: Vec<_> = commands().into_iter().filter(|command| command.level() > 1).collect();
-    assert!(newer.iter().map(Command::level).collect::<BTreeSet<_>>().contains(&4));
-    for command in &newer {
-        let mut body = BodyWriter::at_level(command.level() - 1, node(3), 9, 4);
-        assert!(body.push(command));
+    firstcome_inject::invent_level(true);
+    let raise = Command::Raise { level: LEVEL + 1, who: "ops" };
+    let read = |level| {
+        let mut body = BodyWriter::at_level(level, node(3), 9, 4);
+        assert!(body.push(&raise));
         let bytes = body.finish();
-        let read = Body::open(&bytes).unwrap().commands();
-        assert!(read.unwrap_err().what.contains("higher level"), "{command:?}");
-    }
+        Body::open(&bytes).unwrap().commands().map(|read| read == [raise.clone()])
+    };
+    assert!(read(LEVEL).unwrap_err().what.contains("higher level"));
+    assert_eq!(read(LEVEL + 1), Ok(true));
 }
 
 #[test]
@@ -128,13 +127,13 @@ fn a_claim_takes_its_subject_and_three_bytes() {
 fn content_is_what_is_asked_not_who_asks() {
     let put = |title: &str, order| {
         let settings = Settings { title: title.into(), ..settings() };
-        Command::Put { campaign: "drop", settings, expect: Expect::Anything, order }.content(1)
+        Command::Put { campaign: "drop", settings, expect: Expect::Anything, order }.content()
     };
     let ops = Order { id: Some("a"), who: "ops" };
     assert_eq!(put("T", ops), put("T", Order::default()));
     assert_ne!(put("T", ops), put("U", ops));
     let seen: std::collections::BTreeSet<u64> =
-        commands().iter().map(|command| command.content(LEVEL)).collect();
+        commands().iter().map(|command| command.content()).collect();
     assert_eq!(
         seen.len(),
         4 + 6 + 4 + 3 + 1,
@@ -339,7 +338,7 @@ proptest! {
         if let Ok(body) = Body::open(&bytes)
             && let Ok(commands) = body.commands()
         {
-            let stamp = Stamp { position: 1, at: START, epoch: 0, node: node(1), number: 1, level: 2 };
+            let stamp = Stamp { position: 1, at: START, epoch: 0, node: node(1), number: 1, level: LEVEL };
             let mut outcomes = Vec::new();
             State::new(SPACE, 0).apply(stamp, &commands, &mut outcomes);
             prop_assert_eq!(outcomes.len(), commands.len());

@@ -190,7 +190,7 @@ fn an_operator_command_with_an_id_runs_once() {
         1s   op#a puts drop: main 2             -> id_reused
         1s   op#a pauses drop                   -> id_reused
         1s   op#a puts new drop: main 1         -> id_reused    # another demand is other content
-        1s   joe#a puts drop: main 1            -> created 1    # who gave it is not
+        1s   joe#a puts drop: main 1            -> unchanged 1  # who gave it is: each has ids of their own
         2s   op#b pauses drop                   -> changed 2
         2s   op#c resumes drop                  -> changed 3
         3s   op#b pauses drop                   -> changed 2    # a late copy does not pause it again

@@ -19,7 +19,6 @@ fn brought_back(mut world: World) -> World {
 fn a_code_is_issued_once_reserved_redeemed_and_rolled_back() {
     let world = play(
         "
-        0s  op   raises 4                       -> raised 4
         0s  op   puts sale: main coded 2        -> created 1
         0s  ann  claims sale                    -> tag_required
         0s  ann  claims sale tag 7              -> won 1
@@ -68,7 +67,6 @@ fn a_code_is_issued_once_reserved_redeemed_and_rolled_back() {
 fn a_reservation_gives_way_to_time_and_to_its_own_word() {
     let world = play(
         "
-        0s  op   raises 4                       -> raised 4
         0s  op   puts sale: main coded 2; uses 2 -> created 1
         0s  ann  claims sale tag 7              -> won 1
         0s  shop reserves sale 1.7 o1 for 10s   -> reserved 1 until 10s
@@ -93,7 +91,6 @@ fn a_reservation_gives_way_to_time_and_to_its_own_word() {
 fn a_live_reservation_wins_over_expiry_and_a_use_of_an_expired_code_does_not_come_back() {
     let world = play(
         "
-        0s  op   raises 4                       -> raised 4
         0s  op   puts sale: main coded 5; uses 2; until 20s -> created 1
         0s  op   puts gift: main coded 5; valid 10s -> created 1
         0s  ann  claims sale tag 7              -> won 1
@@ -126,7 +123,6 @@ fn a_live_reservation_wins_over_expiry_and_a_use_of_an_expired_code_does_not_com
 fn a_code_may_be_its_holders_alone_and_uses_of_a_subject_limited() {
     let world = play(
         "
-        0s  op   raises 4                       -> raised 4
         0s  op   puts sale: main coded 5; holder; pub coded 5; uses 9; each 2 -> created 1
         0s  ann  claims sale/main tag 7         -> won 1
         0s  ann  claims sale/pub tag 7          -> won 1
@@ -159,7 +155,6 @@ fn a_code_may_be_its_holders_alone_and_uses_of_a_subject_limited() {
 fn operators_revoke_suspend_restore_and_replace_codes() {
     let world = play(
         "
-        0s  op   raises 4                       -> raised 4
         0s  op   puts sale: main coded 5; again; seats 5 -> created 1
         0s  ann  claims sale/main tag 7         -> won 1
         0s  bob  claims sale/main tag 8         -> won 2
@@ -205,7 +200,6 @@ fn operators_revoke_suspend_restore_and_replace_codes() {
 fn codes_are_imported_whole_or_not_at_all() {
     let world = play(
         "
-        0s  op   raises 4                       -> raised 4
         0s  op   puts sale: main imported; again -> created 1
         0s  ann  claims sale                    -> sold_out
         0s  op   commits sale/main i1 of 3      -> no_such_import
@@ -250,7 +244,6 @@ fn codes_are_imported_whole_or_not_at_all() {
 fn an_import_is_gone_after_an_hour_and_a_whole_one_can_be_revoked() {
     let world = play(
         "
-        0s  op   raises 4                       -> raised 4
         0s  op   puts sale: main imported; again -> created 1
         0s  op   stages sale/main i1 from 0: A B -> codes_staged 2
         3600s time passes every 15s             -> ticked
@@ -286,7 +279,6 @@ fn an_import_is_gone_after_an_hour_and_a_whole_one_can_be_revoked() {
 fn a_campaign_whose_import_was_revoked_is_not_deleted() {
     play(
         "
-        0s  op   raises 4                       -> raised 4
         0s  op   puts sale: main imported       -> created 1
         0s  op   stages sale/main i1 from 0: A  -> codes_staged 1
         0s  op   commits sale/main i1 of 1      -> codes_imported 1 of 1
@@ -300,7 +292,6 @@ fn a_campaign_whose_import_was_revoked_is_not_deleted() {
 fn a_campaign_whose_codes_were_all_revoked_or_cancelled_can_leave_memory() {
     let world = play(
         "
-        0s  op   raises 4                       -> raised 4
         0s  op   puts sale: main coded 5; again -> created 1
         0s  op   puts bring: main imported      -> created 1
         0s  op   stages bring/main i1 from 0: A B -> codes_staged 2
@@ -341,7 +332,6 @@ fn a_campaign_whose_codes_were_all_revoked_or_cancelled_can_leave_memory() {
 fn whole_life() {
     play(
         "
-        0s  op   raises 4                       -> raised 4
         0s  op   puts sale: main coded 9; until 50s; mine coded 9; holder; stock imported -> created 1
         0s  op   stages sale/stock i1 from 0: A -> codes_staged 1
         0s  op   stages sale/stock i1 from 0: A -> codes_staged 1

@@ -8,7 +8,6 @@ use firstcome_inject::{Mistake, set};
 fn what_has_no_result_goes_whatever_its_state_and_its_name_is_free() {
     let mut world = play(
         "
-        0s  op  raises 3 -> raised 3
         0s  op  puts hall: main seated; vip 9; ttl 60s; orphans -> created 1
         0s  op  adds hall/main: A1 A2 -> imported 2 seats 0 areas
         0s  ann holds h1 hall A1 + vip 2 -> held A1 vip*2 until 60s
@@ -40,7 +39,6 @@ fn what_has_no_result_goes_whatever_its_state_and_its_name_is_free() {
 fn what_has_a_result_stays_and_so_does_an_archived_name() {
     play(
         "
-        0s  op  raises 3 -> raised 3
         0s  op  puts one: main 3; ttl 60s -> created 1
         0s  ann claims one -> won 1
         0s  ann cancels one 1 -> cancelled by subject at 0s
@@ -66,7 +64,6 @@ fn a_campaign_with_results_that_is_deleted_is_noticed() {
     set(Some(Mistake::DeleteWithResults));
     play(
         "
-        0s  op  raises 3 -> raised 3
         0s  op  puts one: main 3 -> created 1
         0s  ann claims one -> won 1
         1s  op  deletes one -> has_results

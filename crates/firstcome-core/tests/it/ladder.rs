@@ -44,28 +44,13 @@ fn claim_already_won_comes_before_an_earlier_cancel_and_all_the_rest() {
 }
 
 #[test]
-fn claim_already_cancelled_comes_before_not_admitted() {
+fn who_cancelled_is_told_so() {
     play(
         "
         0s   op  puts drop: main 1                      -> created 1
         0s   eve claims drop                            -> won 1
         0s   op  cancels eve drop/main 1 for fraud      -> cancelled by operator at 0s
         0s   eve claims drop                            -> already_cancelled
-    ",
-    );
-}
-
-#[test]
-fn claim_not_admitted_comes_before_paused() {
-    play(
-        "
-        0s   op  puts drop: main 1; again               -> created 1
-        0s   eve claims drop                            -> won 1
-        0s   op  cancels eve drop/main 1 for fraud      -> cancelled by operator at 0s
-        0s   op  pauses drop                            -> changed 2
-        0s   eve claims drop                            -> not_admitted
-        0s   op  closes drop                            -> changed 3
-        0s   eve claims drop                            -> not_admitted
     ",
     );
 }

@@ -1,12 +1,12 @@
 //! What changes with the level of a space, and what does not.
 
 use crate::play::{play, play_on};
-use crate::snapshots::{restored, taken};
+use crate::snapshots::{Taken, restored, taken};
 use crate::world::{SPACE, World, apply, node};
-use firstcome_core::command::{BodyWriter, Mark};
-use firstcome_core::snapshot::Manifest;
-use firstcome_core::{Command, LEVEL, Stamp, State};
-use firstcome_inject::{Mistake, set};
+use firstcome_core::command::{BadBody, Body, BodyWriter, Mark};
+use firstcome_core::snapshot::{BadSnapshot, Manifest};
+use firstcome_core::{Command, Stamp, State};
+use firstcome_inject::{Mistake, invent_level, set};
 
 /// An entry of one tick at this level, after these.
 fn tick(world: &mut World, level: u32) {
@@ -18,50 +18,55 @@ fn tick(world: &mut World, level: u32) {
     apply(&mut world.state, stamp, &body.finish());
 }
 
+/// A build that reads a level more than there is.
 #[test]
 fn a_space_is_at_the_level_of_its_highest_entry() {
+    invent_level(true);
     let mut world = World::new();
     assert_eq!(world.state.level(), 1);
     for (level, of_space) in [(1, 1), (2, 2), (1, 2)] {
         tick(&mut world, level);
         assert_eq!(world.state.level(), of_space);
     }
-    assert_eq!(State::new(SPACE, 0).beginning_at(LEVEL).level(), LEVEL);
+    assert_eq!(State::new(SPACE, 0).beginning_at(2).level(), 2);
 }
 
 #[test]
-fn a_campaign_keeps_the_level_of_its_space_when_it_was_made() {
-    let world = play(
+fn a_space_is_raised_to_the_next_level_and_no_build_without_it_reads_what_comes_then() {
+    invent_level(true);
+    let mut world = play(
         "
-        0s op puts old: main 3 -> created 1
-        0s op raises 2 -> raised 2
-        0s op puts new: main 3 -> created 1
-        0s op puts old: main 4 -> changed 2
+        0s op puts drop: main 3 -> created 1
         ",
     );
-    let levels = |state: &State| ["old", "new"].map(|name| state.campaign(name).unwrap().level());
-    assert_eq!(levels(&world.state), [1, 2]);
-    let snapshot = taken(&world.state, true);
-    let back = restored(&snapshot);
-    assert_eq!((levels(&back), back.level()), ([1, 2], 2));
-    assert_eq!(Manifest::decode(&snapshot.manifest).unwrap().stamp.level, 2);
-}
-
-#[test]
-fn a_snapshot_of_a_space_of_level_1_is_of_level_1() {
-    let mut world = play("0s op puts old: main 3 -> created 1");
-    let snapshot = taken(&world.state, true);
-    assert_eq!(Manifest::decode(&snapshot.manifest).unwrap().stamp.level, 1);
-    world.replace_twin(restored(&snapshot));
-    let world = play_on(world, "0s op raises 2 -> raised 2");
-    assert_eq!(Manifest::decode(&taken(&world.state, true).manifest).unwrap().stamp.level, 2);
+    let before = taken(&world.state, true);
+    world.replace_twin(restored(&before));
+    let world = play_on(
+        world,
+        "
+        1s op raises 2 -> raised 2
+        2s op raises 2 -> raised 2
+        3s ann claims drop -> won 1
+        ",
+    );
+    let after = taken(&world.state, true);
+    assert_eq!(restored(&after).mark(), world.state.mark());
+    let level = |taken: &Taken| Manifest::decode(&taken.manifest).map(|read| read.stamp.level);
+    assert_eq!((level(&before).unwrap(), level(&after).unwrap()), (1, 2));
+    invent_level(false);
+    assert_eq!(level(&before).unwrap(), 1);
+    assert!(matches!(level(&after), Err(BadSnapshot::TooNew(2))));
+    let [created, raised, .., claimed] = &world.journal[..] else { panic!("four entries") };
+    assert!(Body::open(&created.1).is_ok());
+    for (_, body) in [raised, claimed] {
+        assert!(matches!(Body::open(body), Err(BadBody::TooNew(2))));
+    }
 }
 
 #[test]
 fn an_extension_with_an_id_moves_the_deadline_once() {
     play(
         "
-        0s  op  raises 2 -> raised 2
         0s  op  puts hall: main seated; vip 9; ttl 60s; max 200s; many; orphans -> created 1
         0s  op  adds hall/main: A1 A2 A3 -> imported 3 seats 0 areas
         0s  ann holds h1 hall A1 -> held A1 until 60s
@@ -87,7 +92,6 @@ fn an_extension_that_is_made_twice_is_noticed() {
     set(Some(Mistake::ExtendTwice));
     play(
         "
-        0s  op  raises 2 -> raised 2
         0s  op  puts hall: vip 9; ttl 60s; max 200s -> created 1
         0s  ann holds h1 hall vip 1 -> held vip until 60s
         1s  ann#e extends h1 hall by 90s -> extended until 91s
@@ -100,7 +104,6 @@ fn an_extension_that_is_made_twice_is_noticed() {
 fn the_last_sixteen_steps_of_a_hold_are_remembered() {
     let mut world = play(
         "
-        0s op  raises 2 -> raised 2
         0s op  puts hall: vip 9; ttl 60s; max 200s; many -> created 1
         0s ann holds h1 hall vip 1 -> held vip until 60s
         0s ann#e0 extends h1 hall by 61s -> extended until 61s
@@ -123,24 +126,10 @@ fn the_last_sixteen_steps_of_a_hold_are_remembered() {
 }
 
 #[test]
-fn in_a_campaign_of_level_1_an_extension_is_moved_each_time() {
-    play(
-        "
-        0s  op  puts hall: vip 9; ttl 60s; max 200s -> created 1
-        0s  op  raises 2 -> raised 2
-        0s  ann holds h1 hall vip 1 -> held vip until 60s
-        1s  ann#e extends h1 hall by 90s -> extended until 91s
-        9s  ann#e extends h1 hall by 90s -> extended until 99s
-        ",
-    );
-}
-
-#[test]
 fn a_cancel_without_a_pool_finds_the_only_one() {
     play(
         "
         0s op  puts two: main 3; vip 3 -> created 1
-        0s op  raises 2 -> raised 2
         0s op  puts one: main 3 -> created 1
         0s ann claims one -> won 1
         0s ann claims two/vip -> won 1
@@ -159,35 +148,12 @@ fn the_ids_of_one_key_are_nothing_to_another() {
     play(
         "
         0s op#old puts a-drop: main 3 -> created 1
-        0s desk#old puts b-drop: main 3 -> id_reused                # at level 1 they are
-        1s op raises 2 -> raised 2
+        0s desk#old pauses a-drop -> changed 2
         1s desk#order-1 puts b-drop: main 3 -> created 1
         2s shop#order-1 puts c-drop: main 5 -> created 1
         3s desk#order-1 puts b-drop: main 3 -> created 1            # its own, again
         3s desk#order-1 puts b-drop: main 4 -> id_reused
-        4s op#old puts a-drop: main 3 -> created 1                  # of before the raise, still known
+        4s op#old puts a-drop: main 3 -> created 1
         ",
     );
-}
-
-#[test]
-fn from_level_2_on_the_rules_bound_what_one_hold_may_look_for() {
-    let seats = (0..20).map(|n| format!("A{n}")).collect::<Vec<_>>().join("; ");
-    let five = ["best 1"; 5].join(" + ");
-    let half = vec!["A7"; 251].join(" ");
-    for (raise, best, named) in [
-        ("", "held A0 A1 A2 A3 A4 until 480s", "held A7 until 480s"),
-        ("0s op raises 2 -> raised 2", "too_many_units", "too_many_units"),
-    ] {
-        play(&format!(
-            "
-            {raise}
-            0s op puts hall: main seated; many; orphans -> created 1
-            0s op adds hall/main: {seats} -> imported 20 seats 0 areas
-            0s ann holds h1 hall {five} -> {best}
-            0s bob holds h2 hall {half} + {half} -> {named}
-            0s eve holds h3 hall A9 -> held A9 until 480s
-            "
-        ));
-    }
 }

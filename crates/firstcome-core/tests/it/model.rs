@@ -26,8 +26,6 @@ pub(crate) struct Drop {
     pub(crate) closed_at: Option<Timestamp>,
     /// For each pool its claims; the rank is the place in the list, from 1.
     pub(crate) claims: Vec<Vec<Won>>,
-    /// That of the space when it was made.
-    level: u32,
     /// Who is barred, and since when.
     bars: Vec<(String, Timestamp)>,
 }
@@ -43,7 +41,6 @@ pub(crate) struct Model {
     batches: Vec<(NodeId, u64)>,
     pub(crate) told: Vec<Told>,
     pub(crate) settled: usize,
-    level: u32,
 }
 
 type Answer = Result<Outcome, Refusal>;
@@ -67,7 +64,7 @@ impl Model {
     }
 
     fn run(&mut self, at: Timestamp, command: &Command<'_>) -> Answer {
-        let content = command.content(1);
+        let content = command.content();
         match command {
             Command::Claim { campaign, pool, subject, limit, .. } => {
                 self.claim(at, campaign, *pool, subject, *limit)
@@ -99,10 +96,7 @@ impl Model {
             Command::Unbar { campaign, subject, order } => {
                 self.once(*order, content, |m| m.unbar(campaign, subject))
             }
-            Command::Raise { level, .. } => {
-                self.level = self.level.max(*level);
-                Ok(Outcome::Raised { level: self.level })
-            }
+            Command::Raise { .. } => unreachable!("there is nothing to raise to"),
             Command::Tick { .. } => Ok(Outcome::Ticked),
             Command::Settled { through, .. } => {
                 let through = usize::try_from(*through).unwrap();
@@ -175,12 +169,6 @@ impl Model {
         if !mine(&drop.claims[place]).is_empty() && !drop.settings.claim_again {
             return Err(Refusal::AlreadyCancelled);
         }
-        let all = drop.claims.iter().flat_map(|claims| mine(claims));
-        let all: Vec<Won> = all.map(|(_, won)| won).collect();
-        let by_operator = |won: &Won| matches!(won.undone, Some((By::Operator, _)));
-        if drop.level < 3 && all.iter().any(by_operator) {
-            return Err(Refusal::NotAdmitted);
-        }
         if drop.is_closed(at) {
             return Err(Refusal::Closed);
         }
@@ -191,7 +179,8 @@ impl Model {
         if opens_at.is_none_or(|opens_at| at < opens_at) {
             return Err(Refusal::NotOpen { opens_at });
         }
-        let live = all.iter().filter(|won| won.undone.is_none()).count();
+        let all = drop.claims.iter().flat_map(|claims| mine(claims));
+        let live = all.filter(|(_, won)| won.undone.is_none()).count();
         if [drop.settings.limit, limit].into_iter().flatten().any(|limit| live >= limit as usize) {
             return Err(Refusal::LimitReached);
         }
@@ -257,7 +246,6 @@ impl Model {
             wanted.opens = Opens::At(at);
         }
         sensible(at, &wanted)?;
-        let level = self.level;
         self.drops.push(Drop {
             name: name.into(),
             version: 1,
@@ -265,7 +253,6 @@ impl Model {
             settings: wanted,
             paused: false,
             closed_at: None,
-            level,
             bars: Vec::new(),
         });
         Ok(Outcome::Created { version: 1 })

@@ -10,7 +10,7 @@
 //! 1s   ann claims drop within 2               -> won 1            # she may have 2 units, as somebody said before
 //! 2s   ann cancels drop/main 1                -> cancelled by subject at 2s
 //! 3s   op  cancels ann drop/main 1 for fraud  -> cancelled by operator at 3s
-//! 3s   op  raises 2                           -> raised 2          # the space begins at level 1
+//! 3s   op  raises 2                           -> raised 2          # in tests that invent a level
 //! 4s   op  pauses|resumes|closes|archives|drops|deletes drop
 //! 4s   op  bars ann drop for fraud           -> bar_set at 4s holds 0
 //! 4s   op  unbars ann drop                   -> bar_lifted true

@@ -6,7 +6,7 @@ use crate::world::{Gave, SECOND, START, World, node};
 use firstcome_core::command::{Mark, Order, Steer};
 use firstcome_core::outcome::By;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
-use firstcome_core::{Command, Expect, LEVEL, Outcome, Refusal, Settings, State, Timestamp};
+use firstcome_core::{Command, Expect, Outcome, Refusal, Settings, State, Timestamp};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ const POOLS: [&str; 4] = ["main", "vip", "gold", "none"];
 const SUBJECTS: [&str; 6] = ["ann", "bob", "eve", "joe", "안나", "🎟️"];
 
 /// Where the refusals about holds begin among all.
-const FIRST_ABOUT_HOLDS: usize = 19;
+const FIRST_ABOUT_HOLDS: usize = 18;
 
 /// One entry: how much later, by which node, how far its number goes on, and what is asked.
 #[derive(Clone, Debug)]
@@ -152,8 +152,8 @@ fn step() -> impl Strategy<Value = Step> {
 /// A campaign to compete for, then whatever happens.
 pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     let pools = vec![PoolSettings::counted("main", 3), PoolSettings::counted("vip", 2)];
-    let first = (any::<bool>(), any::<bool>(), 1..=LEVEL);
-    let first = first.prop_map(move |(claim_again, units_return, level)| {
+    let first = (any::<bool>(), any::<bool>());
+    let first = first.prop_map(move |(claim_again, units_return)| {
         let settings = Settings {
             title: "".into(),
             opens: Opens::Now,
@@ -167,21 +167,9 @@ pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
         };
         let (campaign, expect, order) = ("drop", Expect::Absent, Order::default());
         let put = Command::Put { campaign, settings, expect, order };
-        let raise = (level > 1).then_some(Command::Raise { level, who: "ops" });
-        Step { later: 0, node: 1, number_on: 1, commands: raise.into_iter().chain([put]).collect() }
+        Step { later: 0, node: 1, number_on: 1, commands: vec![put] }
     });
     (first, prop::collection::vec(step(), 1..most)).prop_map(|(first, mut rest)| {
-        let level = first.commands.iter().map(Command::level).max();
-        for command in rest.iter_mut().flat_map(|step| &mut step.commands) {
-            if let Command::Cancel { pool: pool @ None, .. } = command
-                && level == Some(1)
-            {
-                *pool = Some("main");
-            }
-            if Some(command.level()) > level {
-                *command = Command::Tick { mark: Mark::default() };
-            }
-        }
         rest.insert(0, first);
         rest
     })

@@ -177,7 +177,6 @@ proptest! {
     ) {
         let mut world = play(
             "
-            0s op raises 4 -> raised 4
             0s op puts sale: made coded 3; uses 2; each 2; valid 300s; stock imported; uses 2; again; offer 30s -> created 1
             ",
         );
@@ -215,7 +214,6 @@ fn outcomes(world: &mut World, commands: &[Command<'_>]) -> Vec<Outcome> {
 fn of_64_at_once_for_the_last_use_one_gets_it_a_thousand_times() {
     let mut world = play(
         "
-        0s op raises 4 -> raised 4
         0s op puts sale: main coded 1000 -> created 1
         ",
     );
@@ -241,7 +239,6 @@ fn of_64_at_once_for_the_last_use_one_gets_it_a_thousand_times() {
 fn a_code_remembers_so_many_references_a_claim_so_many_codes_and_a_pool_so_many_imports() {
     let mut world = play(
         "
-        0s op  raises 4 -> raised 4
         0s op  puts sale: main coded 5 -> created 1
         0s op  puts stock: main imported -> created 1
         0s ann claims sale tag 7 -> won 1
@@ -285,7 +282,6 @@ fn a_code_remembers_so_many_references_a_claim_so_many_codes_and_a_pool_so_many_
 fn a_million_codes_are_imported_take_60_bytes_each_and_no_more_are() {
     let mut state = play(
         "
-        0s op raises 4 -> raised 4
         0s op puts sale: main imported -> created 1
         ",
     )
@@ -295,7 +291,7 @@ fn a_million_codes_are_imported_take_60_bytes_each_and_no_more_are() {
     let (campaign, pool, import) = ("sale", "main", "i1");
     let mut apply = |command: CodeCommand<'_>| {
         let position = state.position() + 1;
-        let (node, number, level) = (node(0), position, 4);
+        let (node, number, level) = (node(0), position, firstcome_core::LEVEL);
         let stamp = firstcome_core::Stamp { position, at: START, epoch: 0, node, number, level };
         let mut outcomes = Vec::new();
         state.apply(stamp, &[Command::Code(command)], &mut outcomes);
@@ -339,7 +335,6 @@ fn expiry_and_redemption_at_one_instant_have_one_winner_in_both_orders() {
         for other_first in [false, true] {
             let mut world = play(
                 "
-                0s op  raises 4 -> raised 4
                 0s op  puts sale: main coded 1; valid 10s -> created 1
                 0s ann claims sale tag 7 -> won 1
                 ",

@@ -29,7 +29,6 @@ const HOUSES: [&str; 2] = [
     0s op adds hall/main: A1 A2 A3 A4 A5; B1 B2 B3; R1 R2 grade=R; T1 T2 group=T; K1 channel=web; X1 off; GA area=3 -> imported 14 seats 1 areas
     ",
     "
-    0s op raises 2 -> raised 2
     0s op puts hall: main seated; vip 4; ttl 30s; max 40s; many; orphans; gone; perhour 30 -> created 1
     0s op adds hall/main: A1 A2 A3 A4 A5; B1 B2 B3; R1 R2 grade=R; T1 T2 group=T; K1 channel=web; X1 off; GA area=3 -> imported 14 seats 1 areas
     ",

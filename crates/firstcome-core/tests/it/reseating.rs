@@ -9,7 +9,6 @@ use firstcome_inject::{Mistake, set};
 fn hall() -> World {
     play(
         "
-        0s  op  raises 3 -> raised 3
         0s  op  puts hall: main seated; ttl 60s; many; orphans; opens 100s; grade R 1 -> created 1
         0s  op  adds hall/main: A1 A2 A3 A4; B1 B2 grade=S price=900KRW; T1a T1b group=T1; GA area=9 -> imported 8 seats 1 areas
         ",

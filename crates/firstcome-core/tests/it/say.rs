@@ -53,7 +53,6 @@ fn shown(outcome: &Outcome, now: Timestamp) -> String {
         | Refusal::Archived
         | Refusal::PoolRequired
         | Refusal::AlreadyCancelled
-        | Refusal::NotAdmitted
         | Refusal::Paused
         | Refusal::Closed
         | Refusal::LimitReached

@@ -55,14 +55,14 @@ fn a_late_payer_is_refunded_where_the_limit_or_the_operator_says_no() {
         10s  bob confirms h2 hall late                          -> refund_due B1
         10s  eve confirms h3 hall late                          -> confirmed C1=1 retaken
         11s  op  cancels eve hall/main 1 for fraud              -> cancelled by operator at 11s
-        11s  eve holds h5 hall C1                               -> not_admitted
+        11s  eve holds h5 hall C1                               -> held C1 until 21s
         11s  eve confirms h3 hall                               -> confirmed C1=1 retaken at 10s
     ",
     );
 }
 
 #[test]
-fn who_is_not_admitted_any_more_cannot_confirm_what_is_held() {
+fn who_is_barred_cannot_confirm_what_was_held() {
     play(
         "
         0s   op  puts hall: main seated; ttl 10s; many; again   -> created 1
@@ -71,10 +71,9 @@ fn who_is_not_admitted_any_more_cannot_confirm_what_is_held() {
         0s   eve confirms h1 hall                               -> confirmed A1=1
         0s   eve holds h2 hall B1                               -> held B1 until 10s
         0s   eve holds h3 hall C1                               -> held C1 until 10s
-        1s   op  cancels eve hall/main 1 for fraud              -> cancelled by operator at 1s
-        1s   eve confirms h2 hall                               -> not_admitted
-        1s   eve releases h2 hall                               -> released B1
-        10s  eve confirms h3 hall late                          -> refund_due C1
+        1s   op  bars eve hall for fraud                        -> bar_set at 1s holds 2
+        1s   eve confirms h2 hall                               -> hold_released
+        10s  eve confirms h3 hall late                          -> hold_released
     ",
     );
 }

@@ -25,7 +25,7 @@ fn grown(world: &mut World, commands: &[Command<'_>]) -> usize {
             epoch: 0,
             node: node(0),
             number,
-            level: 4,
+            level: firstcome_core::LEVEL,
         };
         let mut outcomes = Vec::new();
         world.state.apply(stamp, commands, &mut outcomes);
@@ -41,7 +41,6 @@ fn who_waits_takes_as_much_as_is_counted_and_no_less_than_half_of_it() {
     const PEOPLE: usize = 100_000;
     let mut world = play(
         "
-        0s op  raises 4 -> raised 4
         0s op  puts drop: main 1 -> created 1
         0s ann claims drop -> won 1
         ",
@@ -65,7 +64,6 @@ fn codes_and_their_uses_take_as_much_as_is_counted() {
     const CODES: usize = 20_000;
     let mut world = play(
         "
-        0s op  raises 4 -> raised 4
         0s op  puts sale: main coded 20000 -> created 1
         ",
     );
@@ -103,7 +101,6 @@ fn codes_and_their_uses_take_as_much_as_is_counted() {
 fn what_all_campaigns_may_become_is_kept_as_a_sum() {
     let world = play(
         "
-        0s op raises 4 -> raised 4
         0s op puts one: main 5; main waits 70 -> created 1
         0s op puts two: main 7 -> created 1
         0s op puts sale: main coded 9 -> created 1
@@ -114,7 +111,7 @@ fn what_all_campaigns_may_become_is_kept_as_a_sum() {
     assert_eq!((all.units, all.codes, all.uses), (21, 9, 9));
     let mut by_walking = firstcome_core::settings::Sizes::default();
     for campaign in world.state.campaigns() {
-        assert_eq!(campaign.sizes(), campaign.settings().sizes(4));
+        assert_eq!(campaign.sizes(), campaign.settings().sizes());
         by_walking = by_walking.plus(campaign.sizes());
     }
     assert_eq!(all, by_walking);

@@ -83,11 +83,11 @@ const AFTER: &str = "
     3s   op#a puts drop: main 900000; vip 5; limit 2; again; closes 90h; title Spring -> created 1
     3s   op#a pauses drop                   -> id_reused
     3s   n1.7 ann claims drop/vip           -> copy
-    3s   n1.8 ann claims drop/vip           -> not_admitted
+    3s   n1.8 ann claims drop/vip           -> won 4
     3s   bob  claims drop/vip               -> already_won 3 at 2s
     3s   bob  cancels drop/vip 2            -> cancelled by subject at 1s
     3s   bob  cancels drop/vip 3            -> cancelled by subject at 3s
-    3s   bob  claims drop/vip               -> won 4
+    3s   bob  claims drop/vip               -> won 5
     3s   ann  claims gone                   -> archived
     3s   ann  claims hall                   -> already_cancelled
     3s   bob  claims hall                   -> won 2

@@ -14,7 +14,6 @@ use firstcome_inject::{Mistake, set};
 fn what_comes_free_goes_to_who_is_next_and_not_to_who_clicks_next() {
     let world = play(
         "
-        0s   op  raises 4 -> raised 4
         0s   op  puts drop: main 2; ttl 60s; offer 120s             -> created 1
         0s   ann joins drop                     -> won 1            # something is free: a claim like any other
         0s   bob claims drop                    -> won 2
@@ -52,7 +51,6 @@ fn what_comes_free_goes_to_who_is_next_and_not_to_who_clicks_next() {
 fn who_lets_an_offer_go_is_behind_all_others_and_off_after_the_third() {
     let mut world = play(
         "
-        0s   op  raises 4 -> raised 4
         0s   op  puts drop: main 1; offer 15s                       -> created 1
         0s   ann claims drop                    -> won 1
         0s   eve joins drop                     -> waitlisted 0 ahead for 1
@@ -91,7 +89,6 @@ fn who_lets_an_offer_go_is_behind_all_others_and_off_after_the_third() {
 fn who_wants_two_is_passed_over_where_one_is_free_and_keeps_the_place() {
     play(
         "
-        0s   op  raises 4 -> raised 4
         0s   op  puts drop: main 3; many; offer 60s                 -> created 1
         0s   ann holds h1 drop 3                -> held main*3 until 480s
         0s   eve joins drop 2                   -> waitlisted 0 ahead for 2
@@ -116,7 +113,6 @@ fn who_wants_two_is_passed_over_where_one_is_free_and_keeps_the_place() {
 fn raised_capacity_serves_the_list_first() {
     play(
         "
-        0s   op  raises 4 -> raised 4
         0s   op  puts drop: main 1              -> created 1
         0s   ann claims drop                    -> won 1
         0s   eve joins drop                     -> waitlisted 0 ahead for 1
@@ -131,7 +127,6 @@ fn raised_capacity_serves_the_list_first() {
 fn limits_count_when_somebody_joins_and_when_their_turn_comes() {
     play(
         "
-        0s   op  raises 4 -> raised 4
         0s   op  puts drop: main 1; vip 9; limit 2; many            -> created 1
         0s   ann claims drop/main               -> won 1
         0s   eve joins drop/main 3              -> limit_reached
@@ -151,7 +146,6 @@ fn limits_count_when_somebody_joins_and_when_their_turn_comes() {
 fn who_is_barred_leaves_the_list_and_their_offer_goes_on() {
     play(
         "
-        0s   op  raises 4 -> raised 4
         0s   op  puts drop: main 1; main waits 3                    -> created 1
         0s   ann claims drop                    -> won 1
         0s   eve joins drop                     -> waitlisted 0 ahead for 1
@@ -172,7 +166,6 @@ fn who_is_barred_leaves_the_list_and_their_offer_goes_on() {
 fn a_late_confirm_takes_nothing_that_somebody_waits_for() {
     play(
         "
-        0s   op  raises 4 -> raised 4
         0s   op  puts drop: main 1; ttl 10s                         -> created 1
         0s   ann holds h1 drop 1                -> held main until 10s
         0s   eve joins drop                     -> waitlisted 0 ahead for 1
@@ -188,7 +181,6 @@ fn a_late_confirm_takes_nothing_that_somebody_waits_for() {
 fn a_wish_of_a_65th_kind_has_no_place() {
     let mut world = play(
         "
-        0s   op  raises 4 -> raised 4
         0s   op  puts drop: main seated; many -> created 1
         0s   op  adds drop/main: A1 -> imported 1 seats 0 areas
         0s   ann holds h1 drop A1 -> held A1 until 480s
@@ -214,20 +206,14 @@ fn a_wish_of_a_65th_kind_has_no_place() {
 }
 
 #[test]
-fn campaigns_of_before_level_4_have_no_waitlists() {
+fn nobody_waits_for_a_pool_whose_list_has_no_room() {
     play(
         "
-        0s   op  puts drop: main 2              -> created 1
-        0s   op  raises 4 -> raised 4
-        0s   ann joins drop                     -> won 1
-        0s   bob claims drop                    -> won 2
-        0s   eve joins drop                     -> no_waitlist
-        0s   eve leaves drop                    -> left_waitlist false
-        0s   op  puts drop: main 2; main waits 5 -> not_changeable waitlist
         0s   op  puts new: main 1; main waits 0 -> created 1
-        0s   ann claims new                     -> won 1
+        0s   ann joins new                      -> won 1
         0s   eve joins new                      -> no_waitlist
-        0s   eve holds offer-1 drop 1           -> sold_out
+        0s   eve leaves new                     -> left_waitlist false
+        0s   eve holds offer-1 new 1            -> id_reused
         ",
     );
 }
@@ -236,7 +222,6 @@ fn campaigns_of_before_level_4_have_no_waitlists() {
 fn a_wish_that_nothing_can_fulfil_is_refused() {
     play(
         "
-        0s   op  raises 4 -> raised 4
         0s   op  puts drop: main seated; vip 1; closes 60s -> created 1
         0s   op  adds drop/main: A1 grade=R; GA area=2 -> imported 1 seats 1 areas
         0s   ann joins drop                     -> pool_required

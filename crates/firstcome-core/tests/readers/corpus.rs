@@ -1,19 +1,19 @@
-//! Bodies and snapshots of every level, with every command and every part in them.
+//! Bodies and snapshots, with every command and every part in them.
 
 use firstcome_core::wire::Write;
 use std::sync::LazyLock;
 
 const JOURNALS: [&[u8]; 4] = [
-    include_bytes!("../golden/level-1.journal"),
-    include_bytes!("../golden/level-1-seats.journal"),
-    include_bytes!("../golden/level-2.journal"),
-    include_bytes!("../golden/level-4-waitlists.journal"),
+    include_bytes!("../golden/claims.journal"),
+    include_bytes!("../golden/seats.journal"),
+    include_bytes!("../golden/bars.journal"),
+    include_bytes!("../golden/waitlists.journal"),
 ];
 const SNAPSHOTS: [&[u8]; 4] = [
-    include_bytes!("../golden/level-1.snapshot"),
-    include_bytes!("../golden/level-1-seats.snapshot"),
-    include_bytes!("../golden/level-2.snapshot"),
-    include_bytes!("../golden/level-4-waitlists.snapshot"),
+    include_bytes!("../golden/claims.snapshot"),
+    include_bytes!("../golden/seats.snapshot"),
+    include_bytes!("../golden/bars.snapshot"),
+    include_bytes!("../golden/waitlists.snapshot"),
 ];
 
 /// Bytes of a golden entry between the length of its body and the body: position, time, epoch.

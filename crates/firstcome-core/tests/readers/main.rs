@@ -1,7 +1,7 @@
 //! Bytes that nobody wrote: whatever is read, no reader panics, and none takes more memory than a multiple of what it
 //! was given.
 //!
-//! Half of the inputs are arbitrary; the others are bodies and snapshots of every level with some things changed in them,
+//! Half of the inputs are arbitrary; the others are bodies and snapshots with some things changed in them,
 //! and their checksums made to fit again, since a reader that stops at a checksum is not much of a test. Memory is what
 //! the allocator of this process hands out, so the tests here run one after the other.
 

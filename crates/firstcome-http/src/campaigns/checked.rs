@@ -2,7 +2,7 @@
 
 use super::settings::{check, settings, take_seats};
 use firstcome_api::campaign::CampaignRequest;
-use firstcome_core::{LEVEL, Settings};
+use firstcome_core::Settings;
 
 /// Settings that a PUT would accept.
 #[derive(Clone, Debug)]
@@ -33,6 +33,6 @@ pub fn check_campaign(mut ask: CampaignRequest) -> Result<CheckedCampaign, Strin
         }
     }
     check(&settings).map_err(said)?;
-    let bytes = settings.sizes(LEVEL).bytes();
+    let bytes = settings.sizes().bytes();
     Ok(CheckedCampaign { settings, seats: seats.iter().map(|(_, rows)| rows.len()).sum(), bytes })
 }

@@ -135,14 +135,12 @@ async fn unchanged(
 
 /// Refuses a campaign that could not be given out completely within this node's memory limit.
 fn fits_memory(app: &App, name: &str, wanted: &Settings) -> Result<(), Problem> {
-    let level = app.node.intake.level();
-    let (all, own, level) = app.node.replica.look(|state: &State| {
-        let found = state.campaign(name).ok();
-        let own = found.map_or(Sizes::default(), Campaign::sizes);
-        (state.sizes(), own, found.map_or(level, Campaign::level))
+    let (all, own) = app.node.replica.look(|state: &State| {
+        let own = state.campaign(name).map_or(Sizes::default(), Campaign::sizes);
+        (state.sizes(), own)
     });
     let limit = app.node.intake.memory_limit();
-    let sizes = wanted.sizes(level);
+    let sizes = wanted.sizes();
     // The codes that were imported stay, whatever the settings say.
     let sizes = Sizes { imported: sizes.imported.max(own.imported), ..sizes };
     let (ours, others) = (sizes.bytes(), all.minus(own).bytes());

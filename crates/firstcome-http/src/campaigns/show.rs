@@ -117,8 +117,6 @@ fn view(state: &State, campaign: &campaign::Campaign, now: Timestamp, stale: boo
     let until_ms = |at: Timestamp| at.micros_since(now).max(0).div_euclid(1000);
     let opens_in_ms = settings.opens.at().map(until_ms);
     let left = campaign.pools().iter().map(|pool| u64::from(pool.left())).sum();
-    // In campaigns made before level 4 nobody can wait.
-    let waits = campaign.level() >= 4;
     let pool = |(pool, set): (&Pool, &PoolSettings)| CampaignPool {
         name: pool.name().to_owned(),
         kind: pool.kind().as_str().into(),
@@ -131,9 +129,9 @@ fn view(state: &State, campaign: &campaign::Campaign, now: Timestamp, stale: boo
         last_rank: Some(pool.last_rank()),
         cancelled: Some(pool.cancelled()),
         codes: pool.codes().map(|codes| codes_view(codes.settings())),
-        waitlist: waits.then(|| set.waitlist.unwrap_or(WAITLIST)),
+        waitlist: Some(set.waitlist.unwrap_or(WAITLIST)),
         waiting: pool.waiters(),
-        offered: waits.then(|| pool.offered()),
+        offered: Some(pool.offered()),
     };
     Campaign {
         campaign: campaign.name().to_owned(),
@@ -160,7 +158,7 @@ fn view(state: &State, campaign: &campaign::Campaign, now: Timestamp, stale: boo
         holds_per_hour: holding.per_hour,
         allow_orphans: holding.allow_orphans,
         live_holds: Some(campaign.live_holds() as u64),
-        offer_ms: waits.then_some(holding.offer_us / 1_000),
+        offer_ms: Some(holding.offer_us / 1_000),
         pools: campaign.pools().iter().zip(&settings.pools).map(pool).collect(),
         left,
         ask_again_ms: ask_again_ms(phase, left, opens_in_ms),

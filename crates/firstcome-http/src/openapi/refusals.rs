@@ -71,7 +71,6 @@ pub(super) const SEATS: Group =
 /// Exclusion of subjects, and the times of the campaign.
 pub(super) const ADMITTANCE: Group = &[
     no(Refusal::AlreadyCancelled),
-    no(Refusal::NotAdmitted),
     no(Refusal::Barred),
     no(Refusal::Paused),
     no(Refusal::NotOpen { opens_at: None }),
@@ -128,7 +127,7 @@ pub(super) const REFUND: Group = &[Code::RefundDue];
 /// Of units that nobody holds.
 pub(super) const NOT_HELD: Group = &[no(Refusal::NotHeld)];
 /// Of a subject that is kept out.
-pub(super) const BARRED: Group = &[no(Refusal::NotAdmitted), no(Refusal::Barred)];
+pub(super) const BARRED: Group = &[no(Refusal::Barred)];
 /// Of a subject that is to be barred.
 pub(super) const BARS: Group = &[no(Refusal::TooManyBars)];
 /// Of a campaign that is to be deleted.
@@ -182,7 +181,6 @@ pub(super) const STANDING: Group =
 pub(super) const NEW_USE: Group = &[
     of_codes(CodeRefusal::CodeExpired),
     no(Refusal::Barred),
-    no(Refusal::NotAdmitted),
     no(Refusal::LimitReached),
     of_codes(CodeRefusal::CodeUsed),
     of_codes(CodeRefusal::CodeReserved),

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::manifest::Manifest;
 use crate::name::Name;
 use firstcome_core::names::{PieceName, SpaceId};
-use firstcome_core::{LEVEL, Timestamp};
+use firstcome_core::{Timestamp, newest_level};
 use std::sync::Arc;
 
 /// The version of the tables that this build makes and knows.
@@ -60,7 +60,7 @@ impl Owner<'_> {
             });
         }
         let level = u32::try_from(self.level).unwrap_or(u32::MAX);
-        if level > LEVEL {
+        if level > newest_level() {
             return Err(Failure::TooNew(level));
         }
         let found = space_of(self.space)?;

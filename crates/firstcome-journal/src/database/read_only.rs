@@ -7,8 +7,8 @@ use crate::cell::Kind;
 use crate::entry::{Entry, EntryRun, Head, Sealer};
 use crate::failure::Failure;
 use crate::manifest::{check_piece, names};
-use firstcome_core::LEVEL;
 use firstcome_core::names::{PieceName, SpaceId};
+use firstcome_core::newest_level;
 use firstcome_core::state::Skip;
 use std::fmt;
 use std::path::PathBuf;
@@ -142,7 +142,7 @@ impl ReadOnly {
         })?;
         let row: HeadRow = loaded.row.ok_or_else(no_space)?;
         // A newer build may have written the rest of it otherwise.
-        if row.level > LEVEL {
+        if row.level > newest_level() {
             return Err(Failure::TooNew(row.level));
         }
         let head = row.head(loaded.now);

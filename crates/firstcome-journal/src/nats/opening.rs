@@ -11,8 +11,8 @@ use crate::database::{Broken, Durability, Options, Run, refused};
 use crate::entry::Sealer;
 use crate::failure::Failure;
 use crate::warning::Warning;
-use firstcome_core::LEVEL;
 use firstcome_core::names::SpaceId;
+use firstcome_core::{LEVEL, newest_level};
 use firstcome_inject::{Mistake, inject};
 use firstcome_store::Failure as Store;
 use firstcome_store::nats::{Info, Nats as Connection, Options as Connect, Put, Stream};
@@ -154,7 +154,7 @@ async fn try_enter(
 }
 
 fn check_row(row: &crate::database::HeadRow, options: &Options) -> Result<(), Failure> {
-    if row.level > LEVEL {
+    if row.level > newest_level() {
         return Err(Failure::TooNew(row.level));
     }
     if options.vacant {

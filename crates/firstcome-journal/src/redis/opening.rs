@@ -9,8 +9,8 @@ use super::trouble::{looked, trouble};
 use crate::failure::Failure;
 use crate::name::Name;
 use crate::warning::Warning;
-use firstcome_core::LEVEL;
 use firstcome_core::names::SpaceId;
+use firstcome_core::{LEVEL, newest_level};
 use firstcome_store::{Command, Wire};
 
 /// The settings and the condition of a server.
@@ -225,7 +225,7 @@ pub(super) async fn enter(wire: &Wire, keys: &Keys, options: &Options) -> Result
         return Err(Failure::Broken("its head cannot be read".to_owned()));
     };
     let level = scripts::small(level)?;
-    if level > LEVEL {
+    if level > newest_level() {
         return Err(Failure::TooNew(level));
     }
     let found = scripts::space(space)?;

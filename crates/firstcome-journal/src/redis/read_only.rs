@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::manifest::{Manifest, names};
 use firstcome_core::names::PieceName;
 use firstcome_core::state::Skip;
-use firstcome_core::{LEVEL, Timestamp};
+use firstcome_core::{Timestamp, newest_level};
 use firstcome_store::{Command, Options as Store, Reply, Wire};
 use std::path::PathBuf;
 use tokio::runtime::{Builder, Runtime};
@@ -172,7 +172,7 @@ async fn ask_head(wire: &Wire, keys: &Keys) -> Result<Option<Head>, Failure> {
     let now = i64::try_from(number(seconds)? * 1_000_000 + number(micros)?).unwrap_or(i64::MAX);
     // A newer build may have written the rest of it otherwise.
     if let Some(level @ Reply::Bytes(_)) = fields.list().map_err(looked)?.get(2)
-        && small(level)? > LEVEL
+        && small(level)? > newest_level()
     {
         return Err(Failure::TooNew(small(level)?));
     }

@@ -6,8 +6,8 @@ use crate::archive::read_entry;
 use crate::entry::Chain;
 use crate::failure::Failure;
 use crate::name::{Name, Tip};
-use firstcome_core::LEVEL;
 use firstcome_core::names::PieceName;
+use firstcome_core::newest_level;
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::state::{Skip, Stamp};
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ pub(super) fn check(
     let mut head = [0; HEADER_BYTES];
     file.read_exact(&mut head).map_err(|_| bad(path, "it ends within its head"))?;
     let about = About::decode(&head).map_err(|why| bad(path, why))?;
-    if about.level > LEVEL {
+    if about.level > newest_level() {
         return Err(Failure::TooNew(about.level));
     }
     let mut check = Check::new(about);

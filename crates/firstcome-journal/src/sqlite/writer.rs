@@ -14,7 +14,7 @@ use crate::name::{Name, Tip};
 use firstcome_core::command::level_of;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
-use firstcome_core::{LEVEL, Timestamp};
+use firstcome_core::{Timestamp, newest_level};
 use rusqlite::Connection;
 use std::time::Instant;
 
@@ -91,7 +91,7 @@ impl HeadRow {
             let (level, epoch) = (row.get(2)?, row.get(3)?);
             Ok(Self { sealer, level, epoch, term: row.get::<_, i64>(4)?.cast_unsigned() })
         })?;
-        if row.level > LEVEL {
+        if row.level > newest_level() {
             return Err(Failure::TooNew(row.level));
         }
         Ok(row)

@@ -72,10 +72,10 @@ async fn a_journal_of_a_higher_level_is_refused() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_made_at_level_1_stays_there_until_an_entry_of_level_2_is_stored() {
+async fn a_file_is_at_level_1_until_an_entry_of_level_2_is_stored() {
+    firstcome_inject::invent_level(true);
     let (scratch, hands) = (Scratch::new(), Hands::new());
-    let at_level_1 = Options { fresh_level: 1, ..options(&hands) };
-    let sqlite = Sqlite::open(&DataFolder::take(scratch.data()).unwrap(), at_level_1).unwrap();
+    let sqlite = open(&scratch.data(), &hands);
     let journal = Journal::Sqlite(sqlite.clone());
     let mut ann = Player::new(b'a');
     for level in [1, 1, 2, 1] {
@@ -88,9 +88,9 @@ async fn a_file_that_was_made_at_level_1_stays_there_until_an_entry_of_level_2_i
     assert_eq!(journal.head().await.unwrap().level, 2, "it never goes down");
     sqlite.close().await;
     assert_eq!(ReadOnly::open(&scratch.data()).unwrap().head().unwrap().level, 2);
-    let sqlite = open(&scratch.data(), &hands);
-    assert_eq!(Journal::Sqlite(sqlite.clone()).head().await.unwrap().level, 2);
-    sqlite.close().await;
+    firstcome_inject::invent_level(false);
+    let failure = ReadOnly::open(&scratch.data()).unwrap_err();
+    assert!(matches!(failure, Failure::TooNew(2)), "{failure}");
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 use super::*;
-use firstcome_core::SpaceId;
+use firstcome_core::{LEVEL, SpaceId};
 use firstcome_journal::{Head, Name};
 
 /// A server as the others see it: its number, since when it runs, and its words.

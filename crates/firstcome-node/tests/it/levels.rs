@@ -1,26 +1,27 @@
-//! Spaces that begin at level 1, and are raised.
+//! Spaces that are raised to a level that tests invent: builds here read one more than there is.
 
-use crate::several::{BEGIN, Seat, agree, at, places, store};
+use crate::several::{Seat, agree, at, places, store};
 use firstcome_core::command::{Body, BodyWriter, Late, Order, Pick, Step, level_of};
-use firstcome_core::outcome::By;
-use firstcome_core::{Command, Expect, LEVEL, NodeId, Outcome, SpaceId, State};
-use firstcome_inject::{Mistake, set};
+use firstcome_core::{Command, Expect, LEVEL, NodeId, Outcome, State};
+use firstcome_inject::{Mistake, invent_level, set};
 use firstcome_journal::faulty::{Call, Fault};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::shared::NodeStatus;
-use firstcome_journal::{Clock, Journal, Name};
+use firstcome_journal::{Journal, Name};
 use firstcome_node::Failure;
 use firstcome_node::raise::CannotRaise;
 use std::time::Duration;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A store of a space that was made by an older build.
+/// The level that is invented.
+const NEXT: u32 = LEVEL + 1;
+
+/// A store of a space that was made before there was that level.
 fn older() -> Memory {
-    let begun = Instant::now();
-    let clock = Clock::of(move || BEGIN + begun.elapsed().as_micros() as i64);
-    Memory::new(SpaceId([7; 16]), 0, clock).at_level(1).for_several()
+    invent_level(true);
+    store()
 }
 
 async fn levels(store: &Memory) -> Vec<u32> {
@@ -30,11 +31,6 @@ async fn levels(store: &Memory) -> Vec<u32> {
 
 async fn head_level(store: &Memory) -> u32 {
     Journal::Memory(store.clone()).head().await.unwrap().level
-}
-
-fn cancel(subject: &str) -> Command<'_> {
-    let (campaign, pool, by, reason, who) = ("spring", None, By::Subject, "", "");
-    Command::Cancel { campaign, pool, subject, rank: 1, by, reason, who }
 }
 
 fn level(seat: &Seat) -> u32 {
@@ -47,7 +43,6 @@ async fn a_new_space_begins_at_the_newest_level() {
     let one = Seat::at(&store).await;
     one.opens("spring", 9).await;
     assert_eq!((levels(&store).await, level(&one)), (vec![LEVEL], LEVEL));
-    assert_eq!(one.node.replica.look(|state| state.campaign("spring").unwrap().level()), LEVEL);
 }
 
 #[tokio::test(start_paused = true)]
@@ -58,20 +53,20 @@ async fn an_older_space_is_written_at_its_level_until_it_is_raised() {
     one.claims("ann").await;
     sleep(2 * SECOND).await;
     assert!(levels(&store).await.iter().all(|level| *level == 1));
-    let said = one.node.intake.decide(&cancel("ann")).await;
-    assert_eq!(said.unwrap_err(), Failure::LevelTooLow { level: 1, needed: 2 });
+    // The only command of that level there is.
+    let needs_it = Command::Raise { level: NEXT, who: "ops" };
+    let said = one.node.intake.decide(&needs_it).await;
+    assert_eq!(said.unwrap_err(), Failure::LevelTooLow { level: LEVEL, needed: NEXT });
     let claimed = levels(&store).await.len();
     let said = two.node.intake.raise_level("ops").await.unwrap();
-    assert_eq!(said.outcome, Outcome::Raised { level: LEVEL });
+    assert_eq!(said.outcome, Outcome::Raised { level: NEXT });
     // The other one may not have heard of it yet, and asks before it says no.
-    let said = one.node.intake.decide(&cancel("ann")).await.unwrap();
-    assert_eq!(said.outcome.as_str(), "cancelled");
-    assert!(levels(&store).await[claimed..].contains(&LEVEL));
-    assert_eq!((level(&one), level(&two)), (LEVEL, LEVEL));
+    let said = one.node.intake.decide(&needs_it).await.unwrap();
+    assert_eq!(said.outcome, Outcome::Raised { level: NEXT });
+    assert!(levels(&store).await[claimed..].contains(&NEXT));
+    assert_eq!((level(&one), level(&two)), (NEXT, NEXT));
     sleep(2 * SECOND).await;
-    assert_eq!(head_level(&store).await, LEVEL, "it follows with the next heartbeat");
-    // The campaign was made under the rules of level 1 and keeps them.
-    assert_eq!(one.node.replica.look(|state| state.campaign("spring").unwrap().level()), 1);
+    assert_eq!(head_level(&store).await, NEXT, "it follows with the next heartbeat");
     let three = Seat::at(&store).await;
     assert_eq!(three.position(), one.position());
     assert_eq!(
@@ -120,7 +115,7 @@ async fn a_server_that_was_gone_for_ten_seconds_holds_nothing_up() {
     two.node.stop().await.unwrap();
     sleep(12 * SECOND).await;
     one.node.intake.raise_level("ops").await.unwrap();
-    assert_eq!(level(&one), LEVEL);
+    assert_eq!(level(&one), NEXT);
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,11 +136,11 @@ async fn a_raise_survives_a_fork() {
     store.fork(before, [(Name { node: stranger, number: 1 }, body.finish())]);
     sleep(20 * SECOND).await;
     agree(&[&one, &two]).await;
-    assert_eq!((level(&one), level(&two)), (LEVEL, LEVEL));
+    assert_eq!((level(&one), level(&two)), (NEXT, NEXT));
     assert_eq!(two.claims("eve").await, 3);
     agree(&[&one, &two]).await;
     let three = Seat::at(&store).await;
-    assert_eq!(level(&three), LEVEL, "it stands in the journal");
+    assert_eq!(level(&three), NEXT, "it stands in the journal");
 }
 
 #[tokio::test(start_paused = true)]
@@ -192,7 +187,7 @@ async fn bodies_at_the_level_of_the_build_are_noticed() {
     set(Some(Mistake::LevelOfBuild));
     one.opens("spring", 9).await;
     set(None);
-    assert_eq!(levels(&store).await, [LEVEL], "an older build stops there though nobody raised it");
+    assert_eq!(levels(&store).await, [NEXT], "an older build stops there though nobody raised it");
 }
 
 #[tokio::test(start_paused = true)]

@@ -117,11 +117,7 @@ impl Checker {
                 true
             }
             // Somebody else may have cancelled it meanwhile.
-            Kind::AlreadyCancelled
-            | Kind::NotAdmitted
-            | Kind::Barred
-            | Kind::Won
-            | Kind::AlreadyWon => false,
+            Kind::AlreadyCancelled | Kind::Barred | Kind::Won | Kind::AlreadyWon => false,
         };
         if ladder && before.is_known() {
             let outcome = kind.as_str().to_owned();

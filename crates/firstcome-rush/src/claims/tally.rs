@@ -15,13 +15,12 @@ pub enum Kind {
     Paused,
     LimitReached,
     AlreadyCancelled,
-    NotAdmitted,
     Barred,
 }
 
 impl Kind {
     /// Every kind, in the order it is shown.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 9] = [
         Self::Won,
         Self::AlreadyWon,
         Self::SoldOut,
@@ -30,7 +29,6 @@ impl Kind {
         Self::Paused,
         Self::LimitReached,
         Self::AlreadyCancelled,
-        Self::NotAdmitted,
         Self::Barred,
     ];
 
@@ -45,7 +43,6 @@ impl Kind {
             Self::Paused => "paused",
             Self::LimitReached => "limit_reached",
             Self::AlreadyCancelled => "already_cancelled",
-            Self::NotAdmitted => "not_admitted",
             Self::Barred => "barred",
         }
     }
@@ -58,7 +55,7 @@ impl Kind {
 /// The counts of a load test.
 #[derive(Debug, Default)]
 pub struct Tally {
-    kinds: [AtomicU64; 10],
+    kinds: [AtomicU64; 9],
     acknowledged: AtomicU64,
     unknown: AtomicU64,
     busy: AtomicU64,
@@ -76,7 +73,7 @@ pub struct Progress {
     /// Subjects with a `won` answer; each counts once.
     pub acknowledged: u64,
     /// Answers by kind, in the order of [`Kind::ALL`].
-    pub kinds: [u64; 10],
+    pub kinds: [u64; 9],
     /// Answers that said it may have happened; each was sent again.
     pub unknown: u64,
     /// Answers that said not now; each was sent again.

@@ -6,8 +6,6 @@ use firstcome_core::command::{CodeCommand, Steer};
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, Timestamp};
 
-/// From this level of the space on acts are listed, and so many of each campaign are given.
-pub(super) const LISTED_FROM: u32 = 6;
 const GIVEN: usize = 1_000;
 
 /// An operator's command, as a list of acts has it.

@@ -176,7 +176,7 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
             Asked::Steer { campaign, steer, order },
             Command::Steer { campaign: c, steer: s, order: o },
         ) => campaign == c && steer == s && order == o,
-        (Asked::Raise, Command::Raise { level, .. }) => *level == LEVEL,
+        (Asked::Raise, Command::Raise { level, .. }) => *level > LEVEL,
         (
             Asked::On { command: asked_for, .. } | Asked::Code { command: asked_for, .. },
             command,

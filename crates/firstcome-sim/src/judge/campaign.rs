@@ -11,7 +11,7 @@ use super::wanted::Wanted;
 use firstcome_core::command::Steer;
 use firstcome_core::outcome::{By, Clamped, Fixed, Missing};
 use firstcome_core::results::Kind;
-use firstcome_core::settings::{HoldSettings, Opens, PoolKind, PoolSettings};
+use firstcome_core::settings::{Opens, PoolKind, PoolSettings};
 use firstcome_core::{CodeRefusal, Outcome, Refusal, Settings, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -99,19 +99,15 @@ impl<'a> Pool<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Campaign<'a> {
     pub(super) version: u32,
-    /// That of the space when it was made.
-    pub(super) level: u32,
     /// As they stand: the opening is never `Now`, capacities are those in force.
     pub(super) settings: Settings,
     pub(super) paused: bool,
     pub(super) closed_by_hand: bool,
     pub(super) archived: bool,
     pub(super) pools: Vec<Pool<'a>>,
-    /// Whose claim the operator undid.
-    pub(super) barred: BTreeSet<&'a str>,
     /// Who is barred, since when, and by which entry.
     pub(super) bars: BTreeMap<&'a str, (Timestamp, usize)>,
-    /// What operators did to it, from level 6 of the space on.
+    /// What operators did to it.
     pub(super) acts: Vec<Act<'a>>,
     /// Its place in the order of creation.
     pub(super) number: usize,
@@ -128,7 +124,7 @@ pub(super) struct Campaign<'a> {
 impl<'a> Campaign<'a> {
     pub(super) fn create(
         entry: usize,
-        (at, level): (Timestamp, u32),
+        at: Timestamp,
         mut asked: Settings,
     ) -> Result<Self, Refusal> {
         if asked.opens == Opens::Now {
@@ -137,13 +133,11 @@ impl<'a> Campaign<'a> {
         check_times(at, &asked)?;
         Ok(Self {
             version: 1,
-            level,
             pools: asked.pools.iter().map(Pool::new).collect(),
             settings: asked,
             paused: false,
             closed_by_hand: false,
             archived: false,
-            barred: BTreeSet::new(),
             bars: BTreeMap::new(),
             acts: Vec::new(),
             number: 0,
@@ -205,7 +199,7 @@ impl<'a> Campaign<'a> {
             return refused(Refusal::AlreadyCancelled);
         }
         if self.offered_code(pool_index, subject).is_some() {
-            self.check_kept_out(subject)?;
+            self.check_barred(subject)?;
             let coupons = self.pools[pool_index].coupons.as_ref();
             let none = coupons.is_some_and(|coupons| coupons.imported && coupons.free() == 0);
             return if none { refused(Refusal::SoldOut) } else { Ok(pool_index) };
@@ -223,7 +217,7 @@ impl<'a> Campaign<'a> {
     /// Refuses whom the operator keeps out, and a moment at which nothing is given.
     pub(super) fn check_admitted(&self, at: Timestamp, subject: &str) -> Result<(), Outcome> {
         let refused = |refusal| Err(Outcome::Refused(refusal));
-        self.check_kept_out(subject)?;
+        self.check_barred(subject)?;
         // What is over is neither paused nor yet to open.
         if self.is_closed(at) {
             return refused(Refusal::Closed);
@@ -326,9 +320,6 @@ impl<'a> Campaign<'a> {
                 (Unit::Counted, _) | (_, None) => {}
             }
         }
-        if undone.by == By::Operator && self.level < 3 {
-            self.barred.insert(subject);
-        }
         let (kind, pool) = (Kind::Cancel, pool_index);
         let made = Made { kind, pool, rank, subject, unit: name, hold, from: None };
         Ok((undone, Some(made)))
@@ -346,11 +337,6 @@ impl<'a> Campaign<'a> {
         }
         if asked == self.settings {
             return Ok(Outcome::Unchanged { version: self.version });
-        }
-        let usual = HoldSettings::default().offer_us;
-        let listed = asked.pools.iter().any(|pool| pool.waitlist.is_some());
-        if self.level < 4 && (listed || asked.holding.offer_us != usual) {
-            return Err(Refusal::NotChangeable(Fixed::Waitlist));
         }
         let (title, public) = (asked.title.clone(), asked.public);
         let but_these = Settings { title, public, ..self.settings.clone() };

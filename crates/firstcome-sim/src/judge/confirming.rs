@@ -54,7 +54,7 @@ impl<'a> Campaign<'a> {
             let no = Refusal::Code(CodeRefusal::ClaimRequired);
             return Err(turn.says(if late { Refusal::HoldExpired } else { no }));
         }
-        let kept_out = self.check_kept_out(step.subject);
+        let kept_out = self.check_barred(step.subject);
         if any(Fate::Expired) {
             if *late == Late::Refuse {
                 return Err(turn.says(Refusal::HoldExpired));

@@ -251,7 +251,7 @@ impl<'a> Campaign<'a> {
             }
             return Err((self.as_it_stands(turn, known), self.holds[known].entry));
         }
-        if self.level >= 4 && id.starts_with("offer-") {
+        if id.starts_with("offer-") {
             return Err(turn.says(Refusal::IdReused));
         }
         self.check_barred(subject).map_err(|no| turn.says(no))?;
@@ -393,15 +393,14 @@ impl<'a> Campaign<'a> {
 
     pub(super) fn extend(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
         let Command::Extend { step, by_us: by } = command else { unreachable!("it extends") };
-        let id = step.id.filter(|_| self.level >= 2);
         let at = self.own(step).map_err(|no| turn.says(no))?;
         let asked = asks(command);
-        let repeated = self.holds[at].is_repeated(id, &asked).map_err(|no| turn.says(no))?;
+        let repeated = self.holds[at].is_repeated(step.id, &asked).map_err(|no| turn.says(no))?;
         self.check_live(at).map_err(|no| turn.says(no))?;
         if repeated {
             // Whatever became of the deadline since: this is what the step was told.
             let hold = &self.holds[at];
-            let known = hold.extended.iter().rfind(|(known, ..)| Some(*known) == id);
+            let known = hold.extended.iter().rfind(|(known, ..)| Some(*known) == step.id);
             let (deadline, entry) =
                 known.map_or((hold.deadline, hold.entry), |known| (known.1, known.2));
             return Ok((Outcome::Extended { expires_at: turn.moment(deadline) }, entry));
@@ -414,10 +413,10 @@ impl<'a> Campaign<'a> {
             hold.deadline = wanted;
             hold.entry = turn.entry;
         }
-        if let Some(id) = id {
+        if let Some(id) = step.id {
             hold.extended.push((id, hold.deadline, hold.entry));
         }
-        hold.remember(id, asked);
+        hold.remember(step.id, asked);
         Ok((Outcome::Extended { expires_at: turn.moment(hold.deadline) }, hold.entry))
     }
 

@@ -2,13 +2,12 @@
 
 use super::Broken;
 use super::tree::Tree;
-use crate::history::History;
-use firstcome_core::Command;
 use firstcome_core::command::level_of;
+use firstcome_core::{Command, LEVEL};
 
 /// Checks the level of every entry that any server ever had.
-pub(super) fn check(history: &History, tree: &Tree<'_>, wrong: &mut Vec<Broken>) {
-    let mut raised = history.level;
+pub(super) fn check(tree: &Tree<'_>, wrong: &mut Vec<Broken>) {
+    let mut raised = LEVEL;
     for (index, (one, commands)) in tree.stored.iter().zip(&tree.commands).enumerate() {
         for command in commands {
             if let Command::Raise { level, .. } = command {
@@ -16,11 +15,10 @@ pub(super) fn check(history: &History, tree: &Tree<'_>, wrong: &mut Vec<Broken>)
             }
         }
         let level = level_of(&one.entry.body).unwrap_or_default();
-        if level > raised || level < history.level {
+        if !(LEVEL..=raised).contains(&level) {
             let what = format!(
-                "{} is of level {level}: the space began at {}, and was raised to {raised} by then",
-                tree.tell(index),
-                history.level
+                "{} is of level {level}: the space began at {LEVEL}, and was raised to {raised} by then",
+                tree.tell(index)
             );
             wrong.push(Broken::new("level_as_raised", what));
         }

@@ -116,8 +116,7 @@ impl<'a> Campaign<'a> {
         let mut wanted = Wanted::default();
         wanted.counts.push((pool, Unit::Counted, wish.quantity));
         self.check_limits(subject, &wanted, *limit).map_err(no)?;
-        let most =
-            if self.level < 4 { 0 } else { self.settings.pools[pool].waitlist.unwrap_or(MOST) };
+        let most = self.settings.pools[pool].waitlist.unwrap_or(MOST);
         if let Some(units) = self.fitting(pool, wish) {
             if !seated && !coded && wish.quantity == 1 {
                 let at = turn.at;
@@ -219,7 +218,7 @@ impl<'a> Campaign<'a> {
             let (offer, subject, limit) = (*offer, hold.subject, hold.limit);
             let taken = hold.has(|fate| matches!(fate, Fate::Confirmed(_)));
             let missed = offer.missed + 1;
-            if taken || self.check_kept_out(subject).is_err() {
+            if taken || self.check_barred(subject).is_err() {
                 continue;
             }
             if missed >= OFFERS || self.is_closed(turn.at) {

@@ -65,7 +65,6 @@ fn row(outcome: &Outcome, again: bool) -> Row {
             | Refusal::Code(CodeRefusal::NoSuchCode) => Row::CaughtUp,
             Refusal::Archived => Row::Any,
             Refusal::AlreadyCancelled
-            | Refusal::NotAdmitted
             | Refusal::LimitReached
             | Refusal::NoSuchClaim
             | Refusal::IdReused

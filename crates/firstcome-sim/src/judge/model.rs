@@ -32,8 +32,7 @@ const SWEPT_EVERY: i64 = 60_000_000;
 pub(super) struct Model<'a> {
     pub(super) campaigns: BTreeMap<&'a str, Campaign<'a>>,
     batches: BTreeMap<NodeId, (u64, i64)>,
-    /// What each operator's command with an id came to, by the name of the key and the id. Ids from before level 2 are
-    /// known to all keys, and stand under no name.
+    /// What each operator's command with an id came to, by the name of the key and the id.
     ids: BTreeMap<(&'a str, &'a str), (Command<'a>, Decision)>,
     /// The campaign of each result.
     results: Vec<&'a str>,
@@ -351,10 +350,8 @@ impl<'a> Model<'a> {
         if let Command::Code(code) = &mut content {
             forget_order(code);
         }
-        let who = if self.level < 2 { "" } else { order.who };
-        let named = order.id.map(|id| (who, id));
-        let known = named
-            .and_then(|(who, id)| self.ids.get(&(who, id)).or_else(|| self.ids.get(&("", id))));
+        let named = order.id.map(|id| (order.who, id));
+        let known = named.and_then(|named| self.ids.get(&named));
         if let Some((known, decision)) = known {
             if *known != content {
                 return Err(Refusal::IdReused);

@@ -86,7 +86,7 @@ pub(super) fn check(
             }
             // The level never goes down: see `level_as_raised`.
             (Asked::Raise, _) => {
-                if replay.last.level() >= LEVEL {
+                if replay.last.level() > LEVEL {
                     Fate::Kept
                 } else {
                     Fate::Gone(format!("the space is at level {}", replay.last.level()))

@@ -59,11 +59,6 @@ impl<'a> Campaign<'a> {
         if self.bars.contains_key(subject) { Err(Refusal::Barred.into()) } else { Ok(()) }
     }
 
-    pub(super) fn check_kept_out(&self, subject: &str) -> Result<(), Outcome> {
-        self.check_barred(subject)?;
-        if self.barred.contains(subject) { Err(Refusal::NotAdmitted.into()) } else { Ok(()) }
-    }
-
     /// Notes that units of a pool stand in a result.
     pub(super) fn note_had(&mut self, pool: usize, units: [Option<&str>; 2]) {
         let Some(hall) = &mut self.pools[pool].hall else { return };

@@ -1,4 +1,4 @@
-//! Operators of level 3: subjects that are barred and let in again, campaigns that are deleted, seats that are changed.
+//! Operators: subjects that are barred and let in again, campaigns that are deleted, seats that are changed.
 
 use super::draw::{between, ms, random_moment};
 use super::{Plan, Want};

@@ -5,9 +5,9 @@ use super::draw::{between, ms, random_moment};
 use super::{Cut, Fault, Plan, Want};
 use crate::history::Durability;
 use fastrand::Rng;
+use firstcome_core::Command;
 use firstcome_core::codes::Verdict;
 use firstcome_core::command::{CodeCommand, Order};
-use firstcome_core::{Command, LEVEL};
 use firstcome_node::intake::CodeVerb;
 use std::time::Duration;
 
@@ -107,9 +107,9 @@ impl Codes {
 }
 
 impl Plan {
-    /// Makes pools of most of the worlds that begin at the newest level pools of codes, and adds such people.
+    /// Makes pools of most worlds pools of codes, and adds such people.
     pub(super) fn draw_coupons(&mut self, random: &mut Rng) {
-        if self.level < LEVEL || random.u32(0..3) == 0 {
+        if random.u32(0..3) == 0 {
             return;
         }
         for number in 0..self.campaigns.len() {

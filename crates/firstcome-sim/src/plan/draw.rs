@@ -3,7 +3,6 @@
 use super::{Ask, Campaign, Cut, DESK, Fault, INSISTS, Plan, Step, Want, What};
 use crate::history::Durability;
 use fastrand::Rng;
-use firstcome_core::LEVEL;
 use firstcome_core::settings::HoldSettings;
 use std::time::Duration;
 
@@ -43,7 +42,7 @@ impl Plan {
             latency: *random.choice([20, 200, 200, 1_000, 5_000].iter()).unwrap_or(&200),
             snapshot_every: between(random, 2_000, 15_000),
             keep_for: random.bool().then(|| between(random, 2_000, 20_000)),
-            level: LEVEL,
+            invents_level: false,
             newer: false,
             late: false,
             campaigns,
@@ -90,23 +89,21 @@ impl Plan {
         }
     }
 
-    /// Half of all spaces were made by an older build; most of those are raised at some time, a few twice.
+    /// In some worlds builds read one level more than there is, and most of those spaces are raised to it, a few twice.
     fn draw_level(&mut self, random: &mut Rng) {
-        if random.bool() {
+        self.invents_level = random.u32(0..8) == 0;
+        if !self.invents_level {
             return;
         }
-        self.level = 1;
         for _ in 0..*random.choice([0, 1, 1, 1, 2].iter()).unwrap_or(&1) {
             let at = random_moment(random, Duration::ZERO, self.ends);
             self.ask(random, at, Want::Raise);
         }
     }
 
-    /// Some campaigns of a space that begins at the newest level are public.
+    /// Half of the campaigns are public.
     fn draw_public(&mut self, random: &mut Rng) {
-        if self.level == LEVEL {
-            self.campaigns.iter_mut().for_each(|campaign| campaign.public = random.bool());
-        }
+        self.campaigns.iter_mut().for_each(|campaign| campaign.public = random.bool());
     }
 
     fn draw_people(&mut self, random: &mut Rng) {

@@ -4,7 +4,6 @@ use super::Plan;
 use super::draw::{between, random_moment};
 use fastrand::Rng;
 use firstcome_core::Command;
-use firstcome_core::LEVEL;
 use firstcome_core::command::{Late, Step, Wish};
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ const PEOPLE: u32 = 8;
 impl Plan {
     /// Adds such people to most of the worlds that begin at the newest level.
     pub(super) fn draw_lists(&mut self, random: &mut Rng) {
-        if self.level < LEVEL || random.u32(0..3) == 0 {
+        if random.u32(0..3) == 0 {
             return;
         }
         for number in 0..self.campaigns.len() {

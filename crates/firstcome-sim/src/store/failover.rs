@@ -118,7 +118,7 @@ impl Store {
     pub(crate) fn restart_empty(&self) {
         {
             let mut state = self.lock();
-            let fresh = super::empty(Clock::of(|| 0), state.level, state.log).kept();
+            let fresh = super::empty(Clock::of(|| 0), state.log).kept();
             let primary = state.primary;
             let it = &mut state.servers[primary];
             it.memory.restore(&fresh);

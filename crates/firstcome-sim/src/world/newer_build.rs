@@ -3,7 +3,7 @@
 use crate::environment::Environment;
 use crate::nodes::Slots;
 use firstcome_core::command::{BodyWriter, Command};
-use firstcome_core::{LEVEL, NodeId, State};
+use firstcome_core::{NodeId, State, newest_level};
 use firstcome_journal::{Append, Journal, Name};
 use firstcome_node::Condition;
 use firstcome_node::Failure;
@@ -19,12 +19,12 @@ pub(super) async fn write(environment: &Environment, slots: &Slots) -> Result<()
     let journal = Journal::Memory(memory);
     let head = journal.head().await.map_err(|why| format!("there is no head: {why}"))?;
     let name = Name { node: NodeId([0xff; 16]), number: 1 };
-    let mut body = BodyWriter::at_level(LEVEL + 1, name.node, name.number, 0);
+    let mut body = BodyWriter::at_level(newest_level() + 1, name.node, name.number, 0);
     let _fits = body.push(&Command::claim("c0", None, "newer"));
     let body = body.finish().into();
     let append = Append { body, name, applied: head.position, applied_name: head.name };
     journal.append(append).await.map_err(|why| format!("it cannot be appended: {why}"))?;
-    let level = format!("level {}", LEVEL + 1);
+    let level = format!("level {}", newest_level() + 1);
     environment.trace.tell(format_args!("a newer build appends an entry of {level}"));
     sleep(STOPPED_WITHIN).await;
     let handles = slots.each(|handle, node, _| {

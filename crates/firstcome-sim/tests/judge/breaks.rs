@@ -104,11 +104,6 @@ fn an_answer_the_rules_do_not_give() {
 }
 
 #[test]
-fn an_entry_above_the_level_of_its_space_that_nobody_raised() {
-    breaks("level_as_raised", |history| history.level = 1);
-}
-
-#[test]
 fn an_answer_of_a_copy() {
     breaks("decided_by_the_rules", |history| {
         let entry = history.stored[10].entry.clone();

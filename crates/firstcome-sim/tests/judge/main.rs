@@ -13,11 +13,12 @@ mod story;
 
 /// The table of promises, and the histories that break them.
 const TABLE: &str = include_str!("../../src/judge.rs");
-const BREAKING: [&str; 6] = [
+const BREAKING: [&str; 7] = [
     include_str!("breaks.rs"),
     include_str!("codes.rs"),
     include_str!("excuses.rs"),
     include_str!("memory.rs"),
+    include_str!("operators.rs"),
     include_str!("holds.rs"),
     include_str!("../../src/judge/events.rs"),
 ];

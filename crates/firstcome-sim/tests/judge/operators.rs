@@ -6,7 +6,7 @@ use crate::story::{
 use firstcome_core::command::Steer;
 use firstcome_core::outcome::By;
 use firstcome_core::settings::PoolSettings;
-use firstcome_core::{LEVEL, Outcome, Refusal};
+use firstcome_core::{Outcome, Refusal, newest_level};
 use firstcome_sim::history::{Asked, Durability, History, Reply};
 
 fn changed(version: u32) -> Outcome {
@@ -14,9 +14,8 @@ fn changed(version: u32) -> Outcome {
 }
 
 /// Two operators call their first commands the same; the second one hears this.
-fn both_begin_with_one(level: u32, second: Outcome) -> Story {
+fn both_begin_with_one(second: Outcome) -> Story {
     let mut story = Story::new(Durability::Memory);
-    (story.level, story.history.level) = (level, level);
     story.at(1.0);
     story.decides(put(units_for_sale(3)), Outcome::Created { version: 1 });
     story.at(10.0);
@@ -27,13 +26,13 @@ fn both_begin_with_one(level: u32, second: Outcome) -> Story {
 
 #[test]
 fn the_same_id_of_another_key_is_another_command() {
-    let mut story = both_begin_with_one(LEVEL, changed(3));
+    let mut story = both_begin_with_one(changed(3));
     // The same of the same key is the same, whatever came between; and another command is not.
     story.decides(steer_by("desk", "1", Steer::Pause), changed(2));
     story.decides(steer_by("desk", "1", Steer::Close), Refusal::IdReused.into());
     story.decides(steer_by("office", "1", Steer::Resume), changed(3));
     passes(&story.ends());
-    let known = both_begin_with_one(LEVEL, Refusal::IdReused.into());
+    let known = both_begin_with_one(Refusal::IdReused.into());
     let said = is_broken(&known.ends(), "decided_by_the_rules");
     assert!(said.contains("operator \"office\" under id \"1\" told spring to Resume"), "{said}");
     assert!(said.contains("the rules make Changed { version: 3"), "{said}");
@@ -41,28 +40,31 @@ fn the_same_id_of_another_key_is_another_command() {
 
 #[test]
 fn a_repeat_that_is_done_again_is_named() {
-    let mut story = both_begin_with_one(LEVEL, changed(3));
+    let mut story = both_begin_with_one(changed(3));
     story.decides(steer_by("desk", "1", Steer::Pause), changed(4));
     is_broken(&story.ends(), "decided_by_the_rules");
 }
 
 #[test]
-fn ids_of_level_1_are_known_to_all_keys_for_good() {
-    let mut story = both_begin_with_one(1, Refusal::IdReused.into());
-    story.level = LEVEL;
-    story.decides(Asked::Raise, Outcome::Raised { level: LEVEL });
-    story.decides(steer_by("office", "1", Steer::Close), Refusal::IdReused.into());
-    story.decides(steer_by("office", "1", Steer::Pause), changed(2));
-    // From here on each key has its own.
-    story.decides(steer_by("desk", "2", Steer::Resume), changed(3));
-    story.decides(steer_by("office", "2", Steer::Pause), changed(4));
-    passes(&story.ends());
-    is_broken(&both_begin_with_one(1, changed(3)).ends(), "decided_by_the_rules");
+fn an_entry_above_the_level_of_its_space_needs_a_raise() {
+    firstcome_inject::invent_level(true);
+    let raised = |asks: bool| {
+        let mut story = both_begin_with_one(changed(3));
+        story.level = newest_level();
+        if asks {
+            story.decides(Asked::Raise, Outcome::Raised { level: newest_level() });
+        }
+        story.decides(steer_by("desk", "2", Steer::Pause), changed(4));
+        story.ends()
+    };
+    passes(&raised(true));
+    let said = is_broken(&raised(false), "level_as_raised");
+    assert!(said.contains("of level 2: the space began at 1, and was raised to 1"), "{said}");
 }
 
 #[test]
 fn an_operators_command_under_the_id_of_somebody_else_was_not_asked_for() {
-    let mut story = both_begin_with_one(LEVEL, changed(3));
+    let mut story = both_begin_with_one(changed(3));
     story.appends(&steer_by("office", "2", Steer::Pause), &[]);
     story.hears(steer_by("desk", "2", Steer::Pause), Reply::Nothing);
     is_broken(&story.ends(), "asked_for");

@@ -6,7 +6,7 @@ use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
-use firstcome_core::{Command, Expect, LEVEL, NodeId, Outcome, Settings, Timestamp};
+use firstcome_core::{Command, Expect, LEVEL, NodeId, Outcome, Settings, Timestamp, newest_level};
 use firstcome_journal::{Entry, Name};
 use firstcome_node::Decided;
 use firstcome_node::Failure;
@@ -112,7 +112,7 @@ fn command(asked: &Asked) -> Command<'_> {
         Asked::Steer { campaign, steer, order } => {
             Command::Steer { campaign, steer: *steer, order: *order }
         }
-        Asked::Raise => Command::Raise { level: LEVEL, who: "desk" },
+        Asked::Raise => Command::Raise { level: newest_level(), who: "desk" },
         Asked::On { command: asked_for, .. } | Asked::Code { command: asked_for, .. } => {
             asked_for.command()
         }
@@ -125,7 +125,6 @@ impl Story {
         let change = HeadChange { moment: Moment::ZERO, server: 0, last: None, replaced: false };
         Self {
             history: History {
-                level: LEVEL,
                 durability,
                 exchanges: Vec::new(),
                 stored: Vec::new(),

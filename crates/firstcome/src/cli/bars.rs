@@ -14,7 +14,7 @@ use firstcome_client::{Ask, BarLifted, BarPage, BarSet, ResultRange};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The live holds of the subject end, and it can claim and hold nothing more. Its confirmed claims stay: cancel them with \
-`firstcome cancel`. A second bar changes nothing. The space must be at level 3.
+`firstcome cancel`. A second bar changes nothing.
 
 Example:
   firstcome bar spring ann --reason \"sold on\"")]

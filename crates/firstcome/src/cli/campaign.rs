@@ -65,7 +65,7 @@ pub(super) struct NameArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A campaign with a result (a claim, also a cancelled one, a refund, a moved seat) cannot be deleted: close and archive \
-it. An archived name cannot be used again. Live holds end with the campaign. The space must be at level 3.
+it. An archived name cannot be used again. Live holds end with the campaign.
 
 Example:
   firstcome campaign delete sprnig")]

@@ -61,7 +61,7 @@ cancelled; if it has several, the command is refused and prints their ranks. A r
 rank is never used again; the place goes back to its pool unless the campaign says otherwise.
 
 Say who decides: --reason for the operator, --by-subject for the subject. A cancel does not bar the subject: use \
-`firstcome bar` (in campaigns created before level 3 an operator's cancel does).
+`firstcome bar`.
 
 Examples:
   firstcome cancel spring ann --reason \"asked by phone\"
@@ -164,7 +164,6 @@ pub(super) async fn cancel(args: CancelArgs, json: bool) -> Result<Exit, Complai
             out::json(&raw);
         } else {
             let Cancelled { subject, rank, pool, by, kept_out, .. } = done;
-            // By a bar, or, in a campaign made before level 3, by this cancel.
             let barred = if kept_out { "; the subject is barred from this campaign" } else { "" };
             let campaign = &args.campaign;
             out::line(format!(

@@ -84,9 +84,6 @@ fn advice(problem: &Problem) -> Option<String> {
             "this campaign does not allow a new claim after a cancel (--claim-again at its creation does)"
         }
         "barred" => "`firstcome unbar` removes the bar; `firstcome bars` lists all bars",
-        "not_admitted" => {
-            "this campaign was created before level 3 of the space: there an operator's cancel is a permanent bar"
-        }
         "has_results" => "`firstcome campaign close` and `firstcome campaign archive` end it",
         "level_too_low" => {
             "`firstcome nodes raise-level` raises the space permanently: make a backup first"

@@ -1,7 +1,7 @@
 //! Raises the space of a data folder that no server uses.
 
 use firstcome_core::command::{BodyWriter, Command};
-use firstcome_core::{LEVEL, NodeId};
+use firstcome_core::{NodeId, newest_level};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options, ReadOnly, Sqlite};
 use firstcome_journal::{Append, Failure, Journal, Name};
@@ -25,7 +25,7 @@ pub struct Raised {
 pub async fn raise(folder: &Path) -> Result<Raised, Failure> {
     // Opened for writing it would be made where there is none.
     let head = ReadOnly::open(folder)?.head()?;
-    if head.level >= LEVEL {
+    if head.level >= newest_level() {
         return Ok(Raised { before: head.level, level: head.level });
     }
     let folder = DataFolder::take(folder)?;
@@ -47,11 +47,12 @@ async fn append(journal: &Journal) -> Result<Raised, Failure> {
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|why| Failure::Unavailable(why.to_string()))?;
     let name = Name { node: NodeId(id), number: 1 };
-    let mut body = BodyWriter::at_level(LEVEL, name.node, name.number, head.position);
-    let fits = body.push(&Command::Raise { level: LEVEL, who: "journal raise-level" });
+    let level = newest_level();
+    let mut body = BodyWriter::at_level(level, name.node, name.number, head.position);
+    let fits = body.push(&Command::Raise { level, who: "journal raise-level" });
     assert!(fits, "one short command fits a body");
     let body = body.finish().into();
     let (applied, applied_name) = (head.position, head.name);
     journal.append(Append { body, name, applied, applied_name }).await?;
-    Ok(Raised { before: head.level, level: LEVEL })
+    Ok(Raised { before: head.level, level })
 }

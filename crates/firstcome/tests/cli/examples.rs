@@ -188,7 +188,7 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     ("journal import", Before::Nothing, &[(1, "cannot be used"), (1, "cannot be used")]),
     // The entry can be applied, so it is not skipped.
     ("journal skip", Before::Stopped, &[(1, "entry 4"), (1, "entry 4")]),
-    ("journal raise-level", Before::Stopped, &[(0, "the space is at level 6 already")]),
+    ("journal raise-level", Before::Stopped, &[(0, "the space is at level 1 already")]),
     ("settle status", Before::Server, &[(0, "settled  ")]),
     ("settle rebuild", Before::Stopped, &[(0, "the ledger had results up to "), (0, " written")]),
     ("settle set-aside", Before::Stopped, &[(0, "the ledger is now called ")]),

@@ -14,7 +14,7 @@ pub(crate) struct Scene {
 }
 
 /// What a command said.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Said {
     pub(crate) code: i32,
     pub(crate) out: String,

@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::scene::{KEY, Said, Scene, Server, said};
 
+/// Has a program be of a build that reads one level more than there is.
+const NEXT_LEVEL: [(&str, &str); 1] = [("FIRSTCOME_INJECT_LEVEL", "1")];
+
 /// Runs a verb that reads the store.
 fn look(scene: &Scene, redis: &Redis, args: &[&str]) -> Said {
     look_at(scene, &redis.url(), args)
@@ -327,29 +330,60 @@ fn servers_on_one_machine_settle_into_one_file_whoever_leads() {
     assert!(said.contains("restart this one with the same `ledger` setting"), "{said}");
 }
 
+/// Builds of the next level come one after the other; then the space is raised, and an older build does not come back.
 #[test]
-fn a_space_that_an_older_build_made_is_raised_by_an_admin_and_by_nobody_else() {
+fn a_space_is_raised_by_an_admin_and_then_no_older_build_serves_it() {
     let Some(redis) = Redis::start() else { return };
     let scene = Scene::new();
     let url = redis.url();
-    drop(scene.serve_with(&["--store", &url]));
-    // As an older build makes it, and with nothing in it yet.
-    assert_eq!(redis.ask("XLEN fc:{main/0}:journal"), ":0");
-    assert_eq!(redis.ask("HSET fc:{main/0}:head level 1"), ":0");
-    let servers = [scene.serve_with(&["--store", &url]), scene.serve_with(&["--store", &url])];
+    let next = || scene.serve_in(&["--store", &url], &NEXT_LEVEL);
+    let servers = [scene.serve_with(&["--store", &url]), next()];
     create(&scene, &servers[0], "spring");
     servers[1].ask(&scene, &["claim", "spring", "ann"]).ends(0);
     assert!(servers[1].ask(&scene, &["nodes"]).ends(0).contains("level       1"));
-    let said = servers[0].ask(&scene, &["nodes", "raise-level"]);
-    assert!(said.code == 2 && said.talk.contains("backup"), "{said:?}");
-    let said = servers[0].ask(&scene, &["nodes", "raise-level", "--yes"]).ends(0);
-    assert!(said.contains("at level 6"), "{said}");
+    let asked = servers[1].ask(&scene, &["nodes", "raise-level"]);
+    assert!(asked.code == 2 && asked.talk.contains("backup"), "{asked:?}");
+    let refused = servers[1].ask(&scene, &["nodes", "raise-level", "--yes"]);
+    assert!(refused.code == 1 && refused.talk.contains("reads up to level 1"), "{refused:?}");
+    let [older, other] = servers;
+    drop(older);
+    let servers = [next(), other];
+    // It was killed: the others wait until it was silent for ten seconds.
+    within_a_minute(|| {
+        servers[0].ask(&scene, &["nodes", "raise-level", "--yes"]).out.contains("at level 2")
+    });
     servers[1].ask(&scene, &["claim", "spring", "bob"]).ends(0);
-    within_a_minute(|| servers[1].ask(&scene, &["nodes"]).ends(0).contains("level       6"));
-    within_a_minute(|| redis.ask("HGET fc:{main/0}:head level").contains('6'));
-    let shown = look(&scene, &redis, &["journal", "show"]).ends(0);
-    assert!(shown.contains("raise, level 6"), "{shown}");
+    within_a_minute(|| servers[1].ask(&scene, &["nodes"]).ends(0).contains("level       2"));
+    within_a_minute(|| redis.ask("HGET fc:{main/0}:head level").contains('2'));
+    let reads = |args: &[&str]| {
+        let mut command = scene.program(args);
+        command.env("FIRSTCOME_STORE", &url).env("FIRSTCOME_KEY", KEY).envs(NEXT_LEVEL);
+        said(&command.output().unwrap())
+    };
+    let shown = reads(&["journal", "show"]).ends(0);
+    assert!(shown.contains("raise, level 2"), "{shown}");
     let both = ["--server", &servers[0].url, "--server", &servers[1].url];
-    let audit = look(&scene, &redis, &[&["audit", "--json"], both.as_slice()].concat());
+    let audit = reads(&[&["audit", "--json"], both.as_slice()].concat());
     assert_eq!(audit.code, 0, "{audit:?}");
+    let refused = look(&scene, &redis, &["serve", "--listen", "127.0.0.1:0"]);
+    assert!(refused.code != 0 && refused.talk.contains("of level 2"), "{refused:?}");
+}
+
+#[test]
+fn a_data_folder_is_raised_without_a_server() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    create(&scene, &server, "spring");
+    let raise = ["journal", "raise-level"];
+    assert_ne!(scene.run(&raise).code, 0, "a server has the folder");
+    drop(server);
+    assert!(scene.run(&raise).ends(0).contains("at level 1 already"));
+    let next = said(&scene.program(&raise).envs(NEXT_LEVEL).output().unwrap());
+    assert!(next.clone().ends(0).contains("level 2"), "{next:?}");
+    let refused = scene.run(&["serve", "--listen", "127.0.0.1:0"]);
+    assert!(refused.code != 0 && refused.talk.contains("of level 2"), "{refused:?}");
+    let server = scene.serve_in(&[], &NEXT_LEVEL);
+    server.ask(&scene, &["claim", "spring", "ann"]).ends(0);
+    let nowhere = scene.run(&["journal", "raise-level", "--data", "nowhere"]);
+    assert!(nowhere.code != 0 && !scene.path().join("nowhere").exists(), "{nowhere:?}");
 }

@@ -126,26 +126,3 @@ async fn without_a_look_at_the_bar_she_waits_until_her_time_is_over() {
     firstcome_inject::set(None);
     assert!(waited > Duration::from_secs(2), "the story is blind: {waited:?}");
 }
-
-#[tokio::test(start_paused = true)]
-async fn a_space_of_an_older_level_bars_by_cancelling_and_knows_no_bars() {
-    let (node, _) = Inside::two_at_level(2).await;
-    let settings =
-        json!({"opens_at": "now", "claim_again": true, "pools": [{"name": "main", "capacity": 5}]});
-    node.put("old", &settings).await.says(201, "created");
-    node.claim("old", "ann").await.says(201, "won");
-    let done = node.cancel("old", "ann", "rank=1&reason=x").await.says(200, "cancelled");
-    assert_eq!(done["kept_out"], json!(true));
-    node.claim("old", "ann").await.refuses("not_admitted", "old");
-    let bar = json!({"subject": "bob", "reason": "x"}).to_string();
-    let answer = node.ask_with("POST", "/v1/campaigns/old/bars", &[], bar.clone()).await;
-    answer.refuses("level_too_low", "this needs level 3, the space is at level 2");
-    node.post("/v1/level").await.says(200, "raised");
-    node.ask_with("POST", "/v1/campaigns/old/bars", &[], bar).await.says(200, "bar_set");
-    node.claim("old", "bob").await.refuses("barred", "");
-    node.put("new", &settings).await.says(201, "created");
-    node.claim("new", "ann").await.says(201, "won");
-    let done = node.cancel("new", "ann", "rank=1&reason=x").await.says(200, "cancelled");
-    assert_eq!(done["kept_out"], json!(false));
-    node.claim("new", "ann").await.says(201, "won");
-}

@@ -337,7 +337,7 @@ async fn wrong_codes_are_counted_and_slow_a_customer_and_a_token_down_but_never_
 
 #[tokio::test(start_paused = true)]
 async fn two_servers_redeem_at_one_instant_and_one_of_them_does() {
-    let (one, two) = Inside::two_at_level(4).await;
+    let (one, two) = Inside::two().await;
     one.coded("sale", json!({"capacity": 100})).await;
     for n in 0..50 {
         let code = one.issue("sale", &format!("s{n}")).await;

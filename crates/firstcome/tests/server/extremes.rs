@@ -6,7 +6,7 @@ use firstcome::offline::audit;
 use firstcome_core::command::{Order, Pick};
 use firstcome_core::hall::{AreaSettings, Chunk, SeatSettings};
 use firstcome_core::settings::PoolSettings;
-use firstcome_core::{Command, Expect, LEVEL, Outcome, SpaceId, State};
+use firstcome_core::{Command, Expect, Outcome, SpaceId, State};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options, ReadOnly, Sqlite};
 use firstcome_journal::{Clock, Journal, Name, Reading, Tip};
@@ -28,11 +28,10 @@ pub(crate) struct OnDisk {
 }
 
 impl OnDisk {
-    /// Starts on a folder; a space that is made now begins at a level.
-    pub(crate) async fn start(folder: &Path, fresh_level: u32) -> Self {
+    /// Starts on a folder.
+    async fn start(folder: &Path) -> Self {
         let folder = DataFolder::take(folder).unwrap();
-        let options = Options { fresh_level, ..Options::new(SpaceId([7; 16])) };
-        let journal = Sqlite::open(&folder, options).unwrap();
+        let journal = Sqlite::open(&folder, Options::new(SpaceId([7; 16]))).unwrap();
         let mut drawn = fastrand::Rng::new();
         let given = Given {
             journal: Journal::Sqlite(journal.clone()),
@@ -141,9 +140,9 @@ pub(crate) fn audited(folder: &Path, digest: (u64, u64)) {
     assert_eq!((report.position, recomputed), digest);
 }
 
-async fn walk(commands: &[Command<'static>], level: u32, snapshot: bool) {
+async fn walk(commands: &[Command<'static>], snapshot: bool) {
     let folder = tempfile::tempdir().unwrap();
-    let before = OnDisk::start(folder.path(), level).await;
+    let before = OnDisk::start(folder.path()).await;
     before.open().await;
     for command in commands {
         before.ask(command).await;
@@ -156,7 +155,7 @@ async fn walk(commands: &[Command<'static>], level: u32, snapshot: bool) {
     let digest = before.digest();
     before.stop().await;
     audited(folder.path(), digest);
-    let after = OnDisk::start(folder.path(), level).await;
+    let after = OnDisk::start(folder.path()).await;
     assert_eq!(after.digest(), digest);
     after.serves("eve").await;
     let digest = after.digest();
@@ -170,11 +169,10 @@ proptest! {
     #[test]
     fn no_number_or_text_in_a_command_stops_a_node_or_its_next_start(
         commands in prop::collection::vec(extreme_commands::command(), 40..120),
-        level in 1..=LEVEL,
         snapshot: bool,
     ) {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(walk(&commands, level, snapshot));
+        runtime.block_on(walk(&commands, snapshot));
     }
 }

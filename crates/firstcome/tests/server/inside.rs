@@ -106,13 +106,12 @@ impl Inside {
         Self::over(journal, clock, micros, setup).await
     }
 
-    /// Two nodes that share a journal of a space that begins at a level, each with faults of its own between it and the
-    /// journal.
-    pub(crate) async fn two_at_level(level: u32) -> (Self, Self) {
+    /// Two nodes that share a journal, each with faults of its own between it and the journal.
+    pub(crate) async fn two() -> (Self, Self) {
         let micros = Arc::new(AtomicI64::new(BEGIN));
         let seen = Arc::clone(&micros);
         let clock = Clock::of(move || seen.load(Ordering::SeqCst));
-        let memory = Memory::new(SpaceId([7; 16]), 0, clock.clone()).at_level(level).for_several();
+        let memory = Memory::new(SpaceId([7; 16]), 0, clock.clone()).for_several();
         let node = async || {
             let journal = Faulty::new(Journal::Memory(memory.clone()));
             Self::over(journal, clock.clone(), Arc::clone(&micros), Setup::default()).await

@@ -50,7 +50,6 @@ mod permissions;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod process;
-mod raised;
 mod rates;
 mod readers;
 mod reseating;

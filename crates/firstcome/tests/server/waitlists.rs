@@ -403,15 +403,3 @@ async fn lines_of_many_commands_join_and_leave() {
     assert_eq!((&answers[3]["was_on"], &answers[4]["was_on"]), (&json!(true), &json!(false)));
     assert_eq!(node.list("drop").await, ["eve"]);
 }
-
-#[tokio::test(start_paused = true)]
-async fn a_space_of_an_older_level_has_no_waitlists() {
-    let (node, _) = Inside::two_at_level(3).await;
-    node.open("drop", 1).await.says(201, "created");
-    node.join("drop", "ann", json!({})).await.refuses("level_too_low", "");
-    let shown = node.show("drop").await;
-    assert_eq!((&shown["offer_ms"], &shown["pools"][0]["waitlist"]), (&Value::Null, &Value::Null));
-    let mut with = one_pool("now", 1);
-    with["pools"][0]["waitlist"] = json!(5);
-    node.put("list", &with).await.refuses("level_too_low", "");
-}

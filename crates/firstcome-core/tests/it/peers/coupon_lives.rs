@@ -8,7 +8,6 @@ use crate::play::play;
 fn a_life_as_voucherify_has_it() {
     play(
         "
-        0s   op   raises 4                            -> raised 4
         0s   op   puts sale: main coded 1; valid 10h  -> created 1
         0s   ann  claims sale tag 7                   -> won 1                  # publication with a source_id
         1s   ann  claims sale tag 7                   -> already_won 1 at 0s    # the same code on a retry
@@ -37,7 +36,6 @@ fn a_life_as_voucherify_has_it() {
 fn a_life_as_talon_one_has_it() {
     play(
         "
-        0s   op   raises 4                            -> raised 4
         0s   op   puts sale: main coded 4; uses 2; each 2; holder; until 100s -> created 1
         0s   ann  claims sale tag 7                   -> won 1
         0s   bob  claims sale tag 8                   -> won 2
@@ -64,7 +62,6 @@ fn a_life_as_talon_one_has_it() {
 fn a_life_as_stripe_has_it() {
     play(
         "
-        0s   op   raises 4                            -> raised 4
         0s   op   puts sale: main coded 2; uses 2; holder; until 60s -> created 1
         0s   ann  claims sale tag 7                   -> won 1
         1s   shop redeems sale 1.7 cs-1 as bob        -> not_yours              # of another customer
@@ -85,7 +82,6 @@ fn a_life_as_stripe_has_it() {
 fn a_life_as_saleor_has_it() {
     play(
         "
-        0s   op   raises 4                            -> raised 4
         0s   op   puts sale: main coded 1; uses 2; each 1 -> created 1
         0s   ann  claims sale tag 7                   -> won 1
         1s   shop reserves sale 1.7 co-1 as bob for 60s -> reserved 1 until 61s
@@ -105,7 +101,6 @@ fn a_life_as_saleor_has_it() {
 fn a_life_as_woocommerce_has_it() {
     play(
         "
-        0s   op   raises 4                            -> raised 4
         0s   op   puts sale: main coded 1             -> created 1
         0s   ann  claims sale tag 7                   -> won 1
         0s   shop reserves sale 1.7 wc-1 for 1h       -> reserved 1 until 3600s # pending, stock is held
@@ -125,7 +120,6 @@ fn a_life_as_woocommerce_has_it() {
 fn a_life_as_pretix_has_it() {
     play(
         "
-        0s   op   raises 4                            -> raised 4
         0s   op   puts sale: main coded 1; again; offer 12s -> created 1
         0s   ann  claims sale tag 7                   -> won 1
         1s   eve  joins sale                          -> waitlisted 0 ahead for 1

@@ -8,7 +8,6 @@ use crate::play::play;
 fn an_orders_own_reservation_never_refuses_its_coupon() {
     play(
         "
-        0s   op   raises 4                        -> raised 4
         0s   op   puts sale: main coded 1         -> created 1
         0s   ann  claims sale tag 7               -> won 1
         0s   shop reserves sale 1.7 order-1       -> reserved 1 until 900s
@@ -24,7 +23,6 @@ fn an_orders_own_reservation_never_refuses_its_coupon() {
 fn there_are_as_many_reservations_as_uses() {
     play(
         "
-        0s   op   raises 4                        -> raised 4
         0s   op   puts sale: main coded 1; uses 2 -> created 1
         0s   ann  claims sale tag 7               -> won 1
         0s   shop reserves sale 1.7 a             -> reserved 1 until 900s
@@ -42,7 +40,6 @@ fn there_are_as_many_reservations_as_uses() {
 fn a_refusal_says_what_it_is_about() {
     play(
         "
-        0s   op   raises 4                        -> raised 4
         0s   op   puts sale: main coded 3; holder; valid 60s -> created 1
         0s   ann  claims sale tag 7               -> won 1
         0s   bob  claims sale tag 8               -> won 2
@@ -64,7 +61,6 @@ fn a_refusal_says_what_it_is_about() {
 fn an_order_that_is_reopened_reserves_anew_or_hears_that_others_were_faster() {
     play(
         "
-        0s   op   raises 4                        -> raised 4
         0s   op   puts sale: main coded 1         -> created 1
         0s   ann  claims sale tag 7               -> won 1
         1s   shop redeems sale 1.7 first          -> redeemed 1
@@ -81,7 +77,6 @@ fn an_order_that_is_reopened_reserves_anew_or_hears_that_others_were_faster() {
 fn a_cancel_brings_the_use_back_unless_the_code_expired() {
     play(
         "
-        0s   op   raises 4                        -> raised 4
         0s   op   puts sale: main coded 1; until 60s -> created 1
         0s   ann  claims sale tag 7               -> won 1
         1s   shop redeems sale 1.7 a              -> redeemed 1
@@ -99,7 +94,6 @@ fn a_cancel_brings_the_use_back_unless_the_code_expired() {
 fn a_subject_is_given_one_code_however_often_it_asks() {
     play(
         "
-        0s   op   raises 4                        -> raised 4
         0s   op   puts sale: main coded 9         -> created 1
         0s   ann  claims sale tag 7               -> won 1
         1s   ann  claims sale tag 7               -> already_won 1 at 0s
@@ -114,7 +108,6 @@ fn a_subject_is_given_one_code_however_often_it_asks() {
 fn the_same_file_again_changes_nothing_and_duplicates_are_named() {
     play(
         "
-        0s   op   raises 4                        -> raised 4
         0s   op   puts sale: main imported        -> created 1
         0s   op   stages sale/main one from 0: A B A -> codes_staged 3
         0s   op   commits sale/main one of 3      -> codes_imported 2 of 3, duplicates [2]
@@ -130,7 +123,6 @@ fn the_same_file_again_changes_nothing_and_duplicates_are_named() {
 fn an_abandoned_cart_gives_the_code_back_by_itself() {
     play(
         "
-        0s   op   raises 4                        -> raised 4
         0s   op   puts sale: main coded 1         -> created 1
         0s   ann  claims sale tag 7               -> won 1
         0s   shop reserves sale 1.7 cart-1 for 10s -> reserved 1 until 10s

@@ -7,7 +7,6 @@ use crate::snapshots::{restored, taken};
 pub(super) fn what_an_unused_code_leaves_is_offered_and_a_claim_takes_it() {
     let world = play(
         "
-        0s   op   raises 4 -> raised 4
         0s   op   puts sale: main coded 1; offer 60s; again          -> created 1
         0s   ann  joins sale/main 2              -> limit_reached    # a subject has one code at a time
         0s   ann  joins sale/main grade=R        -> not_seated
@@ -55,7 +54,6 @@ pub(super) fn what_an_unused_code_leaves_is_offered_and_a_claim_takes_it() {
 fn imported_codes_are_offered_as_they_come_and_not_when_they_were_known_to_somebody() {
     let world = play(
         "
-        0s   op   raises 4 -> raised 4
         0s   op   puts sale: main imported; offer 60s; again         -> created 1
         0s   ann  joins sale                     -> waitlisted 0 ahead for 1
         0s   bob  joins sale                     -> waitlisted 1 ahead for 1
@@ -105,7 +103,6 @@ fn imported_codes_are_offered_as_they_come_and_not_when_they_were_known_to_someb
 fn the_list_of_codes_ends_with_its_campaign_and_none_is_longer_than_said() {
     play(
         "
-        0s   op   raises 4 -> raised 4
         0s   op   puts sale: main coded 1; main waits 1; closes 60s; offer 120s -> created 1
         0s   ann  claims sale tag 7              -> won 1
         0s   eve  joins sale                     -> waitlisted 0 ahead for 1
@@ -122,7 +119,6 @@ fn the_list_of_codes_ends_with_its_campaign_and_none_is_longer_than_said() {
 fn who_is_barred_loses_the_offer_of_a_code() {
     play(
         "
-        0s   op   raises 4 -> raised 4
         0s   op   puts sale: main coded 1; again -> created 1
         0s   ann  claims sale tag 7              -> won 1
         0s   eve  joins sale                     -> waitlisted 0 ahead for 1

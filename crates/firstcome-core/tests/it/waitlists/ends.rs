@@ -9,7 +9,6 @@ use firstcome_inject::{Mistake, set};
 fn everybody_on_the_list_gets_a_result_when_the_campaign_is_over() {
     let mut world = play(
         "
-        0s   op  raises 4 -> raised 4
         0s   op  puts drop: main 2; closes 30s; offer 60s           -> created 1
         0s   ann claims drop                    -> won 1
         0s   bob claims drop                    -> won 2
@@ -53,7 +52,6 @@ fn a_list_that_is_forgotten_is_noticed() {
 fn what_comes_free_in_a_pause_is_offered_when_it_goes_on_and_never_after_the_closing() {
     play(
         "
-        0s   op  raises 4 -> raised 4
         0s   op  puts drop: main 2; ttl 10s     -> created 1
         0s   ann holds h1 drop 1                -> held main until 10s
         0s   bob claims drop                    -> won 1

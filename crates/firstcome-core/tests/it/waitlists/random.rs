@@ -21,7 +21,6 @@ const OFFERS: [&str; 12] = [
 ];
 
 const HOUSE: &str = "
-    0s op raises 4 -> raised 4
     0s op puts hall: main seated; vip 3; ttl 20s; max 40s; offer 15s; many; orphans; again; limit 5; perhour 200 -> created 1
     0s op adds hall/main: A1 A2 A3 A4; B1 B2; R1 R2 grade=R; GA area=2 -> imported 8 seats 1 areas
 ";

@@ -6,7 +6,6 @@ use crate::play::play;
 fn each_wish_has_a_queue_of_its_own_and_the_first_that_fits_is_served() {
     play(
         "
-        0s   op  raises 4 -> raised 4
         0s   op  puts hall: main seated; many; orphans; ttl 300s    -> created 1
         0s   op  adds hall/main: A1 A2 A3 grade=R; B1 B2 grade=S; K1 channel=web; GA area=2 -> imported 6 seats 1 areas
         0s   ann holds h1 hall A1 A2 A3 B1 B2   -> held A1 A2 A3 B1 B2 until 300s
@@ -39,7 +38,6 @@ fn each_wish_has_a_queue_of_its_own_and_the_first_that_fits_is_served() {
 fn blocks_lifted_seats_added_moved_and_regraded_go_to_the_list() {
     play(
         "
-        0s   op  raises 4 -> raised 4
         0s   op  puts hall: main seated; orphans; opens 10s         -> created 1
         0s   op  adds hall/main: A1 A2 A3 A4; B1 grade=R            -> imported 5 seats 0 areas
         0s   op  blocks hall A1 A2 A3 A4        -> blocked 4

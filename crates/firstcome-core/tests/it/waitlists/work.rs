@@ -14,7 +14,6 @@ const PEOPLE: usize = 20_000;
 fn crowd() -> World {
     let mut world = play(
         "
-        0s op raises 4 -> raised 4
         0s op puts drop: main 1; offer 60s; closes 3000s -> created 1
         0s ann claims drop -> won 1
         ",

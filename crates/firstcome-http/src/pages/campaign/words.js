@@ -42,7 +42,7 @@ const WORDS = {
     refused: {
       sold_out: "Sold out.", closed: "This is over.", paused: "Paused for a moment.", not_open: "Not open yet.",
       limit_reached: "You have as many as one person may have.", barred: "You cannot take part here.",
-      not_admitted: "You cannot take part here.", not_eligible: "You cannot take part here.",
+      not_eligible: "You cannot take part here.",
       already_cancelled: "You gave yours back; one cannot come twice.", unit_taken: "Somebody else was faster.",
       orphan_left: "This would leave a single seat empty. Please choose its neighbour.",
       too_many_holds: "Too many attempts. Please wait a while.", has_hold: "You already have a basket.",
@@ -95,7 +95,7 @@ const WORDS = {
     refused: {
       sold_out: "매진되었습니다.", closed: "종료되었습니다.", paused: "잠시 멈췄습니다.", not_open: "아직 시작 전입니다.",
       limit_reached: "한 사람이 받을 수 있는 만큼 이미 받았습니다.", barred: "참여할 수 없습니다.",
-      not_admitted: "참여할 수 없습니다.", not_eligible: "참여할 수 없습니다.",
+      not_eligible: "참여할 수 없습니다.",
       already_cancelled: "이미 취소하셨습니다. 다시 신청할 수 없습니다.", unit_taken: "다른 분이 먼저 선택했습니다.",
       orphan_left: "한 자리만 남게 됩니다. 옆 좌석을 골라 주세요.",
       too_many_holds: "시도가 너무 많습니다. 잠시 뒤에 다시 해 주세요.", has_hold: "이미 선택한 좌석이 있습니다.",

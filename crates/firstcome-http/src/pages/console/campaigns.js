@@ -95,8 +95,8 @@ function actsView(name) {
     title: `${name} · ${say("acts")}`, content: [...head.content, list], every: 2000,
     async refresh() {
       head.show(await read(path(name)));
-      const { acts, kept } = await read(`${path(name)}/acts`);
-      fill(list, [acts[0]?.number, kept], () => [make("p", { class: "soft" }, say(kept ? "actsNote" : "actsOff")), acts.length === 0 ? make("p", {}, say("actsNone")) : table(
+      const { acts } = await read(`${path(name)}/acts`);
+      fill(list, [acts[0]?.number], () => [make("p", { class: "soft" }, say("actsNote")), acts.length === 0 ? make("p", {}, say("actsNone")) : table(
         [[say("when")], [say("who")], [say("what")], [say("about")], [say("reason")], [say("outcome")]],
         acts.map(one => [exactTime(one.at), one.who, word("deeds", one.act), one.about || "–", one.reason || "–", one.outcome]))]);
     },

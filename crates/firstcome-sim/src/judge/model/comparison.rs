@@ -287,10 +287,6 @@ fn command(random: &mut fastrand::Rng, at: i64, coupons: bool) -> Command<'stati
             };
             Command::Steer { campaign, steer, order }
         }
-        18 if random.bool() => {
-            let level = random.u32(2..=4);
-            Command::Raise { level: if level == 4 { 6 } else { level }, who: "desk" }
-        }
         18 => Command::Tick { mark: Mark::default() },
         _ => {
             let through = random.u64(..12);
@@ -305,17 +301,8 @@ fn live_through(seed: u64, reached: &mut BTreeSet<&'static str>) -> usize {
     let mut at = 100;
     let mut bodies: Vec<(i64, Vec<u8>)> = Vec::new();
     let mut numbers = [0_u64; 3];
-    // Half of the spaces have a campaign with codes from the beginning, and are at the level of codes or at that
-    // of acts; the others have none,
-    // so that the rules of older levels are compared, too.
+    // Half of the spaces have a campaign with codes from the beginning.
     let coupons = seed % 2 == 1;
-    let mut level = if seed % 4 == 3 {
-        6
-    } else if coupons {
-        4
-    } else {
-        1
-    };
     for entry in 0..80 {
         // Sometimes an hour and more passes, in steps that count as service.
         at += match random.u32(..100) {
@@ -332,12 +319,7 @@ fn live_through(seed: u64, reached: &mut BTreeSet<&'static str>) -> usize {
         if coupons && entry == 0 {
             drawn.insert(0, coupons::campaign(&mut random, at));
         }
-        // What only level 2 has raises the space here: when it comes to that is drawn.
-        let needed = drawn.iter().map(Command::level).fold(level, u32::max);
-        let drawn = drawn.into_iter().filter(|_| needed == level || random.u32(..3) == 0);
-        let drawn: Vec<_> = drawn.collect();
-        level = drawn.iter().map(Command::level).fold(level, u32::max);
-        let mut body = BodyWriter::at_level(level, id, numbers[node], 0);
+        let mut body = BodyWriter::new(id, numbers[node], 0);
         for command in &drawn {
             assert!(body.push(command));
         }
@@ -378,7 +360,8 @@ fn the_same_commands_come_to_the_same() {
     assert!(won > 5_000, "only {won} units were given: the commands were too wild");
     // What is never answered proves nothing. Some holds are too large for these halls, and few say anything wrong of
     // a seat. A code remembers more references than come here, and a pool more codes, imports and replacements. That
-    // others use a code between a rollback and the next try of the same order is a story of the rules, and rare here.
+    // others use a code between a rollback and the next try of the same order is a story of the rules, and rare here. There is
+    // no level to raise to.
     let elsewhere = [
         "too_many_units",
         "bad_seat",
@@ -389,6 +372,7 @@ fn the_same_commands_come_to_the_same() {
         "too_many_imports",
         "too_many_reissues",
         "reused_since",
+        "raised",
     ];
     let refusals = Refusal::ALL.iter().map(|refusal| refusal.as_str());
     let of_codes = CodeRefusal::ALL.iter().map(|refusal| refusal.as_str());

@@ -1,7 +1,7 @@
 //! The judge's own rules for what operators do to campaigns, and for results that a ledger has.
 
 use super::{Campaign, Decision, Model};
-use crate::judge::acts::{Act, LISTED_FROM};
+use crate::judge::acts::Act;
 use firstcome_core::command::{Expect, Steer};
 use firstcome_core::outcome::Missing;
 use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, Settings, Timestamp};
@@ -34,7 +34,7 @@ impl<'a> Model<'a> {
         if let Expect::Version(_) = expect {
             return Err(Refusal::NotFound(Missing::Campaign));
         }
-        let mut campaign = Campaign::create(entry, (at, self.level), asked.clone())?;
+        let mut campaign = Campaign::create(entry, at, asked.clone())?;
         self.made += 1;
         campaign.number = self.made;
         self.campaigns.insert(name, campaign);
@@ -83,7 +83,7 @@ impl<'a> Model<'a> {
 
     /// Lists a command that was decided: not one that was known under its id.
     pub(super) fn list_act(&mut self, at: Timestamp, command: &Command<'a>, outcome: &'static str) {
-        let act = Act::of(at, command, outcome).filter(|_| self.level >= LISTED_FROM);
+        let act = Act::of(at, command, outcome);
         let campaign = command.campaign().and_then(|name| self.campaigns.get_mut(name));
         if let (Some(act), Some(campaign)) = (act, campaign.filter(|found| !found.archived)) {
             campaign.acts.push(act);

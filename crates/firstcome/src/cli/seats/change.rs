@@ -14,7 +14,7 @@ use firstcome_client::{Ask, SeatChangeRequest, SeatsChanged};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Before the opening, any seat can be changed. After the opening, only seats that never had an owner: the refusal names \
-the others. The first name of a seat is never given to another seat. The space must be at level 3.
+the others. The first name of a seat is never given to another seat.
 
 Examples:
   firstcome seats change gala main A1 A2 A3 --grade S --price 9900EUR
