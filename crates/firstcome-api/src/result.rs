@@ -7,7 +7,7 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ResultView))]
 pub struct ResultLine {
-    /// 1, 2, 3 over all campaigns of the shard; those of one campaign have gaps.
+    /// 1, 2, 3 over all campaigns of the space; those of one campaign have gaps.
     pub number: u64,
     /// `claim`, `cancel`, `refund_due`, `moved`, `redeemed`, `rolled_back`, `code_marked` or `unserved`.
     pub kind: Cow<'static, str>,
@@ -113,7 +113,7 @@ pub struct ResultPage {
     pub results: Vec<ResultLine>,
     /// The `after` of the next page; null if this is the last one so far.
     pub next: Option<u64>,
-    /// The number of the last result of the shard.
+    /// The number of the last result of the space.
     pub last: u64,
     /// The position to which this answer belongs.
     pub position: String,

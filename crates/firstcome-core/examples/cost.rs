@@ -74,7 +74,7 @@ fn flood(capacity: u32, claims: u32) -> (State, Spent) {
 }
 
 fn opened(capacity: u32) -> State {
-    let mut state = State::new(SpaceId::default(), 0);
+    let mut state = State::new(SpaceId::default());
     put(&mut state, capacity);
     state
 }

@@ -47,7 +47,7 @@ fn pool(number: u32) -> String {
 
 /// Makes as many seated pools as the holds need.
 fn opened(holds: u32) -> State {
-    let mut state = State::new(SpaceId::default(), 0);
+    let mut state = State::new(SpaceId::default());
     let pools = holds.div_ceil(SEATS);
     let settings = Settings {
         title: "".into(),

@@ -147,14 +147,11 @@ as_hex!(NodeId);
 as_hex!(SpaceId);
 as_hex!(PieceName);
 
-/// What a client sees of an entry's position: shard, epoch and position.
+/// What a client sees of an entry's position: epoch and position.
 ///
-/// Written `EPOCH.POSITION`, with `SHARD:` before it where the shard is not 0. Clients treat it as
-/// opaque and bring it back to see their own write on any node.
+/// Written `EPOCH.POSITION`. Clients treat it as opaque and bring it back to see their own write on any node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
-    /// The number of the journal in its space.
-    pub shard: u32,
     /// How many forks of the journal were resolved before this entry.
     pub epoch: u32,
     /// The entry's position in the journal, from 1; 0 is before the first.
@@ -163,14 +160,11 @@ pub struct Position {
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.shard != 0 {
-            write!(f, "{}:", self.shard)?;
-        }
         write!(f, "{}.{}", self.epoch, self.position)
     }
 }
 
-/// A position token that is not of the form `[SHARD:]EPOCH.POSITION`.
+/// A position token that is not of the form `EPOCH.POSITION`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is not a position as this server gives them, such as 0.42")]
 pub struct BadPosition;
@@ -179,14 +173,10 @@ impl FromStr for Position {
     type Err = BadPosition;
 
     fn from_str(text: &str) -> Result<Self, BadPosition> {
-        let (shard, rest) = match text.split_once(':') {
-            Some((shard, rest)) => (shard.parse().map_err(|_| BadPosition)?, rest),
-            None => (0, text),
-        };
-        let (epoch, position) = rest.split_once('.').ok_or(BadPosition)?;
+        let (epoch, position) = text.split_once('.').ok_or(BadPosition)?;
         let epoch = epoch.parse().map_err(|_| BadPosition)?;
         let position = position.parse().map_err(|_| BadPosition)?;
-        Ok(Self { shard, epoch, position })
+        Ok(Self { epoch, position })
     }
 }
 
@@ -226,12 +216,12 @@ mod tests {
 
     #[test]
     fn a_position_reads_back_as_it_was_written() {
-        for (text, shard, epoch, position) in [("0.42", 0, 0, 42), ("3:1.7", 3, 1, 7)] {
+        for (text, epoch, position) in [("0.42", 0, 42), ("1.7", 1, 7)] {
             let read: Position = text.parse().unwrap();
-            assert_eq!(read, Position { shard, epoch, position });
+            assert_eq!(read, Position { epoch, position });
             assert_eq!(read.to_string(), text);
         }
-        for bad in ["", "42", "a.b", "1.2.3", "-1.2", "0.42x", "x:0.1"] {
+        for bad in ["", "42", "a.b", "1.2.3", "-1.2", "0.42x", "x:0.1", "0:0.1"] {
             assert_eq!(bad.parse::<Position>(), Err(BadPosition), "{bad}");
         }
     }

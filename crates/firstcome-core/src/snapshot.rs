@@ -58,8 +58,6 @@ pub enum BadSnapshot {
 pub struct Manifest {
     /// The space it is of.
     pub space: SpaceId,
-    /// The shard it is of.
-    pub shard: u32,
     /// The last entry it covers.
     pub stamp: Stamp,
     /// The digest after that entry.
@@ -81,7 +79,6 @@ impl Manifest {
         let mut out = Vec::new();
         out.number(1, u64::from(self.stamp.level));
         out.bytes(2, &self.space.0);
-        out.number(3, u64::from(self.shard));
         out.number(4, self.stamp.position);
         out.time(5, self.stamp.at);
         out.number(6, u64::from(self.stamp.epoch));
@@ -117,7 +114,6 @@ impl Manifest {
             Stamp { position: 0, at, epoch: 0, node: NodeId::default(), number: 0, level: 0 };
         let mut read = Self {
             space: SpaceId::default(),
-            shard: 0,
             stamp,
             digest: 0,
             pieces: Vec::new(),
@@ -133,7 +129,6 @@ impl Manifest {
                 1 => level = value.number32()?,
                 _ if level > newest_level() => {}
                 2 => read.space = SpaceId(value.id()?),
-                3 => read.shard = value.number32()?,
                 4 => read.stamp.position = counted(value)?,
                 5 => read.stamp.at = value.time()?,
                 6 => read.stamp.epoch = value.number32()?,

@@ -1,4 +1,4 @@
-//! The state of one shard as of a position; entries are applied here.
+//! The state of a space as of a position; entries are applied here.
 
 mod acts;
 mod count;
@@ -78,11 +78,10 @@ impl Digest {
     }
 }
 
-/// The state of one shard as of a position.
+/// The state of a space as of a position.
 #[derive(Debug)]
 pub struct State {
     pub(crate) space: SpaceId,
-    pub(crate) shard: u32,
     pub(crate) stamp: Stamp,
     /// Microseconds of service time: each step between entries, counted as at most 15 s.
     pub(crate) service: i64,
@@ -111,10 +110,9 @@ pub struct State {
 
 impl State {
     /// Begins with nothing, before the first entry.
-    pub fn new(space: SpaceId, shard: u32) -> Self {
+    pub fn new(space: SpaceId) -> Self {
         Self {
             space,
-            shard,
             stamp: Stamp {
                 position: 0,
                 at: Timestamp::from_micros(0),

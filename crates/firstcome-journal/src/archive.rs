@@ -8,9 +8,8 @@
 //! | 8 | `FCARCHIV` |
 //! | 4 | version of this form: 1 |
 //! | 16 | space |
-//! | 4 | shard |
 //! | 8 | position of the first entry |
-//! | 8 | XXH3-64 of the 40 bytes before |
+//! | 8 | XXH3-64 of the 36 bytes before |
 //!
 //! | Bytes of an entry | Content |
 //! |---|---|
@@ -45,7 +44,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"FCARCHIV";
 const VERSION: u32 = 1;
-const HEADER_BYTES: usize = 48;
+const HEADER_BYTES: usize = 44;
 /// Bytes of an entry before its body.
 const FRONT_BYTES: usize = 48;
 const SEAL_BYTES: usize = 8;
@@ -89,10 +88,9 @@ fn header(sealer: &Sealer, first: u64) -> [u8; HEADER_BYTES] {
     bytes[..8].copy_from_slice(MAGIC);
     bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
     bytes[12..28].copy_from_slice(&sealer.space.0);
-    bytes[28..32].copy_from_slice(&sealer.shard.to_le_bytes());
-    bytes[32..40].copy_from_slice(&first.to_le_bytes());
-    let checksum = xxh3_64(&bytes[..40]);
-    bytes[40..].copy_from_slice(&checksum.to_le_bytes());
+    bytes[28..36].copy_from_slice(&first.to_le_bytes());
+    let checksum = xxh3_64(&bytes[..36]);
+    bytes[36..].copy_from_slice(&checksum.to_le_bytes());
     bytes
 }
 
@@ -151,7 +149,7 @@ fn chunk<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 /// Says why a header is not that of a part of this archive.
 fn refuse_header(bytes: &[u8; HEADER_BYTES], sealer: &Sealer, first: u64) -> Result<(), Failure> {
     let damaged = |why: &str| Err(Failure::Damaged { position: first, why: why.into() });
-    if &bytes[..8] != MAGIC || xxh3_64(&bytes[..40]).to_le_bytes() != bytes[40..] {
+    if &bytes[..8] != MAGIC || xxh3_64(&bytes[..36]).to_le_bytes() != bytes[36..] {
         return damaged("the head of its archive file is torn or altered");
     }
     let version = u32::from_le_bytes(chunk(bytes, 8));
@@ -163,7 +161,7 @@ fn refuse_header(bytes: &[u8; HEADER_BYTES], sealer: &Sealer, first: u64) -> Res
         return Err(Failure::OtherSpace { found, wanted: sealer.space });
     }
     if *bytes != header(sealer, first) {
-        return damaged("its archive file is of another shard or was renamed");
+        return damaged("its archive file was renamed");
     }
     Ok(())
 }

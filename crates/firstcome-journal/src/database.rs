@@ -91,7 +91,6 @@ impl Needs {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeadRow {
     pub(crate) space: SpaceId,
-    pub(crate) shard: u32,
     pub(crate) level: u32,
     pub(crate) epoch: u32,
     pub(crate) term: u64,
@@ -111,7 +110,6 @@ impl HeadRow {
         };
         Head {
             space: self.space,
-            shard: self.shard,
             level: self.level,
             position,
             name,

@@ -176,8 +176,6 @@ pub enum Confirm {
 pub struct Head {
     /// The space the journal is of.
     pub space: SpaceId,
-    /// Its number in the space.
-    pub shard: u32,
     /// The level the space began at, or one that was applied since: its entries may be ahead of this by a second.
     pub level: u32,
     /// The position of the last entry; 0 before the first.
@@ -210,24 +208,21 @@ impl Head {
 pub struct Sealer {
     /// The space.
     pub space: SpaceId,
-    /// The number of the journal in the space.
-    pub shard: u32,
 }
 
 impl Sealer {
     /// Gives the checksum over the store part and the body of an entry.
     ///
-    /// It is XXH3-64 of 64 bytes (space, shard, position, time, epoch, and the name of the entry
+    /// It is XXH3-64 of 60 bytes (space, position, time, epoch, and the name of the entry
     /// before, numbers little-endian), seeded with XXH3-64 of the body.
     pub fn seal(&self, entry: &Entry) -> u64 {
-        let mut part = [0; 64];
+        let mut part = [0; 60];
         part[..16].copy_from_slice(&self.space.0);
-        part[16..20].copy_from_slice(&self.shard.to_le_bytes());
-        part[20..28].copy_from_slice(&entry.position.to_le_bytes());
-        part[28..36].copy_from_slice(&entry.at.as_micros().to_le_bytes());
-        part[36..40].copy_from_slice(&entry.epoch.to_le_bytes());
-        part[40..56].copy_from_slice(&entry.before.node.0);
-        part[56..].copy_from_slice(&entry.before.number.to_le_bytes());
+        part[16..24].copy_from_slice(&entry.position.to_le_bytes());
+        part[24..32].copy_from_slice(&entry.at.as_micros().to_le_bytes());
+        part[32..36].copy_from_slice(&entry.epoch.to_le_bytes());
+        part[36..52].copy_from_slice(&entry.before.node.0);
+        part[52..].copy_from_slice(&entry.before.number.to_le_bytes());
         xxh3_64_with_seed(&part, xxh3_64(&entry.body))
     }
 

@@ -42,9 +42,9 @@ pub struct Kept(State);
 
 impl Memory {
     /// Makes an empty journal for one node.
-    pub fn new(space: SpaceId, shard: u32, clock: Clock) -> Self {
+    pub fn new(space: SpaceId, clock: Clock) -> Self {
         Self {
-            state: Arc::new(Mutex::new(State::new(space, shard))),
+            state: Arc::new(Mutex::new(State::new(space))),
             head: watch::Sender::new(0),
             incarnation: watch::Sender::new(0),
             clock,
@@ -93,9 +93,9 @@ impl Memory {
     /// Forgets everything, as a store does that was emptied.
     pub fn empty(&self) {
         self.with(|state| {
-            let (space, shard, level) = (state.space, state.shard, state.level);
+            let (space, level) = (state.space, state.level);
             let log = state.log.as_ref().map(Log::anew);
-            *state = State { gone: true, level, log, ..State::new(space, shard) };
+            *state = State { gone: true, level, log, ..State::new(space) };
             self.head.send_replace(0);
         });
         self.incarnation.send_modify(|times| *times += 1);

@@ -80,8 +80,8 @@ const LONGEST: usize = 64;
 const LONGEST_END: usize = "manifests".len();
 
 impl Tables {
-    fn of(space_name: &str, shard: u32) -> Result<Self, Failure> {
-        let prefix = format!("{PREFIX}{space_name}_{shard}_");
+    fn of(space_name: &str) -> Result<Self, Failure> {
+        let prefix = format!("{PREFIX}{space_name}_");
         let most = LONGEST - LONGEST_END;
         if prefix.len() > most {
             let most = most - (prefix.len() - space_name.len());
@@ -182,10 +182,10 @@ mod tests {
 
     #[test]
     fn every_table_has_a_name_that_fits() {
-        let tables = Tables::of("main", 0).unwrap();
-        assert_eq!(tables.sql("SELECT 1 FROM `~head`"), "SELECT 1 FROM `fc_journal_main_0_head`");
-        assert_eq!(Tables::of(&"x".repeat(41), 0).unwrap().sql("~manifests").len(), LONGEST);
-        let failure = Tables::of(&"x".repeat(42), 0).unwrap_err();
-        assert!(failure.to_string().contains("at most 41 bytes"), "{failure}");
+        let tables = Tables::of("main").unwrap();
+        assert_eq!(tables.sql("SELECT 1 FROM `~head`"), "SELECT 1 FROM `fc_journal_main_head`");
+        assert_eq!(Tables::of(&"x".repeat(43)).unwrap().sql("~manifests").len(), LONGEST);
+        let failure = Tables::of(&"x".repeat(44)).unwrap_err();
+        assert!(failure.to_string().contains("at most 43 bytes"), "{failure}");
     }
 }

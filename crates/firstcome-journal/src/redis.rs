@@ -117,7 +117,7 @@ impl Redis {
         let server = Server::look(&rest).await?;
         let waits = server.check(options.durability)?;
         let warnings = server.warnings(options.durability);
-        let keys = Keys::of(&options.space_name, options.shard);
+        let keys = Keys::of(&options.space_name);
         let space = opening::enter(&rest, &keys, &options).await?;
 
         // Only a connection on which somebody waits is in anybody's way.
@@ -135,7 +135,7 @@ impl Redis {
         };
         #[cfg(feature = "inject")]
         let scripts = if options.clock.is_some() { Scripts::with_clock() } else { scripts };
-        let sealer = Sealer { space, shard: options.shard };
+        let sealer = Sealer { space };
         Ok(Self {
             inner: Arc::new(Inner {
                 append_connections,

@@ -20,15 +20,13 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"FCEXPORT";
 const VERSION: u32 = 1;
-const HEADER_BYTES: usize = 48;
+const HEADER_BYTES: usize = 44;
 
 /// What the head of a file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
     /// The space that the file brings.
     pub space: SpaceId,
-    /// The number of the journal in it.
-    pub shard: u32,
     /// The level of the space.
     pub level: u32,
     /// Whether it is a copy: the space it was made of goes on, and this one has another id.
@@ -37,7 +35,7 @@ pub struct About {
 
 impl About {
     fn sealer(&self) -> Sealer {
-        Sealer { space: self.space, shard: self.shard }
+        Sealer { space: self.space }
     }
 
     fn encode(&self) -> [u8; HEADER_BYTES] {
@@ -45,11 +43,10 @@ impl About {
         bytes[..8].copy_from_slice(MAGIC);
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
         bytes[12..28].copy_from_slice(&self.space.0);
-        bytes[28..32].copy_from_slice(&self.shard.to_le_bytes());
-        bytes[32..36].copy_from_slice(&self.level.to_le_bytes());
-        bytes[36..40].copy_from_slice(&u32::from(self.is_copy).to_le_bytes());
-        let checksum = xxh3_64(&bytes[..40]);
-        bytes[40..].copy_from_slice(&checksum.to_le_bytes());
+        bytes[28..32].copy_from_slice(&self.level.to_le_bytes());
+        bytes[32..36].copy_from_slice(&u32::from(self.is_copy).to_le_bytes());
+        let checksum = xxh3_64(&bytes[..36]);
+        bytes[36..].copy_from_slice(&checksum.to_le_bytes());
         bytes
     }
 
@@ -58,24 +55,23 @@ impl About {
         if &bytes[..8] != MAGIC {
             return Err("it is no file of an exported space");
         }
-        if xxh3_64(&bytes[..40]).to_le_bytes() != bytes[40..] {
+        if xxh3_64(&bytes[..36]).to_le_bytes() != bytes[36..] {
             return Err("its head is torn or altered");
         }
         if u32_at(8) != VERSION {
             return Err("it is of a version that this build does not know: use a newer build");
         }
-        let is_copy = match u32_at(36) {
+        let is_copy = match u32_at(32) {
             0 => false,
             1 => true,
             _ => return Err("its head is of another form"),
         };
-        let (shard, level) = (u32_at(28), u32_at(32));
-        Ok(Self { space: SpaceId(chunk(bytes, 12)), shard, level, is_copy })
+        Ok(Self { space: SpaceId(chunk(bytes, 12)), level: u32_at(28), is_copy })
     }
 
     /// Gives what the checksum of the first record is seeded with.
     fn checksum(&self) -> u64 {
-        u64::from_le_bytes(chunk(&self.encode(), 40))
+        u64::from_le_bytes(chunk(&self.encode(), 36))
     }
 }
 

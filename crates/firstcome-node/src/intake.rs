@@ -253,7 +253,7 @@ impl Intake {
             let now = self.replica.look(State::token);
             // A later epoch may be known elsewhere already, where there is an elsewhere.
             let later = min.epoch > now.epoch && self.health.several();
-            if min.shard != now.shard || min.epoch != now.epoch && !later {
+            if min.epoch != now.epoch && !later {
                 return Err(Failure::StalePosition);
             }
             if min.epoch == now.epoch && min.position <= now.position {

@@ -96,7 +96,7 @@ pub struct Batch {
 }
 
 /// Where a ledger stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// The number up to which it has results.
     pub through: u64,
@@ -141,7 +141,7 @@ macro_rules! each {
 }
 
 impl Ledger {
-    /// Opens the ledger of a shard of a space in a SQLite file, made if it is not there.
+    /// Opens the ledger of a space in a SQLite file, made if it is not there.
     ///
     /// Whoever opens it must hold the data folder. Blocks for as long as opening the file takes. A file that cannot be
     /// opened for a reason that [passes by itself](LedgerFailure::passes_by_itself), as a full disk, is opened by a
@@ -151,12 +151,8 @@ impl Ledger {
     ///
     /// [`LedgerFailure::OtherSpace`], [`LedgerFailure::TooNew`], [`LedgerFailure::ReadOnly`];
     /// [`LedgerFailure::Broken`] when the file is not a ledger or is damaged.
-    pub async fn open_sqlite(
-        path: &Path,
-        space: SpaceId,
-        shard: u32,
-    ) -> Result<Self, LedgerFailure> {
-        Sqlite::open(path, space, shard).map(Self::Sqlite)
+    pub async fn open_sqlite(path: &Path, space: SpaceId) -> Result<Self, LedgerFailure> {
+        Sqlite::open(path, space).map(Self::Sqlite)
     }
 
     /// Gives the ledger that the configuration names, if it names one; `name` is the space's. Without a data folder
@@ -170,19 +166,18 @@ impl Ledger {
         folder: Option<&DataFolder>,
         name: &str,
         space: SpaceId,
-        shard: u32,
     ) -> Result<Option<Self>, LedgerFailure> {
         match kind {
             Named::None => Ok(None),
             Named::Sqlite => match folder {
                 None => Ok(None),
-                Some(folder) => Self::open_sqlite(&folder.ledger(), space, shard).await.map(Some),
+                Some(folder) => Self::open_sqlite(&folder.ledger(), space).await.map(Some),
             },
-            Named::SqliteFile(file) => Self::open_sqlite(file, space, shard).await.map(Some),
+            Named::SqliteFile(file) => Self::open_sqlite(file, space).await.map(Some),
             #[cfg(feature = "postgres")]
-            Named::Postgres(url) => Self::postgres(url.reveal(), name, space, shard).map(Some),
+            Named::Postgres(url) => Self::postgres(url.reveal(), name, space).map(Some),
             #[cfg(feature = "mysql")]
-            Named::MySql(url) => Self::mysql(url.reveal(), name, space, shard).map(Some),
+            Named::MySql(url) => Self::mysql(url.reveal(), name, space).map(Some),
             #[cfg(not(feature = "postgres"))]
             Named::Postgres(url) => Err(url.not_built(name)),
             #[cfg(not(feature = "mysql"))]
@@ -190,7 +185,7 @@ impl Ledger {
         }
     }
 
-    /// Names the ledger of a shard of a space in a PostgreSQL database; see [`Ledger::ready`].
+    /// Names the ledger of a space in a PostgreSQL database; see [`Ledger::ready`].
     ///
     /// `name` is the space's name in the configuration: its tables are in the schema `firstcome_NAME`.
     ///
@@ -198,16 +193,11 @@ impl Ledger {
     ///
     /// [`LedgerFailure::Denied`] when the URL cannot be read, [`LedgerFailure::Broken`] when the name is too long.
     #[cfg(feature = "postgres")]
-    pub fn postgres(
-        url: &str,
-        name: &str,
-        space: SpaceId,
-        shard: u32,
-    ) -> Result<Self, LedgerFailure> {
-        Postgres::new(url, name, space, shard).map(Self::Postgres)
+    pub fn postgres(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerFailure> {
+        Postgres::new(url, name, space).map(Self::Postgres)
     }
 
-    /// Names the ledger of a shard of a space in a MariaDB; see [`Ledger::ready`].
+    /// Names the ledger of a space in a MariaDB; see [`Ledger::ready`].
     ///
     /// `name` is the space's name in the configuration: its tables are in the database `firstcome_NAME`.
     ///
@@ -215,8 +205,8 @@ impl Ledger {
     ///
     /// [`LedgerFailure::Denied`] when the URL cannot be read, [`LedgerFailure::Broken`] when the name is too long.
     #[cfg(feature = "mysql")]
-    pub fn mysql(url: &str, name: &str, space: SpaceId, shard: u32) -> Result<Self, LedgerFailure> {
-        MySql::new(url, name, space, shard).map(Self::MySql)
+    pub fn mysql(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerFailure> {
+        MySql::new(url, name, space).map(Self::MySql)
     }
 
     /// Looks whether the ledger is there and ours; makes its tables where there are none.

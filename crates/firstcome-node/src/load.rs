@@ -144,8 +144,8 @@ pub(crate) async fn state(
     }
     let mut state = match journal.newest_snapshot().await? {
         // Only the head says at which level a space without entries begins; from the first one on they do.
-        None if head.position == 0 => State::new(head.space, head.shard).beginning_at(head.level),
-        None => State::new(head.space, head.shard),
+        None if head.position == 0 => State::new(head.space).beginning_at(head.level),
+        None => State::new(head.space),
         Some(manifest) => restore(journal, &manifest).await?,
     };
     if state.space() != head.space {

@@ -141,7 +141,7 @@ mod tests {
     }
 
     fn told() -> Told {
-        Told { state: State::new(SpaceId::default(), 0), minutes: Minutes::default() }
+        Told { state: State::new(SpaceId::default()), minutes: Minutes::default() }
     }
 
     #[test]

@@ -129,7 +129,7 @@ mod tests {
     fn done() -> Answer {
         let marked =
             CodeOutcome::Marked { verdict: Verdict::Suspend, changed: 2, unknown: Vec::new() };
-        let (outcome, position) = (marked.into(), State::new(SpaceId([0; 16]), 0).token());
+        let (outcome, position) = (marked.into(), State::new(SpaceId([0; 16])).token());
         Answer { outcome, position, decided: Decided::Journal }
     }
 

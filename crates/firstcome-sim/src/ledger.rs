@@ -56,7 +56,7 @@ impl SimLedger {
             links: 0,
             began: None,
         };
-        let memory = Memory::new(SpaceId([7; 16]), 0);
+        let memory = Memory::new(SpaceId([7; 16]));
         let ledger = Self { memory, state: Arc::new(Mutex::new(state)), record, trace };
         let backups = ledger.clone();
         tokio::spawn(async move {
@@ -110,7 +110,7 @@ impl SimLedger {
         self.memory.restore(kept);
         self.lock().began = None;
         self.record.ledger_restored(self.trace.now());
-        self.record.settled(kept.results(0).last().map_or(0, |last| last.number));
+        self.record.settled(kept.results().last().map_or(0, |last| last.number));
     }
 
     pub(crate) fn stop_faults(&self) {
@@ -124,12 +124,12 @@ impl SimLedger {
 
     /// Gives every row, in the order of their numbers.
     pub(crate) fn rows(&self) -> Vec<Row> {
-        self.memory.kept().results(0).cloned().collect()
+        self.memory.kept().results().cloned().collect()
     }
 
     /// Gives the number of the last row; 0 if there is none.
     pub(crate) fn through(&self) -> u64 {
-        self.memory.kept().results(0).last().map_or(0, |last| last.number)
+        self.memory.kept().results().last().map_or(0, |last| last.number)
     }
 
     /// Writes the ledger anew from the journal, as `firstcome settle rebuild` does after a set-aside.
@@ -137,9 +137,9 @@ impl SimLedger {
         let entries: Vec<_> = self.record.with(|history| {
             chain.iter().map(|index| history.stored[*index].entry.clone()).collect()
         });
-        let fresh = Memory::new(SpaceId([7; 16]), 0);
+        let fresh = Memory::new(SpaceId([7; 16]));
         let ledger = Ledger::Memory(fresh.clone());
-        let mut state = State::new(SpaceId([7; 16]), 0);
+        let mut state = State::new(SpaceId([7; 16]));
         let Ok(mut standing) = ledger.mint_term().await else { return };
         for entry in entries {
             let Ok((stamp, body)) = entry.open() else { return };

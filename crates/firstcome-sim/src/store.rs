@@ -288,7 +288,7 @@ impl Store {
 
 /// Makes a server that has nothing yet.
 fn empty(clock: Clock, log: Option<u64>) -> Memory {
-    let memory = Memory::new(SpaceId([7; 16]), 0, clock);
+    let memory = Memory::new(SpaceId([7; 16]), clock);
     match log {
         Some(reach) => memory.without_conditions(reach),
         None => memory,

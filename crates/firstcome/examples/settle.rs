@@ -30,7 +30,7 @@ fn main() -> anyhow::Result<()> {
 }
 
 async fn settle(path: &std::path::Path, per_batch: u64) -> anyhow::Result<(Duration, Duration)> {
-    let ledger = Ledger::open_sqlite(path, SpaceId([1; 16]), 0).await?;
+    let ledger = Ledger::open_sqlite(path, SpaceId([1; 16])).await?;
     let term = ledger.mint_term().await?.term;
     let (mut elapsed, mut processor) = (Duration::ZERO, Duration::ZERO);
     let mut after = 0;

@@ -129,7 +129,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     };
     let journal = store.journal();
     let head = journal.head().await?;
-    let ledger = ledger(&config, folder.as_ref(), head.space, head.shard).await?;
+    let ledger = ledger(&config, folder.as_ref(), head.space).await?;
     let given = Given {
         journal: journal.clone(),
         clock: store.clock(),
@@ -221,10 +221,8 @@ async fn ledger(
     config: &Config,
     folder: Option<&DataFolder>,
     space: SpaceId,
-    shard: u32,
 ) -> anyhow::Result<Option<Ledger>> {
-    let Some(ledger) = Ledger::named(&config.ledger, folder, &config.space, space, shard).await?
-    else {
+    let Some(ledger) = Ledger::named(&config.ledger, folder, &config.space, space).await? else {
         return Ok(None);
     };
     match ledger.ready().await {

@@ -24,7 +24,7 @@ pub(crate) struct Rules(pub(crate) State);
 
 impl Rules {
     pub(crate) fn new() -> Self {
-        Self(State::new(SpaceId::default(), 0))
+        Self(State::new(SpaceId::default()))
     }
 
     /// Applies one entry of commands; gives the outcome of the last, and how long it took.

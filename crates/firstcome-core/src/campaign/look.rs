@@ -16,7 +16,7 @@ use crate::waitlist::Unserved;
 /// One result with its content.
 #[derive(Clone, Debug)]
 pub struct ResultRow<'a> {
-    /// Its number: 1, 2, 3 over the whole shard.
+    /// Its number: 1, 2, 3 over the whole space.
     pub number: u64,
     /// What happened.
     pub kind: Kind,

@@ -281,7 +281,6 @@ impl State {
         parts.extend(self.results.runs().map(|(run, skip)| Part::Results { run, skip }));
         let manifest = Manifest {
             space: self.space,
-            shard: self.shard,
             stamp: self.stamp,
             digest: self.digest.0,
             pieces: Vec::new(),

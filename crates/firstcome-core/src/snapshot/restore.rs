@@ -36,7 +36,7 @@ pub struct Restore {
 impl Restore {
     /// Begins with a manifest.
     pub fn new(manifest: Manifest) -> Self {
-        let mut state = State::new(manifest.space, manifest.shard);
+        let mut state = State::new(manifest.space);
         state.stamp = manifest.stamp;
         state.service = manifest.service;
         state.digest.0 = manifest.digest;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A state with one open campaign of one pool.
 fn state() -> State {
-    let mut state = State::new(SpaceId::default(), 0);
+    let mut state = State::new(SpaceId::default());
     let settings = Settings {
         title: "".into(),
         opens: Opens::Now,

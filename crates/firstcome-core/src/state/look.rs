@@ -106,7 +106,7 @@ impl State {
     /// Gives the position as clients see it.
     pub fn token(&self) -> Position {
         let Stamp { epoch, position, .. } = self.stamp;
-        Position { shard: self.shard, epoch, position }
+        Position { epoch, position }
     }
 
     /// Gives the stamp of the last entry applied.

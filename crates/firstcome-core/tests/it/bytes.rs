@@ -340,7 +340,7 @@ proptest! {
         {
             let stamp = Stamp { position: 1, at: START, epoch: 0, node: node(1), number: 1, level: LEVEL };
             let mut outcomes = Vec::new();
-            State::new(SPACE, 0).apply(stamp, &commands, &mut outcomes);
+            State::new(SPACE).apply(stamp, &commands, &mut outcomes);
             prop_assert_eq!(outcomes.len(), commands.len());
         }
     }

@@ -55,7 +55,7 @@ const NOT_IN_A_SCRIPT: [&str; 6] = [
 #[test]
 fn the_journals_give_what_they_gave() {
     for golden in GOLDEN {
-        let mut state = State::new(SPACE, 0);
+        let mut state = State::new(SPACE);
         let mut lines = golden.outcomes.lines();
         for (stamp, body) in entries(golden.journal) {
             let gave = apply(&mut state, stamp, &body);
@@ -69,7 +69,7 @@ fn the_journals_give_what_they_gave() {
 fn the_snapshots_restore_and_are_written_the_same() {
     for golden in GOLDEN {
         let kept = snapshot(golden.snapshot);
-        let mut state = State::new(SPACE, 0);
+        let mut state = State::new(SPACE);
         for (stamp, body) in entries(golden.journal) {
             apply(&mut state, stamp, &body);
         }
@@ -163,7 +163,7 @@ fn write_golden() {
     let name = std::env::var("FIRSTCOME_GOLDEN").unwrap();
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let script = std::fs::read_to_string(folder.join(format!("{name}.script"))).unwrap();
-    let (mut journal, mut outcomes, mut state) = (Vec::new(), String::new(), State::new(SPACE, 0));
+    let (mut journal, mut outcomes, mut state) = (Vec::new(), String::new(), State::new(SPACE));
     let World { journal: told, .. } = play(&script);
     for (stamp, body) in told {
         journal.extend((body.len() as u32).to_le_bytes());

@@ -28,7 +28,7 @@ fn a_space_is_at_the_level_of_its_highest_entry() {
         tick(&mut world, level);
         assert_eq!(world.state.level(), of_space);
     }
-    assert_eq!(State::new(SPACE, 0).beginning_at(2).level(), 2);
+    assert_eq!(State::new(SPACE).beginning_at(2).level(), 2);
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn skip(position: u64, by: u8, number: u64) -> Skip {
 }
 
 fn replayed(skips: &[Skip]) -> State {
-    let mut state = State::new(SPACE, 0);
+    let mut state = State::new(SPACE);
     state.learn_skips(skips.to_vec());
     for (stamp, body) in entries() {
         apply(&mut state, stamp, &body);
@@ -78,7 +78,7 @@ fn an_entry_of_another_name_is_not_skipped() {
 
 #[test]
 fn the_digest_has_a_2_where_others_have_0_or_1() {
-    let mut state = State::new(SPACE, 0);
+    let mut state = State::new(SPACE);
     state.learn_skips([skip(2, 2, 1)]);
     let entries = entries();
     apply(&mut state, entries[0].0, &entries[0].1);
@@ -135,7 +135,7 @@ fn a_record_reads_back_and_one_that_was_altered_does_not() {
 
 #[test]
 fn an_entry_that_does_not_follow_is_an_answer_and_the_state_says_where_it_stood() {
-    let mut state = State::new(SPACE, 0);
+    let mut state = State::new(SPACE);
     let entries = entries();
     apply(&mut state, entries[0].0, &entries[0].1);
     let before = state.mark();

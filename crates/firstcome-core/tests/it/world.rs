@@ -25,7 +25,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        Self { state: State::new(SPACE, 0), twin: State::new(SPACE, 0), journal: Vec::new() }
+        Self { state: State::new(SPACE), twin: State::new(SPACE), journal: Vec::new() }
     }
 
     /// Puts another state in the place of the twin: from now on it must agree with this one.

@@ -43,7 +43,6 @@ impl EntryColumns<'_> {
 pub(crate) struct Owner<'a> {
     pub(crate) tables: i64,
     pub(crate) space: &'a [u8],
-    pub(crate) shard: i64,
     pub(crate) level: i64,
 }
 
@@ -69,10 +68,6 @@ impl Owner<'_> {
         }
         if let Some(wanted) = options.wanted.filter(|wanted| *wanted != found) {
             return Err(Failure::OtherSpace { found, wanted });
-        }
-        if self.shard != i64::from(options.shard) {
-            let why = format!("it is of shard {}, not of {}", self.shard, options.shard);
-            return Err(Failure::Broken(why));
         }
         Ok(found)
     }

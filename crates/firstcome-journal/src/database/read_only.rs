@@ -43,7 +43,6 @@ impl ReadOnly {
     pub(crate) fn open<F>(
         connect: F,
         space_name: &str,
-        shard: u32,
         archives: Vec<PathBuf>,
     ) -> Result<Self, Failure>
     where
@@ -54,7 +53,7 @@ impl ReadOnly {
             Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(cannot)?;
         let source = runtime.block_on(connect).map_err(unchanged)?;
         let (space, name) = (SpaceId([0; 16]), space_name.to_owned());
-        let mut journal = Self { runtime, source, sealer: Sealer { space, shard }, archives, name };
+        let mut journal = Self { runtime, source, sealer: Sealer { space }, archives, name };
         journal.sealer.space = journal.load(&Needs::default())?.1.space;
         Ok(journal)
     }

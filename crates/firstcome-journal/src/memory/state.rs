@@ -25,7 +25,6 @@ pub(super) struct Piece {
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) space: SpaceId,
-    pub(super) shard: u32,
     pub(super) epoch: u32,
     pub(super) level: u32,
     /// What stands before the first entry kept: position, name and time of the one before it.
@@ -46,10 +45,9 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(space: SpaceId, shard: u32) -> Self {
+    pub(super) fn new(space: SpaceId) -> Self {
         Self {
             space,
-            shard,
             epoch: 0,
             level: LEVEL,
             base: (0, Name::default(), None),
@@ -140,7 +138,6 @@ impl State {
         let last = self.entries.last();
         Head {
             space: self.space,
-            shard: self.shard,
             level: self.level,
             position: self.position(),
             name: last.map_or(self.base.1, |(_, name)| *name),

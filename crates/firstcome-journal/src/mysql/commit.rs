@@ -100,8 +100,7 @@ impl MySql {
         before.now = self.clock().unwrap_or(before.now);
         before.check_space()?;
         conditions::check(&before, &transaction.checks)?;
-        let shard = self.inner.options.shard;
-        let mut step = Step { work: &mut *work, tables, before: &before, shard, dropped: 0 };
+        let mut step = Step { work: &mut *work, tables, before: &before, dropped: 0 };
         for write in &transaction.writes {
             step.write(write).await?;
         }
@@ -148,7 +147,6 @@ struct Step<'a, 'b> {
     work: &'a mut Work<'b>,
     tables: &'a Tables,
     before: &'a Loaded,
-    shard: u32,
     /// How many pieces were dropped.
     dropped: usize,
 }
@@ -245,10 +243,9 @@ impl Step<'_, '_> {
         let term = term_after(self.before.row.map(|row| row.term), self.before.now);
         let (position, name, at) = (tip.position, bytes(&tip.name.to_bytes()), tip.at.as_micros());
         format!(
-            "DELETE FROM `~entries`; DELETE FROM `~head`; INSERT INTO `~head` VALUES (1, {TABLES}, {}, {}, {level}, {epoch}, \
+            "DELETE FROM `~entries`; DELETE FROM `~head`; INSERT INTO `~head` VALUES (1, {TABLES}, {}, {level}, {epoch}, \
              {term}, {position}, {name}, {at}, {position}, {name}, {at})",
-            bytes(&self.before.space.0),
-            self.shard
+            bytes(&self.before.space.0)
         )
     }
 }

@@ -16,7 +16,7 @@ use firstcome_store::mysql::{self, Row, bytes};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The columns of the head.
-pub(super) const HEAD: &str = "SELECT space, shard, level, epoch, term, base_position, base_name, base_at, \
+pub(super) const HEAD: &str = "SELECT space, level, epoch, term, base_position, base_name, base_at, \
     last_position, last_name, last_at FROM `~head` WHERE one = 1";
 /// The clock, and how many entries are skipped, in a statement of its own: read when it is this one's turn. `NOW` would be
 /// the time at which the statement began, which may be before that.
@@ -121,18 +121,17 @@ fn head(row: &Row, skips: u32) -> Result<HeadRow, Failure> {
     let time = |column| -> Result<Option<Timestamp>, Failure> {
         Ok(cell::<Option<i64>>(row, column)?.map(Timestamp::from_micros))
     };
-    let base = (cell::<i64>(row, 5)?.cast_unsigned(), name(6)?, time(7)?);
-    let position = cell::<i64>(row, 8)?.cast_unsigned();
-    let last = match time(10)? {
-        Some(at) if position > base.0 => Some(Tip { position, name: name(9)?, at }),
+    let base = (cell::<i64>(row, 4)?.cast_unsigned(), name(5)?, time(6)?);
+    let position = cell::<i64>(row, 7)?.cast_unsigned();
+    let last = match time(9)? {
+        Some(at) if position > base.0 => Some(Tip { position, name: name(8)?, at }),
         Some(_) | None => None,
     };
     Ok(HeadRow {
         space: space_of(&cell::<Vec<u8>>(row, 0)?)?,
-        shard: small(1)?,
-        level: small(2)?,
-        epoch: small(3)?,
-        term: cell::<i64>(row, 4)?.cast_unsigned(),
+        level: small(1)?,
+        epoch: small(2)?,
+        term: cell::<i64>(row, 3)?.cast_unsigned(),
         base,
         last,
         skips,

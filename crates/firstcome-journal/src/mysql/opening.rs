@@ -16,7 +16,7 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
 
 pub(super) async fn open(store: Store, options: Options) -> Result<MySql, Failure> {
-    let tables = Tables::of(&options.space_name, options.shard)?;
+    let tables = Tables::of(&options.space_name)?;
     let pool = pool(store)?;
     let settings = look(&pool).await?;
     settings.check(options.durability)?;
@@ -34,7 +34,7 @@ pub(super) async fn open(store: Store, options: Options) -> Result<MySql, Failur
     let space = enter(&pool, &tables, &options).await?;
     make_token(&pool, &tables).await.map_err(refused)?;
     let run = current_run(&pool, &tables).await?;
-    let sealer = Sealer { space, shard: options.shard };
+    let sealer = Sealer { space };
     Ok(MySql {
         inner: Arc::new(Inner {
             run: Run::new(run),
@@ -100,7 +100,7 @@ pub(super) async fn current_run(pool: &Pool, tables: &Tables) -> Result<i64, Fai
 
 /// Opens a space, or makes it where nothing is stored of it; gives its identity.
 async fn enter(pool: &Pool, tables: &Tables, options: &Options) -> Result<SpaceId, Failure> {
-    let head = tables.sql("SELECT tables, space, shard, level FROM `~head` WHERE one = 1");
+    let head = tables.sql("SELECT tables, space, level FROM `~head` WHERE one = 1");
     let mut found = pool.step(&head).await.map_err(refused)?;
     if found.first().is_none_or(Vec::is_empty) {
         if let Some(wanted) = options.wanted {
@@ -111,8 +111,7 @@ async fn enter(pool: &Pool, tables: &Tables, options: &Options) -> Result<SpaceI
     }
     let row = found.first().and_then(|rows| rows.first()).ok_or_else(|| strange("no head"))?;
     let space: Vec<u8> = cell(row, 1)?;
-    let (shard, level) = (cell(row, 2)?, cell(row, 3)?);
-    Owner { tables: cell(row, 0)?, space: &space, shard, level }.check(options)
+    Owner { tables: cell(row, 0)?, space: &space, level: cell(row, 2)? }.check(options)
 }
 
 /// Makes the row of the head; whoever comes second finds that of the first.
@@ -123,9 +122,8 @@ async fn make_space(pool: &Pool, tables: &Tables, options: &Options) -> Result<(
     }
     let name = bytes(&Name::default().to_bytes());
     let statement = tables.sql(&format!(
-        "INSERT IGNORE INTO `~head` VALUES (1, {TABLES}, {}, {}, {LEVEL}, 0, 0, 0, {name}, NULL, 0, {name}, NULL)",
-        bytes(&options.fresh.0),
-        options.shard
+        "INSERT IGNORE INTO `~head` VALUES (1, {TABLES}, {}, {LEVEL}, 0, 0, 0, {name}, NULL, 0, {name}, NULL)",
+        bytes(&options.fresh.0)
     ));
     pool.step(&statement).await.map_err(refused).map(drop)
 }

@@ -24,16 +24,15 @@ use tokio::runtime::Runtime;
 pub fn open_read_only(
     store: Store,
     space_name: &str,
-    shard: u32,
     archives: Vec<PathBuf>,
 ) -> Result<ReadOnly, Failure> {
-    let tables = Tables::of(space_name, shard)?;
+    let tables = Tables::of(space_name)?;
     let connect = async {
         let pool = pool(store)?;
         look(&pool).await?;
         Ok::<Box<dyn Source>, _>(Box::new(Connections { pool, tables }))
     };
-    ReadOnly::open(connect, space_name, shard, archives)
+    ReadOnly::open(connect, space_name, archives)
 }
 
 /// The connections of a reader.

@@ -33,7 +33,6 @@ CREATE TABLE IF NOT EXISTS `~head` (
     one TINYINT NOT NULL PRIMARY KEY,
     tables INT NOT NULL,
     space VARBINARY(16) NOT NULL,
-    shard BIGINT NOT NULL,
     level BIGINT NOT NULL,
     epoch BIGINT NOT NULL,
     term BIGINT NOT NULL,

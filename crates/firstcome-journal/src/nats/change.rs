@@ -100,10 +100,10 @@ impl<'a> Change<'a> {
             Write::Restart { tip, epoch, level } => {
                 let term = term_after(self.head.row.map(|row| row.term), now).cast_unsigned();
                 let skips = self.head.row.map_or(0, |row| row.skips);
-                let (space, shard) = (self.journal.inner.space, self.journal.inner.options.shard);
+                let space = self.journal.inner.space;
                 let base = (tip.position, tip.name, Some(tip.at));
                 let (epoch, level) = (*epoch, *level);
-                let row = HeadRow { space, shard, level, epoch, term, base, last: None, skips };
+                let row = HeadRow { space, level, epoch, term, base, last: None, skips };
                 self.head.row = Some(row);
                 (self.exclusive, self.restarts) = (true, true);
             }
@@ -272,9 +272,9 @@ pub(super) fn needs(writes: &[Write], needs: &mut crate::database::Needs) {
 }
 
 /// Gives the head of a new space.
-pub(super) fn first_head(space: SpaceId, shard: u32, level: u32) -> HeadRecord {
+pub(super) fn first_head(space: SpaceId, level: u32) -> HeadRecord {
     let base = (0, crate::name::Name::default(), None);
     let (epoch, term, skips) = (0, 0, 0);
-    let row = HeadRow { space, shard, level, epoch, term, base, last: None, skips };
+    let row = HeadRow { space, level, epoch, term, base, last: None, skips };
     HeadRecord { row: Some(row), ..HeadRecord::default() }
 }

@@ -60,13 +60,13 @@ pub(super) async fn connect(store: Connect) -> Result<Connection, Failure> {
 }
 
 pub(super) async fn open(store: Connect, options: Options) -> Result<Nats, Failure> {
-    let subjects = Subjects::of(&options.space_name, options.shard)?;
+    let subjects = Subjects::of(&options.space_name)?;
     let connection = connect(store).await?;
     let streams = streams_of(&connection, subjects);
     let (space, table, log) = enter(&streams, &options).await?;
     super::rights::check(&streams, &log).await.map_err(about)?;
     let replicas = check(&table, 1)?.min(check(&log, -1)?);
-    let archiving = Archiving::new(options.archive.clone(), Sealer { space, shard: options.shard });
+    let archiving = Archiving::new(options.archive.clone(), Sealer { space });
     let run = Run::new(run_of(&streams.log.stream, &log));
     let inner = Inner {
         streams,
@@ -146,7 +146,7 @@ async fn try_enter(
         let why = "its log has entries, and the table beside it is lost".to_owned();
         return Err(Failure::Broken(why).into());
     }
-    let head = first_head(options.fresh, options.shard, LEVEL).write();
+    let head = first_head(options.fresh, LEVEL).write();
     let rests_on = Some((streams.subjects.head(), view.head_sequence));
     // Whoever comes second finds that of the first.
     streams.table.put(vec![Put { rests_on, ..Put::new(streams.subjects.head(), head) }]).await?;
@@ -162,10 +162,6 @@ fn check_row(row: &crate::database::HeadRow, options: &Options) -> Result<(), Fa
     }
     if let Some(wanted) = options.wanted.filter(|wanted| *wanted != row.space) {
         return Err(Failure::OtherSpace { found: row.space, wanted });
-    }
-    if row.shard != options.shard {
-        let why = format!("it is of shard {}, not of {}", row.shard, options.shard);
-        return Err(Failure::Broken(why));
     }
     Ok(())
 }

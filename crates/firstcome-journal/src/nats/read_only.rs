@@ -26,15 +26,14 @@ use tokio::time::Instant;
 pub fn open_read_only(
     store: Connect,
     space_name: &str,
-    shard: u32,
     archives: Vec<PathBuf>,
 ) -> Result<ReadOnly, Failure> {
-    let subjects = Subjects::of(space_name, shard)?;
+    let subjects = Subjects::of(space_name)?;
     let connect = async {
         let streams = streams_of(&connect(store).await?, subjects);
         Ok::<Box<dyn Source>, _>(Box::new(Reader { streams }))
     };
-    ReadOnly::open(connect, space_name, shard, archives)
+    ReadOnly::open(connect, space_name, archives)
 }
 
 /// The streams of a reader.

@@ -58,7 +58,7 @@ impl HeadRecord {
         bytes.extend_from_slice(&self.floor_epoch.to_le_bytes());
         let Some(row) = &self.row else { return bytes };
         bytes.extend_from_slice(&row.space.0);
-        for number in [row.shard, row.level, row.epoch, row.skips] {
+        for number in [row.level, row.epoch, row.skips] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
         bytes.extend_from_slice(&row.term.to_le_bytes());
@@ -216,11 +216,11 @@ impl ReadStored for Reader<'_> {
 
     fn row(&mut self) -> Option<HeadRow> {
         let space = SpaceId(self.take()?);
-        let (shard, level, epoch, skips) = (self.u32()?, self.u32()?, self.u32()?, self.u32()?);
+        let (level, epoch, skips) = (self.u32()?, self.u32()?, self.u32()?);
         let term = self.u64()?;
         let (position, name) = (self.u64()?, self.name()?);
         let base = (position, name, self.i64().map(Timestamp::from_micros));
-        Some(HeadRow { space, shard, level, epoch, term, base, last: None, skips })
+        Some(HeadRow { space, level, epoch, term, base, last: None, skips })
     }
 
     fn manifests(&mut self) -> Option<Vec<Manifest>> {
@@ -261,7 +261,6 @@ mod tests {
         for base_at in [None, Some(Timestamp::from_micros(-5))] {
             let row = HeadRow {
                 space: SpaceId([1; 16]),
-                shard: 2,
                 level: 3,
                 epoch: 4,
                 term: 5,

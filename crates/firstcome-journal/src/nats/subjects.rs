@@ -9,11 +9,10 @@ use std::fmt::Write as _;
 #[derive(Clone, Debug)]
 pub(super) struct Subjects {
     space: String,
-    shard: u32,
 }
 
 impl Subjects {
-    pub(super) fn of(space: &str, shard: u32) -> Result<Self, Failure> {
+    pub(super) fn of(space: &str) -> Result<Self, Failure> {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if space.is_empty() || !space.chars().all(fits) {
             return Err(Failure::Unfit {
@@ -21,17 +20,17 @@ impl Subjects {
                 fix: "choose another --space".to_owned(),
             });
         }
-        Ok(Self { space: space.to_owned(), shard })
+        Ok(Self { space: space.to_owned() })
     }
 
     /// The name of the stream that is a table.
     pub(super) fn table(&self) -> String {
-        format!("fc_journal_{}_{}", self.space, self.shard)
+        format!("fc_journal_{}", self.space)
     }
 
     /// The name of the stream with the log.
     pub(super) fn log(&self) -> String {
-        format!("fc_log_{}_{}", self.space, self.shard)
+        format!("fc_log_{}", self.space)
     }
 
     /// All messages of the log.
@@ -50,11 +49,11 @@ impl Subjects {
     }
 
     fn in_log(&self, rest: &str) -> String {
-        format!("fc-log.{}.{}.{rest}", self.space, self.shard)
+        format!("fc-log.{}.{rest}", self.space)
     }
 
     fn under(&self, rest: impl std::fmt::Display) -> String {
-        format!("fc.{}.{}.{rest}", self.space, self.shard)
+        format!("fc.{}.{rest}", self.space)
     }
 
     pub(super) fn all(&self) -> String {
@@ -121,13 +120,13 @@ mod tests {
 
     #[test]
     fn subjects_can_be_read_back() {
-        let subjects = Subjects::of("main", 0).unwrap();
-        assert_eq!(subjects.table(), "fc_journal_main_0");
-        assert_eq!(subjects.log(), "fc_log_main_0");
+        let subjects = Subjects::of("main").unwrap();
+        assert_eq!(subjects.table(), "fc_journal_main");
+        assert_eq!(subjects.log(), "fc_log_main");
         let part = subjects.part(Kind::Report, b"\x00key", 3);
         assert_eq!(Subjects::key_and_part(&part), Some((b"\x00key".to_vec(), 3)));
         for bad in ["", "a.b", "a b", "*", ">", "ä"] {
-            assert!(Subjects::of(bad, 0).is_err(), "{bad}");
+            assert!(Subjects::of(bad).is_err(), "{bad}");
         }
     }
 }

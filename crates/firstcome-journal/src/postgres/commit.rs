@@ -79,7 +79,7 @@ impl Postgres {
         if transaction.writes.is_empty() {
             return Ok(conditions::see(&loaded, &transaction.reads, 0)?);
         }
-        let step = Step { work, before: &loaded, shard: self.inner.options.shard };
+        let step = Step { work, before: &loaded };
         let mut dropped = 0;
         for write in &transaction.writes {
             dropped += step.write(write).await?;
@@ -102,7 +102,6 @@ impl Postgres {
 struct Step<'a> {
     work: &'a Work<'a>,
     before: &'a Loaded,
-    shard: u32,
 }
 
 impl Step<'_> {
@@ -218,11 +217,10 @@ impl Step<'_> {
         self.execute("DELETE FROM entries", &[]).await?;
         let term = term_after(self.before.row.map(|row| row.term), self.before.now);
         self.execute("DELETE FROM head", &[]).await?;
-        let sql = "INSERT INTO head (tables, space, shard, level, epoch, term, base_position, \
-            base_name, base_at) VALUES (1, $1, $2, $3, $4, $5, $6, $7, $8)";
+        let sql = "INSERT INTO head (tables, space, level, epoch, term, base_position, \
+            base_name, base_at) VALUES (1, $1, $2, $3, $4, $5, $6, $7)";
         let values: Values<'_> = &[
             (&&self.before.space.0[..], Type::BYTEA),
-            (&i64::from(self.shard), Type::INT8),
             (&i64::from(level), Type::INT8),
             (&i64::from(epoch), Type::INT8),
             (&term, Type::INT8),

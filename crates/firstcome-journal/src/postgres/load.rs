@@ -14,7 +14,7 @@ use firstcome_store::postgres::{Row, ToSql, Type, Work};
 
 /// Where the journal stands, and the clock; columns of the head are missing where there is none.
 const HEAD: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, \
-    h.space, h.shard, h.level, h.epoch, h.term, h.base_position, h.base_name, h.base_at, \
+    h.space, h.level, h.epoch, h.term, h.base_position, h.base_name, h.base_at, \
     l.position, l.name, l.at, (SELECT count(*) FROM cells WHERE kind = 1) \
     FROM (SELECT 1) AS one LEFT JOIN head h ON true LEFT JOIN LATERAL \
     (SELECT position, name, at FROM entries ORDER BY entries.position DESC LIMIT 1) l ON true";
@@ -86,28 +86,27 @@ fn head(row: &Row) -> Result<Option<HeadRow>, Failure> {
     let Some(space) = cell::<Option<&[u8]>>(row, 1)? else { return Ok(None) };
     let small = |column| u32::try_from(cell::<i64>(row, column)?).map_err(|_| broken());
     let name = |bytes: &[u8]| Name::from_bytes(bytes).ok_or_else(broken);
-    let base_at: Option<i64> = cell(row, 8)?;
-    let last = match cell::<Option<i64>>(row, 9)? {
+    let base_at: Option<i64> = cell(row, 7)?;
+    let last = match cell::<Option<i64>>(row, 8)? {
         None => None,
         Some(position) => Some(Tip {
             position: position.cast_unsigned(),
-            name: name(cell(row, 10)?)?,
-            at: Timestamp::from_micros(cell(row, 11)?),
+            name: name(cell(row, 9)?)?,
+            at: Timestamp::from_micros(cell(row, 10)?),
         }),
     };
     Ok(Some(HeadRow {
         space: space_of(space)?,
-        shard: small(2)?,
-        level: small(3)?,
-        epoch: small(4)?,
-        term: cell::<i64>(row, 5)?.cast_unsigned(),
+        level: small(2)?,
+        epoch: small(3)?,
+        term: cell::<i64>(row, 4)?.cast_unsigned(),
         base: (
-            cell::<i64>(row, 6)?.cast_unsigned(),
-            name(cell(row, 7)?)?,
+            cell::<i64>(row, 5)?.cast_unsigned(),
+            name(cell(row, 6)?)?,
             base_at.map(Timestamp::from_micros),
         ),
         last,
-        skips: small(12)?,
+        skips: small(11)?,
     }))
 }
 

@@ -20,8 +20,8 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn of(space_name: &str, shard: u32) -> Result<Self, Failure> {
-        let schema = format!("{PREFIX}{space_name}_{shard}");
+    pub(super) fn of(space_name: &str) -> Result<Self, Failure> {
+        let schema = format!("{PREFIX}{space_name}");
         if schema.len() > LONGEST {
             let most = LONGEST - (schema.len() - space_name.len());
             return Err(Failure::Unfit {
@@ -29,7 +29,7 @@ impl Names {
                 fix: "choose a shorter --space".to_owned(),
             });
         }
-        // The same for every server of the space; another journal with the same number would only have to wait.
+        // The same for every server of the space; another journal with the same number of a lock would only have to wait.
         let lock = |what: &str| xxh3_64(format!("{what} of {schema}").as_bytes()).cast_signed();
         Ok(Self { order_lock: lock("order"), listening_lock: lock("listeners"), schema })
     }
@@ -41,14 +41,13 @@ mod tests {
 
     #[test]
     fn journals_have_names_of_their_own() {
-        let [main, other] =
-            [("main", 0), ("main_0", 0)].map(|(name, shard)| Names::of(name, shard).unwrap());
-        assert_eq!(main.schema, "fc_journal_main_0");
+        let [main, other] = ["main", "main_0"].map(|name| Names::of(name).unwrap());
+        assert_eq!(main.schema, "fc_journal_main");
         assert_ne!(main.schema, other.schema);
         assert_ne!(main.order_lock, main.listening_lock);
         assert_ne!(main.order_lock, other.order_lock);
-        let failure = Names::of(&"x".repeat(51), 0).unwrap_err();
-        assert!(failure.to_string().contains("at most 50 bytes"), "{failure}");
-        assert_eq!(Names::of(&"x".repeat(50), 0).unwrap().schema.len(), LONGEST);
+        let failure = Names::of(&"x".repeat(53)).unwrap_err();
+        assert!(failure.to_string().contains("at most 52 bytes"), "{failure}");
+        assert_eq!(Names::of(&"x".repeat(52)).unwrap().schema.len(), LONGEST);
     }
 }

@@ -24,7 +24,7 @@ const LOOK: &str = "SELECT pg_is_in_recovery(), current_setting('fsync') = 'on',
     to_regclass('head') IS NOT NULL, to_regproc('append_2') IS NOT NULL";
 
 pub(super) async fn open(store: Store, options: Options) -> Result<Postgres, Failure> {
-    let names = Names::of(&options.space_name, options.shard)?;
+    let names = Names::of(&options.space_name)?;
     let pool = pool(store, &names, options.durability)?;
     check_version(&pool.version().await.map_err(refused)?)?;
     let pooled = pool.is_pooled().await.map_err(refused)?;
@@ -43,7 +43,7 @@ pub(super) async fn open(store: Store, options: Options) -> Result<Postgres, Fai
     };
     let mut note = RandomState::new().build_hasher();
     note.write_u128(u128::from_be_bytes(options.fresh.0));
-    let sealer = Sealer { space, shard: options.shard };
+    let sealer = Sealer { space };
     Ok(Postgres {
         inner: Arc::new(Inner {
             run: Run::new(looked.run),
@@ -162,7 +162,7 @@ async fn enter(pool: &Pool, names: &Names, options: &Options) -> Result<SpaceId,
 }
 
 async fn try_enter(work: &Work<'_>, names: &Names, options: &Options) -> Result<SpaceId, Failure> {
-    let sql = "SELECT tables, space, shard, level FROM head";
+    let sql = "SELECT tables, space, level FROM head";
     let mut rows = work.query(sql, &[]).await.map_err(refused)?;
     if rows.is_empty() {
         lock(work, names).await.map_err(refused)?;
@@ -175,13 +175,8 @@ async fn try_enter(work: &Work<'_>, names: &Names, options: &Options) -> Result<
         make_space(work, options).await?;
         return Ok(options.fresh);
     };
-    Owner {
-        tables: cell::<i32>(row, 0)?.into(),
-        space: cell(row, 1)?,
-        shard: cell(row, 2)?,
-        level: cell(row, 3)?,
-    }
-    .check(options)
+    Owner { tables: cell::<i32>(row, 0)?.into(), space: cell(row, 1)?, level: cell(row, 2)? }
+        .check(options)
 }
 
 async fn make_space(work: &Work<'_>, options: &Options) -> Result<(), Failure> {
@@ -189,12 +184,11 @@ async fn make_space(work: &Work<'_>, options: &Options) -> Result<(), Failure> {
     if !left.is_empty() {
         return Err(Failure::Broken("it has entries and no head".to_owned()));
     }
-    let sql = "INSERT INTO head (tables, space, shard, level, epoch, term, base_position, base_name) \
-        VALUES ($1, $2, $3, $4, 0, 0, 0, $5)";
-    let values: [(&(dyn ToSql + Sync), Type); 5] = [
+    let sql = "INSERT INTO head (tables, space, level, epoch, term, base_position, base_name) \
+        VALUES ($1, $2, $3, 0, 0, 0, $4)";
+    let values: [(&(dyn ToSql + Sync), Type); 4] = [
         (&TABLES, Type::INT4),
         (&&options.fresh.0[..], Type::BYTEA),
-        (&i64::from(options.shard), Type::INT8),
         (&i64::from(LEVEL), Type::INT8),
         (&&Name::default().to_bytes()[..], Type::BYTEA),
     ];

@@ -24,16 +24,15 @@ use tokio::runtime::Runtime;
 pub fn open_read_only(
     store: Store,
     space_name: &str,
-    shard: u32,
     archives: Vec<PathBuf>,
 ) -> Result<ReadOnly, Failure> {
-    let names = Names::of(space_name, shard)?;
+    let names = Names::of(space_name)?;
     let connect = async {
         let pool = pool(store, &names, Durability::Fsync)?;
         check_version(&pool.version().await.map_err(refused)?)?;
         Ok::<Box<dyn Source>, _>(Box::new(Connections { pool }))
     };
-    ReadOnly::open(connect, space_name, shard, archives)
+    ReadOnly::open(connect, space_name, archives)
 }
 
 /// The connections of a reader.

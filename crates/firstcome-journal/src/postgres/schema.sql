@@ -4,7 +4,6 @@ CREATE TABLE IF NOT EXISTS head (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     tables integer NOT NULL,        -- the version of these tables: 1
     space bytea NOT NULL,           -- identity of the space, 16 bytes
-    shard bigint NOT NULL,
     level bigint NOT NULL,
     epoch bigint NOT NULL,          -- of the next entry
     term bigint NOT NULL,           -- for snapshots and trimming

@@ -11,7 +11,7 @@
 -- that does not hold gives the reason, which ends the script. What an entry's field has is said by append.lua.
 
 local call, format, sub = redis.call, string.format, string.sub
-local fields = {'space', 'shard', 'level', 'position', 'name', 'at', 'epoch', 'first', 'term'}
+local fields = {'space', 'level', 'position', 'name', 'at', 'epoch', 'first', 'term'}
 local head = call('HMGET', KEYS[1], unpack(fields))
 if head[1] and head[1] ~= ARGV[1] then
     return {2, head[1]}
@@ -33,7 +33,7 @@ local function list()
     return members
 end
 local function number(n) return format('%.0f', n) end
-local function moved() return {7, tonumber(head[4] or 0), head[5] or string.rep('\0', 24)} end
+local function moved() return {7, tonumber(head[3] or 0), head[4] or string.rep('\0', 24)} end
 
 local words, seen = {}, {}
 
@@ -41,20 +41,20 @@ local words, seen = {}, {}
 
 function words.there() if not head[1] then return {1} end end
 function words.nothing() if head[1] then return moved() end end
-function words.term() if tonumber(arg()) < tonumber(head[9]) then return {6, tonumber(head[9])} end end
+function words.term() if tonumber(arg()) < tonumber(head[8]) then return {6, tonumber(head[8])} end end
 
 -- Position, name, and its time or nothing.
 function words.entry()
     local wanted, name, time = arg(), arg(), arg()
-    local position, found, stamp = tonumber(wanted), head[5], head[6]
-    if position > tonumber(head[4]) then
-        return {3, tonumber(head[4])}
+    local position, found, stamp = tonumber(wanted), head[4], head[5]
+    if position > tonumber(head[3]) then
+        return {3, tonumber(head[3])}
     end
-    if wanted ~= head[4] then
+    if wanted ~= head[3] then
         -- The entry after it says who stands there: bytes 14 to 37 of its field are the name of the one before.
         local range = call('XRANGE', KEYS[2], number(position) .. '-0', number(position + 1) .. '-0')
         if not range[2] then
-            return {5, tonumber(head[8])}
+            return {5, tonumber(head[7])}
         end
         found, stamp = sub(range[2][2][1], 14, 37), number(struct.unpack('<i8', range[1][2][1], 2))
     end
@@ -66,7 +66,7 @@ end
 -- Position, name, and the epoch or nothing.
 words['end of journal'] = function()
     local position, name, epoch = arg(), arg(), arg()
-    if head[4] ~= position or head[5] ~= name or (epoch ~= '' and head[7] ~= epoch) then
+    if head[3] ~= position or head[4] ~= name or (epoch ~= '' and head[6] ~= epoch) then
         return moved()
     end
 end
@@ -110,14 +110,14 @@ function words.delete() call('HDEL', key(), arg()) end
 
 function words.level()
     local level = arg()
-    if tonumber(level) > tonumber(head[3]) then
+    if tonumber(level) > tonumber(head[2]) then
         call('HSET', KEYS[1], 'level', level)
     end
 end
 
 -- The name of the last entry, then of each its store part and its body.
 function words.entries()
-    local name, parts, position = arg(), list(), tonumber(head[4])
+    local name, parts, position = arg(), list(), tonumber(head[3])
     for n = 1, #parts, 2 do
         position = position + 1
         call('XADD', KEYS[2], number(position), parts[n], parts[n + 1])
@@ -126,16 +126,16 @@ function words.entries()
     end
     local _, stamp, epoch = struct.unpack('<Bi8I4', parts[#parts - 1])
     call('HSET', KEYS[1], 'position', number(position), 'name', name, 'at', number(stamp),
-        'epoch', number(math.max(epoch, tonumber(head[7]))))
+        'epoch', number(math.max(epoch, tonumber(head[6]))))
 end
 
--- Shard, level, and of the last entry of the state: position, name, time and epoch.
+-- Level, and of the last entry of the state: position, name, time and epoch.
 function words.restart()
-    local shard, level, position, name, stamp, epoch = arg(), arg(), arg(), arg(), arg(), arg()
+    local level, position, name, stamp, epoch = arg(), arg(), arg(), arg(), arg()
     -- Terms go on from before. Where they were lost, they go on from the clock: nobody's was ever that high.
-    local term = head[9] or number(math.floor(now / 1000000))
+    local term = head[8] or number(math.floor(now / 1000000))
     call('HSET', KEYS[1], 'position', position, 'name', name, 'at', stamp, 'epoch', epoch, 'space', ARGV[1],
-        'first', number(position + 1), 'shard', shard, 'level', level, 'term', term)
+        'first', number(position + 1), 'level', level, 'term', term)
     call('UNLINK', KEYS[2])
     -- The names of the last entries, which are no longer there.
     for slot = 0, 31 do
@@ -148,7 +148,7 @@ function words.trim()
     local last = tonumber(arg())
     -- In this order: what frees memory comes first.
     call('XTRIM', KEYS[2], 'MINID', number(last + 1) .. '-0')
-    call('HSET', KEYS[1], 'first', number(math.max(last + 1, tonumber(head[8]))))
+    call('HSET', KEYS[1], 'first', number(math.max(last + 1, tonumber(head[7]))))
 end
 
 -- Name and bytes.
@@ -192,7 +192,7 @@ function words.old()
     local through, cutoff, most = tonumber(arg()), tonumber(arg()), tonumber(arg())
     local first = tonumber(call('HGET', KEYS[1], 'first') or 1)
     -- The last entry says by its time whether all of them are old enough.
-    local last = math.min(through, first + most - 1, tonumber(head[4]))
+    local last = math.min(through, first + most - 1, tonumber(head[3]))
     while last >= first do
         local id = number(last) .. '-0'
         local range = call('XRANGE', KEYS[2], id, id)

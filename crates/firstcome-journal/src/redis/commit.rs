@@ -64,7 +64,6 @@ impl Redis {
             }
             Write::Restart { tip, epoch, level } => command
                 .arg("restart")
-                .arg(self.inner.options.shard)
                 .arg(*level)
                 .arg(tip.position)
                 .arg(&name_bytes(tip.name)[..])

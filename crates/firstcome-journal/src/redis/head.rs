@@ -9,7 +9,7 @@ use firstcome_store::{Command, Reply};
 
 /// The command that asks for a head.
 pub(super) fn fields(keys: &Keys) -> Command {
-    let fields = ["space", "shard", "level", "position", "name", "at", "epoch", "first"];
+    let fields = ["space", "level", "position", "name", "at", "epoch", "first"];
     let command = Command::new("HMGET").arg(&keys.head);
     fields.into_iter().fold(command, |command, field| command.arg(field))
 }
@@ -17,8 +17,7 @@ pub(super) fn fields(keys: &Keys) -> Command {
 /// Reads what [`fields`] asked for, and how many entries are skipped; none where there is no head.
 pub(super) fn read(fields: &Reply, skips: &Reply, now: Timestamp) -> Result<Option<Head>, Failure> {
     let broken = || Failure::Broken("its head cannot be read".to_owned());
-    let [space, shard, level, position, name, at, epoch, first] =
-        fields.list().map_err(|_| broken())?
+    let [space, level, position, name, at, epoch, first] = fields.list().map_err(|_| broken())?
     else {
         return Err(broken());
     };
@@ -28,7 +27,6 @@ pub(super) fn read(fields: &Reply, skips: &Reply, now: Timestamp) -> Result<Opti
     let at = scripts::signed(at)?;
     Ok(Some(Head {
         space: scripts::space(space)?,
-        shard: scripts::small(shard)?,
         level: scripts::small(level)?,
         position: scripts::number(position)?,
         name: scripts::name(name)?,

@@ -17,8 +17,8 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    pub(super) fn of(space_name: &str, shard: u32) -> Self {
-        let key = |what: &str| format!("fc:{{{space_name}/{shard}}}:{what}");
+    pub(super) fn of(space_name: &str) -> Self {
+        let key = |what: &str| format!("fc:{{{space_name}}}:{what}");
         Self {
             journal: key("journal"),
             head: key("head"),

@@ -214,14 +214,14 @@ pub(super) async fn enter(wire: &Wire, keys: &Keys, options: &Options) -> Result
     };
     let script = &Scripts::get().open.script;
     let command = Command::script(script, &[&keys.journal, &keys.head]);
-    let command = command.arg(fresh).arg(options.shard).arg(LEVEL);
+    let command = command.arg(fresh).arg(LEVEL);
     let reply = wire.send(&command).await.map_err(trouble)?;
     let wanted = options.wanted.unwrap_or(options.fresh);
     let parts = match done(reply, wanted, (0, Name::default()), 0) {
         Err(Failure::Gone(_)) if options.vacant => return Ok(wanted),
         parts => parts?,
     };
-    let [_, space, shard, level] = &parts[..] else {
+    let [_, space, level] = &parts[..] else {
         return Err(Failure::Broken("its head cannot be read".to_owned()));
     };
     let level = scripts::small(level)?;
@@ -234,10 +234,6 @@ pub(super) async fn enter(wire: &Wire, keys: &Keys, options: &Options) -> Result
     }
     if let Some(wanted) = options.wanted.filter(|wanted| *wanted != found) {
         return Err(Failure::OtherSpace { found, wanted });
-    }
-    if scripts::small(shard)? != options.shard {
-        let found = scripts::small(shard)?;
-        return Err(Failure::Broken(format!("it is of shard {found}, not of {}", options.shard)));
     }
     Ok(found)
 }

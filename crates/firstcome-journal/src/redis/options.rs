@@ -15,8 +15,6 @@ use std::time::Duration;
 pub struct Options {
     /// The name of the space, which its keys carry.
     pub space_name: String,
-    /// The number of the journal in its space.
-    pub shard: u32,
     /// The identity of a space that is made now.
     pub fresh: SpaceId,
     /// The space the journal must be of. With `None` any will do, and one is made where there is none.
@@ -36,11 +34,10 @@ pub struct Options {
 }
 
 impl Options {
-    /// Gives what applies unless chosen otherwise: space `main`, shard 0, any identity, no archive.
+    /// Gives what applies unless chosen otherwise: space `main`, any identity, no archive.
     pub fn new(fresh: SpaceId, durability: Durability) -> Self {
         Self {
             space_name: "main".to_owned(),
-            shard: 0,
             fresh,
             wanted: None,
             vacant: false,

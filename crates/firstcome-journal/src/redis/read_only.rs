@@ -39,20 +39,15 @@ impl ReadOnly {
     ///
     /// [`Failure::NoSpace`], [`Failure::TooNew`]; [`Failure::Unfit`] when a key is something else's; those of the
     /// store being out of reach.
-    pub fn open(
-        store: Store,
-        space_name: &str,
-        shard: u32,
-        archives: Vec<PathBuf>,
-    ) -> Result<Self, Failure> {
+    pub fn open(store: Store, space_name: &str, archives: Vec<PathBuf>) -> Result<Self, Failure> {
         let cannot = |error: std::io::Error| Failure::Unavailable(error.to_string());
         let runtime =
             Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(cannot)?;
         let wire = runtime.block_on(Wire::connect(store)).map_err(looked)?;
-        let (keys, name) = (Keys::of(space_name, shard), space_name.to_owned());
+        let (keys, name) = (Keys::of(space_name), space_name.to_owned());
         let head = runtime.block_on(ask_head(&wire, &keys))?;
         let head = head.ok_or_else(|| Failure::NoSpace { name: name.clone() })?;
-        let sealer = Sealer { space: head.space, shard: head.shard };
+        let sealer = Sealer { space: head.space };
         Ok(Self { runtime, wire, keys, sealer, archives, name })
     }
 

@@ -76,10 +76,10 @@ impl SpaceFile {
     /// None.
     pub fn head(&self) -> Result<Head, Failure> {
         let Seed { position, name, at, epoch, level, .. } = self.seed();
-        let About { space, shard, .. } = self.about;
+        let About { space, .. } = self.about;
         let skips = u32::try_from(self.found.skips.len()).unwrap_or(u32::MAX);
         let (first, now) = (self.first()?, Clock::system().now());
-        Ok(Head { space, shard, level, position, name, at, epoch, first, skips, now })
+        Ok(Head { space, level, position, name, at, epoch, first, skips, now })
     }
 
     /// Gives the position of its first entry.

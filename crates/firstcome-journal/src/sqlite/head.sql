@@ -1,1 +1,1 @@
-SELECT space, shard, level, epoch, term FROM head
+SELECT space, level, epoch, term FROM head

@@ -21,8 +21,6 @@ pub struct Options {
     pub fresh_space: SpaceId,
     /// The level at which a journal begins that is made now: the newest, other in tests.
     pub fresh_level: u32,
-    /// The number of the journal in its space.
-    pub shard: u32,
     /// Whether what is trimmed goes into the folder's archive.
     pub archive: bool,
     /// How many calls may wait for the writer's thread; one more is refused as unavailable.
@@ -32,14 +30,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// Gives what applies unless chosen otherwise: the system's clock, any space, shard 0, an archive.
+    /// Gives what applies unless chosen otherwise: the system's clock, any space, an archive.
     pub fn new(fresh_space: SpaceId) -> Self {
         Self {
             clock: Clock::system(),
             space: None,
             fresh_space,
             fresh_level: LEVEL,
-            shard: 0,
             archive: true,
             queue: QUEUE,
             keep_for: KEEP_FOR,

@@ -46,11 +46,6 @@ impl ReadOnly {
         self.row.sealer.space
     }
 
-    /// Gives the number of the journal in its space.
-    pub fn shard(&self) -> u32 {
-        self.row.sealer.shard
-    }
-
     /// Gives where the journal stands now.
     ///
     /// # Errors
@@ -63,10 +58,8 @@ impl ReadOnly {
         let first = rows::first_kept(&self.connection, &row.sealer)?;
         let Tip { position, name, at } =
             tip.unwrap_or(Tip { position: 0, name: Name::default(), at: now });
-        let (space, shard) = (row.sealer.space, row.sealer.shard);
         Ok(Head {
-            space,
-            shard,
+            space: row.sealer.space,
             level: row.level,
             position,
             name,

@@ -2,7 +2,6 @@
 CREATE TABLE head (
     one     INTEGER PRIMARY KEY CHECK (one = 1),
     space   BLOB    NOT NULL CHECK (length(space) = 16),
-    shard   INTEGER NOT NULL,
     level   INTEGER NOT NULL,   -- of the stored bytes; a build refuses one above its own
     epoch   INTEGER NOT NULL,   -- how many forks were resolved
     term    INTEGER NOT NULL,   -- minted here for snapshots and trimming
@@ -16,7 +15,7 @@ CREATE TABLE journal (
     epoch         INTEGER NOT NULL,
     before_node   BLOB    NOT NULL,     -- the name of the entry before
     before_number INTEGER NOT NULL,
-    seal          INTEGER NOT NULL,     -- checksum over all other columns, the space and the shard
+    seal          INTEGER NOT NULL,     -- checksum over all other columns and the space
     body          BLOB    NOT NULL
 ) STRICT;
 

@@ -61,7 +61,6 @@ impl CachedHead {
     pub(super) fn head(&self, sealer: &Sealer, now: Timestamp) -> Head {
         Head {
             space: sealer.space,
-            shard: sealer.shard,
             level: self.level,
             position: self.position,
             name: self.name,
@@ -86,10 +85,9 @@ pub(super) struct HeadRow {
 impl HeadRow {
     pub(super) fn read(connection: &Connection) -> Result<Self, Failure> {
         let row = connection.query_row(include_str!("head.sql"), [], |row| {
-            let (space, shard) = (SpaceId(row.get(0)?), row.get(1)?);
-            let sealer = Sealer { space, shard };
-            let (level, epoch) = (row.get(2)?, row.get(3)?);
-            Ok(Self { sealer, level, epoch, term: row.get::<_, i64>(4)?.cast_unsigned() })
+            let sealer = Sealer { space: SpaceId(row.get(0)?) };
+            let (level, epoch) = (row.get(1)?, row.get(2)?);
+            Ok(Self { sealer, level, epoch, term: row.get::<_, i64>(3)?.cast_unsigned() })
         })?;
         if row.level > newest_level() {
             return Err(Failure::TooNew(row.level));
@@ -106,18 +104,14 @@ impl Writer {
         let mut file = Durable::open(&folder.journal(), FORM, |connection| {
             let space = options.space.unwrap_or(options.fresh_space);
             connection.execute_batch(include_str!("schema.sql"))?;
-            let sql = "INSERT INTO head VALUES (1, ?1, ?2, ?3, 0, 0, 0)";
-            execute(connection, sql, (space.0, options.shard, options.fresh_level))?;
+            let sql = "INSERT INTO head VALUES (1, ?1, ?2, 0, 0, 0)";
+            execute(connection, sql, (space.0, options.fresh_level))?;
             Ok::<_, Failure>(())
         })?;
         let row = HeadRow::read(file.connection())?;
         let (sealer, found) = (row.sealer, row.sealer.space);
         if let Some(wanted) = options.space.filter(|wanted| *wanted != found) {
             return Err(Failure::OtherSpace { found, wanted });
-        }
-        if sealer.shard != options.shard {
-            let (found, wanted) = (sealer.shard, options.shard);
-            return Err(Failure::Broken(format!("it is of shard {found}, not of {wanted}")));
         }
         let checkpointer = file.checkpoint_beside(&folder.journal())?;
         let tip = rows::tip(file.connection(), &sealer)?;

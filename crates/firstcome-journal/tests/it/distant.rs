@@ -96,7 +96,7 @@ impl Way for Road {
 }
 
 fn memory() -> Memory {
-    Memory::new(SPACE, 0, Hands::new().clock()).for_several()
+    Memory::new(SPACE, Hands::new().clock()).for_several()
 }
 
 /// A way, the journal at its end as it is reached over it, and as it is.

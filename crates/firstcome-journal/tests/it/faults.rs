@@ -9,7 +9,7 @@ use firstcome_journal::{Entry, Failure, Journal, Name};
 use std::collections::BTreeMap;
 
 fn faulty() -> (Faulty, Memory, Journal) {
-    let memory = Memory::new(SPACE, 0, Hands::new().clock());
+    let memory = Memory::new(SPACE, Hands::new().clock());
     let faulty = Faulty::new(Journal::Memory(memory.clone()));
     (faulty.clone(), memory, Journal::Faulty(faulty))
 }

@@ -66,7 +66,7 @@ struct Scene {
 impl Scene {
     async fn with_entries(count: u64) -> Self {
         let hands = Hands::new();
-        let memory = Memory::new(SPACE, 0, hands.clock()).for_several();
+        let memory = Memory::new(SPACE, hands.clock()).for_several();
         let there = Journal::Memory(memory.clone());
         let mut ann = Player::new(b'a');
         for _ in 0..count {

@@ -7,7 +7,7 @@ use firstcome_journal::memory::Memory;
 use firstcome_journal::{Entry, Failure, Journal};
 
 fn shared() -> (Memory, Journal) {
-    let memory = Memory::new(SPACE, 0, Hands::new().clock()).for_several();
+    let memory = Memory::new(SPACE, Hands::new().clock()).for_several();
     (memory.clone(), Journal::Memory(memory))
 }
 

@@ -27,8 +27,8 @@ impl Scene {
         let server = Server::shared()?;
         let (url, name) = (server.url(), Server::new_space());
         let operator = Connection::connect(Options::new(&*url)).await.unwrap();
-        let log = Stream::new(operator.clone(), format!("fc_log_{name}_0"));
-        let table = Stream::new(operator, format!("fc_journal_{name}_0"));
+        let log = Stream::new(operator.clone(), format!("fc_log_{name}"));
+        let table = Stream::new(operator, format!("fc_journal_{name}"));
         Some(Self { url, name, log, table })
     }
 
@@ -37,12 +37,12 @@ impl Scene {
     }
 
     fn entries(&self) -> String {
-        format!("fc-log.{}.0.entry", self.name)
+        format!("fc-log.{}.entry", self.name)
     }
 
     /// The last message of a subject of the table.
     async fn last(&self, subject: &str) -> Stored {
-        let subject = format!("fc.{}.0.{subject}", self.name);
+        let subject = format!("fc.{}.{subject}", self.name);
         self.table.last(&subject).await.unwrap().unwrap()
     }
 }
@@ -100,7 +100,7 @@ async fn a_lost_log_ends_the_journal_where_it_was_trimmed_and_is_written_again()
         ann.claims(&journal, &format!("ann{number}")).await.unwrap();
     }
     let entries = all(&journal, 0).await;
-    delete_stream(&scene.url, &format!("fc_log_{}_0", scene.name), scene.entries()).await;
+    delete_stream(&scene.url, &format!("fc_log_{}", scene.name), scene.entries()).await;
     let append = ann.next("late");
     let failure = patiently(async || journal.append(append.clone()).await).await.unwrap_err();
     assert!(matches!(failure, Failure::Behind { head: 0, applied: 3 }), "{failure}");
@@ -117,8 +117,8 @@ async fn a_lost_table_is_a_lost_space_and_what_the_log_has_does_not_count_after_
     let Some(scene) = Scene::set().await else { return };
     let (journal, mut ann) = (scene.open().await, Player::new(b'a'));
     ann.claims(&journal, "ann").await.unwrap();
-    let probed = format!("fc.{}.0.probe", scene.name);
-    delete_stream(&scene.url, &format!("fc_journal_{}_0", scene.name), probed).await;
+    let probed = format!("fc.{}.probe", scene.name);
+    delete_stream(&scene.url, &format!("fc_journal_{}", scene.name), probed).await;
     let failure = journal.head().await.unwrap_err();
     assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
     let shared = journal.shared().unwrap();
@@ -180,13 +180,13 @@ async fn whoever_is_no_longer_delivered_to_reads_by_itself_and_is_delivered_to_a
         }
         // Each node has its own; they go, and nobody says so.
         let nats = scene.log.nats();
-        let names = format!("CONSUMER.NAMES.fc_log_{}_0", scene.name);
+        let names = format!("CONSUMER.NAMES.fc_log_{}", scene.name);
         let names = nats.ask(&names, &Value::Null).await.unwrap();
         let names = names["consumers"].as_array().unwrap().clone();
         assert!(!names.is_empty(), "round {round}: entries are delivered");
         for name in names {
             let delete =
-                format!("CONSUMER.DELETE.fc_log_{}_0.{}", scene.name, name.as_str().unwrap());
+                format!("CONSUMER.DELETE.fc_log_{}.{}", scene.name, name.as_str().unwrap());
             nats.ask(&delete, &Value::Null).await.unwrap();
         }
         tokio::time::sleep(Duration::from_millis(600)).await;

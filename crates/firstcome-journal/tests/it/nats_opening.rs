@@ -76,8 +76,8 @@ async fn a_stream_that_drops_messages_by_itself_is_refused() {
     ] {
         let name = Server::new_space();
         let mut config = json!({
-            "name": format!("fc_journal_{name}_0"),
-            "subjects": [format!("fc.{name}.0.>")],
+            "name": format!("fc_journal_{name}"),
+            "subjects": [format!("fc.{name}.>")],
             "max_msgs_per_subject": 1,
             "allow_direct": true,
             "allow_atomic": true,
@@ -85,7 +85,7 @@ async fn a_stream_that_drops_messages_by_itself_is_refused() {
         for (key, value) in change.as_object().unwrap() {
             config[key] = value.clone();
         }
-        let create = format!("STREAM.CREATE.fc_journal_{name}_0");
+        let create = format!("STREAM.CREATE.fc_journal_{name}");
         operator.ask(&create, &config).await.unwrap();
         says(&open(&url, &name, |_| {}).await.unwrap_err(), &[words, "nats stream edit"]);
     }

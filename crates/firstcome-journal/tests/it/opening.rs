@@ -40,16 +40,14 @@ fn edit(data: &Path, sql: &str) {
 async fn a_new_journal_takes_the_space_it_is_given() {
     let (scratch, hands) = (Scratch::new(), Hands::new());
     let fresh = SpaceId([9; 16]);
-    let any = Options { clock: hands.clock(), shard: 3, ..Options::new(fresh) };
+    let any = Options { clock: hands.clock(), ..Options::new(fresh) };
     let sqlite = Sqlite::open(&DataFolder::take(scratch.data()).unwrap(), any.clone()).unwrap();
     sqlite.close().await;
-    let other = Options { fresh_space: SPACE, ..any.clone() };
+    let other = Options { fresh_space: SPACE, ..any };
     let sqlite = Sqlite::open(&DataFolder::take(scratch.data()).unwrap(), other).unwrap();
     let head = Journal::Sqlite(sqlite.clone()).head().await.unwrap();
-    assert_eq!((head.space, head.shard), (fresh, 3), "it keeps the first one");
+    assert_eq!(head.space, fresh, "it keeps the first one");
     sqlite.close().await;
-    let failure = refusal(&scratch.data(), Options { shard: 0, ..any });
-    assert!(matches!(&failure, Failure::Broken(text) if text.contains("shard 3")), "{failure}");
 }
 
 #[tokio::test]

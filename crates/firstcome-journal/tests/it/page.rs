@@ -66,7 +66,7 @@ fn the_worked_body_is_byte_by_byte_what_is_written() {
 
 #[test]
 fn the_checksum_of_the_worked_entry_is_right() {
-    let seal = Sealer { space: SPACE, shard: 0 }.seal(&entry());
+    let seal = Sealer { space: SPACE }.seal(&entry());
     let text = format!("`{seal:016x}`");
     assert!(PAGE.contains(&text), "the page has another checksum than {text}");
 }
@@ -76,16 +76,16 @@ async fn the_worked_archive_is_byte_by_byte_what_is_written() {
     let scratch = Scratch::new();
     std::fs::create_dir_all(scratch.data()).unwrap();
     let folder = scratch.data().join("archive");
-    let sealer = Sealer { space: SPACE, shard: 0 };
+    let sealer = Sealer { space: SPACE };
     let mut written = archive::Archive::open(&folder, sealer, 42, |_| Ok(None)).unwrap();
     written.add(&[(entry(), Name { node: NODE, number: 7 })]).unwrap();
     let path = archive::parts(&folder).unwrap().remove(0).path;
     assert!(PAGE.contains(path.file_name().unwrap().to_str().unwrap()));
     let bytes = std::fs::read(path).unwrap();
     let body = example();
-    let (front, rest) = bytes.split_at(48 + 48);
-    assert_eq!(shown(&hex("# the head of an archive file")), shown(&front[..48]));
-    assert_eq!(shown(&hex("# what comes before the body")), shown(&front[48..]));
+    let (front, rest) = bytes.split_at(44 + 48);
+    assert_eq!(shown(&hex("# the head of an archive file")), shown(&front[..44]));
+    assert_eq!(shown(&hex("# what comes before the body")), shown(&front[44..]));
     assert_eq!(rest[..body.len()], body);
     assert_eq!(shown(&hex("# what comes after the body")), shown(&rest[body.len()..]));
 }

@@ -8,7 +8,7 @@ use firstcome_store::postgres::Options as Store;
 use firstcome_testbed::{Postgres as Server, PostgresSettings};
 
 /// The schema of the journal of the tests.
-pub(crate) const SCHEMA: &str = "fc_journal_main_0";
+pub(crate) const SCHEMA: &str = "fc_journal_main";
 
 /// A journal in a database of its own, by the clock of the server, and how it was opened.
 pub(crate) struct Own {
@@ -64,8 +64,8 @@ async fn a_space_is_made_once_and_is_that_of_whoever_came_first() {
     // Another space of the same database is another journal.
     let second = open(&url, |options| options.space_name = "second".to_owned()).await.unwrap();
     assert_eq!(second.space(), SPACE);
-    let long = "x".repeat(51);
-    says(&open(&url, |options| options.space_name = long).await.unwrap_err(), &["at most 50"]);
+    let long = "x".repeat(53);
+    says(&open(&url, |options| options.space_name = long).await.unwrap_err(), &["at most 52"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -148,7 +148,7 @@ async fn a_user_without_rights_is_told_and_one_with_those_of_the_page_is_enough(
     let page = include_str!("../../../../docs/reference/journal-tables.md");
     let grants = page.split("```sql\n").find(|block| block.starts_with("GRANT"));
     let grants = grants.unwrap().split("```").next().unwrap();
-    own.sql(&grants.replace("fc_journal_SPACE_0", SCHEMA).replace("USER", &user));
+    own.sql(&grants.replace("fc_journal_SPACE", SCHEMA).replace("USER", &user));
     let journal = Journal::Postgres(open(&url, |_| {}).await.unwrap());
     let mut ann = Player::new(b'a');
     for _ in 0..3 {
@@ -214,7 +214,7 @@ async fn a_reader_sees_what_the_nodes_wrote_and_makes_nothing() {
     let (entries, head) = (all(journal, 0).await, journal.head().await.unwrap());
     let url = own.url.clone();
     let read = tokio::task::spawn_blocking(move || {
-        let open = |space| postgres::open_read_only(Store::new(&*url), space, 0, Vec::new());
+        let open = |space| postgres::open_read_only(Store::new(&*url), space, Vec::new());
         let failure = open("other").unwrap_err();
         assert!(matches!(&failure, Failure::NoSpace { name } if name == "other"), "{failure}");
         let reading = Reading::Database(open("main").unwrap());

@@ -235,7 +235,7 @@ async fn a_server_that_was_demoted_is_waited_for() {
     let journal = Journal::Redis(open(&server, |_| {}).await.unwrap());
     let mut ann = Player::new(b'a');
     ann.claims(&journal, "ann").await.unwrap();
-    until(|| replica.ask("HGET fc:{main/0}:head position").ends_with('1')).await;
+    until(|| replica.ask("HGET fc:{main}:head position").ends_with('1')).await;
     assert_eq!(replica.ask("REPLICAOF NO ONE"), "+OK");
     assert_eq!(server.ask(&format!("REPLICAOF 127.0.0.1 {}", replica.port())), "+OK");
     let append = ann.next("bob");
@@ -306,7 +306,7 @@ async fn a_lost_connection_takes_its_confirmations_with_it() {
     let exchange = patiently(async || journal.append(append.clone()).await).await.unwrap();
     replica.resume();
     later(exchange).await.unwrap();
-    let there = replica.ask("HGET fc:{main/0}:head position");
+    let there = replica.ask("HGET fc:{main}:head position");
     assert!(there.ends_with('2'), "{there}");
 }
 

@@ -105,32 +105,29 @@ async fn two_spaces_on_one_server_never_touch() {
 async fn what_is_somebody_elses_is_left_alone() {
     let Some(server) = Server::start() else { return };
     for (set, key) in [
-        ("SET fc:{main/0}:journal x", "journal"),
-        ("SET fc:{main/0}:head x", "head"),
-        ("HSET fc:{main/0}:head a b", "head"),
+        ("SET fc:{main}:journal x", "journal"),
+        ("SET fc:{main}:head x", "head"),
+        ("HSET fc:{main}:head a b", "head"),
     ] {
         let said = server.ask(set);
         assert!(!said.starts_with('-'), "{said}");
         let failure = refused(&server, |_| {}).await;
         let (why, _) = unfit(&failure);
-        assert!(why.contains(&format!("fc:{{main/0}}:{key}")), "{why}");
+        assert!(why.contains(&format!("fc:{{main}}:{key}")), "{why}");
         assert_eq!(server.ask("FLUSHALL"), "+OK");
     }
-    assert!(server.ask("XADD fc:{main/0}:journal 1-0 e x").ends_with("1-0"));
+    assert!(server.ask("XADD fc:{main}:journal 1-0 e x").ends_with("1-0"));
     let failure = refused(&server, |_| {}).await;
     assert!(matches!(failure, Failure::Broken(_)), "{failure}");
 }
 
 #[tokio::test]
-async fn a_newer_level_and_another_shard_are_refused() {
+async fn a_newer_level_is_refused() {
     let Some(server) = Server::start() else { return };
     open(&server, |_| {}).await.unwrap();
-    assert_eq!(server.ask("HSET fc:{main/0}:head level 99"), ":0");
+    assert_eq!(server.ask("HSET fc:{main}:head level 99"), ":0");
     let failure = refused(&server, |_| {}).await;
     assert!(matches!(failure, Failure::TooNew(99)), "{failure}");
-    assert_eq!(server.ask("HSET fc:{main/0}:head level 1 shard 3"), ":0");
-    let failure = refused(&server, |_| {}).await;
-    assert!(matches!(failure, Failure::Broken(_)), "{failure}");
 }
 
 #[tokio::test]

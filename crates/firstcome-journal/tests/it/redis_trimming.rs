@@ -70,7 +70,7 @@ impl Trimmed {
 
 /// The subjects in an archive, in its order.
 fn archived(folder: &Path) -> Vec<String> {
-    let sealer = Sealer { space: SPACE, shard: 0 };
+    let sealer = Sealer { space: SPACE };
     let mut subjects = Vec::new();
     for part in parts(folder).unwrap() {
         let mut frames = Frames::open(&part, sealer).unwrap();
@@ -135,7 +135,7 @@ async fn pieces_go_when_nobody_has_named_them_for_ten_minutes() {
     t.hands.turn(60 * MINUTE);
     t.trim().await;
     assert_eq!(t.pieces(1..=5).await, [2, 4]);
-    let left = t.server.ask("ZCARD fc:{main/0}:pieces");
+    let left = t.server.ask("ZCARD fc:{main}:pieces");
     assert_eq!(left, ":2", "nothing is remembered of the others");
 }
 

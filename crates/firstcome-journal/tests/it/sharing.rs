@@ -171,7 +171,7 @@ async fn lost() -> Vec<Entry> {
 async fn lost_after(rounds: u64) -> Vec<Entry> {
     let hands = crate::world::Hands::new();
     hands.turn(-2 * MINUTE);
-    let journal = Journal::Memory(Memory::new(SPACE, 0, hands.clock()));
+    let journal = Journal::Memory(Memory::new(SPACE, hands.clock()));
     let (mut ann, mut bob) = (Player::new(b'a'), Player::new(b'b'));
     for number in 0..rounds {
         ann.claims(&journal, &format!("ann{number}")).await.unwrap();

@@ -12,7 +12,7 @@ use firstcome_journal::sqlite::{ReadOnly, Sqlite};
 use firstcome_journal::{Append, Entry, Failure, Journal, Name, Reading};
 use std::path::{Path, PathBuf};
 
-const ABOUT: About = About { space: SPACE, shard: 0, level: LEVEL, is_copy: false };
+const ABOUT: About = About { space: SPACE, level: LEVEL, is_copy: false };
 
 /// Three claims in a campaign, and the state behind them.
 async fn entries(journal: &Journal) -> (Vec<Entry>, State) {
@@ -41,7 +41,7 @@ async fn entries(journal: &Journal) -> (Vec<Entry>, State) {
         ann.claims(journal, who).await.unwrap();
     }
     let entries = all(journal, 0).await;
-    let mut state = State::new(SPACE, 0);
+    let mut state = State::new(SPACE);
     apply(&mut state, &entries);
     assert_eq!(state.last_result(), 3);
     (entries, state)
@@ -132,7 +132,7 @@ async fn a_space_comes_back_as_it_was_written() {
 async fn a_space_whose_first_entries_are_gone_goes_on_from_a_snapshot() {
     let scratch = Scratch::new();
     let (_, entries, state) = written(&scratch).await;
-    let mut start = State::new(SPACE, 0);
+    let mut start = State::new(SPACE);
     apply(&mut start, &entries[..2]);
     let path = scratch.data().join("tail.fcspace");
     write(&path, Some(&start), &entries[2..], &state);
@@ -277,7 +277,7 @@ fn the_worked_file_is_byte_by_byte_what_is_written() {
     let path = scratch.data().with_extension("fcspace");
     let mut file = SpaceWriter::create(&path, About { level: 1, ..ABOUT }).unwrap();
     file.entries_end();
-    let mut frozen = State::new(SPACE, 0).freeze(true);
+    let mut frozen = State::new(SPACE).freeze(true);
     assert!(frozen.next_piece().is_none());
     file.finish(frozen.finish()).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), expected);

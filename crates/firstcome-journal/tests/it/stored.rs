@@ -69,8 +69,7 @@ async fn several_nodes(journal: &Journal, hands: &Hands) {
     shared.raise_epoch(journal.head().await.unwrap()).await.unwrap();
     shared.report(1, node(b'a'), "a report".to_owned()).await.unwrap();
     let head = journal.head().await.unwrap();
-    let elsewhere =
-        Journal::Memory(firstcome_journal::memory::Memory::new(SPACE, 0, hands.clock()));
+    let elsewhere = Journal::Memory(firstcome_journal::memory::Memory::new(SPACE, hands.clock()));
     let mut zoe = Player::new(b'z');
     for number in 0..3 {
         zoe.claims(&elsewhere, &format!("zoe{number}")).await.unwrap();

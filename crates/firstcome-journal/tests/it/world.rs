@@ -91,7 +91,7 @@ pub(crate) struct Stage {
 impl Stage {
     pub(crate) fn memory() -> Self {
         let hands = Hands::new();
-        let memory = Memory::new(SPACE, 0, hands.clock()).for_several();
+        let memory = Memory::new(SPACE, hands.clock()).for_several();
         let (journal, beyond) = (Journal::Memory(memory.clone()), Some(memory));
         Self { beyond, ..Self::bare(journal, hands) }
     }
@@ -99,7 +99,7 @@ impl Stage {
     /// One that takes each append without a condition.
     pub(crate) fn log() -> Self {
         let hands = Hands::new();
-        let memory = Memory::new(SPACE, 0, hands.clock()).for_several().without_conditions(1024);
+        let memory = Memory::new(SPACE, hands.clock()).for_several().without_conditions(1024);
         let (journal, beyond) = (Journal::Memory(memory.clone()), Some(memory));
         Self { beyond, ..Self::bare(journal, hands) }
     }
@@ -242,7 +242,7 @@ impl Stage {
             (.., Some((server, name))) => {
                 server.sql(
                     name,
-                    "SET client_min_messages = error; DROP SCHEMA fc_journal_main_0 CASCADE",
+                    "SET client_min_messages = error; DROP SCHEMA fc_journal_main CASCADE",
                 );
             }
             _ => panic!("only a shared store is emptied: {:?}", self.folder),
@@ -252,8 +252,8 @@ impl Stage {
 
 /// Removes the streams of a journal with all that is in them.
 pub(crate) async fn delete_streams(url: &str, space: &str) {
-    delete_stream(url, &format!("fc_log_{space}_0"), format!("fc-log.{space}.0.probe")).await;
-    delete_stream(url, &format!("fc_journal_{space}_0"), format!("fc.{space}.0.probe")).await;
+    delete_stream(url, &format!("fc_log_{space}"), format!("fc-log.{space}.probe")).await;
+    delete_stream(url, &format!("fc_journal_{space}"), format!("fc.{space}.probe")).await;
 }
 
 /// Removes a stream; a message to `probed` would be stored in it.

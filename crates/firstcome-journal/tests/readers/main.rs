@@ -27,8 +27,8 @@ const FACTOR: usize = 64;
 const BESIDE: usize = 128 << 10;
 
 const CASES: u32 = 768;
-const SEALER: Sealer = Sealer { space: SpaceId([7; 16]), shard: 3 };
-const HEADER_BYTES: usize = 48;
+const SEALER: Sealer = Sealer { space: SpaceId([7; 16]) };
+const HEADER_BYTES: usize = 44;
 
 /// Reads a file to its end, or to what is wrong with it, applies what is good, and says what the memory came to.
 fn read(bytes: &[u8]) -> Result<usize, TestCaseError> {
@@ -67,7 +67,6 @@ fn header(sealer: &Sealer) -> Vec<u8> {
     let mut bytes = b"FCARCHIV".to_vec();
     bytes.extend(1_u32.to_le_bytes());
     bytes.extend(sealer.space.0);
-    bytes.extend(sealer.shard.to_le_bytes());
     bytes.extend(1_u64.to_le_bytes());
     bytes.extend(xxh3_64(&bytes).to_le_bytes());
     bytes
@@ -187,7 +186,7 @@ fn the_files_are_good_before_they_are_changed() {
     let all = entries(5);
     assert_eq!(read(&file(&all)).unwrap(), 5);
     assert_eq!(header(&SEALER).len(), HEADER_BYTES);
-    let mut state = State::new(SEALER.space, SEALER.shard);
+    let mut state = State::new(SEALER.space);
     for entry in &all {
         let (stamp, body) = entry.open().unwrap();
         state.apply(stamp, &body.commands().unwrap(), &mut Vec::new());

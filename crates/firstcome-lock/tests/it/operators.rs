@@ -14,7 +14,7 @@ const JAVA: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:61";
 
 /// Keys of other uses, each made by one command.
 const NO_LOCKS: [(&str, &str); 7] = [
-    ("fc:{main/0}:journal", "XADD fc:{main/0}:journal * b 1"),
+    ("fc:{main}:journal", "XADD fc:{main}:journal * b 1"),
     ("user:1", "SET user:1 precious"),
     ("session", "SET session precious EX 1000"),
     ("queue", "RPUSH queue a b"),

@@ -28,7 +28,6 @@ fn among(
     let at = Timestamp::from_micros(0);
     let head = Head {
         space: SpaceId([0; 16]),
-        shard: 0,
         level: LEVEL,
         position: 1,
         name: Name::default(),

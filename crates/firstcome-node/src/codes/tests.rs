@@ -43,7 +43,7 @@ fn apply(state: &mut State, command: Command<'_>) -> Outcome {
 
 /// A campaign with two imported codes, in which these claimed both pools in this order.
 pub(crate) fn world(keys: &CodeKeys, subjects: &[&str]) -> State {
-    let mut state = State::new(SPACE, 0);
+    let mut state = State::new(SPACE);
     let (campaign, expect, order) = ("sale", Expect::Anything, Order { id: None, who: "ops" });
     apply(&mut state, Command::Put { campaign, settings: settings(), expect, order });
     let sealed: Vec<_> = {

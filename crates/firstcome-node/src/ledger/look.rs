@@ -42,20 +42,19 @@ impl Look {
         data: Option<&Path>,
         name: &str,
         space: SpaceId,
-        shard: u32,
     ) -> Result<Option<Self>, LedgerFailure> {
         match kind {
             Named::None => Ok(None),
             Named::Sqlite => match data {
-                Some(data) => Self::open_file(&folder::ledger_file(data), space, shard),
+                Some(data) => Self::open_file(&folder::ledger_file(data), space),
                 None => Ok(None),
             },
-            Named::SqliteFile(file) => Self::open_file(file, space, shard),
+            Named::SqliteFile(file) => Self::open_file(file, space),
             #[cfg(feature = "postgres")]
             Named::Postgres(url) => {
                 let runtime = runtime()?;
                 let looked = runtime.block_on(async {
-                    let ledger = super::Postgres::new(url.reveal(), name, space, shard)?;
+                    let ledger = super::Postgres::new(url.reveal(), name, space)?;
                     Ok::<_, LedgerFailure>(ledger.through().await?.map(|_| ledger))
                 });
                 Ok(looked?.map(|ledger| Self::Postgres { runtime, ledger }))
@@ -64,7 +63,7 @@ impl Look {
             Named::MySql(url) => {
                 let runtime = runtime()?;
                 let looked = runtime.block_on(async {
-                    let ledger = super::MySql::new(url.reveal(), name, space, shard)?;
+                    let ledger = super::MySql::new(url.reveal(), name, space)?;
                     Ok::<_, LedgerFailure>(ledger.through().await?.map(|_| ledger))
                 });
                 Ok(looked?.map(|ledger| Self::MySql { runtime, ledger }))
@@ -76,11 +75,11 @@ impl Look {
         }
     }
 
-    fn open_file(file: &Path, space: SpaceId, shard: u32) -> Result<Option<Self>, LedgerFailure> {
+    fn open_file(file: &Path, space: SpaceId) -> Result<Option<Self>, LedgerFailure> {
         if !file.exists() {
             return Ok(None);
         }
-        Reader::open(file, space, shard).map(|reader| Some(Self::Sqlite(reader)))
+        Reader::open(file, space).map(|reader| Some(Self::Sqlite(reader)))
     }
 
     /// Gives the number up to which the ledger has results.

@@ -18,7 +18,6 @@ use tokio::sync::oneshot;
 #[derive(Clone, Debug)]
 pub struct Memory {
     space: SpaceId,
-    shard: u32,
     id: u128,
     tables: Arc<Mutex<Tables>>,
     closed: Arc<AtomicBool>,
@@ -30,17 +29,17 @@ pub struct Memory {
 pub struct Kept(Tables);
 
 impl Kept {
-    /// Gives the results of a shard, in the order of their numbers.
-    pub fn results(&self, shard: u32) -> impl Iterator<Item = &Row> {
-        self.0.results_after(shard, 0)
+    /// Gives the results, in the order of their numbers.
+    pub fn results(&self) -> impl Iterator<Item = &Row> {
+        self.0.results_after(0)
     }
 }
 
 impl Memory {
-    /// Makes an empty ledger of a shard of a space.
-    pub fn new(space: SpaceId, shard: u32) -> Self {
+    /// Makes an empty ledger of a space.
+    pub fn new(space: SpaceId) -> Self {
         let (tables, id) = (Arc::default(), u128::from_be_bytes(space.0));
-        Self { space, shard, id, tables, closed: Arc::default(), way: None }
+        Self { space, id, tables, closed: Arc::default(), way: None }
     }
 
     /// Gives this ledger another id than one of the same space has.
@@ -53,18 +52,18 @@ impl Memory {
         self.id
     }
 
-    /// Opens the same ledger once more, as a process does that starts, for this shard or another one.
+    /// Opens the same ledger once more, as a process does that starts.
     ///
     /// # Errors
     ///
     /// [`LedgerFailure::OtherSpace`].
-    pub fn open(&self, space: SpaceId, shard: u32) -> Result<Self, LedgerFailure> {
+    pub fn open(&self, space: SpaceId) -> Result<Self, LedgerFailure> {
         if space != self.space {
             return Err(LedgerFailure::OtherSpace { found: self.space, wanted: space });
         }
         let tables = Arc::clone(&self.tables);
         let (id, way) = (self.id, self.way.clone());
-        Ok(Self { space, shard, id, tables, closed: Arc::default(), way })
+        Ok(Self { space, id, tables, closed: Arc::default(), way })
     }
 
     /// Gives the same ledger as it is reached over `way`, in the place of the way this one has.
@@ -113,18 +112,15 @@ impl Memory {
     }
 
     pub(super) async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
-        let shard = self.shard;
-        self.ask(Call::MintTerm, move |tables| tables.mint_term(shard)).await
+        self.ask(Call::MintTerm, Tables::mint_term).await
     }
 
     pub(super) async fn standing(&self) -> Result<Standing, LedgerFailure> {
-        let shard = self.shard;
-        self.ask(Call::Standing, move |tables| tables.standing(shard)).await
+        self.ask(Call::Standing, |tables| tables.standing()).await
     }
 
     pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerFailure> {
-        let shard = self.shard;
-        self.ask(Call::Settle, move |tables| tables.settle(shard, &batch)).await?
+        self.ask(Call::Settle, move |tables| tables.settle(&batch)).await?
     }
 
     pub(super) async fn results(
@@ -133,9 +129,9 @@ impl Memory {
         limit: usize,
         campaign: Option<&str>,
     ) -> Result<Vec<Row>, LedgerFailure> {
-        let (shard, campaign) = (self.shard, campaign.map(str::to_owned));
+        let campaign = campaign.map(str::to_owned);
         self.ask(Call::Results, move |tables| {
-            let rows = tables.results_after(shard, after);
+            let rows = tables.results_after(after);
             let of = |row: &&Row| campaign.as_deref().is_none_or(|named| *row.campaign == *named);
             rows.filter(of).take(limit).cloned().collect()
         })

@@ -40,7 +40,6 @@ pub struct MySql {
 #[derive(Debug)]
 pub(super) struct Identity {
     space: SpaceId,
-    shard: u32,
     database: String,
 }
 
@@ -53,13 +52,8 @@ impl Identity {
 
 impl MySql {
     /// Begins; nothing is sent yet.
-    pub(super) fn new(
-        url: &str,
-        name: &str,
-        space: SpaceId,
-        shard: u32,
-    ) -> Result<Self, LedgerFailure> {
-        let identity = Arc::new(Identity { space, shard, database: database(name)? });
+    pub(super) fn new(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerFailure> {
+        let identity = Arc::new(Identity { space, database: database(name)? });
         let options = Options::new(url)
             .answer_within(ANSWER_WITHIN)
             .lock_within(TRANSACTION_WITHIN)

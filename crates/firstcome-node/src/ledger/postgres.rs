@@ -35,7 +35,6 @@ pub struct Postgres {
 #[derive(Debug)]
 pub(super) struct Identity {
     space: SpaceId,
-    shard: u32,
     schema: String,
     #[cfg(test)]
     careless: std::sync::atomic::AtomicBool,
@@ -47,7 +46,7 @@ impl Identity {
         let sql = include_str!("postgres/settle.sql");
         #[cfg(test)]
         if self.careless.load(std::sync::atomic::Ordering::SeqCst) {
-            return sql.replace("through = $3 AND term = $4", "$3 = $3 AND $4 = $4");
+            return sql.replace("through = $2 AND term = $3", "$2 = $2 AND $3 = $3");
         }
         sql.to_owned()
     }
@@ -55,17 +54,11 @@ impl Identity {
 
 impl Postgres {
     /// Begins; nothing is sent yet.
-    pub(super) fn new(
-        url: &str,
-        name: &str,
-        space: SpaceId,
-        shard: u32,
-    ) -> Result<Self, LedgerFailure> {
+    pub(super) fn new(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerFailure> {
         let schema = schema(name)?;
         let options = Options::new(url).schema(&schema);
         let identity = Arc::new(Identity {
             space,
-            shard,
             schema,
             #[cfg(test)]
             careless: std::sync::atomic::AtomicBool::new(false),

@@ -11,7 +11,7 @@ use std::fmt;
 /// One result as a ledger keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its number: 1, 2, 3 over the whole shard.
+    /// Its number: 1, 2, 3 over the whole space.
     pub number: u64,
     /// What happened.
     pub kind: Kind,

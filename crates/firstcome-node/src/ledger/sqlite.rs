@@ -26,10 +26,10 @@ pub struct Sqlite {
 
 impl Sqlite {
     /// Opens the file, or has later calls open it where what keeps it from being opened may pass by itself.
-    pub(super) fn open(path: &Path, space: SpaceId, shard: u32) -> Result<Self, LedgerFailure> {
+    pub(super) fn open(path: &Path, space: SpaceId) -> Result<Self, LedgerFailure> {
         let unavailable = |error: std::io::Error| LedgerFailure::Unavailable(error.to_string());
-        let mut writer = Connection::to(path, space, shard, Writer::open);
-        let mut reader = Connection::to(path, space, shard, Reader::open);
+        let mut writer = Connection::to(path, space, Writer::open);
+        let mut reader = Connection::to(path, space, Reader::open);
         // The reader comes second: a file that is only half made it would take for something else than a ledger.
         let opened = writer.opened().map(drop).and_then(|()| reader.opened().map(drop));
         opened.or_else(|why| if why.passes_by_itself() { Ok(()) } else { Err(why) })?;
@@ -105,26 +105,25 @@ impl Sqlite {
     }
 }
 
-type Open<T> = fn(&Path, SpaceId, u32) -> Result<T, LedgerFailure>;
+type Open<T> = fn(&Path, SpaceId) -> Result<T, LedgerFailure>;
 
 /// A connection to the file, which every call tries to open again until it is.
 struct Connection<T> {
     open: Open<T>,
     path: PathBuf,
     space: SpaceId,
-    shard: u32,
     opened: Option<T>,
 }
 
 impl<T> Connection<T> {
-    fn to(path: &Path, space: SpaceId, shard: u32, open: Open<T>) -> Self {
-        Self { open, path: path.to_owned(), space, shard, opened: None }
+    fn to(path: &Path, space: SpaceId, open: Open<T>) -> Self {
+        Self { open, path: path.to_owned(), space, opened: None }
     }
 
     fn opened(&mut self) -> Result<&mut T, LedgerFailure> {
         let opened = match self.opened.take() {
             Some(opened) => opened,
-            None => (self.open)(&self.path, self.space, self.shard)?,
+            None => (self.open)(&self.path, self.space)?,
         };
         Ok(self.opened.insert(opened))
     }

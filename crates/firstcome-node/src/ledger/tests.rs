@@ -93,22 +93,22 @@ enum Place {
 }
 
 impl Place {
-    async fn open(&self, space: SpaceId, shard: u32) -> Result<Ledger, LedgerFailure> {
+    async fn open(&self, space: SpaceId) -> Result<Ledger, LedgerFailure> {
         match self {
-            Self::Folder(folder) => Ledger::open_sqlite(&file(folder), space, shard).await,
+            Self::Folder(folder) => Ledger::open_sqlite(&file(folder), space).await,
             #[cfg(feature = "postgres")]
             Self::Space(server, name) => {
-                let ledger = Ledger::postgres(&server.url(), name, space, shard)?;
+                let ledger = Ledger::postgres(&server.url(), name, space)?;
                 ledger.ready().await?;
                 Ok(ledger)
             }
             #[cfg(feature = "mysql")]
             Self::Database(server, name) => {
-                let ledger = Ledger::mysql(&url_of(server), name, space, shard)?;
+                let ledger = Ledger::mysql(&url_of(server), name, space)?;
                 ledger.ready().await?;
                 Ok(ledger)
             }
-            Self::Memory(memory) => memory.open(space, shard).map(Ledger::Memory),
+            Self::Memory(memory) => memory.open(space).map(Ledger::Memory),
         }
     }
 }
@@ -120,39 +120,39 @@ fn file(folder: &TempDir) -> PathBuf {
 impl Stage {
     async fn sqlite() -> Self {
         let place = Place::Folder(tempfile::tempdir().unwrap());
-        let ledger = place.open(SPACE, 0).await.unwrap();
+        let ledger = place.open(SPACE).await.unwrap();
         Self { place, ledger }
     }
 
     async fn memory() -> Self {
-        let place = Place::Memory(Memory::new(SPACE, 0));
-        let ledger = place.open(SPACE, 0).await.unwrap();
+        let place = Place::Memory(Memory::new(SPACE));
+        let ledger = place.open(SPACE).await.unwrap();
         Self { place, ledger }
     }
 
     #[cfg(feature = "postgres")]
     async fn postgres() -> Option<Self> {
         let place = Place::Space(Postgres::shared()?, fresh_space());
-        let ledger = place.open(SPACE, 0).await.unwrap();
+        let ledger = place.open(SPACE).await.unwrap();
         Some(Self { place, ledger })
     }
 
     #[cfg(feature = "mysql")]
     async fn mariadb() -> Option<Self> {
         let place = Place::Database(MariaDb::shared()?, fresh_space());
-        let ledger = place.open(SPACE, 0).await.unwrap();
+        let ledger = place.open(SPACE).await.unwrap();
         Some(Self { place, ledger })
     }
 
-    /// Opens it once more, for another shard or space.
-    async fn open(&self, space: SpaceId, shard: u32) -> Result<Ledger, LedgerFailure> {
-        self.place.open(space, shard).await
+    /// Opens it once more, for this space or another one.
+    async fn open(&self, space: SpaceId) -> Result<Ledger, LedgerFailure> {
+        self.place.open(space).await
     }
 
     /// Closes the ledger and opens it again, as a restart does.
     async fn restart(&mut self) {
         self.ledger.close().await;
-        self.ledger = self.open(SPACE, 0).await.unwrap();
+        self.ledger = self.open(SPACE).await.unwrap();
     }
 
     async fn settle(
@@ -168,7 +168,7 @@ impl Stage {
     fn numbers(&self) -> Vec<u64> {
         if let Place::Memory(memory) = &self.place {
             let (kept, number) = (memory.kept(), |row: &Row| row.number);
-            return (0..2).flat_map(|shard| kept.results(shard).map(number)).collect();
+            return kept.results().map(number).collect();
         }
         let lines = self.sql("SELECT number FROM results ORDER BY number");
         lines.iter().map(|line| line.parse().unwrap()).collect()
@@ -237,7 +237,7 @@ fn lines(connection: &Connection, sql: &str) -> Result<Vec<String>, String> {
 }
 
 async fn open(path: &Path) -> Ledger {
-    Ledger::open_sqlite(path, SPACE, 0).await.unwrap()
+    Ledger::open_sqlite(path, SPACE).await.unwrap()
 }
 
 fn numbers(path: &Path) -> Vec<u64> {

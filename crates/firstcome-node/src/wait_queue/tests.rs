@@ -178,7 +178,7 @@ const UNITS: [&str; 7] = ["T1", "T2", "T3", "A", "B", "C", "D"];
 
 impl House {
     fn new() -> Self {
-        let mut house = Self(State::new(SpaceId::default(), 0));
+        let mut house = Self(State::new(SpaceId::default()));
         let holding = HoldSettings { allow_orphans: true, ..HoldSettings::default() };
         for campaign in ["hall", "rush"] {
             let settings = Settings {

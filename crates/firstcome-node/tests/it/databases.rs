@@ -39,7 +39,7 @@ async fn whole(url: &str, clock: &Clock, number: u64) -> Whole {
     let election = firstcome_lock::Election::new(&locks, "leader").unwrap().lease(SECOND);
     let candidate = election.node(seat.node.id.to_string());
     let watch = candidate.watch().await.unwrap();
-    let ledger = Ledger::postgres(url, "main", SPACE, 0).unwrap();
+    let ledger = Ledger::postgres(url, "main", SPACE).unwrap();
     let metrics = Arc::new(Metrics::default());
     let leader = leads(&seat, ledger.clone(), Election::Among { candidate, watch }, &metrics);
     Whole { seat, leader, ledger, locks }

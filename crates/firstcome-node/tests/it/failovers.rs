@@ -181,7 +181,7 @@ async fn what_one_branch_has_of_this_one_does_not_tell_what_another_has() {
 
 /// Has a node write a snapshot of all it has.
 async fn writes_a_snapshot(seat: &Seat, server: &Memory) {
-    let leads = leads(seat, &Tables::new(SpaceId([7; 16]), 0));
+    let leads = leads(seat, &Tables::new(SpaceId([7; 16])));
     sleep(5 * SECOND).await;
     leads.stop().await;
     let newest = Journal::Memory(server.clone()).newest_snapshot().await.unwrap().unwrap();

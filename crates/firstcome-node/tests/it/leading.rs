@@ -25,7 +25,7 @@ struct Panics(AtomicU32);
 
 impl Panics {
     fn times(times: u32) -> (Tables, Ledger) {
-        let tables = Tables::new(SpaceId([7; 16]), 0);
+        let tables = Tables::new(SpaceId([7; 16]));
         let ledger = Ledger::Memory(tables.through(Arc::new(Self(times.into()))));
         (tables, ledger)
     }
@@ -88,7 +88,7 @@ async fn a_leader_alone_whose_task_panicked_leads_again() {
     sleep(10 * SECOND).await;
     assert!(leader.leads());
     assert!(is_settled(&one), "{:?}", leader.standing());
-    assert_eq!(tables.kept().results(0).count(), 1);
+    assert_eq!(tables.kept().results().count(), 1);
     assert_eq!(metrics.leader_failures.get(), 2);
     let said = one.said();
     assert_eq!(said.len(), 2, "{said:?}");
@@ -107,7 +107,7 @@ async fn a_mark_of_what_the_ledger_has_that_failed_is_said_again() {
     one.claims("ann").await;
     one.journal.fault(Stored::Append, 1, Fault::Refuse);
     sleep(SECOND).await;
-    assert_eq!(tables.kept().results(0).count(), 1);
+    assert_eq!(tables.kept().results().count(), 1);
     assert!(!is_settled(&one), "the first mark was not refused");
     sleep(15 * SECOND).await;
     assert!(is_settled(&one), "{:?}", leader.standing());
@@ -149,7 +149,7 @@ mod elected {
         one.claims("ann").await;
 
         // One that has a ledger comes: it leads, though the first one does, and settles.
-        let ledger = Ledger::Memory(Tables::new(SpaceId([7; 16]), 0));
+        let ledger = Ledger::Memory(Tables::new(SpaceId([7; 16])));
         let stands = candidate(&two, &Locks::with_memory(&locked)).await;
         let with = leads(&two, ledger, stands, &metrics);
         sleep(20 * SECOND).await;

@@ -169,13 +169,13 @@ async fn what_was_there_before_a_restart_becomes_durable_where_nobody_asks() {
 async fn results_of_before_a_restart_are_settled_where_nobody_asks() {
     let store = store();
     let one = after_a_restart(&store).await;
-    let tables = Tables::new(SPACE, 0);
+    let tables = Tables::new(SPACE);
     let leader = leader(&one, Ledger::Memory(tables.clone()));
     sleep(3 * SECOND).await;
-    assert_eq!(tables.kept().results(0).count(), 0, "it may still be lost");
+    assert_eq!(tables.kept().results().count(), 0, "it may still be lost");
     store.confirm();
     sleep(3 * SECOND).await;
-    assert_eq!(tables.kept().results(0).count(), 1);
+    assert_eq!(tables.kept().results().count(), 1);
     assert_eq!(leader.standing().trouble, None);
 }
 
@@ -206,7 +206,7 @@ async fn one_who_applied_nothing_goes_over_to_a_store_that_was_seeded_anew() {
 
 #[tokio::test(start_paused = true)]
 async fn a_backup_of_an_idle_ledger_is_noticed_and_settled_up_to_now() {
-    let (store, tables) = (store(), Tables::new(SPACE, 0));
+    let (store, tables) = (store(), Tables::new(SPACE));
     let one = Seat::at(&store).await;
     let leader = leader(&one, Ledger::Memory(tables.clone()));
     one.opens("spring", 9).await;
@@ -216,20 +216,20 @@ async fn a_backup_of_an_idle_ledger_is_noticed_and_settled_up_to_now() {
     // The ledger gets both, and there is no room for the mark that lets the nodes drop them.
     store.set_full(true);
     sleep(5 * SECOND).await;
-    assert_eq!(tables.kept().results(0).count(), 2);
+    assert_eq!(tables.kept().results().count(), 2);
     assert_eq!(one.node.replica.look(State::settled), 0);
     store.set_full(false);
     sleep(5 * SECOND).await;
     tables.restore(&backup);
     sleep(20 * SECOND).await;
-    assert_eq!(tables.kept().results(0).count(), 2);
+    assert_eq!(tables.kept().results().count(), 2);
     assert_eq!(one.node.replica.look(State::settled), 2);
     assert_eq!(leader.standing().trouble, None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_backup_of_an_idle_ledger_that_lacks_what_was_dropped_is_told() {
-    let (store, tables) = (store(), Tables::new(SPACE, 0));
+    let (store, tables) = (store(), Tables::new(SPACE));
     let one = Seat::at(&store).await;
     let leader = leader(&one, Ledger::Memory(tables.clone()));
     one.opens("spring", 9).await;
@@ -248,11 +248,11 @@ async fn a_backup_of_an_idle_ledger_that_lacks_what_was_dropped_is_told() {
     let whole = tables.kept();
     tables.restore(&backup);
     timeout(20 * SECOND, is_behind()).await.unwrap();
-    assert_eq!(tables.kept().results(0).count(), 1, "nobody has the one between");
+    assert_eq!(tables.kept().results().count(), 1, "nobody has the one between");
     assert_eq!(one.claims("cem").await, 3, "claims go on");
     // A newer copy ends it.
     tables.restore(&whole);
     sleep(20 * SECOND).await;
-    assert_eq!(tables.kept().results(0).count(), 3);
+    assert_eq!(tables.kept().results().count(), 3);
     assert_eq!(leader.standing().trouble, None);
 }

@@ -385,11 +385,11 @@ impl Way for Bad {
 #[tokio::test(start_paused = true)]
 async fn the_ledger_has_what_the_journal_may_lose() {
     shows(Mistake::SettleBeforeDurable, async || {
-        let (one, tables) = (one_without_confirmations().await, Tables::new(SPACE, 0));
+        let (one, tables) = (one_without_confirmations().await, Tables::new(SPACE));
         let _leader = leader(&one, Ledger::Memory(tables.clone()));
         let unknown = one.tries("ann", None).await;
         assert!(unknown.is_err());
-        tables.kept().results(0).count() > 0
+        tables.kept().results().count() > 0
     })
     .await;
 }
@@ -397,13 +397,13 @@ async fn the_ledger_has_what_the_journal_may_lose() {
 #[tokio::test(start_paused = true)]
 async fn a_leader_settles_from_where_it_believes_the_ledger_to_be() {
     shows(Mistake::SettleWithoutReread, async || {
-        let ((one, _two), tables) = (one_and_a_held_one(places(9)).await, Tables::new(SPACE, 0));
+        let ((one, _two), tables) = (one_and_a_held_one(places(9)).await, Tables::new(SPACE));
         let leader = leader(&one, Bad::way(&tables, 1, true));
         one.claims("ann").await;
         sleep(10 * SECOND).await;
         one.claims("bob").await;
         sleep(60 * SECOND).await;
-        let settled = tables.kept().results(0).count() == 2;
+        let settled = tables.kept().results().count() == 2;
         assert_eq!(settled, leader.standing().trouble.is_none());
         !settled
     })
@@ -413,11 +413,11 @@ async fn a_leader_settles_from_where_it_believes_the_ledger_to_be() {
 #[tokio::test(start_paused = true)]
 async fn results_are_dropped_that_the_ledger_does_not_have() {
     shows(Mistake::ResultsDroppedEarly, async || {
-        let ((one, _two), tables) = (one_and_a_held_one(places(9)).await, Tables::new(SPACE, 0));
+        let ((one, _two), tables) = (one_and_a_held_one(places(9)).await, Tables::new(SPACE));
         let _leader = leader(&one, Bad::way(&tables, u32::MAX, false));
         one.claims("ann").await;
         sleep(10 * SECOND).await;
-        assert_eq!(tables.kept().results(0).count(), 0);
+        assert_eq!(tables.kept().results().count(), 0);
         one.node.replica.look(State::unsettled) == 0
     })
     .await;
@@ -446,7 +446,7 @@ fn rows(numbers: std::ops::RangeInclusive<u64>) -> Vec<Row> {
 #[tokio::test(start_paused = true)]
 async fn the_ledger_has_a_gap() {
     shows(Mistake::SettleWithoutCompare, async || {
-        let ledger = Ledger::Memory(Tables::new(SPACE, 0));
+        let ledger = Ledger::Memory(Tables::new(SPACE));
         let term = ledger.mint_term().await.unwrap().term;
         ledger.settle(Batch { after: 5, term, rows: rows(6..=9) }).await.is_ok()
     })
@@ -456,7 +456,7 @@ async fn the_ledger_has_a_gap() {
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_was_replaced_settles() {
     shows(Mistake::TermNotCompared, async || {
-        let ledger = Ledger::Memory(Tables::new(SPACE, 0));
+        let ledger = Ledger::Memory(Tables::new(SPACE));
         let term = ledger.mint_term().await.unwrap().term;
         ledger.mint_term().await.unwrap();
         ledger.settle(Batch { after: 0, term, rows: rows(1..=4) }).await.is_ok()

@@ -59,7 +59,7 @@ async fn an_appender_that_panicked_leaves_nobody_waiting() {
         in_append.shows();
         BEGIN
     });
-    let one = Seat::at(&Memory::new(SpaceId([7; 16]), 0, clock)).await;
+    let one = Seat::at(&Memory::new(SpaceId([7; 16]), clock)).await;
     let pace = Pace {
         settle_interval: SECOND / 5,
         settle_delay: SettleDelay::default(),
@@ -67,7 +67,7 @@ async fn an_appender_that_panicked_leaves_nobody_waiting() {
         snapshot_bytes: u64::MAX,
         snapshot_every: Duration::MAX,
     };
-    let ledger = Some(Ledger::Memory(Tables::new(SpaceId([7; 16]), 0)));
+    let ledger = Some(Ledger::Memory(Tables::new(SpaceId([7; 16]))));
     let metrics = Arc::new(Metrics::default());
     let leader = Leader::start(&one.node, ledger, pace, Election::Alone, &metrics);
     one.opens("spring", 9).await;

@@ -13,7 +13,7 @@ const SECOND: Duration = Duration::from_secs(1);
 async fn a_leader_that_lagged_when_it_was_elected_leaves_no_gap_in_an_older_ledger() {
     let store = store();
     let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
-    let tables = Tables::new(SpaceId([7; 16]), 0);
+    let tables = Tables::new(SpaceId([7; 16]));
     let yesterday = tables.kept();
     one.opens("spring", 9).await;
     two.reaches(1).await;
@@ -31,7 +31,7 @@ async fn a_leader_that_lagged_when_it_was_elected_leaves_no_gap_in_an_older_ledg
     two.journal.let_go();
     one.claims("bob").await;
     sleep(5 * SECOND).await;
-    let numbers: Vec<u64> = tables.kept().results(0).map(|row| row.number).collect();
+    let numbers: Vec<u64> = tables.kept().results().map(|row| row.number).collect();
     let trouble = second.standing().trouble.unwrap_or_default();
     assert!(numbers.is_empty(), "it has {numbers:?}: {trouble}");
     assert!(trouble.starts_with("ledger_behind: "), "{trouble}");

@@ -37,7 +37,7 @@ pub(crate) struct Seat {
 }
 
 pub(crate) fn store() -> Memory {
-    Memory::new(SpaceId([7; 16]), 0, clock()).for_several()
+    Memory::new(SpaceId([7; 16]), clock()).for_several()
 }
 
 /// The clock of a store, which begins now.

@@ -131,14 +131,14 @@ async fn nothing_of_a_broken_entry_is_read_settled_or_put_into_a_snapshot() {
     let store = store();
     let one = Seat::at(&store).await;
     two_campaigns(&one).await;
-    let tables = Tables::new(SpaceId([7; 16]), 0);
+    let tables = Tables::new(SpaceId([7; 16]));
     let leads = leads(&one, &tables);
     // Both in one batch: bob's claim is applied before eve's breaks.
     let (bob, eve) = tokio::join!(claims(&one, "spring", "bob"), claims(&one, "poison", "eve"));
     assert_eq!((bob, eve), (Err(Failure::Unknown), Err(Failure::Unknown)));
     let position = stuck(&one).await.broke.position;
     sleep(30 * SECOND).await;
-    assert_eq!(tables.kept().results(0).count(), 1, "ann's");
+    assert_eq!(tables.kept().results().count(), 1, "ann's");
     let newest = Journal::Memory(store.clone()).newest_snapshot().await.unwrap();
     if let Some(newest) = newest {
         let newest = Manifest::decode(&newest).unwrap();
@@ -210,7 +210,7 @@ async fn a_stuck_node_goes_on_from_the_snapshot_of_one_that_was_mended() {
     // The rule is mended: a node of the new build applies it, and writes a snapshot.
     let two = Seat::at(&store).await;
     two.reaches(4).await;
-    let leads = leads(&two, &Tables::new(SpaceId([7; 16]), 0));
+    let leads = leads(&two, &Tables::new(SpaceId([7; 16])));
     two.claims("bob").await;
     timeout(900 * SECOND, one.node.replica.reach(5)).await.expect("it goes on");
     agree(&[&one, &two]).await;
@@ -235,7 +235,7 @@ async fn a_node_that_was_stuck_on_another_branch_brings_what_it_had() {
     };
     let two = Seat::at(&store).await;
     two.reaches(3).await;
-    let leads = leads(&two, &Tables::new(SpaceId([7; 16]), 0));
+    let leads = leads(&two, &Tables::new(SpaceId([7; 16])));
     timeout(900 * SECOND, one.node.replica.reach(4)).await.expect("it goes on");
     agree(&[&one, &two]).await;
     let ann = claims(&two, "spring", "ann").await;
@@ -259,7 +259,7 @@ async fn nothing_of_a_broken_entry_is_left_when_a_snapshot_has_the_skip_already(
     skips(&store, 4).await;
     drop(broken);
     let two = Seat::at(&store).await;
-    let leads = leads(&two, &Tables::new(SpaceId([7; 16]), 0));
+    let leads = leads(&two, &Tables::new(SpaceId([7; 16])));
     assert_eq!(two.claims("cid").await, 2);
     sleep(5 * SECOND).await;
     assert!(one.node.replica.stuck().is_some_and(|stuck| !stuck.is_whole));

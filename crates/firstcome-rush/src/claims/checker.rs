@@ -70,7 +70,7 @@ impl Checker {
     pub(super) fn newest(&self) -> Position {
         let newest = self.newest.load(Ordering::Relaxed);
         let epoch = u32::try_from(newest >> POSITION_BITS).expect("the bits above a position");
-        Position { shard: 0, epoch, position: newest & ((1 << POSITION_BITS) - 1) }
+        Position { epoch, position: newest & ((1 << POSITION_BITS) - 1) }
     }
 
     pub(super) fn known(&self, subject: u32) -> Known {

@@ -112,7 +112,7 @@ fn an_answer_of_a_copy() {
             .iter_mut()
             .rfind(|exchange| matches!(exchange.reply, Reply::Failure(Failure::Unknown)));
         let exchange = exchange.unwrap();
-        let position = Position { shard: 0, epoch: 0, position: entry.position };
+        let position = Position { epoch: 0, position: entry.position };
         let by = firstcome_core::outcome::By::Subject;
         let outcome = Outcome::Cancelled { by, at: clock(14.0) };
         exchange.reply =
@@ -122,7 +122,7 @@ fn an_answer_of_a_copy() {
 
 #[test]
 fn an_answer_from_before_the_position_brought() {
-    let min = |position| Some(Position { shard: 0, epoch: 0, position });
+    let min = |position| Some(Position { epoch: 0, position });
     breaks("position_honoured", |history| won(history, "bob").min = min(5));
     let mut history = sale().ends();
     won(&mut history, "bob").min = min(4);
@@ -142,7 +142,7 @@ fn a_position_called_stale_while_its_epoch_lasts() {
         story.last().min = min;
         story.ends()
     };
-    let min = Some(Position { shard: 0, epoch: 0, position: 1 });
+    let min = Some(Position { epoch: 0, position: 1 });
     passes(&reply(min, 1));
     is_broken(&reply(min, 0), "stale_only_if_over");
     is_broken(&reply(None, 1), "stale_only_if_over");

@@ -266,7 +266,6 @@ impl Story {
     pub(crate) fn answers(&mut self, asked: Asked, outcome: Outcome, decided: Decided) {
         let head = self.head.map(|head| &self.history.stored[head].entry);
         let position = head.map_or(Position::default(), |entry| Position {
-            shard: 0,
             epoch: entry.epoch,
             position: entry.position,
         });

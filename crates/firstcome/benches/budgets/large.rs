@@ -82,7 +82,7 @@ pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
 async fn in_process(folder: &Path, claims: usize) -> Result<InProcess> {
     let embedded = Arc::new(Embedded::start(folder).await?);
     let kind = LedgerKind::Sqlite;
-    let ledger = Ledger::named(&kind, Some(&embedded.folder), "default", SPACE, 0).await?;
+    let ledger = Ledger::named(&kind, Some(&embedded.folder), "default", SPACE).await?;
     let ledger = ledger.context("the folder has a ledger")?;
     embedded.open(CAMPAIGN, u32::MAX - 1).await?;
 

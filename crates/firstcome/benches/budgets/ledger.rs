@@ -26,7 +26,7 @@ pub(crate) fn run(table: &mut Table) -> Result<()> {
         let raw_now = sqlite_inserts(folder.path())?;
         let ours_now = runtime.block_on(async {
             let path = folder.path().join("ledger.sqlite");
-            settle(Ledger::open_sqlite(&path, SpaceId([1; 16]), 0).await?).await
+            settle(Ledger::open_sqlite(&path, SpaceId([1; 16])).await?).await
         })?;
         ours.push(ours_now);
         raw.push(raw_now);
@@ -40,7 +40,7 @@ pub(crate) fn run(table: &mut Table) -> Result<()> {
         let raw_now = runtime.block_on(postgres_copies(&server))?;
         let space = format!("bench{round}");
         let ours_now = runtime.block_on(async {
-            settle(Ledger::postgres(&server.url(), &space, SpaceId([1; 16]), 0)?).await
+            settle(Ledger::postgres(&server.url(), &space, SpaceId([1; 16]))?).await
         })?;
         ours.push(ours_now);
         raw.push(raw_now);
@@ -110,9 +110,9 @@ fn at(number: u64) -> i64 {
 
 /// The same rows into two tables with the same keys, and nothing else: no comparison, no counts, no terms.
 const TABLES: &str = "
-    CREATE TABLE result (shard bigint, number bigint, rank bigint, at bigint, settled_at bigint,
-        kind text, campaign text, pool text, subject text, PRIMARY KEY (shard, number));
-    CREATE TABLE claim (rank bigint, at bigint, shard bigint, result bigint,
+    CREATE TABLE result (number bigint PRIMARY KEY, rank bigint, at bigint, settled_at bigint,
+        kind text, campaign text, pool text, subject text);
+    CREATE TABLE claim (rank bigint, at bigint, result bigint,
         campaign text, pool text, subject text, PRIMARY KEY (campaign, pool, rank));";
 
 /// Results a second that SQLite commits.
@@ -120,15 +120,16 @@ fn sqlite_inserts(folder: &Path) -> Result<f64> {
     let mut db = rusqlite::Connection::open(folder.join("raw.sqlite"))?;
     db.pragma_update(None, "journal_mode", "WAL")?;
     db.pragma_update(None, "synchronous", "FULL")?;
-    db.execute_batch(&TABLES.replace("));", ")) WITHOUT ROWID;"))?;
+    let tables = TABLES.replace("bigint PRIMARY", "INTEGER PRIMARY");
+    db.execute_batch(&tables.replace("));", ")) WITHOUT ROWID;"))?;
     let (begun, mut after) = (Instant::now(), 0);
     while after < ROWS {
         let transaction = db.transaction()?;
         {
             let sql =
-                "INSERT INTO result VALUES (0, ?1, ?1, ?2, ?2, 'claim', 'spring-2027', 'main', ?3)";
+                "INSERT INTO result VALUES (?1, ?1, ?2, ?2, 'claim', 'spring-2027', 'main', ?3)";
             let mut result = transaction.prepare_cached(sql)?;
-            let sql = "INSERT INTO claim VALUES (?1, ?2, 0, ?1, 'spring-2027', 'main', ?3)";
+            let sql = "INSERT INTO claim VALUES (?1, ?2, ?1, 'spring-2027', 'main', ?3)";
             let mut claim = transaction.prepare_cached(sql)?;
             for number in after + 1..=after + BATCH {
                 let (at, subject) = (at(number), subject(number));
@@ -156,8 +157,8 @@ async fn postgres_copies(server: &Postgres) -> Result<f64> {
         for number in after + 1..=after + BATCH {
             let (at, subject) = (at(number), subject(number));
             let same = format!("spring-2027\tmain\t{subject}");
-            writeln!(results, "0\t{number}\t{number}\t{at}\t{at}\tclaim\t{same}")?;
-            writeln!(claims, "{number}\t{at}\t0\t{number}\t{same}")?;
+            writeln!(results, "{number}\t{number}\t{at}\t{at}\tclaim\t{same}")?;
+            writeln!(claims, "{number}\t{at}\t{number}\t{same}")?;
         }
         let transaction = client.transaction().await?;
         for (table, rows) in [("result", results), ("claim", claims)] {

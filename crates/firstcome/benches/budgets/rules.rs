@@ -35,7 +35,7 @@ impl Rules {
             expect: Expect::Anything,
             order: Order::default(),
         };
-        let mut rules = Self { state: State::new(SpaceId::default(), 0), claimed: 0 };
+        let mut rules = Self { state: State::new(SpaceId::default()), claimed: 0 };
         let mut body = BodyWriter::new(NodeId([1; 16]), 1, 0);
         body.push(&put);
         rules.apply(&body.finish())?;

@@ -51,7 +51,7 @@ pub(super) fn run(args: AuditArgs, json: bool) -> Result<Exit, Complaint> {
     let journal = args.read.open(&args.ledger.space)?;
     let head = journal.head()?;
     let data = (!args.read.is_elsewhere()).then_some(args.read.source.folder.data.as_path());
-    let ledger = Look::open(&named, data, &args.ledger.space, head.space, head.shard)
+    let ledger = Look::open(&named, data, &args.ledger.space, head.space)
         .map_err(|why| Complaint::own(why.to_string()))?;
     let key = args.read.source.folder.key(servers.iter().map(|(_, server)| server))?;
     let meter = progress_bar();

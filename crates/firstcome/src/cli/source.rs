@@ -156,28 +156,28 @@ impl SourceArgs {
             #[cfg(feature = "redis")]
             StoreKind::Redis => {
                 let (options, archive) = (self.store.redis(url)?, self.archive.clone());
-                firstcome_journal::redis::ReadOnly::open(options, space, 0, archive)
+                firstcome_journal::redis::ReadOnly::open(options, space, archive)
                     .map(Reading::Redis)
                     .map_err(|failure| Complaint::about_store(url, &failure))
             }
             #[cfg(feature = "postgres")]
             StoreKind::Postgres => {
                 let (options, archive) = (self.store.postgres(url), self.archive.clone());
-                firstcome_journal::postgres::open_read_only(options, space, 0, archive)
+                firstcome_journal::postgres::open_read_only(options, space, archive)
                     .map(Reading::Database)
                     .map_err(|failure| Complaint::about_store(url, &failure))
             }
             #[cfg(feature = "mysql")]
             StoreKind::MySql => {
                 let (options, archive) = (self.store.mysql(url), self.archive.clone());
-                firstcome_journal::mysql::open_read_only(options, space, 0, archive)
+                firstcome_journal::mysql::open_read_only(options, space, archive)
                     .map(Reading::Database)
                     .map_err(|failure| Complaint::about_store(url, &failure))
             }
             #[cfg(feature = "nats")]
             StoreKind::Nats => {
                 let (options, archive) = (self.store.nats(url), self.archive.clone());
-                firstcome_journal::nats::open_read_only(options, space, 0, archive)
+                firstcome_journal::nats::open_read_only(options, space, archive)
                     .map(Reading::Database)
                     .map_err(|failure| Complaint::about_store(url, &failure))
             }

@@ -367,12 +367,12 @@ fn check_database(layers: &Layers<'_>, config: &Config) -> Result<(), ConfigErro
         Some(StoreKind::Postgres) => (
             "in PostgreSQL, which itself waits for the standbys that its synchronous_standby_names names",
             LONGEST_IN_POSTGRES,
-            "PostgreSQL: its tables are in the schema `fc_journal_SPACE_0`",
+            "PostgreSQL: its tables are in the schema `fc_journal_SPACE`",
         ),
         Some(StoreKind::MySql) => (
             "in MariaDB, which itself waits for a replica where semi-synchronous replication is on",
             LONGEST_IN_MARIADB,
-            "MariaDB: the names of its tables begin with `fc_journal_SPACE_0_`",
+            "MariaDB: the names of its tables begin with `fc_journal_SPACE_`",
         ),
         Some(StoreKind::Nats) => {
             if let Durability::Copies(_) | Durability::Memory = config.durability {

@@ -136,7 +136,7 @@ pub fn run(
     let manifest = journal.newest_snapshot()?.map(|bytes| Manifest::decode(&bytes)).transpose()?;
     let (mut state, from) = match journal.start()? {
         Some(start) => (restore(journal, &Manifest::decode(&start)?)?, "snapshot"),
-        None => (State::new(head.space, head.shard), "beginning"),
+        None => (State::new(head.space), "beginning"),
     };
     state.learn_skips(journal.skips()?);
     let mut audit = Audit {

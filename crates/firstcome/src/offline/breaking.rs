@@ -70,7 +70,7 @@ pub fn find(
             return Ok(Err(Refused::Passed { position, snapshot }));
         }
         Some(manifest) => restore(journal, manifest)?,
-        None => State::new(head.space, head.shard),
+        None => State::new(head.space),
     };
     state.learn_skips(journal.skips()?);
     let mut outcomes: Vec<Outcome> = Vec::new();

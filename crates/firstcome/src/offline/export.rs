@@ -56,12 +56,12 @@ pub fn run(
         Kind::Copy(other) => *other,
     };
     let is_copy = matches!(kind, Kind::Copy(_));
-    let about = About { space, shard: head.shard, level: head.level, is_copy };
+    let about = About { space, level: head.level, is_copy };
     let start = journal.start()?.map(|bytes| Manifest::decode(&bytes)).transpose()?;
     let newest = journal.newest_snapshot()?.map(|bytes| Manifest::decode(&bytes)).transpose()?;
     let state = match &newest {
         Some(newest) => restore(journal, newest)?,
-        None => State::new(head.space, head.shard).beginning_at(head.level),
+        None => State::new(head.space).beginning_at(head.level),
     };
     let mut file = SpaceWriter::create(path, about)?;
     if let Some(start) = &start {

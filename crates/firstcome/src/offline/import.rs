@@ -97,7 +97,6 @@ pub async fn into_folder(
     let about = file.about();
     let options = Options {
         space: Some(about.space),
-        shard: about.shard,
         fresh_level: about.level,
         archive: false,
         ..Options::new(about.space)

@@ -37,7 +37,7 @@ impl Replay {
             None => match journal.start()?.map(|bytes| Manifest::decode(&bytes)).transpose()? {
                 Some(start) if start.stamp.position < position => restore(journal, &start)?,
                 Some(_) => return Ok(None),
-                None => State::new(head.space, head.shard),
+                None => State::new(head.space),
             },
         };
         state.learn_skips(skips);

@@ -46,10 +46,10 @@ pub fn run(
     let head = journal.head()?;
     let mut state = match journal.start()? {
         Some(start) => restore(journal, &Manifest::decode(&start)?)?,
-        None => State::new(head.space, head.shard),
+        None => State::new(head.space),
     };
     state.learn_skips(journal.skips()?);
-    let opened = Ledger::named(named, folder, name, head.space, head.shard);
+    let opened = Ledger::named(named, folder, name, head.space);
     let Some(ledger) = wait.block_on(opened)? else {
         bail!("there is no ledger to write to: it is `none`");
     };

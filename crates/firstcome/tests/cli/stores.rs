@@ -46,7 +46,7 @@ fn an_operator_sees_the_servers_the_journal_and_that_all_agree() {
     let Some(redis) = Redis::start() else { return };
     let scene = Scene::new();
     sees_all(&scene, &redis.url(), &[]);
-    assert_eq!(redis.ask("XDEL fc:{main/0}:journal 2-0"), ":1");
+    assert_eq!(redis.ask("XDEL fc:{main}:journal 2-0"), ":1");
     finds_entry_2_missing(&scene, &redis.url());
 }
 
@@ -58,7 +58,7 @@ fn an_operator_sees_the_same_of_a_postgres_with_the_ledger_in_the_same_database(
     sees_all(&scene, &url, &["--ledger", &url, "--durability", "memory"]);
     let (_, database) = url.rsplit_once('/').unwrap();
     let database = database.split('?').next().unwrap();
-    postgres.sql(database, "DELETE FROM fc_journal_main_0.entries WHERE position = 2");
+    postgres.sql(database, "DELETE FROM fc_journal_main.entries WHERE position = 2");
     finds_entry_2_missing(&scene, &url);
     let said = look_at(&scene, &url, &["journal", "verify", "--space", "other"]);
     assert!(said.code == 3 && said.talk.contains("no space \"other\""), "{said:?}");
@@ -80,7 +80,7 @@ fn an_operator_sees_the_same_of_a_mariadb_with_the_ledger_on_the_same_server() {
     let said = look_at(&scene, &url, &["audit", "--json", "--ledger", &url]).json();
     assert_eq!((&said["ledger_equal"], &said["ledger_through"]), (&true.into(), &2.into()));
     let (_, database) = url.rsplit_once('/').unwrap();
-    mariadb.sql(&format!("DELETE FROM {database}.fc_journal_main_0_entries WHERE position = 2"));
+    mariadb.sql(&format!("DELETE FROM {database}.fc_journal_main_entries WHERE position = 2"));
     finds_entry_2_missing(&scene, &url);
     let said = look_at(&scene, &url, &["journal", "verify", "--space", "other"]);
     assert!(said.code == 3 && said.talk.contains("no space \"other\""), "{said:?}");
@@ -111,7 +111,7 @@ fn what_mariadb_cannot_keep_is_refused_before_anything_is_made() {
     let said = refused(&[]);
     assert!(said.code == 3 && said.talk.contains("--durability memory"), "{said:?}");
     let said = refused(&["--space", &"x".repeat(42)]);
-    assert!(said.code == 2 && said.talk.contains("fc_journal_SPACE_0_"), "{said:?}");
+    assert!(said.code == 2 && said.talk.contains("fc_journal_SPACE_"), "{said:?}");
     let (_, database) = url.rsplit_once('/').unwrap();
     assert_eq!(mariadb.sql(&format!("SHOW TABLES IN {database}")), "");
 }
@@ -132,7 +132,7 @@ fn what_postgres_cannot_keep_is_refused_before_anything_is_made() {
     let said = refused(&[]);
     assert!(said.code == 3 && said.talk.contains("--durability memory"), "{said:?}");
     let said = refused(&["--space", &"x".repeat(51)]);
-    assert!(said.code == 2 && said.talk.contains("fc_journal_SPACE_0"), "{said:?}");
+    assert!(said.code == 2 && said.talk.contains("fc_journal_SPACE"), "{said:?}");
     let (_, database) = url.rsplit_once('/').unwrap();
     let made = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'fc%'";
     assert_eq!(postgres.sql(database.split('?').next().unwrap(), made), "0");
@@ -354,7 +354,7 @@ fn a_space_is_raised_by_an_admin_and_then_no_older_build_serves_it() {
     });
     servers[1].ask(&scene, &["claim", "spring", "bob"]).ends(0);
     within_a_minute(|| servers[1].ask(&scene, &["nodes"]).ends(0).contains("level       2"));
-    within_a_minute(|| redis.ask("HGET fc:{main/0}:head level").contains('2'));
+    within_a_minute(|| redis.ask("HGET fc:{main}:head level").contains('2'));
     let reads = |args: &[&str]| {
         let mut command = scene.program(args);
         command.env("FIRSTCOME_STORE", &url).env("FIRSTCOME_KEY", KEY).envs(NEXT_LEVEL);

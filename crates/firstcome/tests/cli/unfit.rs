@@ -74,16 +74,15 @@ fn a_server_ends_where_the_keys_are_not_its_own() {
     let store = ["--store".to_owned(), redis.url()];
     let store = [store[0].as_str(), store[1].as_str()];
     for (words, sentence) in [
-        ("SET fc:{main/0}:head x", "the key fc:{main/0}:head is a string"),
-        ("LPUSH fc:{main/0}:journal x", "the key fc:{main/0}:journal is a list"),
-        ("HSET fc:{main/0}:head mine x", "a hash without a space"),
+        ("SET fc:{main}:head x", "the key fc:{main}:head is a string"),
+        ("LPUSH fc:{main}:journal x", "the key fc:{main}:journal is a list"),
+        ("HSET fc:{main}:head mine x", "a hash without a space"),
     ] {
         assert!(!redis.ask(words).starts_with('-'));
         refused(&redis, &store, sentence, "use another space name or another database");
         assert_eq!(redis.ask("FLUSHALL"), "+OK");
     }
-    let newer =
-        "HSET fc:{main/0}:head space 000102030405060708090a0b0c0d0e0f shard 0 level 99 position 0";
+    let newer = "HSET fc:{main}:head space 000102030405060708090a0b0c0d0e0f level 99 position 0";
     assert_eq!(redis.ask(newer), ":4");
     refused(&redis, &store, "the store is of level 99", "start a newer build of firstcome");
     for verb in [["journal", "verify"].as_slice(), &["journal", "show"], &["audit"]] {

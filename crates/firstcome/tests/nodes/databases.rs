@@ -153,10 +153,10 @@ async fn a_stream_of_nats_that_is_deleted_comes_back_and_loses_nothing() {
     let Some(mut scene) = Scene::set(Setup::on_nats()).await else { return };
     scene.nodes[0].talk().open("spring", 10).await;
     assert_eq!(scene.nodes[1].talk().wins("spring", "ann").await, 1);
-    scene.primary.delete("fc_log_main_0").await;
+    scene.primary.delete("fc_log_main").await;
     assert_eq!(scene.nodes[2].talk().wins("spring", "bob").await, 2);
     assert_eq!(scene.agrees("spring").await.epoch(), 0, "all servers were there");
-    scene.primary.delete("fc_journal_main_0").await;
+    scene.primary.delete("fc_journal_main").await;
     let said = stores::the_word(&scene).await;
     assert_eq!(said["reseed"], "accepted", "{said}");
     scene.all_ready().await;
@@ -242,7 +242,7 @@ async fn fsync_in_nats_is_promised_only_where_it_is_proven() {
 async fn step_down(url: &str) {
     use firstcome_store::nats::{Nats, Options};
     let nats = Nats::connect(Options::new(url)).await.unwrap();
-    for stream in ["fc_log_main_0", "fc_journal_main_0"] {
+    for stream in ["fc_log_main", "fc_journal_main"] {
         let step_down = format!("STREAM.LEADER.STEPDOWN.{stream}");
         // A cluster that has lost a server a moment ago may have nobody who answers.
         let begun = Instant::now();
@@ -323,7 +323,7 @@ async fn nats_servers_whose_messages_were_cut_off_in_turn_lose_nothing() {
         let server = &mut cluster.servers[number];
         let cut = block_in_place(|| {
             server.kill();
-            let streams = ["fc_log_main_0", "fc_journal_main_0"];
+            let streams = ["fc_log_main", "fc_journal_main"];
             let cut = streams.map(|stream| server.cut_messages(stream, 0.33));
             server.restart();
             cut

@@ -117,7 +117,7 @@ async fn after_any_number_of_forks_everybody_has_a_place_and_the_lists_say_whose
     sleep(Duration::from_millis(500)).await;
     let told = crowd.ends().await;
     let agreed = scene.agrees("spring").await;
-    let reports = scene.redis().ask("HVALS fc:{main/0}:forks");
+    let reports = scene.redis().ask("HVALS fc:{main}:forks");
     let ranks: BTreeMap<_, _> = agreed
         .results
         .iter()

@@ -53,7 +53,7 @@ async fn who_joins_during_a_flood_and_its_snapshots_is_ready_once_it_caught_up()
 }
 
 fn journal_end(scene: &Scene) -> String {
-    scene.redis().ask("XLEN fc:{main/0}:journal")
+    scene.redis().ask("XLEN fc:{main}:journal")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -43,14 +43,14 @@ impl Primary {
     pub(crate) fn position(&self) -> Option<u64> {
         match self {
             Self::Redis(redis) => {
-                redis.ask("HGET fc:{main/0}:head position").lines().nth(1)?.parse().ok()
+                redis.ask("HGET fc:{main}:head position").lines().nth(1)?.parse().ok()
             }
             Self::Postgres(postgres) => {
-                let sql = "SELECT max(position) FROM fc_journal_main_0.entries";
+                let sql = "SELECT max(position) FROM fc_journal_main.entries";
                 postgres.try_sql("ledger", sql).ok()?.parse().ok()
             }
             Self::MariaDb(mariadb, database) => {
-                let sql = format!("SELECT last_position FROM {database}.fc_journal_main_0_head");
+                let sql = format!("SELECT last_position FROM {database}.fc_journal_main_head");
                 mariadb.try_sql(&sql).ok()?.parse().ok()
             }
             Self::Nats(_) | Self::NatsCluster(_) => panic!("no story has a replica of NATS"),
@@ -91,8 +91,8 @@ impl Primary {
             Self::Postgres(postgres) => drop(postgres.sql("ledger", DROP_SCHEMA)),
             Self::MariaDb(mariadb, database) => drop_tables(mariadb, database),
             Self::Nats(_) | Self::NatsCluster(_) => {
-                self.delete("fc_journal_main_0").await;
-                self.delete("fc_log_main_0").await;
+                self.delete("fc_journal_main").await;
+                self.delete("fc_log_main").await;
             }
         }
     }
@@ -117,17 +117,16 @@ impl Primary {
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Redis(redis) => {
-                redis.ask("EXISTS fc:{main/0}:head fc:{main/0}:journal fc:{main/0}:manifests")
-                    == ":0"
+                redis.ask("EXISTS fc:{main}:head fc:{main}:journal fc:{main}:manifests") == ":0"
             }
             Self::Postgres(postgres) => {
-                let sql = "SELECT count(*) FROM pg_namespace WHERE nspname = 'fc_journal_main_0'";
+                let sql = "SELECT count(*) FROM pg_namespace WHERE nspname = 'fc_journal_main'";
                 postgres.sql("ledger", sql) == "0"
             }
             Self::MariaDb(mariadb, database) => tables(mariadb, database).is_empty(),
             Self::Nats(nats) => {
                 let said = nats.ask("/jsz?streams=true").expect("it answers");
-                !said.contains("_main_0")
+                !said.contains("_main")
             }
             Self::NatsCluster(_) => panic!("no story empties a cluster"),
         }
@@ -156,7 +155,7 @@ impl Primary {
     }
 }
 
-const DROP_SCHEMA: &str = "DROP SCHEMA fc_journal_main_0 CASCADE";
+const DROP_SCHEMA: &str = "DROP SCHEMA fc_journal_main CASCADE";
 
 /// Gives the tables of the space in a MariaDB.
 fn tables(mariadb: &MariaDb, database: &str) -> Vec<String> {

@@ -36,7 +36,7 @@ pub(crate) async fn logged(node: &Server, event: &str) {
 
 /// Asks a Redis for what nodes announce, without what stands before it in binary.
 const WORDS: &str = "EVAL \"local t = '' for _, v in ipairs(redis.call('HVALS', KEYS[1])) do \
-     t = t .. string.sub(v, 57) .. '|' end return t\" 1 fc:{main/0}:nodes";
+     t = t .. string.sub(v, 57) .. '|' end return t\" 1 fc:{main}:nodes";
 
 fn texts(list: &Value) -> Vec<&str> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()

@@ -21,7 +21,7 @@ async fn a_late_copy(settings: &[(&str, &str)]) -> Option<(Scene, serde_json::Va
     let path = format!("/v1/campaigns/spring/claims/ann?rank={won}&by=subject");
     let said = scene.nodes[1].talk().tell(Ask::change("DELETE", path)).await.unwrap();
     assert_eq!(said["outcome"], "cancelled", "{said}");
-    let length = || scene.redis().ask("HGET fc:{main/0}:head position");
+    let length = || scene.redis().ask("HGET fc:{main}:head position");
     let before = length();
     node.store.let_go();
     let end = Instant::now() + PATIENCE;
@@ -57,8 +57,8 @@ async fn an_older_copy(settings: &[(&str, &str)]) -> Option<Scene> {
     scene.nodes[0].talk().open("spring", 100).await;
     assert_eq!(scene.nodes[0].talk().wins("spring", "ann").await, 1);
     let copied = scene.redis().ask(
-        "MULTI\r\nCOPY fc:{main/0}:journal fc:{main/0}:journal-kept\r\n\
-         COPY fc:{main/0}:head fc:{main/0}:head-kept\r\nEXEC",
+        "MULTI\r\nCOPY fc:{main}:journal fc:{main}:journal-kept\r\n\
+         COPY fc:{main}:head fc:{main}:head-kept\r\nEXEC",
     );
     assert!(copied.ends_with(":1\r\n:1"), "{copied}");
     // The third knows what the copy has, and nothing of what comes.
@@ -75,8 +75,8 @@ async fn an_older_copy(settings: &[(&str, &str)]) -> Option<Scene> {
     scene.nodes[0].pause();
     scene.nodes[1].pause();
     let moved = scene.redis().ask(
-        "MULTI\r\nRENAME fc:{main/0}:journal-kept fc:{main/0}:journal\r\n\
-         RENAME fc:{main/0}:head-kept fc:{main/0}:head\r\nEXEC",
+        "MULTI\r\nRENAME fc:{main}:journal-kept fc:{main}:journal\r\n\
+         RENAME fc:{main}:head-kept fc:{main}:head\r\nEXEC",
     );
     assert!(moved.ends_with("+OK\r\n+OK"), "{moved}");
     scene.nodes[2].store.set(Fault::None);

@@ -101,7 +101,7 @@ impl Inside {
         let micros = Arc::new(AtomicI64::new(BEGIN));
         let seen = Arc::clone(&micros);
         let clock = Clock::of(move || seen.load(Ordering::SeqCst));
-        let memory = Memory::new(SpaceId([7; 16]), 0, clock.clone());
+        let memory = Memory::new(SpaceId([7; 16]), clock.clone());
         let journal = Faulty::new(Journal::Memory(memory));
         Self::over(journal, clock, micros, setup).await
     }
@@ -111,7 +111,7 @@ impl Inside {
         let micros = Arc::new(AtomicI64::new(BEGIN));
         let seen = Arc::clone(&micros);
         let clock = Clock::of(move || seen.load(Ordering::SeqCst));
-        let memory = Memory::new(SpaceId([7; 16]), 0, clock.clone()).for_several();
+        let memory = Memory::new(SpaceId([7; 16]), clock.clone()).for_several();
         let node = async || {
             let journal = Faulty::new(Journal::Memory(memory.clone()));
             Self::over(journal, clock.clone(), Arc::clone(&micros), Setup::default()).await

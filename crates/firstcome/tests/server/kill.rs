@@ -180,7 +180,7 @@ fn a_server_that_answers_before_the_commit_is_found_out() {
 async fn serves_from_memory_and_writes_behind() {
     let Some(folder) = std::env::var_os(TWIN) else { return };
     let space = SpaceId([1; 16]);
-    let journal = Journal::Memory(Memory::new(space, 0, Clock::system()));
+    let journal = Journal::Memory(Memory::new(space, Clock::system()));
     let folder = DataFolder::take(folder).unwrap();
     let file = Journal::Sqlite(Sqlite::open(&folder, sqlite::Options::new(space)).unwrap());
     let mut registry = Registry::with_prefix("firstcome");

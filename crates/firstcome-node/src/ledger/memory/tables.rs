@@ -12,72 +12,66 @@ pub(super) type Key = (Box<str>, Box<str>, u32);
 /// What a ledger has: the tables of `docs/reference/ledger.md`, with their keys.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
-    /// By shard.
-    settled: BTreeMap<u32, Standing>,
-    /// By shard and number.
-    results: BTreeMap<(u32, u64), Row>,
+    settled: Standing,
+    /// By number.
+    results: BTreeMap<u64, Row>,
     pub(super) claims: BTreeMap<Key, SettledClaim>,
 }
 
 impl Tables {
-    fn settled(&mut self, shard: u32) -> &mut Standing {
-        self.settled.entry(shard).or_insert(Standing { through: 0, term: 0 })
+    pub(super) fn standing(&self) -> Standing {
+        self.settled
     }
 
-    pub(super) fn standing(&mut self, shard: u32) -> Standing {
-        *self.settled(shard)
-    }
-
-    pub(super) fn mint_term(&mut self, shard: u32) -> Standing {
-        let settled = self.settled(shard);
-        settled.term += 1;
-        *settled
+    pub(super) fn mint_term(&mut self) -> Standing {
+        self.settled.term += 1;
+        self.settled
     }
 
     /// Writes a batch, all of it or nothing.
-    pub(super) fn settle(&mut self, shard: u32, batch: &Batch) -> Result<Standing, LedgerFailure> {
+    pub(super) fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerFailure> {
         let Batch { after, term, rows } = batch;
-        let found = *self.settled(shard);
+        let found = self.settled;
         if found.term != *term && !inject(Mistake::TermNotCompared) {
             return Err(LedgerFailure::OldTerm { ours: *term, theirs: found.term });
         }
         if inject(Mistake::SettleWithoutCompare) {
-            return Ok(self.settle_anyway(shard, batch));
+            return Ok(self.settle_anyway(batch));
         }
         if found.through != *after {
             return Err(LedgerFailure::Moved { after: *after, through: found.through });
         }
         for (place, row) in rows.iter().enumerate() {
-            if let Err(why) = self.insert(shard, row) {
-                rows[..place].iter().rev().for_each(|row| self.take_back(shard, row));
+            if let Err(why) = self.insert(row) {
+                rows[..place].iter().rev().for_each(|row| self.take_back(row));
                 return Err(LedgerFailure::Differs { number: row.number, why });
             }
         }
         let through = rows.last().map_or(*after, |row| row.number);
-        self.settled(shard).through = through;
+        self.settled.through = through;
         Ok(Standing { through, term: *term })
     }
 
     /// Writes what is not there, wherever the ledger stands: see [`Mistake::SettleWithoutCompare`].
-    fn settle_anyway(&mut self, shard: u32, batch: &Batch) -> Standing {
+    fn settle_anyway(&mut self, batch: &Batch) -> Standing {
         for row in &batch.rows {
-            if self.insert(shard, row).is_err() {
-                self.results.entry((shard, row.number)).or_insert_with(|| row.clone());
+            if self.insert(row).is_err() {
+                self.results.entry(row.number).or_insert_with(|| row.clone());
             }
         }
         let through = batch.rows.last().map_or(batch.after, |row| row.number);
-        self.settled(shard).through = through;
+        self.settled.through = through;
         Standing { through, term: batch.term }
     }
 
     /// Writes one row, or says what speaks against it.
-    fn insert(&mut self, shard: u32, row: &Row) -> Result<(), String> {
-        if self.results.contains_key(&(shard, row.number)) {
+    fn insert(&mut self, row: &Row) -> Result<(), String> {
+        if self.results.contains_key(&row.number) {
             return Err("there is a result of this number".to_owned());
         }
         if row.rank == 0 {
             // About no claim.
-            self.results.insert((shard, row.number), row.clone());
+            self.results.insert(row.number, row.clone());
             return Ok(());
         }
         let claim = self.claims.entry(key(row));
@@ -126,13 +120,13 @@ impl Tables {
                 return Err("there is no such claim to move".to_owned());
             }
         }
-        self.results.insert((shard, row.number), row.clone());
+        self.results.insert(row.number, row.clone());
         Ok(())
     }
 
     /// Undoes what [`Tables::insert`] did.
-    fn take_back(&mut self, shard: u32, row: &Row) {
-        self.results.remove(&(shard, row.number));
+    fn take_back(&mut self, row: &Row) {
+        self.results.remove(&row.number);
         match row.kind {
             Kind::Claim => drop(self.claims.remove(&key(row))),
             Kind::Cancel => {
@@ -153,10 +147,9 @@ impl Tables {
         }
     }
 
-    /// Gives the results of a shard beyond a number, in order.
-    pub(super) fn results_after(&self, shard: u32, after: u64) -> impl Iterator<Item = &Row> {
-        let range = (Bound::Excluded((shard, after)), Bound::Included((shard, u64::MAX)));
-        self.results.range(range).map(|(_, row)| row)
+    /// Gives the results beyond a number, in order.
+    pub(super) fn results_after(&self, after: u64) -> impl Iterator<Item = &Row> {
+        self.results.range((Bound::Excluded(after), Bound::Unbounded)).map(|(_, row)| row)
     }
 
     /// Gives the claims of a campaign beyond a pool and rank, in order.

@@ -12,12 +12,12 @@ pub(super) const OWNER: &str = "SELECT layout, space FROM ~meta";
 /// The SQLSTATE of a table or a database that is not there.
 const MISSING: [&str; 2] = ["42S02", "42000"];
 
-/// Makes the tables, and the row of the shard, where they are not there; refuses those of somebody else.
+/// Makes the tables where they are not there; refuses those of somebody else.
 pub(super) async fn open(pool: &Pool, identity: &Identity) -> Result<(), LedgerFailure> {
     if is_there(pool, identity).await? {
         return Ok(());
     }
-    let Identity { space, shard, database } = identity;
+    let Identity { space, database } = identity;
     pool.step(&format!("CREATE DATABASE IF NOT EXISTS `{database}`")).await?;
     let make = format!("CREATE TABLE IF NOT EXISTS `{database}`.");
     pool.step(&include_str!("schema.sql").replace("CREATE TABLE ", &make)).await?;
@@ -26,7 +26,7 @@ pub(super) async fn open(pool: &Pool, identity: &Identity) -> Result<(), LedgerF
     drop(pool.step(&identity.sql(include_str!("triggers.sql"))).await);
     let space = bytes(&space.0);
     pool.step(&identity.sql(&format!(
-        "INSERT IGNORE INTO ~settled VALUES ({shard}, 0, 0); \
+        "INSERT IGNORE INTO ~settled VALUES (1, 0, 0); \
          INSERT IGNORE INTO ~meta VALUES (1, {LAYOUT}, {space}, UNHEX(MD5(CONCAT(UUID(), RAND()))))"
     )))
     .await?;
@@ -36,7 +36,7 @@ pub(super) async fn open(pool: &Pool, identity: &Identity) -> Result<(), LedgerF
     }
 }
 
-/// Says whether the ledger and the row of its shard are there; refuses what is not ours.
+/// Says whether the ledger is there; refuses what is not ours.
 pub(super) async fn is_there(pool: &Pool, identity: &Identity) -> Result<bool, LedgerFailure> {
     let database = text(&identity.database);
     let names: Vec<String> = TABLES.iter().map(|table| text(table)).collect();
@@ -57,12 +57,9 @@ pub(super) async fn is_there(pool: &Pool, identity: &Identity) -> Result<bool, L
         // Somebody makes them, or stopped in the middle of it.
         return Ok(false);
     }
-    let shard = identity.shard;
-    let sql = format!("{OWNER}; SELECT COUNT(*) FROM ~settled WHERE shard = {shard}");
-    let found = pool.step(&identity.sql(&sql)).await?;
+    let found = pool.step(&identity.sql(OWNER)).await?;
     let Some(owner) = found.first().and_then(|rows| rows.first()) else { return Ok(false) };
-    check(owner, identity)?;
-    Ok(first::<i64>(&found, 1)? == 1)
+    check(owner, identity).map(|()| true)
 }
 
 /// Refuses a ledger of another space or of a newer build, by its row of [`OWNER`].

@@ -28,15 +28,14 @@ impl MySql {
         limit: usize,
         campaign: Option<&str>,
     ) -> Result<Vec<Row>, LedgerFailure> {
-        let shard = self.identity.shard;
         let after = after.min(i64::MAX.cast_unsigned());
         let sql = match campaign {
             None => format!(
-                "{RESULT} FROM ~results r WHERE r.shard = {shard} AND r.number > {after} ORDER BY r.number LIMIT {limit}"
+                "{RESULT} FROM ~results r WHERE r.number > {after} ORDER BY r.number LIMIT {limit}"
             ),
             Some(campaign) => format!(
-                "{RESULT} FROM ~campaigns c JOIN ~results r ON r.shard = {shard} \
-                 AND r.number BETWEEN GREATEST({after} + 1, c.first_result) AND c.last_result \
+                "{RESULT} FROM ~campaigns c JOIN ~results r \
+                 ON r.number BETWEEN GREATEST({after} + 1, c.first_result) AND c.last_result \
                  AND r.campaign = c.campaign WHERE c.campaign = {} ORDER BY r.number LIMIT {limit}",
                 text(campaign)
             ),
@@ -90,9 +89,7 @@ impl MySql {
         if !opening::is_there(&self.reader, &self.identity).await? {
             return Ok(None);
         }
-        let shard = self.identity.shard;
-        let rows =
-            self.read(&format!("SELECT through FROM ~settled WHERE shard = {shard}")).await?;
+        let rows = self.read("SELECT through FROM ~settled").await?;
         Ok(rows.first().map(|row| cell::<u64>(row, 0)).transpose()?)
     }
 

@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Bytes after which a statement is sent and another one begun: a server takes 1 MiB at least.
 const STATEMENT_BYTES: usize = 512 << 10;
 
-const RESULTS: &str = "INSERT INTO ~results (shard, number, rank, at, settled_at, kind, campaign, pool, subject, \
+const RESULTS: &str = "INSERT INTO ~results (number, rank, at, settled_at, kind, campaign, pool, subject, \
     cancelled_by, reason, who, unit, hold, moved_from, reference, used_by, verdict, issue, import, quantity) VALUES ";
 const CLAIMS: &str =
-    "INSERT INTO ~claims (rank, at, shard, result, campaign, pool, subject, unit, hold) VALUES ";
+    "INSERT INTO ~claims (rank, at, result, campaign, pool, subject, unit, hold) VALUES ";
 /// A claim that is there stays as it is, and is not counted.
 const STAYS: &str = " ON DUPLICATE KEY UPDATE result = result";
 
@@ -31,20 +31,20 @@ pub(super) struct Statements {
 }
 
 impl Statements {
-    pub(super) fn of(rows: &[Row], shard: u32, now: i64) -> Self {
+    pub(super) fn of(rows: &[Row], now: i64) -> Self {
         let mut all = Self::default();
         let mut campaigns: BTreeMap<&str, [u64; 4]> = BTreeMap::new();
         let mut moved = BTreeSet::new();
         let (mut results, mut claims) = (List::new(RESULTS, ""), List::new(CLAIMS, STAYS));
         for row in rows {
-            results.add(result(row, shard, now));
+            results.add(result(row, now));
             let [_, last, won, undone] =
                 campaigns.entry(&row.campaign).or_insert([row.number, row.number, 0, 0]);
             *last = row.number;
             match row.kind {
                 Kind::Claim => {
                     *won += 1;
-                    claims.add(claim(row, shard));
+                    claims.add(claim(row));
                     all.counts[0] += 1;
                 }
                 Kind::Cancel => {
@@ -69,7 +69,7 @@ impl Statements {
              cancels = cancels + VALUES(cancels)",
         );
         for (campaign, [first, last, won, undone]) in campaigns {
-            list.add(format!("({}, {shard}, {first}, {last}, {won}, {undone})", text(campaign)));
+            list.add(format!("({}, {first}, {last}, {won}, {undone})", text(campaign)));
         }
         (all.results, all.claims, all.campaigns) = (results.end(), claims.end(), list.end());
         all
@@ -112,12 +112,11 @@ impl List {
     }
 }
 
-fn result(row: &Row, shard: u32, now: i64) -> String {
+fn result(row: &Row, now: i64) -> String {
     let Row { number, kind, campaign, pool, rank, subject, at, by, reason, who, .. } = row;
     let Row { unit, hold, moved_from, details, .. } = row;
     let details = details.as_deref();
     let columns = [
-        shard.to_string(),
         number.to_string(),
         rank.to_string(),
         at.as_micros().to_string(),
@@ -142,12 +141,11 @@ fn result(row: &Row, shard: u32, now: i64) -> String {
     format!("({})", columns.join(", "))
 }
 
-fn claim(row: &Row, shard: u32) -> String {
+fn claim(row: &Row) -> String {
     let Row { number, campaign, pool, rank, subject, at, unit, hold, .. } = row;
     let columns = [
         rank.to_string(),
         at.as_micros().to_string(),
-        shard.to_string(),
         number.to_string(),
         text(campaign),
         text(pool),
@@ -168,15 +166,14 @@ fn number_or_null(value: Option<u32>) -> String {
 
 /// Marks the claims that results beyond a number undid, the first of several of one claim; counted by `ROW_COUNT`.
 pub(super) fn cancel(identity: &Identity, after: u64) -> String {
-    let shard = identity.shard;
     identity.sql(&format!(
         "UPDATE ~claims c JOIN (SELECT campaign, pool, rank, MIN(number) AS number FROM ~results \
-         WHERE shard = {shard} AND number > {after} AND kind = 'cancel' GROUP BY campaign, pool, rank) f \
+         WHERE number > {after} AND kind = 'cancel' GROUP BY campaign, pool, rank) f \
          ON c.campaign = f.campaign AND c.pool = f.pool AND c.rank = f.rank \
-         JOIN ~results r ON r.shard = {shard} AND r.number = f.number \
+         JOIN ~results r ON r.number = f.number \
          SET c.cancelled_at = r.at, c.cancelled_by = r.cancelled_by, c.reason = r.reason, c.who = r.who, \
          c.cancel_result = r.number \
-         WHERE c.shard = {shard} AND c.subject = r.subject AND c.result < r.number AND c.cancelled_at IS NULL; \
+         WHERE c.subject = r.subject AND c.result < r.number AND c.cancelled_at IS NULL; \
          SELECT ROW_COUNT()"
     ))
 }
@@ -184,14 +181,13 @@ pub(super) fn cancel(identity: &Identity, after: u64) -> String {
 /// Gives claims the units they were moved to by results beyond a number, the last of several of one claim, after counting
 /// them: one that comes back to the unit it had is not changed, and is there.
 pub(super) fn moved(identity: &Identity, after: u64) -> String {
-    let shard = identity.shard;
     let joined = format!(
         "~claims c JOIN (SELECT campaign, pool, rank, MAX(number) AS number FROM ~results \
-         WHERE shard = {shard} AND number > {after} AND kind = 'moved' AND rank > 0 GROUP BY campaign, pool, rank) l \
+         WHERE number > {after} AND kind = 'moved' AND rank > 0 GROUP BY campaign, pool, rank) l \
          ON c.campaign = l.campaign AND c.pool = l.pool AND c.rank = l.rank \
-         JOIN ~results r ON r.shard = {shard} AND r.number = l.number"
+         JOIN ~results r ON r.number = l.number"
     );
-    let fits = format!("c.shard = {shard} AND c.subject = r.subject AND c.result < r.number");
+    let fits = "c.subject = r.subject AND c.result < r.number";
     identity.sql(&format!(
         "SELECT COUNT(*) FROM {joined} WHERE {fits}; UPDATE {joined} SET c.unit = r.unit WHERE {fits}"
     ))
@@ -199,9 +195,8 @@ pub(super) fn moved(identity: &Identity, after: u64) -> String {
 
 /// Finds the first result beyond a number that its claim does not fit.
 pub(super) fn misfit(identity: &Identity, after: u64) -> String {
-    let shard = identity.shard;
     identity.sql(&format!(
-        "SELECT MIN(r.number) FROM ~results r WHERE r.shard = {shard} AND r.number > {after} AND r.rank > 0 \
+        "SELECT MIN(r.number) FROM ~results r WHERE r.number > {after} AND r.rank > 0 \
          AND NOT EXISTS (SELECT 1 FROM ~claims c WHERE c.campaign = r.campaign AND c.pool = r.pool \
          AND c.rank = r.rank AND CASE r.kind WHEN 'claim' THEN r.number = c.result \
          WHEN 'cancel' THEN r.number = c.cancel_result ELSE TRUE END)"

@@ -6,17 +6,16 @@ CREATE TABLE meta (
     id      BINARY(16) NOT NULL
 ) ENGINE = InnoDB;
 
--- One row for each shard: up to where its results are here.
+-- One row: up to where the results are here.
 CREATE TABLE settled (
-    shard   BIGINT PRIMARY KEY,
+    one     TINYINT PRIMARY KEY CHECK (one = 1),
     through BIGINT NOT NULL,
     term    BIGINT NOT NULL
 ) ENGINE = InnoDB;
 
 -- One row for each result; never changed.
 CREATE TABLE results (
-    shard        BIGINT NOT NULL,
-    number       BIGINT NOT NULL,
+    number       BIGINT PRIMARY KEY,
     rank         BIGINT NOT NULL,
     at           BIGINT NOT NULL,
     settled_at   BIGINT NOT NULL,
@@ -35,15 +34,13 @@ CREATE TABLE results (
     verdict      TEXT,
     issue        BIGINT,
     import       TEXT,
-    quantity     BIGINT,
-    PRIMARY KEY (shard, number)
+    quantity     BIGINT
 ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
 
 -- One row for each claim, with what became of it.
 CREATE TABLE claims (
     rank          BIGINT NOT NULL,
     at            BIGINT NOT NULL,
-    shard         BIGINT NOT NULL,
     result        BIGINT NOT NULL,
     cancelled_at  BIGINT,
     cancel_result BIGINT,
@@ -61,7 +58,6 @@ CREATE TABLE claims (
 -- One row for each campaign: which results can be its own.
 CREATE TABLE campaigns (
     campaign     VARCHAR(64) PRIMARY KEY,
-    shard        BIGINT NOT NULL,
     first_result BIGINT NOT NULL,
     last_result  BIGINT NOT NULL,
     claims       BIGINT NOT NULL,

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 /// What a row says that is there already.
 const UNIQUE: &str = "23000";
-const STANDING: &str = "SELECT through, term FROM ~settled WHERE shard = $2 FOR UPDATE";
-const MINT_TERM: &str = "UPDATE ~settled SET term = term + 1 WHERE shard = $2; \
-    SELECT through, term FROM ~settled WHERE shard = $2";
+const STANDING: &str = "SELECT through, term FROM ~settled WHERE one = 1 FOR UPDATE";
+const MINT_TERM: &str = "UPDATE ~settled SET term = term + 1 WHERE one = 1; \
+    SELECT through, term FROM ~settled WHERE one = 1";
 
 pub(super) struct Writer {
     pool: Pool,
@@ -35,7 +35,7 @@ impl Writer {
             self.known = true;
         }
         let sql = format!("{}; {sql}", opening::OWNER);
-        let sql = self.identity.sql(&sql).replace("$2", &self.identity.shard.to_string());
+        let sql = self.identity.sql(&sql);
         let (work, mut found) = match self.pool.begin(&sql).await {
             Ok(begun) => begun,
             Err(failure) => {
@@ -65,7 +65,7 @@ impl Writer {
         let (work, found) = self.begin(sql).await?;
         let Some(row) = found.first().and_then(|rows| rows.first()) else {
             work.roll_back().await;
-            return Err(LedgerFailure::Broken("the row of the shard is gone".to_owned()));
+            return Err(LedgerFailure::Broken("the row of `settled` is gone".to_owned()));
         };
         let number = |column| cell::<i64>(row, column).map(i64::cast_unsigned);
         let standing = Standing { through: number(0)?, term: number(1)? };
@@ -93,11 +93,11 @@ impl Write for Writer {
         let through = last.number;
         let now = self.clock.now().as_micros();
         let identity = Arc::clone(&self.identity);
-        let statements = Statements::of(rows, identity.shard, now);
+        let statements = Statements::of(rows, now);
         let compare = include_str!("settle.sql")
             .replace("$1", &through.to_string())
-            .replace("$3", &after.to_string())
-            .replace("$4", &term.to_string());
+            .replace("$2", &after.to_string())
+            .replace("$3", &term.to_string());
         let (work, found) = self.begin(&format!("{compare}; SELECT ROW_COUNT()")).await?;
         if number(&found)? != Some(1) {
             work.roll_back().await;

@@ -1,5 +1,5 @@
 SELECT min(number) FROM results
-WHERE shard = $1 AND number > $2 AND rank > 0 AND NOT EXISTS (
+WHERE number > $1 AND rank > 0 AND NOT EXISTS (
     SELECT 1 FROM claims
     WHERE claims.campaign = results.campaign AND claims.pool = results.pool AND claims.rank = results.rank
       AND CASE kind WHEN 'claim' THEN number = result WHEN 'cancel' THEN number = cancel_result ELSE true END

@@ -14,7 +14,7 @@ enum Found {
     Ledger,
 }
 
-/// Looks whether the tables are there and ours, and makes them, and the row of the shard, where they are not.
+/// Looks whether the tables are there and ours, and makes them where they are not.
 pub(super) async fn open(session: &mut Session, identity: &Identity) -> Result<(), LedgerFailure> {
     let work = session.begin(Access::Usual).await?;
     let whole = is_there(&work, identity).await;
@@ -33,10 +33,10 @@ pub(super) async fn open(session: &mut Session, identity: &Identity) -> Result<(
     }
 }
 
-/// Says whether the ledger and the row of its shard are there; refuses what is not ours.
+/// Says whether the ledger is there; refuses what is not ours.
 pub(super) async fn is_there(work: &Work<'_>, identity: &Identity) -> Result<bool, LedgerFailure> {
     match look(work, identity).await? {
-        Found::Ledger => check(work, identity).await,
+        Found::Ledger => check(work, identity).await.map(|()| true),
         Found::Nothing { .. } => Ok(false),
     }
 }
@@ -64,10 +64,9 @@ async fn look(work: &Work<'_>, identity: &Identity) -> Result<Found, LedgerFailu
     Ok(Found::Ledger)
 }
 
-/// Refuses a ledger of another space or of a newer build; says whether it has the shard.
-pub(super) async fn check(work: &Work<'_>, identity: &Identity) -> Result<bool, LedgerFailure> {
-    let sql = "SELECT layout, space, EXISTS (SELECT 1 FROM settled WHERE shard = $1) FROM meta";
-    let rows = work.query(sql, &[(&i64::from(identity.shard), Type::INT8)]).await?;
+/// Refuses a ledger of another space or of a newer build.
+pub(super) async fn check(work: &Work<'_>, identity: &Identity) -> Result<(), LedgerFailure> {
+    let rows = work.query("SELECT layout, space FROM meta", &[]).await?;
     let row = rows.first().ok_or_else(|| broken(identity, "`meta` is empty"))?;
     let layout = u32::try_from(row.get::<_, i64>(0)).unwrap_or(u32::MAX);
     if layout > LAYOUT {
@@ -78,7 +77,7 @@ pub(super) async fn check(work: &Work<'_>, identity: &Identity) -> Result<bool, 
     if found != identity.space {
         return Err(LedgerFailure::OtherSpace { found, wanted: identity.space });
     }
-    Ok(row.get(2))
+    Ok(())
 }
 
 async fn make(work: &Work<'_>, identity: &Identity) -> Result<(), LedgerFailure> {
@@ -94,11 +93,9 @@ async fn make(work: &Work<'_>, identity: &Identity) -> Result<(), LedgerFailure>
         let values: [(&(dyn ToSql + Sync), Type); 2] =
             [(&i64::from(LAYOUT), Type::INT8), (&space, Type::BYTEA)];
         work.execute(sql, &values).await?;
+        work.execute("INSERT INTO settled (one, through, term) VALUES (1, 0, 0)", &[]).await?;
     }
-    check(work, identity).await?;
-    let sql = "INSERT INTO settled (shard, through, term) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING";
-    work.execute(sql, &[(&i64::from(identity.shard), Type::INT8)]).await?;
-    Ok(())
+    check(work, identity).await
 }
 
 pub(super) fn broken(identity: &Identity, what: &str) -> LedgerFailure {

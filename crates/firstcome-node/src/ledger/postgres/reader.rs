@@ -15,22 +15,18 @@ impl Postgres {
         limit: usize,
         campaign: Option<&str>,
     ) -> Result<Vec<Row>, LedgerFailure> {
-        let (shard, limit) = (i64::from(self.identity.shard), limit as i64);
+        let limit = limit as i64;
         let rows = match campaign {
             None => {
                 let after = i64::try_from(after).unwrap_or(i64::MAX);
-                let values: [(&(dyn ToSql + Sync), Type); 3] =
-                    [(&shard, Type::INT8), (&after, Type::INT8), (&limit, Type::INT8)];
+                let values: [(&(dyn ToSql + Sync), Type); 2] =
+                    [(&after, Type::INT8), (&limit, Type::INT8)];
                 self.read(include_str!("results.sql"), &values).await?
             }
             Some(campaign) => {
                 let from = i64::try_from(after.saturating_add(1)).unwrap_or(i64::MAX);
-                let values: [(&(dyn ToSql + Sync), Type); 4] = [
-                    (&campaign, Type::TEXT),
-                    (&shard, Type::INT8),
-                    (&from, Type::INT8),
-                    (&limit, Type::INT8),
-                ];
+                let values: [(&(dyn ToSql + Sync), Type); 3] =
+                    [(&campaign, Type::TEXT), (&from, Type::INT8), (&limit, Type::INT8)];
                 self.read(include_str!("results_of.sql"), &values).await?
             }
         };
@@ -87,9 +83,7 @@ impl Postgres {
         if !opening::is_there(&work, &self.identity).await? {
             return Ok(None);
         }
-        let sql = "SELECT through FROM settled WHERE shard = $1";
-        let shard = i64::from(self.identity.shard);
-        let rows = work.query(sql, &[(&shard, Type::INT8)]).await?;
+        let rows = work.query("SELECT through FROM settled", &[]).await?;
         work.roll_back().await;
         Ok(rows.first().map(|row| row.get::<_, i64>(0).cast_unsigned()))
     }

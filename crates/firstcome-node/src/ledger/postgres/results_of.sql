@@ -2,7 +2,6 @@ SELECT number, kind, results.campaign, pool, rank, subject, at, cancelled_by, re
     reference, used_by, verdict, issue, import, quantity
 FROM campaigns CROSS JOIN results
 WHERE campaigns.campaign = $1
-  AND results.shard = $2
-  AND number >= greatest($3, first_result) AND number <= last_result
+  AND number >= greatest($2, first_result) AND number <= last_result
   AND results.campaign = $1
-ORDER BY number LIMIT $4
+ORDER BY number LIMIT $3

@@ -117,15 +117,9 @@ impl<'a> Columns<'a> {
     }
 
     /// Writes the results and their claims; gives how many claims.
-    pub(super) async fn insert(
-        &self,
-        work: &Work<'_>,
-        shard: &i64,
-        now: &i64,
-    ) -> Result<u64, Failure> {
+    pub(super) async fn insert(&self, work: &Work<'_>, now: &i64) -> Result<u64, Failure> {
         let (all, details) = (&self.all, &self.details);
-        let values: [(&(dyn ToSql + Sync), Type); 21] = [
-            (shard, Type::INT8),
+        let values: [(&(dyn ToSql + Sync), Type); 20] = [
             (now, Type::INT8),
             (&all.numbers, Type::INT8_ARRAY),
             (&self.kinds, Type::TEXT_ARRAY),
@@ -151,13 +145,12 @@ impl<'a> Columns<'a> {
     }
 
     /// Marks the claims that were undone; gives how many.
-    pub(super) async fn cancel(&self, work: &Work<'_>, shard: &i64) -> Result<u64, Failure> {
+    pub(super) async fn cancel(&self, work: &Work<'_>) -> Result<u64, Failure> {
         let undone = &self.cancelled;
         if undone.numbers.is_empty() {
             return Ok(0);
         }
-        let values: [(&(dyn ToSql + Sync), Type); 10] = [
-            (shard, Type::INT8),
+        let values: [(&(dyn ToSql + Sync), Type); 9] = [
             (&undone.numbers, Type::INT8_ARRAY),
             (&undone.campaigns, Type::TEXT_ARRAY),
             (&undone.pools, Type::TEXT_ARRAY),
@@ -179,13 +172,12 @@ impl<'a> Columns<'a> {
     }
 
     /// Gives claims the units they were moved to; gives how many.
-    pub(super) async fn moved(&self, work: &Work<'_>, shard: &i64) -> Result<u64, Failure> {
+    pub(super) async fn moved(&self, work: &Work<'_>) -> Result<u64, Failure> {
         let moved = &self.moved;
         if moved.numbers.is_empty() {
             return Ok(0);
         }
-        let values: [(&(dyn ToSql + Sync), Type); 7] = [
-            (shard, Type::INT8),
+        let values: [(&(dyn ToSql + Sync), Type); 6] = [
             (&moved.numbers, Type::INT8_ARRAY),
             (&moved.campaigns, Type::TEXT_ARRAY),
             (&moved.pools, Type::TEXT_ARRAY),
@@ -197,14 +189,13 @@ impl<'a> Columns<'a> {
     }
 
     /// Counts for each campaign.
-    pub(super) async fn count(&self, work: &Work<'_>, shard: &i64) -> Result<u64, Failure> {
+    pub(super) async fn count(&self, work: &Work<'_>) -> Result<u64, Failure> {
         let names: Vec<&str> = self.campaigns.keys().copied().collect();
         let figures = |place: usize| -> Vec<i64> {
             self.campaigns.values().map(|figures| figures[place]).collect()
         };
         let (first, last, claims, cancels) = (figures(0), figures(1), figures(2), figures(3));
-        let values: [(&(dyn ToSql + Sync), Type); 6] = [
-            (shard, Type::INT8),
+        let values: [(&(dyn ToSql + Sync), Type); 5] = [
             (&names, Type::TEXT_ARRAY),
             (&first, Type::INT8_ARRAY),
             (&last, Type::INT8_ARRAY),

@@ -6,17 +6,16 @@ CREATE TABLE meta (
     id      bytea   NOT NULL CHECK (octet_length(id) = 16)  -- drawn when the tables were made
 );
 
--- One row for each shard: up to where its results are here.
+-- One row: up to where the results are here.
 CREATE TABLE settled (
-    shard   bigint PRIMARY KEY,
+    one     integer PRIMARY KEY CHECK (one = 1),
     through bigint NOT NULL,    -- the number of the last result
     term    bigint NOT NULL     -- minted here; whoever has an older one writes nothing
 );
 
 -- One row for each result; never changed.
 CREATE TABLE results (
-    shard        bigint NOT NULL,
-    number       bigint NOT NULL,  -- 1, 2, 3 without a gap
+    number       bigint PRIMARY KEY,  -- 1, 2, 3 without a gap
     rank         bigint NOT NULL,  -- 0 where it is about no claim
     at           bigint NOT NULL,  -- microseconds since 1970-01-01T00:00:00Z
     settled_at   bigint NOT NULL,  -- microseconds, by the server's clock
@@ -35,8 +34,7 @@ CREATE TABLE results (
     verdict      text   COLLATE "C",           -- of a mark 'revoke', 'suspend', 'restore' or 'reissue'; of a rollback 'expired' or null
     issue        bigint,                       -- of a mark on one code: its issue number from then on
     import       text   COLLATE "C",           -- of a mark on a whole import: its id
-    quantity     bigint,                       -- of somebody unserved: how many units they wanted
-    PRIMARY KEY (shard, number)
+    quantity     bigint                        -- of somebody unserved: how many units they wanted
 );
 
 CREATE FUNCTION results_are_never_changed() RETURNS trigger LANGUAGE plpgsql
@@ -49,7 +47,6 @@ FOR EACH STATEMENT EXECUTE FUNCTION results_are_never_changed();
 CREATE TABLE claims (
     rank          bigint NOT NULL, -- 1, 2, 3 without a gap in its pool
     at            bigint NOT NULL, -- microseconds since 1970-01-01T00:00:00Z
-    shard         bigint NOT NULL,
     result        bigint NOT NULL, -- the number in results
     cancelled_at  bigint,          -- microseconds; null while the claim stands
     cancel_result bigint,
@@ -67,7 +64,6 @@ CREATE TABLE claims (
 -- One row for each campaign: which results can be its own.
 CREATE TABLE campaigns (
     campaign     text   PRIMARY KEY COLLATE "C",
-    shard        bigint NOT NULL,
     first_result bigint NOT NULL,
     last_result  bigint NOT NULL,
     claims       bigint NOT NULL,

@@ -1,1 +1,1 @@
-SELECT through, term FROM settled WHERE shard = $1 FOR UPDATE
+SELECT through, term FROM settled WHERE one = 1 FOR UPDATE

@@ -37,10 +37,7 @@ impl Writer {
         if connection != self.known {
             // Until it was looked at, and for the next call if it cannot be.
             self.known = 0;
-            if !opening::check(&work, &self.identity).await? {
-                let why = "its tables were made anew meanwhile".to_owned();
-                return Err(LedgerFailure::Unavailable(why));
-            }
+            opening::check(&work, &self.identity).await?;
             self.known = connection;
         }
         Ok(work)
@@ -49,9 +46,9 @@ impl Writer {
     async fn one_row(&mut self, sql: &str) -> Result<Standing, LedgerFailure> {
         let mut session = self.pool.session().await?;
         let work = self.begin(&mut session).await?;
-        let rows = work.query(sql, &[(&i64::from(self.identity.shard), Type::INT8)]).await?;
+        let rows = work.query(sql, &[]).await?;
         work.commit().await?;
-        let gone = || LedgerFailure::Broken("the row of the shard is gone".to_owned());
+        let gone = || LedgerFailure::Broken("the row of `settled` is gone".to_owned());
         let row = rows.first().ok_or_else(gone)?;
         let number = |column| row.get::<_, i64>(column).cast_unsigned();
         Ok(Standing { through: number(0), term: number(1) })
@@ -69,12 +66,11 @@ impl Write for Writer {
 
     async fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerFailure> {
         let now = self.clock.now().as_micros();
-        let shard = i64::from(self.identity.shard);
         let columns = Columns::of(&batch.rows);
         let mut session = self.pool.session().await?;
         let work = self.begin(&mut session).await?;
         let compare = self.identity.compare();
-        match write(&work, (&compare, shard, now), batch, &columns).await {
+        match write(&work, (&compare, now), batch, &columns).await {
             Ok(Some(standing)) => {
                 work.commit().await?;
                 Ok(standing)
@@ -99,27 +95,23 @@ impl Write for Writer {
 /// Sends the comparison and the rows together; what it gives may be committed. Nothing, if the ledger stands elsewhere.
 async fn write(
     work: &Work<'_>,
-    (sql, shard, now): (&str, i64, i64),
+    (sql, now): (&str, i64),
     batch: &Batch,
     columns: &Columns<'_>,
 ) -> Result<Option<Standing>, LedgerFailure> {
     let Batch { after, term, rows } = batch;
     let through = rows.last().map_or(*after, |row| row.number);
     let (old, new) = (after.cast_signed(), through.cast_signed());
-    let compare = [
-        (&new as _, Type::INT8),
-        (&shard as _, Type::INT8),
-        (&old as _, Type::INT8),
-        (&term.cast_signed() as _, Type::INT8),
-    ];
+    let compare =
+        [(&new as _, Type::INT8), (&old as _, Type::INT8), (&term.cast_signed() as _, Type::INT8)];
     let moving = work.execute(sql, &compare);
     // In this order, without waiting in between; the server stops at the first that fails.
     let (moved, claims, cancels, moves, campaigns) = join5(
         moving,
-        columns.insert(work, &shard, &now),
-        columns.cancel(work, &shard),
-        columns.moved(work, &shard),
-        columns.count(work, &shard),
+        columns.insert(work, &now),
+        columns.cancel(work),
+        columns.moved(work),
+        columns.count(work),
     )
     .await;
     if moved? != 1 {
@@ -133,7 +125,7 @@ async fn write(
         claims => claims?,
     };
     if (claims, cancels?, moves?) != (columns.claims(), columns.cancels(), columns.moves()) {
-        let values = [(&shard as _, Type::INT8), (&old as _, Type::INT8)];
+        let values = [(&old as _, Type::INT8)];
         let found = work.query(include_str!("misfit.sql"), &values).await?;
         let number = found.first().and_then(|row| row.get::<_, Option<i64>>(0));
         let number = number.map_or(through, i64::cast_unsigned);

@@ -1,1 +1,1 @@
-UPDATE settled SET term = term + 1 WHERE shard = ?1 RETURNING through, term
+UPDATE settled SET term = term + 1 WHERE one = 1 RETURNING through, term

@@ -21,19 +21,18 @@ pub(super) const FORM: Form = Form {
 #[derive(Debug)]
 pub struct Reader {
     connection: Connection,
-    shard: u32,
 }
 
 impl Reader {
-    /// Opens the ledger of a shard of a space for reading, whether somebody writes to it or not.
+    /// Opens the ledger of a space for reading, whether somebody writes to it or not.
     ///
     /// # Errors
     ///
     /// There is none, it is of another space, or it is of a layout above this build's.
-    pub fn open(path: &Path, space: SpaceId, shard: u32) -> Result<Self, LedgerFailure> {
+    pub fn open(path: &Path, space: SpaceId) -> Result<Self, LedgerFailure> {
         let connection = open_read_only(path, FORM)?;
         check_meta(&connection, space)?;
-        Ok(Self { connection, shard })
+        Ok(Self { connection })
     }
 
     /// Gives the number up to which the ledger has results.
@@ -42,7 +41,7 @@ impl Reader {
     ///
     /// The file cannot be read.
     pub fn through(&self) -> Result<u64, LedgerFailure> {
-        Ok(standing(&self.connection, self.shard)?.through)
+        Ok(standing(&self.connection)?.through)
     }
 
     /// Gives up to `limit` results beyond a number, in the order of their numbers.
@@ -52,7 +51,7 @@ impl Reader {
     /// The file cannot be read.
     pub fn results(&self, after: u64, limit: usize) -> Result<Vec<Row>, LedgerFailure> {
         let mut statement = self.connection.prepare_cached(include_str!("results.sql"))?;
-        let values = (self.shard, after.cast_signed(), limit as i64);
+        let values = (after.cast_signed(), limit as i64);
         let rows = statement.query_map(values, row)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -70,7 +69,7 @@ impl Reader {
     ) -> Result<Vec<Row>, LedgerFailure> {
         let mut statement = self.connection.prepare_cached(include_str!("results_of.sql"))?;
         let from = after.saturating_add(1).cast_signed();
-        let rows = statement.query_map((campaign, self.shard, from, limit as i64), row)?;
+        let rows = statement.query_map((campaign, from, limit as i64), row)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -133,9 +132,9 @@ pub(super) fn check_meta(connection: &Connection, wanted: SpaceId) -> Result<(),
     Ok(())
 }
 
-pub(super) fn standing(connection: &Connection, shard: u32) -> rusqlite::Result<Standing> {
-    let sql = "SELECT through, term FROM settled WHERE shard = ?1";
-    connection.prepare_cached(sql)?.query_row([shard], |row| {
+pub(super) fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
+    let sql = "SELECT through, term FROM settled";
+    connection.prepare_cached(sql)?.query_row([], |row| {
         let number = |column| row.get(column).map(i64::cast_unsigned);
         Ok(Standing { through: number(0)?, term: number(1)? })
     })

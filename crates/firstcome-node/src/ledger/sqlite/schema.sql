@@ -7,17 +7,16 @@ CREATE TABLE meta (
     retried INTEGER NOT NULL    -- counts commits made only to know that a failed one is gone
 ) STRICT;
 
--- One row for each shard: up to where its results are here.
+-- One row: up to where the results are here.
 CREATE TABLE settled (
-    shard   INTEGER PRIMARY KEY,
+    one     INTEGER PRIMARY KEY CHECK (one = 1),
     through INTEGER NOT NULL,   -- the number of the last result
     term    INTEGER NOT NULL    -- minted here; whoever has an older one writes nothing
 ) STRICT;
 
 -- One row for each result; never changed.
 CREATE TABLE results (
-    shard        INTEGER NOT NULL,
-    number       INTEGER NOT NULL,  -- 1, 2, 3 without a gap
+    number       INTEGER PRIMARY KEY,  -- 1, 2, 3 without a gap
     kind         TEXT    NOT NULL,  -- 'claim', 'cancel', 'refund_due', 'moved', 'redeemed', 'rolled_back', 'code_marked' or 'unserved'
     campaign     TEXT    NOT NULL,
     pool         TEXT    NOT NULL,
@@ -36,9 +35,8 @@ CREATE TABLE results (
     verdict      TEXT,              -- of a mark 'revoke', 'suspend', 'restore' or 'reissue'; of a rollback 'expired' or null
     issue        INTEGER,           -- of a mark on one code: its issue number from then on
     import       TEXT,              -- of a mark on a whole import: its id
-    quantity     INTEGER,           -- of somebody unserved: how many units they wanted
-    PRIMARY KEY (shard, number)
-) STRICT, WITHOUT ROWID;
+    quantity     INTEGER            -- of somebody unserved: how many units they wanted
+) STRICT;
 
 CREATE TRIGGER results_are_never_changed BEFORE UPDATE ON results
 BEGIN SELECT raise(ABORT, 'results are never changed'); END;
@@ -53,7 +51,6 @@ CREATE TABLE claims (
     rank          INTEGER NOT NULL, -- 1, 2, 3 without a gap in its pool
     subject       TEXT    NOT NULL,
     at            INTEGER NOT NULL, -- microseconds since 1970-01-01T00:00:00Z
-    shard         INTEGER NOT NULL,
     result        INTEGER NOT NULL, -- the number in results
     cancelled_at  INTEGER,          -- microseconds; null while the claim stands
     cancelled_by  TEXT,
@@ -68,7 +65,6 @@ CREATE TABLE claims (
 -- One row for each campaign: which results can be its own.
 CREATE TABLE campaigns (
     campaign     TEXT    PRIMARY KEY,
-    shard        INTEGER NOT NULL,
     first_result INTEGER NOT NULL,
     last_result  INTEGER NOT NULL,
     claims       INTEGER NOT NULL,

@@ -1,1 +1,1 @@
-UPDATE settled SET through = ?1 WHERE shard = ?2 AND through = ?3 AND term = ?4
+UPDATE settled SET through = ?1 WHERE one = 1 AND through = ?2 AND term = ?3

@@ -16,33 +16,22 @@ use std::path::Path;
 #[derive(Debug)]
 pub(super) struct Writer {
     file: Durable,
-    shard: u32,
     clock: Clock,
     untidy: bool,
 }
 
 impl Writer {
-    pub(super) fn open(path: &Path, space: SpaceId, shard: u32) -> Result<Self, LedgerFailure> {
-        let mut file = Durable::open(path, FORM, |connection| {
+    pub(super) fn open(path: &Path, space: SpaceId) -> Result<Self, LedgerFailure> {
+        let file = Durable::open(path, FORM, |connection| {
             connection.execute_batch(include_str!("schema.sql"))?;
             let sql = "INSERT INTO meta (one, layout, space, id, retried) \
                  VALUES (1, ?1, ?2, randomblob(16), 0)";
             execute(connection, sql, (LAYOUT, space.0))?;
+            execute(connection, "INSERT INTO settled (one, through, term) VALUES (1, 0, 0)", [])?;
             Ok::<_, LedgerFailure>(())
         })?;
         check_meta(file.connection(), space)?;
-        if !has_shard(file.connection(), shard)? {
-            file.transaction::<(), LedgerFailure>(
-                |connection| {
-                    let sql =
-                        "INSERT OR IGNORE INTO settled (shard, through, term) VALUES (?1, 0, 0)";
-                    execute(connection, sql, [shard])?;
-                    Ok(())
-                },
-                |connection, ()| has_shard(connection, shard),
-            )?;
-        }
-        Ok(Self { file, shard, clock: Clock::system(), untidy: true })
+        Ok(Self { file, clock: Clock::system(), untidy: true })
     }
 
     pub(super) fn id(&self) -> Result<u128, LedgerFailure> {
@@ -51,40 +40,38 @@ impl Writer {
     }
 
     pub(super) fn standing(&self) -> Result<Standing, LedgerFailure> {
-        Ok(standing(self.file.connection(), self.shard)?)
+        Ok(standing(self.file.connection())?)
     }
 
     pub(super) fn mint_term(&mut self) -> Result<Standing, LedgerFailure> {
-        let shard = self.shard;
         self.untidy = true;
         self.file.transaction(
             |connection| {
                 let mut statement = connection.prepare_cached(include_str!("mint_term.sql"))?;
-                Ok(statement.query_row([shard], |row| {
+                Ok(statement.query_row([], |row| {
                     let number = |column| row.get(column).map(i64::cast_unsigned);
                     Ok(Standing { through: number(0)?, term: number(1)? })
                 })?)
             },
-            |connection, minted| Ok(standing(connection, shard)? == *minted),
+            |connection, minted| Ok(standing(connection)? == *minted),
         )
     }
 
     pub(super) fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerFailure> {
         let Batch { after, term, rows } = batch;
         let through = rows.last().map_or(*after, |row| row.number);
-        let (shard, now) = (self.shard, self.clock.now().as_micros());
+        let now = self.clock.now().as_micros();
         self.untidy = true;
         self.file.transaction(
             |connection| {
-                let values =
-                    (through.cast_signed(), shard, after.cast_signed(), term.cast_signed());
+                let values = (through.cast_signed(), after.cast_signed(), term.cast_signed());
                 if execute(connection, include_str!("settle.sql"), values)? != 1 {
-                    return Err(refusal(standing(connection, shard)?, *after, *term));
+                    return Err(refusal(standing(connection)?, *after, *term));
                 }
-                Insert::new(connection, shard, now)?.all(rows)?;
+                Insert::new(connection, now)?.all(rows)?;
                 Ok(Standing { through, term: *term })
             },
-            |connection, done| Ok(standing(connection, shard)? == *done),
+            |connection, done| Ok(standing(connection)? == *done),
         )
     }
 }
@@ -97,14 +84,9 @@ fn refusal(found: Standing, after: u64, term: u64) -> LedgerFailure {
     LedgerFailure::Moved { after, through: found.through }
 }
 
-fn has_shard(connection: &Connection, shard: u32) -> rusqlite::Result<bool> {
-    connection.prepare_cached("SELECT 1 FROM settled WHERE shard = ?1")?.exists([shard])
-}
-
 /// The statements that write rows, compiled once for the whole batch.
 struct Insert<'a> {
     connection: &'a Connection,
-    shard: u32,
     now: i64,
     result: CachedStatement<'a>,
     claim: CachedStatement<'a>,
@@ -121,10 +103,9 @@ struct Share {
 }
 
 impl<'a> Insert<'a> {
-    fn new(connection: &'a Connection, shard: u32, now: i64) -> Result<Self, LedgerFailure> {
+    fn new(connection: &'a Connection, now: i64) -> Result<Self, LedgerFailure> {
         Ok(Self {
             connection,
-            shard,
             now,
             result: connection.prepare_cached(include_str!("result.sql"))?,
             claim: connection.prepare_cached(include_str!("claim.sql"))?,
@@ -151,7 +132,7 @@ impl<'a> Insert<'a> {
         for (campaign, share) in shares {
             let (first, last) = (share.first.cast_signed(), share.last.cast_signed());
             let (claims, cancels) = (share.claims.cast_signed(), share.cancels.cast_signed());
-            let values = (campaign, self.shard, first, last, claims, cancels);
+            let values = (campaign, first, last, claims, cancels);
             execute(self.connection, include_str!("campaign.sql"), values)?;
         }
         Ok(())
@@ -162,13 +143,12 @@ impl<'a> Insert<'a> {
         let Row { number, kind, campaign, pool, rank, subject, at, by, reason, who, .. } = row;
         let Row { unit, hold, moved_from, .. } = row;
         let (number, at, by) = (number.cast_signed(), at.as_micros(), by.map(By::as_str));
-        let (shard, now) = (self.shard, self.now);
+        let now = self.now;
         let (campaign, pool, subject) = (&**campaign, &**pool, &**subject);
         let kind_name = kind.as_str();
         let none = Details::default();
         let more = row.details.as_deref().unwrap_or(&none);
         self.result.execute(params![
-            shard,
             number,
             kind_name,
             campaign,
@@ -192,7 +172,7 @@ impl<'a> Insert<'a> {
         ])?;
         match kind {
             Kind::Claim => {
-                let values = (campaign, pool, rank, subject, at, shard, number, unit, hold);
+                let values = (campaign, pool, rank, subject, at, number, unit, hold);
                 self.claim.execute(values)?;
                 Ok(true)
             }

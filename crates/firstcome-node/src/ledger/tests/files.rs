@@ -18,7 +18,7 @@ async fn a_reader_looks_beside_the_writer() {
     let Place::Folder(folder) = &stage.place else { unreachable!() };
     let term = stage.ledger.mint_term().await.unwrap().term;
     stage.settle(term, 0, claims(1..=10)).await.unwrap();
-    let reader = Reader::open(&file(folder), SPACE, 0).unwrap();
+    let reader = Reader::open(&file(folder), SPACE).unwrap();
     assert_eq!(reader.through().unwrap(), 10);
     assert_eq!(reader.results(0, 100).unwrap(), claims(1..=10));
     assert_eq!(reader.claim_counts("spring", "main").unwrap(), (10, 0));
@@ -31,14 +31,14 @@ async fn a_file_that_is_no_ledger_of_ours_is_refused() {
     stage.ledger.close().await;
     let (path, wanted) = (file(folder), SpaceId([1; 16]));
     let other = LedgerFailure::OtherSpace { found: SPACE, wanted };
-    assert_eq!(Reader::open(&path, wanted, 0).unwrap_err(), other);
+    assert_eq!(Reader::open(&path, wanted).unwrap_err(), other);
     stage.sql("UPDATE meta SET layout = 2");
-    assert_eq!(Reader::open(&path, SPACE, 0).unwrap_err(), LedgerFailure::TooNew(2));
+    assert_eq!(Reader::open(&path, SPACE).unwrap_err(), LedgerFailure::TooNew(2));
     std::fs::write(&path, "a text somebody left here, longer than a header would be").unwrap();
-    let failure = Ledger::open_sqlite(&path, SPACE, 0).await.unwrap_err();
+    let failure = Ledger::open_sqlite(&path, SPACE).await.unwrap_err();
     assert!(matches!(failure, LedgerFailure::Broken(_)), "{failure}");
     let missing = folder.path().join("nothing.sqlite");
-    assert!(matches!(Reader::open(&missing, SPACE, 0), Err(LedgerFailure::Unavailable(_))));
+    assert!(matches!(Reader::open(&missing, SPACE), Err(LedgerFailure::Unavailable(_))));
 }
 
 #[test]

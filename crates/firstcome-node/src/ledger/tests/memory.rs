@@ -82,7 +82,7 @@ fn ten(term: u64, after: u64) -> Batch {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_over_a_way_is_done_lost_or_late_as_the_way_has_it() {
-    let memory = Memory::new(SPACE, 0);
+    let memory = Memory::new(SPACE);
     let (road, far) = Road::to(&memory);
     let near = Ledger::Memory(memory);
     let term = far.mint_term().await.unwrap().term;
@@ -114,20 +114,20 @@ async fn a_call_over_a_way_is_done_lost_or_late_as_the_way_has_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_goes_on_when_its_caller_walks_away() {
-    let memory = Memory::new(SPACE, 0);
+    let memory = Memory::new(SPACE);
     let (road, far) = Road::to(&memory);
     let term = far.mint_term().await.unwrap().term;
     road.set(Fate::Slow(SECOND));
     let given_up = timeout(SECOND / 2, far.settle(ten(term, 0))).await;
     assert!(given_up.is_err());
-    assert_eq!(memory.kept().results(0).count(), 0);
+    assert_eq!(memory.kept().results().count(), 0);
     sleep(SECOND).await;
-    assert_eq!(memory.kept().results(0).count(), 10);
+    assert_eq!(memory.kept().results().count(), 10);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_backup_that_is_restored_is_as_old_as_it_is() {
-    let memory = Memory::new(SPACE, 0);
+    let memory = Memory::new(SPACE);
     let ledger = Ledger::Memory(memory.clone());
     let term = ledger.mint_term().await.unwrap().term;
     ledger.settle(ten(term, 0)).await.unwrap();
@@ -139,26 +139,26 @@ async fn a_backup_that_is_restored_is_as_old_as_it_is() {
     let failure = ledger.settle(ten(later, 20)).await.unwrap_err();
     assert_eq!(failure, LedgerFailure::OldTerm { ours: later, theirs: term });
     assert_eq!(ledger.claim_counts("spring", "main").await.unwrap(), (10, 0));
-    assert_eq!(yesterday.results(0).count(), 10);
+    assert_eq!(yesterday.results().count(), 10);
 }
 
 #[tokio::test]
 async fn a_ledger_of_another_space_is_refused() {
-    let memory = Memory::new(SPACE, 0);
+    let memory = Memory::new(SPACE);
     let wanted = SpaceId([1; 16]);
     let other = LedgerFailure::OtherSpace { found: SPACE, wanted };
-    assert_eq!(memory.open(wanted, 0).unwrap_err(), other);
+    assert_eq!(memory.open(wanted).unwrap_err(), other);
 }
 
 #[tokio::test]
 async fn a_ledger_that_was_closed_is_there_when_it_is_opened_again() {
-    let memory = Memory::new(SPACE, 0);
+    let memory = Memory::new(SPACE);
     let ledger = Ledger::Memory(memory.clone());
     let term = ledger.mint_term().await.unwrap().term;
     ledger.settle(ten(term, 0)).await.unwrap();
     ledger.close().await;
     let failure = ledger.clone().standing().await.unwrap_err();
     assert!(matches!(failure, LedgerFailure::Unavailable(_)), "{failure}");
-    let again = Ledger::Memory(memory.open(SPACE, 0).unwrap());
+    let again = Ledger::Memory(memory.open(SPACE).unwrap());
     assert_eq!(again.standing().await.unwrap().through, 10);
 }

@@ -38,11 +38,11 @@ impl Far {
 
     fn through(&self) -> Ledger {
         let url = self.server.url_through(self.proxy.port(), "information_schema");
-        Ledger::mysql(&url, &self.name, SPACE, 0).unwrap()
+        Ledger::mysql(&url, &self.name, SPACE).unwrap()
     }
 
     fn directly(&self) -> Ledger {
-        Ledger::mysql(&url_of(self.server), &self.name, SPACE, 0).unwrap()
+        Ledger::mysql(&url_of(self.server), &self.name, SPACE).unwrap()
     }
 
     fn numbers(&self) -> Vec<u64> {
@@ -142,7 +142,7 @@ async fn a_leader_that_stops_inside_its_transaction_holds_nobody_up() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_gone_for_a_while_is_found_again() {
     let Some(mut server) = MariaDb::with(&["--innodb-flush-log-at-trx-commit=1"]) else { return };
-    let ledger = Ledger::mysql(&url_of(&server), "main", SPACE, 0).unwrap();
+    let ledger = Ledger::mysql(&url_of(&server), "main", SPACE).unwrap();
     settle_up_to(&ledger, 20).await;
     for round in 1..=2 {
         server.kill();
@@ -164,7 +164,7 @@ async fn a_server_that_is_gone_for_a_while_is_found_again() {
 async fn tables_of_something_else_are_left_alone_and_many_may_make_ours_at_once() {
     let Some(server) = MariaDb::shared() else { return };
     let name = fresh_space();
-    let ledger = || Ledger::mysql(&url_of(server), &name, SPACE, 0).unwrap();
+    let ledger = || Ledger::mysql(&url_of(server), &name, SPACE).unwrap();
     server.sql(&format!(
         "CREATE DATABASE firstcome_{name}; CREATE TABLE firstcome_{name}.results (a INT)"
     ));
@@ -184,7 +184,7 @@ async fn tables_of_something_else_are_left_alone_and_many_may_make_ours_at_once(
         ready.await.unwrap().unwrap();
     }
     let long = "x".repeat(55);
-    let failure = Ledger::mysql(&url_of(server), &long, SPACE, 0).unwrap_err();
+    let failure = Ledger::mysql(&url_of(server), &long, SPACE).unwrap_err();
     assert!(
         matches!(&failure, LedgerFailure::Broken(why) if why.contains("54 bytes")),
         "{failure}"
@@ -228,7 +228,7 @@ async fn a_ledger_that_is_set_aside_is_readable_there() {
     let Some(server) = MariaDb::shared() else { return };
     let name = fresh_space();
     let named: Named = url_of(server).parse().unwrap();
-    let ledger = Ledger::mysql(&url_of(server), &name, SPACE, 0).unwrap();
+    let ledger = Ledger::mysql(&url_of(server), &name, SPACE).unwrap();
     settle_up_to(&ledger, 20).await;
     ledger.close().await;
     let aside = crate::ledger::set_aside(&named, None, &name).await.unwrap();
@@ -236,7 +236,7 @@ async fn a_ledger_that_is_set_aside_is_readable_there() {
     let count = format!("SELECT COUNT(*) FROM {}.results_utc", aside.unwrap());
     assert_eq!(server.sql(&count), "20");
     assert_eq!(crate::ledger::set_aside(&named, None, &name).await.unwrap(), None);
-    let anew = Ledger::mysql(&url_of(server), &name, SpaceId([8; 16]), 0).unwrap();
+    let anew = Ledger::mysql(&url_of(server), &name, SpaceId([8; 16])).unwrap();
     anew.ready().await.unwrap();
 }
 
@@ -246,7 +246,7 @@ async fn with_a_binary_log_results_are_written_and_triggers_may_be_left_out() {
     server.sql("CREATE USER guest@'127.0.0.1' IDENTIFIED BY 'word'");
     server.sql("GRANT ALL ON `firstcome\\_%`.* TO guest@'127.0.0.1'");
     let url = url_of(&server).replace("firstcome:secret-of-the-tests", "guest:word");
-    let ledger = Ledger::mysql(&url, "main", SPACE, 0).unwrap();
+    let ledger = Ledger::mysql(&url, "main", SPACE).unwrap();
     settle_up_to(&ledger, 20).await;
     assert_eq!(server.sql("SHOW TRIGGERS IN firstcome_main"), "");
     assert_eq!(ledger.results(0, 100, None).await.unwrap(), claims(1..=20));
@@ -256,7 +256,7 @@ async fn with_a_binary_log_results_are_written_and_triggers_may_be_left_out() {
 async fn each_mistake_has_its_sentence() {
     let Some(server) = MariaDb::shared() else { return };
     let refused = async |url: &str| {
-        let ledger = Ledger::mysql(url, "main", SPACE, 0).unwrap();
+        let ledger = Ledger::mysql(url, "main", SPACE).unwrap();
         ledger.ready().await.unwrap_err()
     };
     let url = url_of(server);
@@ -267,6 +267,6 @@ async fn each_mistake_has_its_sentence() {
     let nobody = firstcome_testbed::free_port();
     let failure = refused(&server.url_through(nobody, "information_schema")).await;
     assert!(matches!(failure, LedgerFailure::Unavailable(_)), "{failure}");
-    let failure = Ledger::mysql("mysql://localhost/x", "main", SPACE, 0).unwrap_err();
+    let failure = Ledger::mysql("mysql://localhost/x", "main", SPACE).unwrap_err();
     assert!(matches!(failure, LedgerFailure::Denied(_)), "{failure}");
 }

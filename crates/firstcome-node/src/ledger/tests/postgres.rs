@@ -20,14 +20,14 @@ impl Far {
 
     async fn ledger(&self) -> Ledger {
         let url = self.server.url_through(self.proxy.port());
-        let ledger = Ledger::postgres(&url, &self.name, SPACE, 0).unwrap();
+        let ledger = Ledger::postgres(&url, &self.name, SPACE).unwrap();
         ledger.ready().await.unwrap();
         ledger
     }
 
     /// A ledger of the same space that does not go through the proxy.
     async fn near(&self) -> Ledger {
-        let ledger = Ledger::postgres(&self.server.url(), &self.name, SPACE, 0).unwrap();
+        let ledger = Ledger::postgres(&self.server.url(), &self.name, SPACE).unwrap();
         ledger.ready().await.unwrap();
         ledger
     }
@@ -209,7 +209,7 @@ async fn twin_without_the_comparison_an_old_leader_leaves_a_gap() {
     let Some(far) = Far::new().await else { return };
     for careless in [false, true] {
         let name = fresh_space();
-        let leader = || Ledger::postgres(&far.server.url(), &name, SPACE, 0).unwrap();
+        let leader = || Ledger::postgres(&far.server.url(), &name, SPACE).unwrap();
         let (old, new) = (leader(), leader());
         let Ledger::Postgres(inside) = &old else { unreachable!() };
         inside.compare_nothing(careless);
@@ -233,7 +233,7 @@ async fn twin_without_the_comparison_an_old_leader_leaves_a_gap() {
 async fn a_server_that_is_gone_for_a_while_is_found_again() {
     let settings = PostgresSettings { fsync: true, ..PostgresSettings::default() };
     let Some(mut server) = Postgres::with(settings) else { return };
-    let ledger = Ledger::postgres(&server.url(), "main", SPACE, 0).unwrap();
+    let ledger = Ledger::postgres(&server.url(), "main", SPACE).unwrap();
     settle_up_to(&ledger, 20).await;
     for round in 1..=3 {
         server.kill();
@@ -276,7 +276,7 @@ async fn tables_of_something_else_are_left_alone() {
     let name = fresh_space();
     let schema = format!("firstcome_{name}");
     server.sql("ledger", &format!("CREATE SCHEMA {schema}; CREATE TABLE {schema}.results (a int)"));
-    let ledger = Ledger::postgres(&server.url(), &name, SPACE, 0).unwrap();
+    let ledger = Ledger::postgres(&server.url(), &name, SPACE).unwrap();
     let failure = ledger.ready().await.unwrap_err();
     assert!(
         matches!(&failure, LedgerFailure::Broken(why) if why.contains("something else: results"))
@@ -284,14 +284,14 @@ async fn tables_of_something_else_are_left_alone() {
     // A schema that somebody made for us, empty, is fine; and so is making it at the same time as others do.
     server.sql("ledger", &format!("DROP TABLE {schema}.results"));
     let all = (0..6).map(|_| {
-        let ledger = Ledger::postgres(&server.url(), &name, SPACE, 0).unwrap();
+        let ledger = Ledger::postgres(&server.url(), &name, SPACE).unwrap();
         tokio::spawn(async move { ledger.ready().await })
     });
     for ready in all {
         ready.await.unwrap().unwrap();
     }
     let long = "x".repeat(54);
-    let failure = Ledger::postgres(&server.url(), &long, SPACE, 0).unwrap_err();
+    let failure = Ledger::postgres(&server.url(), &long, SPACE).unwrap_err();
     assert!(
         matches!(&failure, LedgerFailure::Broken(why) if why.contains("53 bytes")),
         "{failure}"
@@ -300,7 +300,7 @@ async fn tables_of_something_else_are_left_alone() {
 
 /// What `ready` says of a URL, which must not be yes.
 async fn refused(url: &str) -> LedgerFailure {
-    Ledger::postgres(url, "main", SPACE, 0).unwrap().ready().await.unwrap_err()
+    Ledger::postgres(url, "main", SPACE).unwrap().ready().await.unwrap_err()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -333,7 +333,7 @@ async fn each_mistake_has_its_sentence_and_its_advice() {
     server.sql("postgres", "CREATE USER guest PASSWORD 'secret-of-a-guest'");
     let guest = url.replace("firstcome:secret-of-the-tests", "guest:secret-of-a-guest");
     says(refused(&guest).await, &["permission denied for database", "rights"]);
-    let failure = Ledger::postgres("postgres://localhost/x", "main", SPACE, 0).unwrap_err();
+    let failure = Ledger::postgres("postgres://localhost/x", "main", SPACE).unwrap_err();
     says(failure, &["no user", "write postgres://"]);
     let nobody = firstcome_testbed::free_port();
     let failure = refused(&server.url_through(nobody)).await;
@@ -372,7 +372,7 @@ async fn tls_is_spoken_and_the_certificate_is_checked() {
     let url = server.url().replace("127.0.0.1", "localhost");
     let trusting = format!("sslmode=verify-full&sslrootcert={}", authority.display());
     let ledger =
-        Ledger::postgres(&url.replace("sslmode=disable", &trusting), "main", SPACE, 0).unwrap();
+        Ledger::postgres(&url.replace("sslmode=disable", &trusting), "main", SPACE).unwrap();
     settle_up_to(&ledger, 9).await;
     let secured = "SELECT count(*) > 0 FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
         WHERE ssl AND application_name = 'firstcome'";
@@ -399,7 +399,7 @@ async fn what_the_database_is_set_to_changes_nothing() {
         server.sql("postgres", &format!("ALTER DATABASE odd SET {setting}"));
     }
     let url = server.url().replace("/ledger", "/odd");
-    let ledger = Ledger::postgres(&url, "main", SPACE, 0).unwrap();
+    let ledger = Ledger::postgres(&url, "main", SPACE).unwrap();
     settle_up_to(&ledger, 40).await;
     assert_eq!(ledger.results(0, 100, None).await.unwrap(), claims(1..=40));
 }

@@ -11,7 +11,6 @@ on_each_store! {
     after_a_lost_answer_through_says_whether_it_was_written,
     it_goes_on_after_a_restart,
     a_result_that_contradicts_the_ledger_is_named,
-    each_shard_has_its_own_numbers,
     readers_see_whole_batches_while_they_are_written,
     what_results_say_of_codes_and_waitlists_is_kept,
 }
@@ -177,9 +176,9 @@ async fn twin_without_the_comparison_there_is_a_gap(stage: Stage) {
         Place::Database(..) => include_str!("../mysql/settle.sql").replace('~', ""),
         Place::Memory(_) => unreachable!("it has no statements"),
     };
-    let without = with.replace("through = $3", "0 = 0");
+    let without = with.replace("through = $2", "0 = 0");
     assert_ne!(with, without);
-    let values = [("$1", 30), ("$2", 0), ("$3", 20), ("$4", term)];
+    let values = [("$1", 30), ("$2", 20), ("$3", term)];
     let moved = |sql: &str| {
         let fill =
             |sql: String, (place, value): &(&str, u64)| sql.replace(place, &value.to_string());
@@ -198,8 +197,8 @@ async fn twin_without_the_comparison_there_is_a_gap(stage: Stage) {
     for row in claims(21..=30) {
         let (number, rank, subject) = (row.number, row.rank, &row.subject);
         stage.sql(&format!(
-            "INSERT INTO results (shard, number, kind, campaign, pool, rank, subject, at, settled_at)
-             VALUES (0, {number}, 'claim', 'spring', 'main', {rank}, '{subject}', 0, 0)"
+            "INSERT INTO results (number, kind, campaign, pool, rank, subject, at, settled_at)
+             VALUES ({number}, 'claim', 'spring', 'main', {rank}, '{subject}', 0, 0)"
         ));
     }
     let numbers = stage.numbers();
@@ -297,7 +296,6 @@ async fn an_id_is_drawn_once_and_each_ledger_has_its_own(mut stage: Stage) {
     let id = stage.ledger.id().await.unwrap();
     stage.restart().await;
     assert_eq!(stage.ledger.id().await.unwrap(), id);
-    assert_eq!(stage.open(SPACE, 1).await.unwrap().id().await.unwrap(), id, "another shard");
     let other = Stage::sqlite().await;
     assert_ne!(other.ledger.id().await.unwrap(), id);
 }
@@ -306,28 +304,15 @@ async fn a_ledger_of_another_space_or_a_newer_layout_is_refused(stage: Stage) {
     stage.ledger.close().await;
     let wanted = SpaceId([1; 16]);
     let other = LedgerFailure::OtherSpace { found: SPACE, wanted };
-    assert_eq!(stage.open(wanted, 0).await.unwrap_err(), other);
+    assert_eq!(stage.open(wanted).await.unwrap_err(), other);
     stage.sql("UPDATE meta SET layout = 2");
-    let newer = stage.open(SPACE, 0).await.unwrap_err();
+    let newer = stage.open(SPACE).await.unwrap_err();
     assert_eq!(newer, LedgerFailure::TooNew(2));
     let says =
         "the ledger's tables are of layout 2, and this build knows layout 1: start a newer build";
     assert_eq!(newer.to_string(), says);
     stage.sql("UPDATE meta SET layout = 1");
-    stage.open(SPACE, 0).await.unwrap();
-}
-
-async fn each_shard_has_its_own_numbers(stage: Stage) {
-    let term = stage.ledger.mint_term().await.unwrap().term;
-    stage.settle(term, 0, claims(1..=3)).await.unwrap();
-    stage.ledger.close().await;
-    let other = stage.open(SPACE, 1).await.unwrap();
-    let minted = other.mint_term().await.unwrap();
-    assert_eq!(minted, Standing { through: 0, term: 1 });
-    let rows = vec![claim(1, "hall", 1, "ann")];
-    other.settle(Batch { after: 0, term: 1, rows }).await.unwrap();
-    assert_eq!(other.results(0, 10, None).await.unwrap().len(), 1);
-    assert_eq!(stage.numbers().len(), 4);
+    stage.open(SPACE).await.unwrap();
 }
 
 async fn readers_see_whole_batches_while_they_are_written(stage: Stage) {

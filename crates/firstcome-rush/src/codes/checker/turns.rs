@@ -98,7 +98,7 @@ mod tests {
     use firstcome_core::names::Position;
 
     fn at(position: u64) -> Position {
-        Position { shard: 0, epoch: 0, position }
+        Position { epoch: 0, position }
     }
 
     /// Somebody who asked after one position, was answered at another, waited still at a third and was offered something at

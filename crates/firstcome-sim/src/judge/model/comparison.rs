@@ -325,7 +325,7 @@ fn live_through(seed: u64, reached: &mut BTreeSet<&'static str>) -> usize {
         }
         bodies.push((at, body.finish()));
     }
-    let mut state = State::new(SpaceId::default(), 0);
+    let mut state = State::new(SpaceId::default());
     let mut model = Model::default();
     let mut won = 0;
     for (index, (at, bytes)) in bodies.iter().enumerate() {

@@ -33,7 +33,7 @@ impl Rules {
             holding: HoldSettings::default(),
             pools: vec![pool],
         };
-        let mut rules = Self { state: State::new(SpaceId::default(), 0), number: 0 };
+        let mut rules = Self { state: State::new(SpaceId::default()), number: 0 };
         let (expect, order) = (Expect::Anything, Order::default());
         rules.apply(&[Command::Put { campaign: "bench", settings, expect, order }])?;
         Ok(rules)

@@ -69,7 +69,7 @@ impl Candidate {
         let seat = Arc::new(Seat::start(&store.url()).await?);
         let options = firstcome_store::Options::new(store.url());
         let locks = Locks::builder().connect(options).await?;
-        let candidate = firstcome_lock::Election::new(&locks, "fc:{main/0}:leader")?
+        let candidate = firstcome_lock::Election::new(&locks, "fc:{main}:leader")?
             .node(seat.node.id.to_string())
             .lease(LEASE);
         let watch = candidate.watch().await?;

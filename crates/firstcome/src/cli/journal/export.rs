@@ -141,11 +141,8 @@ fn end_space(
     super::super::on_one_core(async {
         match folder {
             Some(folder) => {
-                let options = sqlite::Options {
-                    space: Some(head.space),
-                    shard: head.shard,
-                    ..sqlite::Options::new(head.space)
-                };
+                let options =
+                    sqlite::Options { space: Some(head.space), ..sqlite::Options::new(head.space) };
                 let sqlite = Sqlite::open(folder, options)?;
                 let ended = send(&Journal::Sqlite(sqlite.clone()), append).await;
                 sqlite.close().await;
@@ -176,8 +173,8 @@ async fn send(journal: &Journal, append: Append) -> Result<(), Failure> {
 #[cfg(feature = "locks")]
 async fn in_store(args: &ExportArgs, head: &Head, append: Append) -> Result<(), Complaint> {
     let url = args.source.store.url()?;
-    let (name, shard) = (args.space.space.as_str(), head.shard);
-    let wanted = Wanted { name, shard, space: head.space, presence: Presence::There };
+    let name = args.space.space.as_str();
+    let wanted = Wanted { name, space: head.space, presence: Presence::There };
     let journal = args.source.store.open_to_write(&url, &wanted).await?;
     let ended = send(&journal, append).await;
     journal.close().await;

@@ -156,8 +156,8 @@ fn into_store(
     meter: &ProgressBar,
 ) -> Result<(Reading, Option<Rebuilt>), Complaint> {
     let (url, about) = (args.to.store.url()?, file.about());
-    let (name, shard) = (args.ledger.space.as_str(), about.shard);
-    let wanted = Wanted { name, shard, space: about.space, presence: Presence::Vacant };
+    let name = args.ledger.space.as_str();
+    let wanted = Wanted { name, space: about.space, presence: Presence::Vacant };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(|why| Complaint::own(format!("cannot start: {why}")))?;

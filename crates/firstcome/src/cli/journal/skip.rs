@@ -86,7 +86,7 @@ pub(super) fn run(args: &SkipArgs, json: bool) -> Result<Exit, Complaint> {
         Ok(found) => found,
         Err(refused) => return Err(refuse(&refused)),
     };
-    let ledger = Look::open(&named, data, &args.ledger.space, head.space, head.shard)
+    let ledger = Look::open(&named, data, &args.ledger.space, head.space)
         .map_err(|why| Complaint::own(why.to_string()))?;
     let through = ledger.as_ref().map(Look::through).transpose();
     let through = through.map_err(|why| Complaint::own(why.to_string()))?;
@@ -151,7 +151,7 @@ fn write(
     let runtime = runtime.map_err(|why| Complaint::own(format!("cannot start: {why}")))?;
     match folder {
         Some(folder) => runtime.block_on(async {
-            let options = sqlite::Options { shard: head.shard, ..sqlite::Options::new(head.space) };
+            let options = sqlite::Options { ..sqlite::Options::new(head.space) };
             let sqlite = Sqlite::open(&folder, options)?;
             let skipped = Journal::Sqlite(sqlite.clone()).skip(skip).await;
             sqlite.close().await;
@@ -165,12 +165,7 @@ fn write(
 async fn in_store(args: &SkipArgs, head: &Head, skip: Skip) -> Result<(), Complaint> {
     let url = args.source.store.url()?;
     let about = |failure| Complaint::about_store(&url, &failure);
-    let space = Wanted {
-        name: &args.ledger.space,
-        shard: head.shard,
-        space: head.space,
-        presence: Presence::There,
-    };
+    let space = Wanted { name: &args.ledger.space, space: head.space, presence: Presence::There };
     let journal = args.source.store.open_to_write(&url, &space).await?;
     let skipped = journal.skip(skip).await;
     journal.close().await;

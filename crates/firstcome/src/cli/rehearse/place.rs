@@ -177,7 +177,7 @@ async fn open_space(store: &StoreArgs, name: &str) -> Result<Journal, Complaint>
     let mut id = fastrand::u128(..).to_be_bytes();
     id[..MARK.len()].copy_from_slice(MARK);
     let space = firstcome_core::SpaceId(id);
-    let wanted = Wanted { name, shard: 0, space, presence: Presence::Any };
+    let wanted = Wanted { name, space, presence: Presence::Any };
     let journal = store.open_to_write(&url, &wanted).await?;
     let head = journal.head().await;
     let complaint = match head {

@@ -27,7 +27,6 @@ pub(in crate::cli) struct StoreArgs {
 #[cfg(feature = "locks")]
 pub(in crate::cli) struct Wanted<'a> {
     pub(in crate::cli) name: &'a str,
-    pub(in crate::cli) shard: u32,
     pub(in crate::cli) space: firstcome_core::SpaceId,
     pub(in crate::cli) presence: Presence,
 }
@@ -80,7 +79,7 @@ impl StoreArgs {
         url: &StoreUrl,
         wanted: &Wanted<'_>,
     ) -> Result<Journal, Complaint> {
-        let Wanted { name, shard, space, presence } = *wanted;
+        let Wanted { name, space, presence } = *wanted;
         let vacant = matches!(presence, Presence::Vacant);
         let wanted = (!matches!(presence, Presence::Any)).then_some(space);
         let about = |failure| Complaint::about_store(url, &failure);
@@ -90,7 +89,6 @@ impl StoreArgs {
                 use firstcome_journal::redis::{Durability, Options, Redis};
                 let options = Options {
                     space_name: name.to_owned(),
-                    shard,
                     wanted,
                     vacant,
                     ..Options::new(space, Durability::Memory)
@@ -103,7 +101,6 @@ impl StoreArgs {
                 use firstcome_journal::postgres::{Durability, Options, Postgres};
                 let options = Options {
                     space_name: name.to_owned(),
-                    shard,
                     wanted,
                     vacant,
                     ..Options::new(space, Durability::Memory)
@@ -116,7 +113,6 @@ impl StoreArgs {
                 use firstcome_journal::mysql::{Durability, MySql, Options};
                 let options = Options {
                     space_name: name.to_owned(),
-                    shard,
                     wanted,
                     vacant,
                     ..Options::new(space, Durability::Memory)
@@ -129,7 +125,6 @@ impl StoreArgs {
                 use firstcome_journal::nats::{Durability, Nats, Options};
                 let options = Options {
                     space_name: name.to_owned(),
-                    shard,
                     wanted,
                     vacant,
                     ..Options::new(space, Durability::Memory)
@@ -144,7 +139,7 @@ impl StoreArgs {
                 feature = "nats"
             )))]
             StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql | StoreKind::Nats => {
-                let _ = (name, shard, space, wanted, vacant, about);
+                let _ = (name, space, wanted, vacant, about);
                 Err(Complaint::usage("this build has no such store"))
             }
         }
