@@ -291,8 +291,15 @@ async fn a_leader_that_was_paused_changes_no_row_in_mariadb() {
 fn the_statements_in_the_documentation_are_those_that_run() {
     use firstcome_lock::Database;
     let page = include_str!("../../../../docs/reference/lock-tables.md");
-    for database in [Database::Postgres, Database::MySql, Database::Sqlite] {
-        let statements = database.create_tables().trim();
-        assert!(page.contains(statements), "{database:?} is made with\n{statements}");
+    let statements = Database::Postgres.create_tables().trim();
+    assert!(page.contains(statements), "the tables are made with\n{statements}");
+    // Of the others the page says that they have the same columns.
+    for database in [Database::MySql, Database::Sqlite] {
+        let columns = |database: Database| -> Vec<&'static str> {
+            let lines = database.create_tables().lines().map(str::trim);
+            let lines = lines.filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));
+            lines.filter_map(|line| line.split(' ').next()).collect()
+        };
+        assert_eq!(columns(database), columns(Database::Postgres), "{database:?}");
     }
 }
