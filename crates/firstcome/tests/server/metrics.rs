@@ -129,11 +129,12 @@ fn the_page_has_every_metric_with_its_type_unit_and_labels_and_no_other() {
         .collect();
     let page = include_str!("../../../../docs/reference/metrics.md");
     let mut documented = BTreeMap::new();
-    for line in page.lines().filter(|line| line.starts_with("| `")) {
-        let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
-        let [name, kind, labels, question] = cells[..] else { panic!("{line}") };
+    // Each line has the name, the type, the labels, and the question.
+    for line in page.lines().filter_map(|line| line.strip_prefix("- `")) {
+        let (name, rest) = line.split_once("` ").unwrap_or_else(|| panic!("{line}"));
+        let (head, question) = rest.split_once(": ").unwrap_or_else(|| panic!("{line}"));
         assert!(question.contains('?'), "{line}");
-        let name = name.trim_matches('`');
+        let (kind, labels) = head.split_once(", ").unwrap_or((head, ""));
         let labels = labels.split(", ").filter(|label| !label.is_empty());
         let labels = labels.map(|label| label.trim_matches('`').to_owned()).collect();
         let before = documented.insert(name.to_owned(), (kind.to_owned(), labels));
