@@ -101,7 +101,7 @@ fn scrape(talk: &mut Talk) -> BTreeMap<String, Family> {
 }
 
 #[test]
-fn the_page_has_every_metric_with_its_type_unit_and_labels_and_no_other() {
+fn the_page_has_every_metric_with_its_type_and_labels_and_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("firstcome.toml");
     let checked = "[[eligibility]]\ncampaign = \"checked\"\nurl = \"http://127.0.0.1:9/\"\n\
