@@ -25,7 +25,7 @@ use firstcome_store::client::later;
 pub(crate) const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 
 /// How much later than it could one asks that lets others go first: somebody in another process who was woken by the same
-/// release may take as long to ask. On a busy machine a millisecond was too short; see "Two crowds" in docs/locks.md.
+/// release may take as long to ask. On a busy machine a millisecond was too short; see "Fairness" in docs/locks.md.
 const TURN: Duration = Duration::from_millis(3);
 
 /// The most messages that are taken as read at a time.

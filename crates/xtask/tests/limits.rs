@@ -78,11 +78,8 @@ fn page() -> BTreeMap<String, String> {
         if cells.first() == Some(&"Limit") {
             continue;
         }
-        let [_, value, why, beyond, by] = cells[..] else { panic!("not five columns: {line}") };
-        assert!(
-            !why.is_empty() && !beyond.is_empty(),
-            "a reason and an answer are missing: {line}"
-        );
+        let [_, value, beyond, by] = cells[..] else { panic!("not four columns: {line}") };
+        assert!(!beyond.is_empty(), "what happens beyond it is missing: {line}");
         let by = by.trim_matches('`').to_owned();
         assert!(rows.insert(by, value.to_owned()).is_none(), "it is there twice: {line}");
     }

@@ -149,7 +149,7 @@ fn tab_to(browser: &mut Browser, id: &str) {
     panic!("#{id} is not reached by Tab");
 }
 
-/// How smooth it is is measured by hand (docs/BENCHMARKS.md); here it works at all.
+/// How smooth it is is measured by hand; here it works at all.
 #[test]
 fn a_hall_of_20_000_seats_is_shown_moved_and_zoomed() {
     let scene = Scene::open();

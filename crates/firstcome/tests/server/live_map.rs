@@ -1,4 +1,4 @@
-//! The page of docs/how-to/live-map-in-a-browser.md, as it stands there, in a real browser.
+//! The page docs/how-to/live-map.html, as it stands there, in a real browser.
 
 use crate::process::{KEY, Server};
 use crate::tokens::SECRET;
@@ -11,20 +11,12 @@ use std::time::{Duration, Instant};
 
 /// Streams that were opened.
 const STREAMS: &str = "firstcome_http_request_duration_seconds_count{route=\"/v1/campaigns/{campaign}/events\",method=\"GET\",status=\"2xx\"} ";
-const DOCUMENT: &str = include_str!("../../../../docs/how-to/live-map-in-a-browser.md");
-
-/// Gives the page that stands in the document.
-fn page() -> String {
-    let (_, rest) = DOCUMENT.split_once("```html\n").unwrap();
-    let (page, rest) = rest.split_once("```").unwrap();
-    assert!(!rest.contains("```html"), "there is one page");
-    page.to_owned()
-}
+const PAGE: &str = include_str!("../../../../docs/how-to/live-map.html");
 
 /// A shop that has one customer: it serves the page, and gives it a token. It ends with the test process.
 fn shop(listener: TcpListener, server: SocketAddr) {
     let answer = move |path: &str| match path {
-        "/" => Some(("text/html; charset=utf-8", page())),
+        "/" => Some(("text/html; charset=utf-8", PAGE.to_owned())),
         "/session" => {
             let mut talk = crate::wire::Talk::to(server, KEY).unwrap();
             let ask = json!({"subject": "ann", "campaign": "hall"});

@@ -66,6 +66,10 @@ fn the_page_has_every_event_with_its_level_and_no_other() {
     for line in page.lines().filter_map(|line| line.strip_prefix("| `")) {
         let (event, rest) = line.split_once("` | ").unwrap();
         let (level, _) = rest.split_once(" | ").unwrap();
+        // Words that are no events have the place where they are read instead of a level.
+        if !["error", "warn", "info", "debug"].contains(&level) {
+            continue;
+        }
         assert_eq!(documented.insert(event, level.to_owned()), None, "{event} stands twice");
     }
     let there_are =
@@ -74,8 +78,8 @@ fn the_page_has_every_event_with_its_level_and_no_other() {
 }
 
 #[test]
-fn the_runbook_says_what_to_do_about_every_warning_and_every_trouble() {
-    let page = include_str!("../../../../docs/runbook.md");
+fn the_page_says_what_to_do_about_every_warning_and_every_trouble() {
+    let page = include_str!("../../../../docs/reference/logs.md");
     let events = Event::ALL.into_iter().filter(|event| event.level() <= tracing::Level::WARN);
     let troubles = ["stale", "unavailable", "store_full", "shutting down", "no_ledger"];
     let ledgers = ["ledger_ahead", "ledger_behind", "ledger_other", "ledger_differs"];
@@ -84,7 +88,7 @@ fn the_runbook_says_what_to_do_about_every_warning_and_every_trouble() {
         page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next()).collect();
     let has = |word: &str| first.iter().any(|cell| cell.contains(&format!("`{word}`")));
     let missing: Vec<&str> = words.filter(|word| !has(word)).collect();
-    assert!(missing.is_empty(), "the runbook lacks {missing:?}");
+    assert!(missing.is_empty(), "the page lacks {missing:?}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ async fn the_description_changes_only_on_purpose() {
     assert!(
         kept == served,
         "the routes are not those of docs/reference/openapi.json: if that is meant, run this test \
-         with FIRSTCOME_BLESS=1 and say so in the changelog"
+         with FIRSTCOME_BLESS=1"
     );
 }
 
