@@ -301,7 +301,7 @@ pub enum Command<'a> {
     Code(CodeCommand<'a>),
     /// Raises the space to a level, which stands in the body as well.
     Raise {
-        /// The level: above the first, and at most [`newest_level`](crate::newest_level).
+        /// The level: at most [`newest_level`](crate::newest_level).
         level: u32,
         /// The name of the key it was given with: 0 to 64 bytes.
         who: &'a str,

@@ -44,7 +44,7 @@ async fn main() -> Outcome<()> {
 async fn round(url: &str, nodes: u8, claims: usize) -> Outcome<()> {
     let wire = Wire::connect(Store::new(url)).await?;
     for key in ["journal", "head"] {
-        wire.send(&Command::new("DEL").arg(format!("fc:{{cost/0}}:{key}"))).await?;
+        wire.send(&Command::new("DEL").arg(format!("fc:{{cost}}:{key}"))).await?;
     }
     wire.send(&Command::new("CONFIG").arg("RESETSTAT")).await?;
     let mut journals = Vec::new();

@@ -299,7 +299,7 @@ fn raise<'a>(value: Value<'a>) -> Result<Command<'a>, Malformed> {
         }
         Ok(())
     })?;
-    if !(LEVEL + 1..=newest_level()).contains(&level) {
+    if !(LEVEL..=newest_level()).contains(&level) {
         return Err(value.wrong("a level to which nothing is raised"));
     }
     Ok(Command::Raise { level, who: order.who })

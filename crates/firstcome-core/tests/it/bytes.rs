@@ -305,7 +305,7 @@ fn what_is_outside_its_bounds_is_refused_though_the_checksum_fits() {
         reseat(vec![SeatChange { name: "", ..SEAT }]),
         reseat(vec![SeatChange { grade: Some(&long), ..SEAT }]),
         reseat(vec![SEAT; 4_001]),
-        Command::Raise { level: 1, who: "ops" },
+        Command::Raise { level: 0, who: "ops" },
         Command::Raise { level: LEVEL + 1, who: "ops" },
     ];
     for command in bad {

@@ -166,7 +166,7 @@ async fn ask_head(wire: &Wire, keys: &Keys) -> Result<Option<Head>, Failure> {
     };
     let now = i64::try_from(number(seconds)? * 1_000_000 + number(micros)?).unwrap_or(i64::MAX);
     // A newer build may have written the rest of it otherwise.
-    if let Some(level @ Reply::Bytes(_)) = fields.list().map_err(looked)?.get(2)
+    if let Some(level @ Reply::Bytes(_)) = fields.list().map_err(looked)?.get(1)
         && small(level)? > newest_level()
     {
         return Err(Failure::TooNew(small(level)?));

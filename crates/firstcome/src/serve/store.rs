@@ -109,7 +109,7 @@ impl Store {
             Self::Embedded(_) => Ok(Election::Alone),
             #[cfg(feature = "locks")]
             Self::Shared { locks, .. } => {
-                let name = format!("fc:{{{}/0}}:leader", config.space);
+                let name = format!("fc:{{{}}}:leader", config.space);
                 let candidate = firstcome_lock::Election::new(locks, &name)?
                     .node(node.to_string())
                     .lease(config.leader_lease);

@@ -205,7 +205,7 @@ fn a_rehearsal_on_a_redis_has_a_space_of_its_own_and_removes_it() {
         .ask(&scene, &["campaign", "create", "spring", "--places", "5", "--opens", "now"])
         .ends(0);
     // The leader's lock has an end of its own.
-    let keys = || redis.ask("EVAL \"return #redis.call('keys','fc:{main-rehearsal/0}:[^l]*')\" 0");
+    let keys = || redis.ask("EVAL \"return #redis.call('keys','fc:{main-rehearsal}:[^l]*')\" 0");
     for _ in 0..2 {
         was_good(&rehearse(&scene, &["--json"], &store), &PLACES);
         assert_eq!(keys(), ":0");

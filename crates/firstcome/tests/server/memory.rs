@@ -187,7 +187,7 @@ async fn a_position_brought_along_is_waited_for() {
         };
         ask("0.99").await.refuses("unavailable", "0.99 is not known here yet");
         ask("1.2").await.refuses("stale_position", "nothing changed");
-        ask("3:0.2").await.refuses("stale_position", "nothing changed");
+        ask("3:0.2").await.refuses("invalid_request", "such as 0.42");
         ask("yesterday").await.refuses("invalid_request", "such as 0.42");
     }
     node.claim_at("drop", "cem", "?min_position=0.99").await.refuses("unavailable", "0.99");

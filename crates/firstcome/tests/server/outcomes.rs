@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Answers nobody can bring about from outside, and why.
-const NEVER_FROM_OUTSIDE: [(&str, &str); 6] = [
+const NEVER_FROM_OUTSIDE: [(&str, &str); 7] = [
+    ("level_too_low", "no command needs a second level yet: the node has a test of it"),
     ("beyond_results", "only a node's own settle mark is answered so"),
     ("tag_required", "a server that hears it asks once more, and knows the pool by then"),
     ("too_many_codes", "it takes 1,000,000 of them: the rules have a test of it"),
