@@ -171,7 +171,7 @@ impl AbandonedBranch {
         if let Err(Refusal::Archived) = found {
             self.forgotten.insert(whose);
         } else {
-            let claimed: Vec<_> = Claimed::all(&whose, ours).collect();
+            let claimed = Claimed::all(&whose, ours);
             self.claimed.entry(whose).or_default().extend(claimed);
         }
     }
@@ -319,16 +319,16 @@ impl AbandonedBranch {
                     let stood = stood.filter(|stood| !is_noted(&self.units, &unit, stood));
                     stood.iter().for_each(|stood| list.unit(&unit, stood));
                 }
-                for claim in (1..=pool.last_rank()).filter_map(|rank| pool.claim(rank)) {
-                    let was = Claimed::of(&claim, pool);
+                let claims = (1..=pool.last_rank()).filter_map(|rank| pool.claim(rank));
+                for last in claims.filter(|claim| pool.latest(claim.subject) == Some(claim.rank)) {
                     let whose = Whose {
                         campaign: campaign.name().into(),
                         pool: pool.name().into(),
-                        subject: claim.subject.into(),
+                        subject: last.subject.into(),
                     };
-                    if (was.last || !was.live) && !is_noted(&self.claimed, &whose, &was) {
-                        list.claim(&whose, Some(was), false);
-                    }
+                    let had = Claimed::all(&whose, whole).into_iter();
+                    had.filter(|was| !is_noted(&self.claimed, &whose, was))
+                        .for_each(|was| list.claim(&whose, Some(was), false));
                 }
             }
         }
@@ -353,10 +353,13 @@ struct List<'a> {
 impl List<'_> {
     /// Says what became of a claim; of one that is what it was only if `each`.
     fn claim(&mut self, whose: &Whose, was: Option<Claimed>, each: bool) {
-        let is = Claimed::last(whose, self.now);
+        let is = match was {
+            Some(Claimed { live: true, last: false, .. }) => Claimed::longest(whose, self.now),
+            Some(_) | None => Claimed::last(whose, self.now),
+        };
         let what = match (was, is) {
             // Cancelled, and they claimed again: what they have since is told for itself.
-            (Some(Claimed { rank, last: false, .. }), _) => {
+            (Some(Claimed { rank, live: false, last: false }), _) => {
                 let claim = whose.pool(self.now).and_then(|pool| pool.claim(rank));
                 if claim.is_some_and(|claim| *claim.subject == *whose.subject) {
                     return;
@@ -366,7 +369,7 @@ impl List<'_> {
             }
             (None, None | Some(Claimed { live: false, .. })) => return,
             (Some(was), Some(is)) if !was.live && was == is => return,
-            (Some(was), Some(is)) if was.live && was == is => {
+            (Some(was), Some(is)) if was.live && is.live && was.rank == is.rank => {
                 self.kept += 1;
                 if !each {
                     return;

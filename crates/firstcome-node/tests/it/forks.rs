@@ -191,6 +191,34 @@ async fn whoever_held_something_that_a_fork_took_or_changed_is_on_the_list() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_claim_of_who_has_a_hold_as_well_is_on_the_list_too() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 4).await;
+    for subject in ["ann", "bob"] {
+        one.claims(subject).await;
+    }
+    decides(&one, &two_places("h1", "bob")).await;
+    let step = Step { campaign: "spring", hold: "h1", subject: "bob", id: None };
+    let confirm = Command::Confirm { step, units: Vec::new(), late: Late::Refuse };
+    decides(&one, &confirm).await;
+    two.reaches(5).await;
+    // A copy that had only ann's claim took zed's: bob's gets the next rank, and for his hold too little is left.
+    forks(&store, 2, 9, "zed");
+    sleep(Duration::from_secs(20)).await;
+    agree(&[&one, &two]).await;
+    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
+    for line in [
+        "spring/main \"bob\" changed from rank 2 to 3\n",
+        "spring/main \"bob\" changed from rank 4 to 3\n",
+        "spring hold \"h1\" of \"bob\" is gone, it had main as rank 3, main as rank 4\n",
+    ] {
+        assert!(text.contains(line), "{line} is missing from: {text}");
+    }
+}
+
 /// An operator says something about seats, ann's among them; then a copy that had only her hold gave `B1` to zed. Gives
 /// the report.
 async fn is_undone(said: &Command<'_>) -> String {

@@ -33,17 +33,23 @@ impl Claimed {
         Self { rank, live, last: pool.latest(claim.subject) == Some(rank) }
     }
 
-    /// Gives what a subject claimed last, and before that what they cancelled. Other units that they have are told with
-    /// their holds.
-    pub(super) fn all(whose: &Whose, state: &State) -> impl Iterator<Item = Self> {
-        let pool = whose.pool(state);
-        let claims = pool
-            .into_iter()
-            .flat_map(|pool| pool.claims_of(&whose.subject).map(|claim| Self::of(&claim, pool)));
-        claims.filter(|claimed| claimed.last || !claimed.live)
+    /// Gives what a subject claimed last, what they have longest, and what they cancelled. Other units that they have are
+    /// told with their holds: a claim without one is older than all that they have besides.
+    pub(super) fn all(whose: &Whose, state: &State) -> Vec<Self> {
+        let Some(pool) = whose.pool(state) else { return Vec::new() };
+        let claims = || pool.claims_of(&whose.subject).map(|claim| Self::of(&claim, pool));
+        let longest = claims().filter(|claimed| claimed.live).last();
+        claims()
+            .filter(|claimed| claimed.last || !claimed.live || Some(*claimed) == longest)
+            .collect()
     }
 
     pub(super) fn last(whose: &Whose, state: &State) -> Option<Self> {
-        Self::all(whose, state).next()
+        Self::all(whose, state).into_iter().next()
+    }
+
+    /// Gives what a subject has longest.
+    pub(super) fn longest(whose: &Whose, state: &State) -> Option<Self> {
+        Self::all(whose, state).into_iter().rfind(|claimed| claimed.live)
     }
 }
