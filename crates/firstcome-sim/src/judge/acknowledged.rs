@@ -100,7 +100,14 @@ impl<'h> Holds<'h> {
         }
         let campaign = command.campaign().unwrap_or_default();
         let id = match command {
-            Command::Hold { id, .. } => *id,
+            // Under whichever id it was asked for, the hold is the one that the answer names.
+            Command::Hold { id, .. } => {
+                if let Outcome::AlreadyHeld(held) = outcome {
+                    &held.hold
+                } else {
+                    *id
+                }
+            }
             Command::Change { step, .. } | Command::Confirm { step, .. } => step.hold,
             Command::Code(CodeCommand::Redeem { step, .. } | CodeCommand::RollBack { step }) => {
                 let is = |code: &CodeOutcome| matches!(code, CodeOutcome::Redeemed { .. });

@@ -290,13 +290,19 @@ fn somebody_in_line_whose_command_was_sent_and_who_hears_that_nothing_changed() 
 
 /// Ann held a seat; the store lost that, bob came first there, and a node brought what was lost.
 fn forked(lines: &[&str]) -> History {
+    forked_after("A1", lines, |_| {})
+}
+
+/// The same, where bob got this seat, and where something was said before.
+fn forked_after(bobs: &str, lines: &[&str], said: impl Fn(&mut Story)) -> History {
     let mut story = venue();
     let before = story.head;
     story.decides(hold("h1", "ann", &["A1"]), held("h1", &["A1"], 10.0 + TTL));
+    said(&mut story);
     story.applies();
     story.at(11.0);
     story.loses(before, Cause::Promotion);
-    story.decides_as((2, 1), hold("h2", "bob", &["A1"]), held("h2", &["A1"], 11.0 + TTL));
+    story.decides_as((2, 1), hold("h2", "bob", &[bobs]), held("h2", &[bobs], 11.0 + TTL));
     story.epoch = 1;
     story.at(12.0);
     story.stores((1, 3), &[hold("h1", "ann", &["A1"])], &[]);
@@ -316,4 +322,22 @@ fn a_hold_that_a_fork_took_stands_in_its_list() {
         &forked(&["spring hold \"h2\" of \"ann\" is gone, it had hall/A1"]),
         "acknowledged_kept",
     );
+}
+
+#[test]
+fn who_asks_again_under_another_id_keeps_the_hold_that_the_answer_names() {
+    let asks_again = |story: &mut Story| {
+        let Outcome::Held(had) = held("h1", &["A1"], 10.0 + TTL) else { panic!() };
+        story.remembers(hold("h9", "ann", &["A1"]), Outcome::AlreadyHeld(had));
+    };
+    passes(&forked_after("A4", &[], asks_again));
+    let lost = forked_after("A1", &[], asks_again);
+    let wrong = judge(&lost).unwrap_err();
+    assert_eq!(wrong.len(), 2, "{wrong:#?}");
+    for broken in wrong {
+        let said = broken.to_string();
+        assert!(said.contains("there is no hold \"h1\", and no list names it"), "{said}");
+    }
+    let line = "spring hold \"h1\" of \"ann\" is gone, it had hall/A1";
+    assert_eq!(passes(&forked_after("A1", &[line], asks_again)).ranks_excused, 2);
 }
