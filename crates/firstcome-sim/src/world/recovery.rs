@@ -80,8 +80,9 @@ fn has_recovered(environment: &Environment, slots: &Slots) -> bool {
     // What the ledger itself has, too: its leader may not have looked since a history was replaced.
     let through = environment.ledger.as_ref().map(SimLedger::through);
     let said = slots.each(|_, node, leader| {
-        let well =
-            node.intake.condition() == Condition::Fresh && leader.standing().trouble.is_none();
+        let well = node.intake.condition() == Condition::Fresh
+            && leader.standing().trouble.is_none()
+            && node.intake.codes_to_suspend() == 0;
         let (position, digest, last, settled) = node.replica.look(|state: &State| {
             (state.position(), state.digest(), state.last_result(), state.settled())
         });
