@@ -297,11 +297,18 @@ impl Appender {
 
     /// Reads on until the batch's own entry is applied, or there is nothing more to read.
     async fn catch_up(&mut self, batch: &mut Batch) -> Result<bool, Stop> {
-        let applier = &mut self.applier;
         loop {
-            let (applied, _) = applier.replica.applied();
-            let read = applier.patiently(Some(batch), applier.journal.read(applied)).await;
+            let (applied, _) = self.applier.replica.applied();
+            let read = self.applier.journal.read(applied);
+            let read = self.applier.patiently(Some(batch), read).await;
+            let may_have_lost = self.may_have_lost();
+            let applier = &mut self.applier;
             match read {
+                // It may be another branch's.
+                Ok(_) if may_have_lost => {
+                    batch.maybe_sent = true;
+                    return Ok(false);
+                }
                 Ok(EntriesRead { entries, looked }) => match applier.apply(entries, Some(batch))? {
                     Applying::Done { seen } => {
                         applier.note_looked(looked);

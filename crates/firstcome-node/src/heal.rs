@@ -302,6 +302,10 @@ impl Healer {
                     Ok(read) => read,
                     Err(broken) => return Ok(Err(broken)),
                 };
+            // They may be another branch's, and follow an entry that has the name of one that was applied.
+            if self.may_have_lost() {
+                return Ok(Ok(Step::Again));
+            }
             if let Applying::Broke = applier.apply(entries, batch.as_deref_mut())? {
                 return Ok(Ok(Step::Again));
             }
@@ -312,7 +316,7 @@ impl Healer {
             let (applied, _) = applier.replica.applied();
             let waited = begun.elapsed();
             let enough = if applied < beyond { OTHERS_AT_MOST } else { OTHERS_AT_LEAST };
-            if waited >= enough || self.may_have_lost() {
+            if waited >= enough {
                 return Ok(Ok(Step::Whole));
             }
             sleep_until(asked + LOOK_EVERY).await;

@@ -46,7 +46,26 @@ pub(crate) struct Branch {
 /// They are read even where a snapshot stands for them. A node that knew only those after it could put back less than others
 /// after a loss; and after a fork it would re-propose the later bodies of a writer without the earlier ones, which run no more
 /// then, whoever has them.
+///
+/// All of it is read again where the store may have gone on with another branch meanwhile: an entry may follow in the one
+/// what has the same name in the other.
 pub(crate) async fn branch(
+    journal: &Journal,
+    mut progress: impl FnMut(u64, u64),
+    through: u64,
+    ours: &RetransmitBuffer,
+) -> Result<Branch, CannotStart> {
+    let incarnations = journal.shared().map(|shared| shared.incarnations());
+    loop {
+        let seen = incarnations.as_ref().map(|number| *number.borrow());
+        let branch = branch_once(journal, &mut progress, through, ours).await?;
+        if incarnations.as_ref().map(|number| *number.borrow()) == seen {
+            return Ok(branch);
+        }
+    }
+}
+
+async fn branch_once(
     journal: &Journal,
     progress: impl FnMut(u64, u64),
     through: u64,

@@ -104,10 +104,15 @@ impl Way for Link {
 
 /// Makes a server that goes on from what another one had, with claims of a stranger.
 fn forked(begin: &Kept, keep: u64, stranger: u8, claims: u64) -> Memory {
+    forked_with(begin, keep, (1..=claims).map(|number| (stranger, number)))
+}
+
+/// The same with claims under these names.
+fn forked_with(begin: &Kept, keep: u64, names: impl IntoIterator<Item = (u8, u64)>) -> Memory {
     let server = store();
     server.restore(begin);
-    let node = NodeId([stranger; 16]);
-    let others = (1..=claims).map(|number| {
+    let others = names.into_iter().map(|(stranger, number)| {
+        let node = NodeId([stranger; 16]);
         let mut body = BodyWriter::new(node, number, 0);
         assert!(body.push(&Command::claim("spring", None, &format!("z{stranger}-{number}"))));
         (Name { node, number }, body.finish())
@@ -177,6 +182,45 @@ async fn what_one_branch_has_of_this_one_does_not_tell_what_another_has() {
     link.fails_over(&second, [Call::Look], &third);
     sleep(20 * SECOND).await;
     assert!(have(&one, &["ann", "bob", "cid"]).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_follows_the_same_name_on_another_branch_is_not_applied() {
+    let first = store();
+    let (link, one) = Link::of(&first, 1).await;
+    one.opens("spring", 1_000).await;
+    let begin = first.kept();
+    // What was brought to both has the same name at 3.
+    let second = forked_with(&begin, 1, [(8, 1), (9, 1)]);
+    let third = forked_with(&begin, 1, [(7, 1), (9, 1), (7, 2)]);
+    link.goes_on(&second);
+    one.reaches(3).await;
+    sleep(20 * SECOND).await;
+    // It waits for others on the one, and reads on the other.
+    link.fails_over(&second, [Call::Head, Call::Read, Call::Read], &third);
+    sleep(20 * SECOND).await;
+    assert_eq!((one.claims("z7-1").await, one.claims("z8-1").await), (1, 4));
+    assert_eq!(one.counted("forks"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_goes_over_does_not_read_on_behind_the_same_name_on_another_branch() {
+    let first = store();
+    let (link, one) = Link::of(&first, 1).await;
+    one.opens("spring", 1_000).await;
+    let begin = first.kept();
+    one.claims("ann").await;
+    // The first read brings 64 entries, and what is at 64 has the same name on both.
+    let branch = |stranger, count| {
+        let others = (1..63).map(move |number| (stranger, number));
+        let more = (1..count).map(move |number| (stranger, 100 + number));
+        forked_with(&begin, 1, others.chain([(9, 1)]).chain(more))
+    };
+    let (second, third) = (branch(8, 2), branch(7, 9));
+    link.fails_over(&second, [Call::Look, Call::Read, Call::Read], &third);
+    sleep(20 * SECOND).await;
+    assert_eq!((one.claims("z7-1").await, one.claims("z7-108").await), (1, 71));
+    assert!(have(&one, &["ann"]).await);
 }
 
 /// Has a node write a snapshot of all it has.
