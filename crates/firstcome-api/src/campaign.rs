@@ -64,7 +64,7 @@ fn is_false(public: &bool) -> bool {
 }
 
 impl Default for CampaignRequest {
-    /// Gives what a request says that leaves out all but `pools`, of which there is none yet.
+    /// Returns what a request says that leaves out all but `pools`, of which there is none yet.
     fn default() -> Self {
         Self {
             title: String::new(),
@@ -86,7 +86,7 @@ impl Default for CampaignRequest {
 }
 
 impl CampaignRequest {
-    /// Gives a counted pool this capacity if it has less; adds the pool where there is none of that name.
+    /// Returns a counted pool this capacity if it has less; adds the pool where there is none of that name.
     pub fn raise(&mut self, pool: &str, capacity: u32) {
         match self.pools.iter_mut().find(|known| known.name == pool) {
             Some(known) => {
@@ -372,7 +372,7 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    /// Gives the settings with which it would be as it is, to be changed and sent back with its `version`.
+    /// Returns the settings with which it would be as it is, to be changed and sent back with its `version`.
     pub fn settings(&self) -> CampaignRequest {
         let many = self.holds == "many";
         CampaignRequest {
@@ -398,7 +398,7 @@ impl Campaign {
 }
 
 impl CampaignPool {
-    /// Gives the settings with which it would be as it is. The seats of a seated pool stay and are not repeated.
+    /// Returns the settings with which it would be as it is. The seats of a seated pool stay and are not repeated.
     pub fn settings(&self) -> PoolRequest {
         let name = self.name.clone();
         let pool = match &*self.kind {

@@ -71,7 +71,7 @@ pub struct PoolCodes {
 }
 
 impl PoolCodes {
-    /// Gives the settings with which they would be as they are.
+    /// Returns the settings with which they would be as they are.
     pub fn settings(&self) -> CodesRequest {
         let imported = self.source == "imported";
         CodesRequest {

@@ -71,7 +71,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Gives the role of a word.
+    /// Returns the role of a word.
     pub fn from_text(text: &str) -> Option<Self> {
         [Self::Admin, Self::Operator, Self::Backend, Self::Redeem, Self::Read]
             .into_iter()

@@ -1,6 +1,6 @@
 //! On which line of a text a record begins, as an editor counts.
 
-/// Gives the lines of records in a text, each behind the one before.
+/// Returns the lines of records in a text, each behind the one before.
 ///
 /// The reader of CSV has a count of its own, which is too low after a line end of Windows and after empty lines: it
 /// takes the record to begin where the one before ends.
@@ -17,7 +17,7 @@ impl<'a> LineNumbers<'a> {
         Self { bytes, counted: 0, line: 1 }
     }
 
-    /// Gives the line, counted from 1, of the first byte at or behind `offset` that ends no line.
+    /// Returns the line, counted from 1, of the first byte at or behind `offset` that ends no line.
     ///
     /// An offset before an earlier one has that one's line.
     pub fn of(&mut self, offset: usize) -> usize {

@@ -80,7 +80,7 @@ pub const RESULT_COLUMNS: [&str; 18] = [
 ];
 
 impl ResultLine {
-    /// Gives the cells of its row, by [`RESULT_COLUMNS`].
+    /// Returns the cells of its row, by [`RESULT_COLUMNS`].
     pub fn cells(self) -> [String; RESULT_COLUMNS.len()] {
         [
             self.number.to_string(),
@@ -122,7 +122,7 @@ pub struct ResultPage {
     pub durable: bool,
 }
 
-/// Gives a cell of CSV that no spreadsheet takes for a formula.
+/// Returns a cell of CSV that no spreadsheet takes for a formula.
 ///
 /// Subjects and hold ids are chosen by clients. A cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return is
 /// given with a `'` before it, by which a spreadsheet takes it for text.

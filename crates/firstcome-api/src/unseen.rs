@@ -33,7 +33,7 @@ pub fn is_format(letter: char) -> bool {
     FORMAT.iter().any(|(first, last)| (*first..=*last).contains(&code))
 }
 
-/// Gives a text for people to read: format characters as `\u{200b}`.
+/// Returns a text for people to read: format characters as `\u{200b}`.
 pub fn seen(text: &str) -> Cow<'_, str> {
     if !text.contains(is_format) {
         return text.into();

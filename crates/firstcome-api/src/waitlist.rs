@@ -25,7 +25,7 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// Gives a wish for so many units, whichever they are.
+    /// Returns a wish for so many units, whichever they are.
     pub fn units(quantity: u32) -> Self {
         Self { quantity: Some(quantity), ..Self::default() }
     }

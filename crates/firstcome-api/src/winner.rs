@@ -35,14 +35,14 @@ pub const WINNER_COLUMNS_WITH_CODES: [&str; 8] =
     ["campaign", "pool", "rank", "subject", "unit", "at", "hold", "code"];
 
 impl WinnerLine {
-    /// Gives the cells of its row, by [`WINNER_COLUMNS_WITH_CODES`].
+    /// Returns the cells of its row, by [`WINNER_COLUMNS_WITH_CODES`].
     pub fn cells_with_code(mut self) -> [String; 8] {
         let code = self.code.take().unwrap_or_default();
         let [campaign, pool, rank, subject, unit, at, hold] = self.cells();
         [campaign, pool, rank, subject, unit, at, hold, code]
     }
 
-    /// Gives the cells of its row, by [`WINNER_COLUMNS`].
+    /// Returns the cells of its row, by [`WINNER_COLUMNS`].
     pub fn cells(self) -> [String; 7] {
         [
             self.campaign,

@@ -17,7 +17,7 @@ pub enum Answer<T> {
 }
 
 impl<T> Answer<T> {
-    /// Gives the yes, for whom a no is an error.
+    /// Returns the yes, for whom a no is an error.
     ///
     /// # Errors
     ///
@@ -34,7 +34,7 @@ impl<T> Answer<T> {
         matches!(self, Self::Yes(_))
     }
 
-    /// Gives why the rules said no.
+    /// Returns why the rules said no.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Yes(_) => None,

@@ -177,7 +177,7 @@ impl<I> Commands<I>
 where
     I: Iterator<Item = CommandLine> + Send + 'static,
 {
-    /// Gives the next line with its answer; `None` after the last one.
+    /// Returns the next line with its answer; `None` after the last one.
     ///
     /// A line has an error of its own where the server could not decide it ([`Error::Unchanged`]), where nobody knows
     /// ([`Error::Unknown`]), or where it turned the line down ([`Error::Refused`]). The others go on. Any of them can be sent
@@ -376,7 +376,7 @@ where
 }
 
 impl<I: Iterator> Request<I> {
-    /// Gives the next line of the answers; none at their end.
+    /// Returns the next line of the answers; none at their end.
     async fn next_line(&mut self) -> Result<Option<Bytes>, Setback> {
         loop {
             if let Some(end) = self.chunk.iter().position(|byte| *byte == b'\n') {
@@ -401,7 +401,7 @@ impl<I: Iterator> Request<I> {
     }
 }
 
-/// Gives a line whose answer is lost.
+/// Returns a line whose answer is lost.
 fn unknown(taken: Taken, failed: Failed) -> Commanded {
     let Taken { number, line, .. } = taken;
     let answer = Err(Error::Unknown(Box::new(Unknown::new(failed, ask(&line)))));

@@ -133,7 +133,7 @@ impl Call<'_> {
         }
     }
 
-    /// Gives the pause before the next attempt, none where there is none; moves on to the next server where that may help.
+    /// Returns the pause before the next attempt, none where there is none; moves on to the next server where that may help.
     fn pause(&mut self, index: usize, setback: &Setback) -> Option<Duration> {
         let Self { client, ask, .. } = *self;
         if setback.of_server {

@@ -179,14 +179,14 @@ impl Client {
         Self::of(Arc::new(shared), settings)
     }
 
-    /// Gives the same client with another deadline for its calls.
+    /// Returns the same client with another deadline for its calls.
     #[must_use]
     pub fn with_deadline(&self, deadline: Duration) -> Self {
         let settings = Settings { deadline, ..self.settings.clone() };
         Self { settings, ..self.clone() }
     }
 
-    /// Gives the same client, whose calls are answered at or past this position: that of an earlier answer, so that what was
+    /// Returns the same client, whose calls are answered at or past this position: that of an earlier answer, so that what was
     /// decided there is seen on whichever server is asked.
     ///
     /// A position from before a failover of the store that lost data is [`Error::Refused`](crate::Error::Refused) with
@@ -311,7 +311,7 @@ impl Client {
     }
 }
 
-/// Gives the moment after so long; what nobody waits for is far away.
+/// Returns the moment after so long; what nobody waits for is far away.
 pub(crate) fn after(time: Duration) -> Instant {
     Instant::now() + time.min(Duration::from_secs(30 * 24 * 3_600))
 }

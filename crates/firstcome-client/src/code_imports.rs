@@ -117,7 +117,7 @@ impl Client {
         self.call(Ask::code_import_step(campaign, import, "commit", commit)).await
     }
 
-    /// Gives an import up that was not committed.
+    /// Returns an import up that was not committed.
     ///
     /// # Errors
     ///

@@ -82,7 +82,7 @@ pub enum CodeVerdict {
 }
 
 impl CodeVerdict {
-    /// Gives the word of the route.
+    /// Returns the word of the route.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Revoke => "revoke",
@@ -153,7 +153,7 @@ impl Client {
         self.call(Ask::code_step(campaign, "roll-back", code.step())).await
     }
 
-    /// Gives a reservation back.
+    /// Returns a reservation back.
     ///
     /// # Errors
     ///

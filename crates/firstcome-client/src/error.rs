@@ -35,7 +35,7 @@ impl Error {
         }
     }
 
-    /// Gives what the server said last, where it said something.
+    /// Returns what the server said last, where it said something.
     pub fn problem(&self) -> Option<&Problem> {
         match self {
             Self::Unchanged(unchanged) => unchanged.problem(),

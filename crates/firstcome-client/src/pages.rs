@@ -21,10 +21,10 @@ pub trait Page: DeserializeOwned + private::Sealed {
     /// A line of the list.
     type Line;
 
-    /// Gives the lines, and what to give as `after` to go on; none where these were the last so far.
+    /// Returns the lines, and what to give as `after` to go on; none where these were the last so far.
     fn into_lines(self) -> (Vec<Self::Line>, Option<u64>);
 
-    /// Gives the number behind which the lines after this one are.
+    /// Returns the number behind which the lines after this one are.
     fn number(line: &Self::Line) -> u64;
 }
 
@@ -167,7 +167,7 @@ impl<P: Page> Pages<P> {
         Self { limit, ..self }
     }
 
-    /// Gives the next line; none at the end. Asked again after the end, it looks for lines that are new.
+    /// Returns the next line; none at the end. Asked again after the end, it looks for lines that are new.
     ///
     /// # Errors
     ///
@@ -189,7 +189,7 @@ impl<P: Page> Pages<P> {
         }
     }
 
-    /// Gives the lines that are there already, or those of the next page; none at the end.
+    /// Returns the lines that are there already, or those of the next page; none at the end.
     ///
     /// # Errors
     ///

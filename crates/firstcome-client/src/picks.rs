@@ -65,7 +65,7 @@ impl Picks {
         self.units.is_empty() && self.quantity.is_none() && self.best.is_none()
     }
 
-    /// Gives the picks as a request has them.
+    /// Returns the picks as a request has them.
     pub fn requests(&self) -> Vec<PickRequest> {
         let pick = PickRequest {
             pool: self.pool.clone(),

@@ -37,7 +37,7 @@ impl Pool {
         }
     }
 
-    /// Gives a kept connection to a server that looks open.
+    /// Returns a kept connection to a server that looks open.
     pub(crate) fn take(&self, server: usize) -> Option<Connection> {
         let mut kept = self.kept[server].lock().expect("nothing panics under this lock");
         while let Some((connection, since)) = kept.pop() {

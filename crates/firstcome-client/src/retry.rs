@@ -51,7 +51,7 @@ impl Retry {
         attempts >= self.attempts
     }
 
-    /// Gives the pause after so many rounds, the first one is 1; `random` is 0 to 1.
+    /// Returns the pause after so many rounds, the first one is 1; `random` is 0 to 1.
     pub(crate) fn pause(&self, round: u32, random: f64) -> Duration {
         let doubled = 1_u32.checked_shl(round.saturating_sub(1)).unwrap_or(u32::MAX);
         let pause = self.first.saturating_mul(doubled).min(self.most.max(self.first));

@@ -419,7 +419,7 @@ impl Ask {
         ask
     }
 
-    /// Gives an import up. Sent again, it finds none.
+    /// Returns an import up. Sent again, it finds none.
     pub fn discard_code_import(campaign: &str, import: &str, pool: Option<&str>) -> Self {
         let (path, import) = (campaign_path(campaign), encode_segment(import));
         let path = format!("{path}/codes/imports/{import}{}", pool_query('?', pool));

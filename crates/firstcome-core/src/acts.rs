@@ -20,7 +20,7 @@ macro_rules! deeds {
             /// Every deed once.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// Gives the stable string.
+            /// Returns the stable string.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*
@@ -121,7 +121,7 @@ pub(crate) struct Acts {
 }
 
 impl Acts {
-    /// Gives the number of the first act of a chunk.
+    /// Returns the number of the first act of a chunk.
     pub(crate) fn first_of(chunk: u32) -> u32 {
         (chunk * TOGETHER).max(1)
     }
@@ -158,7 +158,7 @@ impl Acts {
                 && kept < (ACTS + TOGETHER) as usize)
     }
 
-    /// Gives the last [`ACTS`] acts with their numbers, the newest first.
+    /// Returns the last [`ACTS`] acts with their numbers, the newest first.
     pub(crate) fn newest_first(&self) -> impl Iterator<Item = (u32, &Act)> {
         let acts = self.chunks.iter().rev().flat_map(|(chunk, acts)| {
             let first = Self::first_of(*chunk);
@@ -167,12 +167,12 @@ impl Acts {
         acts.take(ACTS as usize)
     }
 
-    /// Gives about how many bytes they take. They are counted as they change.
+    /// Returns about how many bytes they take. They are counted as they change.
     pub(crate) fn memory(&self) -> usize {
         self.bytes
     }
 
-    /// Gives [`Self::memory`] by looking at every act.
+    /// Returns [`Self::memory`] by looking at every act.
     pub(crate) fn walked_memory(&self) -> usize {
         self.chunks.values().flat_map(|chunk| chunk.iter()).map(Act::memory).sum()
     }

@@ -70,7 +70,7 @@ impl Bars {
         self.get(self.number(subject)?)
     }
 
-    /// Gives the bars beyond a number, in the order of barring.
+    /// Returns the bars beyond a number, in the order of barring.
     pub(crate) fn after(&self, number: u32) -> impl Iterator<Item = (u32, &Bar)> {
         let chunks = self.chunks.range(number / TOGETHER..);
         let bars = chunks.flat_map(|(_, chunk)| chunk.iter());
@@ -108,12 +108,12 @@ impl Bars {
         Some(bar)
     }
 
-    /// Gives about how many bytes they take. They are counted as they change.
+    /// Returns about how many bytes they take. They are counted as they change.
     pub(crate) fn memory(&self) -> usize {
         self.bytes + self.index.memory()
     }
 
-    /// Gives [`Self::memory`] by looking at every bar.
+    /// Returns [`Self::memory`] by looking at every bar.
     pub(crate) fn walked_memory(&self) -> usize {
         self.after(0).map(|(_, bar)| bar.memory()).sum::<usize>() + self.index.walked_memory()
     }

@@ -59,7 +59,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Draft => "draft",
@@ -199,12 +199,12 @@ impl Campaign {
         })
     }
 
-    /// Gives the campaign's name.
+    /// Returns the campaign's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Gives the campaign's number, in order of creation from 1.
+    /// Returns the campaign's number, in order of creation from 1.
     pub fn number(&self) -> u32 {
         self.number
     }
@@ -214,17 +214,17 @@ impl Campaign {
         self.public
     }
 
-    /// Gives the version: 1 at first, one more with every change by an operator.
+    /// Returns the version: 1 at first, one more with every change by an operator.
     pub fn version(&self) -> u32 {
         self.version
     }
 
-    /// Gives the moment it was created.
+    /// Returns the moment it was created.
     pub fn created_at(&self) -> Timestamp {
         self.created_at
     }
 
-    /// Gives the settings as they stand.
+    /// Returns the settings as they stand.
     pub fn settings(&self) -> Settings {
         Settings {
             title: self.title.clone(),
@@ -239,12 +239,12 @@ impl Campaign {
         }
     }
 
-    /// Gives the pools in order.
+    /// Returns the pools in order.
     pub fn pools(&self) -> &[Pool] {
         &self.pools
     }
 
-    /// Gives the pool of a name.
+    /// Returns the pool of a name.
     pub fn pool(&self, name: &str) -> Option<&Pool> {
         self.pools.iter().find(|p| *p.name == *name)
     }
@@ -262,12 +262,12 @@ impl Campaign {
         }
     }
 
-    /// Gives the moment the campaign closed, if it is closed at `at`.
+    /// Returns the moment the campaign closed, if it is closed at `at`.
     pub fn closed_since(&self, at: Timestamp) -> Option<Timestamp> {
         self.closed_at.or(self.closes_at.filter(|closes_at| *closes_at <= at))
     }
 
-    /// Gives the opening or closing that lies next after `at`.
+    /// Returns the opening or closing that lies next after `at`.
     pub fn next_deadline(&self, at: Timestamp) -> Option<Timestamp> {
         if self.closed_at.is_some() {
             return None;
@@ -275,7 +275,7 @@ impl Campaign {
         [self.opens_at, self.closes_at].into_iter().flatten().filter(|t| *t > at).min()
     }
 
-    /// Gives how many results of this campaign are not settled.
+    /// Returns how many results of this campaign are not settled.
     pub fn unsettled(&self) -> u64 {
         self.unsettled
     }
@@ -285,7 +285,7 @@ impl Campaign {
         self.claim_again
     }
 
-    /// Gives how large it may become, as its settings have it; of imported codes, those that are there.
+    /// Returns how large it may become, as its settings have it; of imported codes, those that are there.
     pub fn sizes(&self) -> Sizes {
         let of = |pool: &Pool| {
             let codes = pool.codes().map(Codes::settings);
@@ -294,7 +294,7 @@ impl Campaign {
         self.pools.iter().map(of).fold(Sizes::default(), Sizes::plus)
     }
 
-    /// Gives about how many bytes of memory the campaign takes: a sum over its pools.
+    /// Returns about how many bytes of memory the campaign takes: a sum over its pools.
     pub fn memory(&self) -> usize {
         let pools: usize = self.pools.iter().map(Pool::memory).sum();
         self.own_memory()
@@ -305,7 +305,7 @@ impl Campaign {
             + self.unserved.memory()
     }
 
-    /// Gives [`Campaign::memory`] by looking at everything.
+    /// Returns [`Campaign::memory`] by looking at everything.
     pub(crate) fn walked_memory(&self) -> usize {
         let pools: usize = self.pools.iter().map(Pool::walked_memory).sum();
         let unserved = self.unserved.walked_memory();
@@ -387,7 +387,7 @@ impl Campaign {
         self.changed(clamped)
     }
 
-    /// Gives what the opened campaign has that these settings would change and may not.
+    /// Returns what the opened campaign has that these settings would change and may not.
     fn fixed_in(&self, wanted: &Settings) -> Option<Fixed> {
         if wanted.opens.at() != self.opens_at {
             return Some(Fixed::OpensAt);

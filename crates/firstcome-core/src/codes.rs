@@ -86,7 +86,7 @@ impl Verdict {
     /// Every verdict once.
     pub const ALL: [Self; 3] = [Self::Revoke, Self::Suspend, Self::Restore];
 
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Revoke => "revoke",
@@ -164,12 +164,12 @@ impl Codes {
         }
     }
 
-    /// Gives what the operator chose for them.
+    /// Returns what the operator chose for them.
     pub fn settings(&self) -> &CodeSettings {
         &self.settings
     }
 
-    /// Gives what the code of a rank is made from. The rank must have been given.
+    /// Returns what the code of a rank is made from. The rank must have been given.
     pub(crate) fn unit(&self, rank: u32) -> Option<CodeUnit<'_>> {
         let word = self.issued.get(rank)?;
         Some(match &self.stock {
@@ -181,7 +181,7 @@ impl Codes {
         })
     }
 
-    /// Gives the rank a code was issued at, and whether it is the one the rank has now.
+    /// Returns the rank a code was issued at, and whether it is the one the rank has now.
     pub(crate) fn find(&self, code: CodeKey) -> Found {
         match (code, &self.stock) {
             (CodeKey::Rank(rank), _) if self.issued.get(rank).is_some() => {
@@ -217,18 +217,18 @@ impl Codes {
         word.is_revoked() || self.stock.as_deref().is_some_and(with_import)
     }
 
-    /// Gives the imports that were committed, in order; none of a pool of generated codes.
+    /// Returns the imports that were committed, in order; none of a pool of generated codes.
     pub fn imports(&self) -> &[Import] {
         self.stock.as_deref().map_or(&[], |stock| &stock.imports)
     }
 
-    /// Gives the import under way: its id, and how many lines of its file were taken.
+    /// Returns the import under way: its id, and how many lines of its file were taken.
     pub fn open_import(&self) -> Option<(&str, u32)> {
         let open = self.stock.as_deref()?.open.as_ref()?;
         Some((&open.id, open.lines))
     }
 
-    /// Gives what operators did to codes, in order.
+    /// Returns what operators did to codes, in order.
     pub fn marks(&self) -> &[CodeMark] {
         &self.marks
     }

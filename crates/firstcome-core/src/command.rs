@@ -323,12 +323,12 @@ pub enum Command<'a> {
 }
 
 impl<'a> Command<'a> {
-    /// Gives a claim that nobody set a limit for.
+    /// Returns a claim that nobody set a limit for.
     pub fn claim(campaign: &'a str, pool: Option<&'a str>, subject: &'a str) -> Self {
         Self::Claim { campaign, pool, subject, limit: None, tag: None }
     }
 
-    /// Gives the name of the campaign this is about, if it is about one.
+    /// Returns the name of the campaign this is about, if it is about one.
     pub fn campaign(&self) -> Option<&'a str> {
         match self {
             Self::Claim { campaign, .. }

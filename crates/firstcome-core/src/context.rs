@@ -35,7 +35,7 @@ pub(crate) struct ApplyContext<'a> {
 }
 
 impl ApplyContext<'_> {
-    /// Gives the moment at which a service time comes if journal time goes on without a break.
+    /// Returns the moment at which a service time comes if journal time goes on without a break.
     pub(crate) fn moment(&self, service: i64) -> Timestamp {
         self.at.plus_micros(service - self.service)
     }

@@ -60,7 +60,7 @@ impl GrantRun {
         self.rows.len() == TOGETHER
     }
 
-    /// Gives the rows in the order of their ranks.
+    /// Returns the rows in the order of their ranks.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, Grant<'_>)> {
         let grant = |row: &Row| (row.rank, Grant { unit: row.unit, hold: self.id(row.id) });
         self.rows.iter().map(grant)
@@ -89,7 +89,7 @@ impl Grants {
         Arc::make_mut(last).push(rank, unit, hold);
     }
 
-    /// Gives the last rank that has a grant.
+    /// Returns the last rank that has a grant.
     pub(crate) fn last_rank(&self) -> u32 {
         self.runs.last().and_then(|run| run.rows.last()).map_or(0, |row| row.rank)
     }
@@ -102,17 +102,17 @@ impl Grants {
         Some(Grant { unit: row.unit, hold: run.id(row.id) })
     }
 
-    /// Gives the unit a claim has now, if it came from a hold.
+    /// Returns the unit a claim has now, if it came from a hold.
     pub(crate) fn unit(&self, rank: u32) -> Option<UnitId> {
         self.moved.get(&rank).copied().or_else(|| self.of(rank).map(|grant| grant.unit))
     }
 
-    /// Gives the bytes they take. They are counted as they come: see [`State::memory`](crate::State::memory).
+    /// Returns the bytes they take. They are counted as they come: see [`State::memory`](crate::State::memory).
     pub(crate) fn memory(&self) -> usize {
         self.full + self.runs.last().map_or(0, |run| run.memory()) + self.moved.len() * 32
     }
 
-    /// Gives [`Self::memory`] by looking at every run.
+    /// Returns [`Self::memory`] by looking at every run.
     pub(crate) fn walked_memory(&self) -> usize {
         self.runs.iter().map(|run| run.memory()).sum::<usize>() + self.moved.len() * 32
     }

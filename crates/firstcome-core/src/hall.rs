@@ -69,7 +69,7 @@ const AREA: u32 = 1 << 31;
 const GROUP: u32 = 1 << 30;
 
 impl Unit {
-    /// Gives the number the index knows it by.
+    /// Returns the number the index knows it by.
     fn code(self) -> u32 {
         match self {
             Self::Seat(seat) => seat,
@@ -198,13 +198,13 @@ impl Hall {
         }
     }
 
-    /// Gives the unit of a name.
+    /// Returns the unit of a name.
     pub fn find(&self, name: &str) -> Option<Unit> {
         let is = |code: u32| self.name_bytes(Unit::of(code)) == name.as_bytes();
         self.names.find(name.as_bytes(), is).map(Unit::of)
     }
 
-    /// Gives the name of a unit.
+    /// Returns the name of a unit.
     ///
     /// # Panics
     ///
@@ -213,22 +213,22 @@ impl Hall {
         std::str::from_utf8(self.name_bytes(unit)).expect("a name is text when it comes in")
     }
 
-    /// Gives how many seats there are; they are numbered from 0 in the order of adding.
+    /// Returns how many seats there are; they are numbered from 0 in the order of adding.
     pub fn seats(&self) -> u32 {
         self.seats.len() as u32
     }
 
-    /// Gives how many areas there are.
+    /// Returns how many areas there are.
     pub fn areas(&self) -> u16 {
         self.areas.len() as u16
     }
 
-    /// Gives how many groups there are.
+    /// Returns how many groups there are.
     pub fn groups(&self) -> u32 {
         self.groups.len() as u32
     }
 
-    /// Gives a seat as it is now.
+    /// Returns a seat as it is now.
     pub fn seat(&self, seat: u32) -> SeatSettings<'_> {
         let known = &self.seats[seat as usize];
         let row = &self.rows[known.row as usize];
@@ -249,7 +249,7 @@ impl Hall {
         }
     }
 
-    /// Gives an area as it was added.
+    /// Returns an area as it was added.
     pub fn area(&self, area: u16) -> AreaSettings<'_> {
         let known = &self.areas[usize::from(area)];
         AreaSettings {
@@ -263,12 +263,12 @@ impl Hall {
         }
     }
 
-    /// Gives the seats of a group, in the order of adding.
+    /// Returns the seats of a group, in the order of adding.
     pub fn group(&self, group: u32) -> &[u32] {
         &self.groups[group as usize].seats
     }
 
-    /// Gives the group a seat is sold with.
+    /// Returns the group a seat is sold with.
     pub fn group_of(&self, seat: u32) -> Option<u32> {
         Some(self.seats[seat as usize].group).filter(|group| *group != NO_GROUP)
     }
@@ -278,22 +278,22 @@ impl Hall {
         self.seats[seat as usize].is_for_sale()
     }
 
-    /// Gives the grade of a seat.
+    /// Returns the grade of a seat.
     pub fn grade_of(&self, seat: u32) -> &str {
         self.grades.get(u32::from(self.seats[seat as usize].grade))
     }
 
-    /// Gives the price of a seat.
+    /// Returns the price of a seat.
     pub fn price_of(&self, seat: u32) -> Option<Price> {
         *self.prices.get(u32::from(self.seats[seat as usize].price))
     }
 
-    /// Gives the channel of a seat; empty if it is sold through any.
+    /// Returns the channel of a seat; empty if it is sold through any.
     pub fn channel_of(&self, seat: u32) -> &str {
         self.channels.get(u32::from(self.seats[seat as usize].channel))
     }
 
-    /// Gives how a seat stands.
+    /// Returns how a seat stands.
     pub fn standing(&self, seat: u32) -> Standing {
         self.standings.get(seat)
     }
@@ -314,18 +314,18 @@ impl Hall {
         self.rows[known.row as usize].set_open(usize::from(known.index), open);
     }
 
-    /// Gives how many seats came free since this node put the hall together: for [`Hall::freed_since`].
+    /// Returns how many seats came free since this node put the hall together: for [`Hall::freed_since`].
     pub fn freed(&self) -> u64 {
         self.freed.count()
     }
 
-    /// Gives the seats that came free after [`Hall::freed`] gave a count, in that order; some may be taken again.
+    /// Returns the seats that came free after [`Hall::freed`] gave a count, in that order; some may be taken again.
     /// None if there were too many since, or the count is of another hall.
     pub fn freed_since(&self, count: u64) -> Option<impl Iterator<Item = u32>> {
         self.freed.since(count)
     }
 
-    /// Gives how many units of an area stand how.
+    /// Returns how many units of an area stand how.
     pub fn area_counts(&self, area: u16) -> Counts {
         self.areas[usize::from(area)].counts
     }
@@ -347,12 +347,12 @@ impl Hall {
         true
     }
 
-    /// Gives how many units of the whole hall stand how, those of areas among them.
+    /// Returns how many units of the whole hall stand how, those of areas among them.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Gives how many units of a grade stand how, those of areas among them.
+    /// Returns how many units of a grade stand how, those of areas among them.
     pub fn grade_counts(&self, grade: &str) -> Counts {
         self.grades.find(grade).map_or_else(Counts::default, |n| self.by_grade[n as usize])
     }
@@ -363,12 +363,12 @@ impl Hall {
         grades.filter(|(_, counts)| counts.all() > 0)
     }
 
-    /// Gives about how many bytes of memory the hall takes, as of the last seats that were added.
+    /// Returns about how many bytes of memory the hall takes, as of the last seats that were added.
     pub fn memory(&self) -> usize {
         self.added + self.standings.memory() + self.names.memory() + self.changes.memory()
     }
 
-    /// Gives [`Hall::memory`] by looking at every row.
+    /// Returns [`Hall::memory`] by looking at every row.
     pub(crate) fn walked_memory(&self) -> usize {
         let named = self.names.walked_memory() + self.changes.walked_memory();
         self.added_memory() + self.standings.memory() + named

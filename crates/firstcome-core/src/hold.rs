@@ -15,7 +15,7 @@ pub enum UnitId {
 }
 
 impl UnitId {
-    /// Gives the number it is stored as.
+    /// Returns the number it is stored as.
     pub(crate) fn code(self) -> u64 {
         match self {
             Self::Counted => 0,
@@ -75,7 +75,7 @@ pub enum HoldStanding {
 }
 
 impl HoldStanding {
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Live => "live",
@@ -148,38 +148,38 @@ impl Hold {
         self.offer.is_some()
     }
 
-    /// Gives how many offers its subject had let go before, of an offer.
+    /// Returns how many offers its subject had let go before, of an offer.
     pub fn offers_not_taken(&self) -> Option<u8> {
         self.offer.map(|offer| offer.missed)
     }
 
-    /// Gives the number seats and results know it by: 1, 2, 3 in the campaign.
+    /// Returns the number seats and results know it by: 1, 2, 3 in the campaign.
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// Gives its id.
+    /// Returns its id.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Gives whose it is.
+    /// Returns whose it is.
     pub fn subject(&self) -> &str {
         &self.subject
     }
 
-    /// Gives the moment it began.
+    /// Returns the moment it began.
     pub fn started_at(&self) -> Timestamp {
         self.at
     }
 
-    /// Gives the service time at which it is over, in microseconds:
+    /// Returns the service time at which it is over, in microseconds:
     /// [`State::moment`](crate::State::moment) makes a moment of it.
     pub fn deadline(&self) -> i64 {
         self.deadline
     }
 
-    /// Gives its units.
+    /// Returns its units.
     pub fn takes(&self) -> &[Allocation] {
         &self.takes
     }
@@ -205,7 +205,7 @@ impl Hold {
         }
     }
 
-    /// Gives how many of its units are set aside.
+    /// Returns how many of its units are set aside.
     pub fn held(&self) -> u32 {
         self.takes.iter().filter(|take| take.fate == Fate::Held).count() as u32
     }
@@ -215,7 +215,7 @@ impl Hold {
         self.steps.iter().find(|known| *known.id == *id).map(|known| known.content)
     }
 
-    /// Gives the deadline that an extension gave, by its id.
+    /// Returns the deadline that an extension gave, by its id.
     pub(crate) fn extended(&self, id: &str) -> Option<i64> {
         self.steps.iter().find(|known| *known.id == *id)?.deadline
     }
@@ -254,7 +254,7 @@ impl Hold {
         self.takes.sort_by_key(|take| (take.pool, take.unit));
     }
 
-    /// Gives about how many bytes it takes.
+    /// Returns about how many bytes it takes.
     pub(crate) fn memory(&self) -> usize {
         let steps: usize = self.steps.iter().map(|step| step.id.len() + 48).sum();
         size_of::<Self>()
@@ -265,7 +265,7 @@ impl Hold {
     }
 }
 
-/// Gives the approximate capacity of a list of this length, the same whether or not it was copied.
+/// Returns the approximate capacity of a list of this length, the same whether or not it was copied.
 pub(crate) fn room_for(len: usize) -> usize {
     if len == 0 { 0 } else { len.next_power_of_two().max(4) }
 }

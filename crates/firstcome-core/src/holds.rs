@@ -51,7 +51,7 @@ impl Holder {
         size_of::<Self>() + self.subject.len() + times + room_for(self.live.len()) * 4 + has
     }
 
-    /// Gives how many holds began in the hour before `service`.
+    /// Returns how many holds began in the hour before `service`.
     pub(crate) fn recently(&self, service: i64) -> usize {
         let old = self.recent.partition_point(|began| *began <= service - HOUR_US);
         self.recent.len() - old
@@ -96,7 +96,7 @@ impl Bytes {
         }
     }
 
-    /// Gives the bytes of all.
+    /// Returns the bytes of all.
     fn all(&self, now: impl Fn(u32) -> Option<usize>) -> usize {
         let (number, before) = self.changing.unwrap_or_default();
         self.sum + now(number).unwrap_or(0) - before
@@ -129,7 +129,7 @@ impl Holds {
         self.chunks.get(&(number / TOGETHER))?.get(&number)
     }
 
-    /// Gives a hold that is known to be there.
+    /// Returns a hold that is known to be there.
     pub(crate) fn at(&self, number: u32) -> &Hold {
         self.get(number).expect("a number leads to its hold until it is forgotten")
     }
@@ -288,12 +288,12 @@ impl Holds {
         Arc::make_mut(self.holders.get_mut(&(number / HOLDERS_TOGETHER))?).get_mut(&number)
     }
 
-    /// Gives the holder of a subject that holds something or was just made one.
+    /// Returns the holder of a subject that holds something or was just made one.
     pub(crate) fn holder_mut(&mut self, subject: &str) -> &mut Holder {
         self.find_holder_mut(subject).expect("whoever has a hold is known")
     }
 
-    /// Gives a holder by number, which a hold of its own knows.
+    /// Returns a holder by number, which a hold of its own knows.
     fn holder_at_mut(&mut self, number: u32) -> &mut Holder {
         self.holder_changes(number);
         let chunk = self.holders.get_mut(&(number / HOLDERS_TOGETHER));
@@ -322,7 +322,7 @@ impl Holds {
         self.holder_count += 1;
     }
 
-    /// Gives about how many bytes they take. They are counted as they change: see
+    /// Returns about how many bytes they take. They are counted as they change: see
     /// [`State::memory`](crate::State::memory).
     pub(crate) fn memory(&self) -> usize {
         let holds = self.hold_bytes.all(|number| self.get(number).map(Hold::memory));
@@ -334,7 +334,7 @@ impl Holds {
             + self.subjects.memory()
     }
 
-    /// Gives [`Self::memory`] by looking at every hold and every holder.
+    /// Returns [`Self::memory`] by looking at every hold and every holder.
     pub(crate) fn walked_memory(&self) -> usize {
         let holders = self.holders.values().flat_map(|chunk| chunk.values());
         self.iter().map(Hold::memory).sum::<usize>()

@@ -38,7 +38,7 @@ impl SubjectIndex {
         Self { bytes: bytes_of(&tables[0]), tables, len: 0, key: RandomState::new() }
     }
 
-    /// Gives the latest rank of a subject; `is` says whether a rank is the subject's.
+    /// Returns the latest rank of a subject; `is` says whether a rank is the subject's.
     pub(crate) fn find(&self, subject: &[u8], is: impl Fn(u32) -> bool) -> Option<u32> {
         let hash = self.hash(subject);
         let same = |known: &Known| known.hash == hash && is(known.rank);
@@ -84,12 +84,12 @@ impl SubjectIndex {
         Some(found.remove().0.rank)
     }
 
-    /// Gives the bytes it takes. They are counted as it changes: see [`State::memory`](crate::State::memory).
+    /// Returns the bytes it takes. They are counted as it changes: see [`State::memory`](crate::State::memory).
     pub(crate) fn memory(&self) -> usize {
         self.bytes
     }
 
-    /// Gives [`Self::memory`] by looking at every table.
+    /// Returns [`Self::memory`] by looking at every table.
     pub(crate) fn walked_memory(&self) -> usize {
         self.tables.iter().map(bytes_of).sum()
     }
@@ -98,7 +98,7 @@ impl SubjectIndex {
         (self.key.hash_one(subject) >> 32) as u32
     }
 
-    /// Gives which table a hash belongs to. Those before the next to be split have been split already.
+    /// Returns which table a hash belongs to. Those before the next to be split have been split already.
     fn table(&self, hash: u32) -> usize {
         // Within a table the lowest bits count: the choice of the table takes the highest ones.
         let bits = hash.reverse_bits() as usize;

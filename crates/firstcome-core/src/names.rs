@@ -128,7 +128,7 @@ pub struct SpaceId(pub [u8; 16]);
 pub struct PieceName(pub [u8; 16]);
 
 impl PieceName {
-    /// Gives the name of a piece with these bytes.
+    /// Returns the name of a piece with these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(xxh3_128(bytes).to_be_bytes())
     }

@@ -23,7 +23,7 @@ pub enum By {
 }
 
 impl By {
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Subject => "subject",
@@ -310,7 +310,7 @@ impl From<CodeOutcome> for Outcome {
 }
 
 impl Outcome {
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Won { .. } => "won",
@@ -380,7 +380,7 @@ impl Outcome {
         self.refusal().is_some()
     }
 
-    /// Gives the refusal, if it is one.
+    /// Returns the refusal, if it is one.
     pub fn refusal(&self) -> Option<Refusal> {
         if let Self::RefusedFor(named) = self {
             return Some(named.refusal);

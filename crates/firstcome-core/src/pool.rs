@@ -112,17 +112,17 @@ impl Pool {
         }
     }
 
-    /// Gives the pool's name.
+    /// Returns the pool's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Gives how many units the pool has.
+    /// Returns how many units the pool has.
     pub fn capacity(&self) -> u32 {
         self.hall().map_or(self.capacity, |hall| hall.counts().all())
     }
 
-    /// Gives how many units are free and for sale.
+    /// Returns how many units are free and for sale.
     pub fn left(&self) -> u32 {
         match self.hall() {
             None => self.capacity.saturating_sub(self.taken),
@@ -130,7 +130,7 @@ impl Pool {
         }
     }
 
-    /// Gives how many units are held or given.
+    /// Returns how many units are held or given.
     pub fn taken(&self) -> u32 {
         match self.hall() {
             None => self.taken,
@@ -138,27 +138,27 @@ impl Pool {
         }
     }
 
-    /// Gives the last rank given; ranks run from 1 to it without a gap.
+    /// Returns the last rank given; ranks run from 1 to it without a gap.
     pub fn last_rank(&self) -> u32 {
         self.segments.last().map_or(0, |s| s.first_rank - 1 + s.len() as u32)
     }
 
-    /// Gives how many ranks can be given still: a rank is never given again, whatever is cancelled.
+    /// Returns how many ranks can be given still: a rank is never given again, whatever is cancelled.
     pub(crate) fn ranks_left(&self) -> u32 {
         u32::MAX - self.last_rank()
     }
 
-    /// Gives how many units the claims so far keep from being free.
+    /// Returns how many units the claims so far keep from being free.
     pub(crate) fn owed(&self, units_return: bool) -> u32 {
         self.last_rank() - if units_return { self.cancelled } else { 0 }
     }
 
-    /// Gives how many claims were cancelled.
+    /// Returns how many claims were cancelled.
     pub fn cancelled(&self) -> u32 {
         self.cancelled
     }
 
-    /// Gives the claim of a rank.
+    /// Returns the claim of a rank.
     pub fn claim(&self, rank: u32) -> Option<Claim<'_>> {
         let segment = self.segment(rank)?;
         let subject = std::str::from_utf8(segment.subject(rank))
@@ -166,13 +166,13 @@ impl Pool {
         Some(Claim { rank, subject, at: segment.at(rank), cancel: self.cancel_of(rank) })
     }
 
-    /// Gives a subject's claims, the latest first.
+    /// Returns a subject's claims, the latest first.
     pub fn claims_of<'a>(&'a self, subject: &str) -> impl Iterator<Item = Claim<'a>> {
         let earlier = |rank: &u32| self.note(*rank).and_then(|note| note.earlier);
         std::iter::successors(self.latest(subject), earlier).filter_map(|rank| self.claim(rank))
     }
 
-    /// Gives the latest rank of a subject, live or cancelled.
+    /// Returns the latest rank of a subject, live or cancelled.
     pub fn latest(&self, subject: &str) -> Option<u32> {
         let subject = subject.as_bytes();
         let is = |known| self.segment(known).is_some_and(|s| s.subject(known) == subject);
@@ -184,7 +184,7 @@ impl Pool {
         self.cancel_of(rank).is_none()
     }
 
-    /// Gives about how many bytes of memory the pool takes.
+    /// Returns about how many bytes of memory the pool takes.
     /// They are counted as they come: see [`State::memory`](crate::State::memory).
     pub fn memory(&self) -> usize {
         let hall = self.hall().map_or(0, Hall::memory);
@@ -196,7 +196,7 @@ impl Pool {
         self.sealed + open + notes + index + hall + self.grants.memory() + list + codes
     }
 
-    /// Gives [`Pool::memory`] by looking at everything.
+    /// Returns [`Pool::memory`] by looking at everything.
     pub(crate) fn walked_memory(&self) -> usize {
         let hall = self.hall().map_or(0, Hall::walked_memory);
         let segments: usize = self.segments.iter().map(bytes_of).sum();
@@ -271,17 +271,17 @@ impl Pool {
         }
     }
 
-    /// Gives who waits for its units.
+    /// Returns who waits for its units.
     pub(crate) fn list(&self) -> Option<&Waitlist> {
         self.list.as_deref()
     }
 
-    /// Gives who waits for its units, if anybody ever did.
+    /// Returns who waits for its units, if anybody ever did.
     pub(crate) fn list_of(&mut self) -> Option<&mut Waitlist> {
         self.list.as_deref_mut()
     }
 
-    /// Gives who waits for its units, for somebody to join.
+    /// Returns who waits for its units, for somebody to join.
     pub(crate) fn list_mut(&mut self) -> &mut Waitlist {
         self.list.get_or_insert_default()
     }

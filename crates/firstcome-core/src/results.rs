@@ -40,7 +40,7 @@ impl Kind {
         Self::Unserved,
     ];
 
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Claim => "claim",
@@ -122,7 +122,7 @@ impl Results {
         self.len
     }
 
-    /// Gives about how many bytes they take.
+    /// Returns about how many bytes they take.
     pub(crate) fn memory(&self) -> usize {
         self.kept * size_of::<Record>()
     }
@@ -143,7 +143,7 @@ impl Results {
         self.kept += 1;
     }
 
-    /// Gives the unsettled results in runs, each with the number of its first records that are settled.
+    /// Returns the unsettled results in runs, each with the number of its first records that are settled.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (Arc<Vec<Record>>, usize)> + use<> {
         let mut skip = self.skip;
         let runs: Vec<_> = self.chunks.iter().map(|chunk| Arc::clone(&chunk.records)).collect();
@@ -219,7 +219,7 @@ impl Results {
         self.gone.as_ref().is_some_and(|gone| Arc::ptr_eq(gone, &self.chunks[at].records))
     }
 
-    /// Gives unsettled results beyond a number, with their numbers; those of campaigns that left memory are mostly
+    /// Returns unsettled results beyond a number, with their numbers; those of campaigns that left memory are mostly
     /// left out.
     pub(crate) fn after(&self, number: u64) -> impl Iterator<Item = (u64, Record)> {
         self.chunks_after(number)
@@ -227,7 +227,7 @@ impl Results {
             .flat_map(|(first, _, records)| (first..).zip(records.iter().copied()))
     }
 
-    /// Gives the chunks with unsettled results beyond a number: the number of the first such result, and all of them.
+    /// Returns the chunks with unsettled results beyond a number: the number of the first such result, and all of them.
     fn chunks_after(&self, number: u64) -> impl Iterator<Item = (u64, &Chunk, &[Record])> {
         // The number is whatever a client asked for: beyond the last it is cut to the last.
         let given = number.saturating_sub(self.settled).min(self.len as u64);

@@ -63,14 +63,14 @@ impl Segment {
         self.times.len()
     }
 
-    /// Gives the subject of a claim as bytes. The rank must lie in this segment.
+    /// Returns the subject of a claim as bytes. The rank must lie in this segment.
     pub(crate) fn subject(&self, rank: u32) -> &[u8] {
         let row = (rank - self.first_rank) as usize;
         let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
         &self.subjects[start..self.ends[row] as usize]
     }
 
-    /// Gives the time of a claim. The rank must lie in this segment.
+    /// Returns the time of a claim. The rank must lie in this segment.
     pub(crate) fn at(&self, rank: u32) -> Timestamp {
         Timestamp::from_micros(self.times[(rank - self.first_rank) as usize])
     }

@@ -27,7 +27,7 @@ pub enum Opens {
 }
 
 impl Opens {
-    /// Gives the moment, if it is decided.
+    /// Returns the moment, if it is decided.
     pub fn at(self) -> Option<Timestamp> {
         match self {
             Self::At(at) => Some(at),
@@ -49,7 +49,7 @@ pub enum PoolKind {
 }
 
 impl PoolKind {
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Counted => "counted",

@@ -12,18 +12,18 @@ impl Timestamp {
         Self(micros)
     }
 
-    /// Gives the microseconds since 1970-01-01T00:00:00Z.
+    /// Returns the microseconds since 1970-01-01T00:00:00Z.
     pub const fn as_micros(self) -> i64 {
         self.0
     }
 
-    /// Gives this moment moved on by `micros` microseconds, stopping at the ends of the range.
+    /// Returns this moment moved on by `micros` microseconds, stopping at the ends of the range.
     #[must_use]
     pub const fn plus_micros(self, micros: i64) -> Self {
         Self(self.0.saturating_add(micros))
     }
 
-    /// Gives the microseconds from `earlier` to this moment; negative if it lies before.
+    /// Returns the microseconds from `earlier` to this moment; negative if it lies before.
     pub const fn micros_since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
     }

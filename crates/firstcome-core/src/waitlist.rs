@@ -109,7 +109,7 @@ pub(crate) struct Waitlist {
 }
 
 impl Waitlist {
-    /// Gives how many wait.
+    /// Returns how many wait.
     pub(crate) fn len(&self) -> usize {
         self.order.len()
     }
@@ -119,17 +119,17 @@ impl Waitlist {
         self.kinds.iter().any(Option::is_some)
     }
 
-    /// Gives how many have an offer: a sum over the kinds of wish, of which there are few.
+    /// Returns how many have an offer: a sum over the kinds of wish, of which there are few.
     pub(crate) fn offers(&self) -> u64 {
         self.kinds.iter().flatten().map(|kind| u64::from(kind.offers)).sum()
     }
 
-    /// Gives how many wait or have an offer.
+    /// Returns how many wait or have an offer.
     pub(crate) fn on_it(&self) -> u64 {
         self.order.len() as u64 + self.offers()
     }
 
-    /// Gives the number of a wish that somebody has already.
+    /// Returns the number of a wish that somebody has already.
     pub(crate) fn kind_of(&self, wish: &Wish<'_>) -> Option<u8> {
         let same = |kind: &Option<Kind>| kind.as_ref().is_some_and(|k| k.wish.get() == *wish);
         self.kinds.iter().position(same).map(|slot| slot as u8)
@@ -140,7 +140,7 @@ impl Waitlist {
         self.kinds.iter().flatten().count() < WISHES || self.kind_of(wish).is_some()
     }
 
-    /// Gives the number of a wish, new or known.
+    /// Returns the number of a wish, new or known.
     ///
     /// # Panics
     ///
@@ -171,13 +171,13 @@ impl Waitlist {
         self.kinds.get(usize::from(slot))?.as_ref()
     }
 
-    /// Gives a kind that somebody has.
+    /// Returns a kind that somebody has.
     fn kind_mut(&mut self, slot: u8) -> &mut Kind {
         let kind = self.kinds.get_mut(usize::from(slot)).and_then(Option::as_mut);
         kind.expect("who waits or has an offer keeps the kind")
     }
 
-    /// Gives the kinds with their numbers, and whether what is free does for them is known not to be so.
+    /// Returns the kinds with their numbers, and whether what is free does for them is known not to be so.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = (u8, &Kind, bool)> {
         let kinds = self.kinds.iter().enumerate();
         kinds.filter_map(|(slot, kind)| {
@@ -232,7 +232,7 @@ impl Waitlist {
         })
     }
 
-    /// Gives those who wait with a ticket beyond this one, in order.
+    /// Returns those who wait with a ticket beyond this one, in order.
     pub(crate) fn after(&self, ticket: u32) -> impl Iterator<Item = Waiting<'_>> {
         self.order.after(ticket).filter_map(|waiter| {
             let wish = self.kind(waiter.kind)?.wish.get();
@@ -291,7 +291,7 @@ impl Waitlist {
         }
     }
 
-    /// Gives who is to be looked at next: the lowest ticket of the kinds that may be served, and its kind.
+    /// Returns who is to be looked at next: the lowest ticket of the kinds that may be served, and its kind.
     pub(crate) fn next(&self) -> Option<(u32, u8)> {
         let heads = self.kinds().filter(|(.., tried)| !tried);
         let heads = heads.filter_map(|(slot, kind, _)| Some((*kind.waiting.first()?, slot)));
@@ -316,7 +316,7 @@ impl Waitlist {
         }
     }
 
-    /// Gives the highest ticket of those who wait.
+    /// Returns the highest ticket of those who wait.
     pub(crate) fn last_waiting(&self) -> Option<u32> {
         self.order.last()
     }
@@ -326,7 +326,7 @@ impl Waitlist {
         self.tried & (1 << slot) != 0
     }
 
-    /// Gives the lowest ticket and its kind, whatever it waits for.
+    /// Returns the lowest ticket and its kind, whatever it waits for.
     pub(crate) fn first(&self) -> Option<(u32, u8)> {
         self.order.first()
     }
@@ -336,17 +336,17 @@ impl Waitlist {
         self.tried |= 1 << slot;
     }
 
-    /// Gives those who wait in the parts that a snapshot writes together.
+    /// Returns those who wait in the parts that a snapshot writes together.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &std::sync::Arc<Neighbours>> {
         self.order.parts()
     }
 
-    /// Gives about how many bytes it takes.
+    /// Returns about how many bytes it takes.
     pub(crate) fn memory(&self) -> usize {
         self.order.memory() + self.kinds.len() * 128 + self.order.len() * 12
     }
 
-    /// Gives [`Self::memory`] by looking at everybody.
+    /// Returns [`Self::memory`] by looking at everybody.
     pub(crate) fn walked_memory(&self) -> usize {
         let waiting: usize = self.kinds.iter().flatten().map(|kind| kind.waiting.len()).sum();
         self.order.walked_memory() + self.kinds.len() * 128 + waiting * 12

@@ -84,7 +84,7 @@ impl Write for Vec<u8> {
     }
 }
 
-/// Gives how many bytes a variable-length integer takes.
+/// Returns how many bytes a variable-length integer takes.
 pub(crate) fn varint_bytes(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
 }
@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
-    /// Gives an error at the present byte.
+    /// Returns an error at the present byte.
     pub fn wrong(&self, what: &'static str) -> Malformed {
         Malformed { what, at: self.at }
     }
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
         Ok(self.field()?.map(|(number, field)| (number, Value { field, at: self.at })))
     }
 
-    /// Gives all that is left as text.
+    /// Returns all that is left as text.
     ///
     /// # Errors
     ///
@@ -273,12 +273,12 @@ impl<'a> Value<'a> {
         Self { field: Field::Bytes(bytes), at: bytes.len() }
     }
 
-    /// Gives an error at this field.
+    /// Returns an error at this field.
     pub fn wrong(&self, what: &'static str) -> Malformed {
         Malformed { what, at: self.at }
     }
 
-    /// Gives the number.
+    /// Returns the number.
     ///
     /// # Errors
     ///
@@ -290,7 +290,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Gives the number as one of 32 bits.
+    /// Returns the number as one of 32 bits.
     ///
     /// # Errors
     ///
@@ -299,7 +299,7 @@ impl<'a> Value<'a> {
         u32::try_from(self.number()?).map_err(|_| self.wrong("a number larger than 32 bits"))
     }
 
-    /// Gives the signed number.
+    /// Returns the signed number.
     ///
     /// # Errors
     ///
@@ -308,7 +308,7 @@ impl<'a> Value<'a> {
         self.number().map(unzigzag)
     }
 
-    /// Gives the moment.
+    /// Returns the moment.
     ///
     /// # Errors
     ///
@@ -317,7 +317,7 @@ impl<'a> Value<'a> {
         self.signed().map(Timestamp::from_micros)
     }
 
-    /// Gives yes or no, stored as 1 or 0.
+    /// Returns yes or no, stored as 1 or 0.
     ///
     /// # Errors
     ///
@@ -330,7 +330,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Gives the bytes.
+    /// Returns the bytes.
     ///
     /// # Errors
     ///
@@ -342,7 +342,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Gives exactly sixteen bytes.
+    /// Returns exactly sixteen bytes.
     ///
     /// # Errors
     ///
@@ -351,7 +351,7 @@ impl<'a> Value<'a> {
         self.bytes()?.try_into().map_err(|_| self.wrong("an id that is not 16 bytes long"))
     }
 
-    /// Gives the text.
+    /// Returns the text.
     ///
     /// # Errors
     ///
@@ -360,7 +360,7 @@ impl<'a> Value<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|_| self.wrong("text that is not UTF-8"))
     }
 
-    /// Gives a reader over the fields inside this one.
+    /// Returns a reader over the fields inside this one.
     ///
     /// # Errors
     ///

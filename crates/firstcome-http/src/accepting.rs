@@ -33,7 +33,7 @@ impl Accepting {
         Self { metrics, pause: FIRST_PAUSE, not_before: None, said: None }
     }
 
-    /// Gives the next connection.
+    /// Returns the next connection.
     ///
     /// # Cancel safety
     ///

@@ -21,7 +21,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "no",
@@ -108,7 +108,7 @@ pub enum Code {
     NoCodeKey,
 }
 
-/// Gives every outcome of an answer, once: successes first.
+/// Returns every outcome of an answer, once: successes first.
 pub fn outcomes() -> impl Iterator<Item = &'static str> {
     // Ticks and settle marks are the nodes' own; what is to be refunded is no yes on the wire.
     let not_of_requests = ["ticked", "settled", "refund_due"];
@@ -184,7 +184,7 @@ impl Code {
         ])
     }
 
-    /// Gives the row of the table.
+    /// Returns the row of the table.
     #[rustfmt::skip]
     pub fn row(self) -> Row {
         use Effect::{None as Nothing, Unknown as May};
@@ -231,7 +231,7 @@ impl Code {
         Row { outcome, status, retry, retry_after, effect, title }
     }
 
-    /// Gives the code of a stable string.
+    /// Returns the code of a stable string.
     pub fn of(outcome: &str) -> Option<Self> {
         Self::all().find(|code| code.row().outcome == outcome)
     }

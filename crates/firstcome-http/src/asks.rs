@@ -68,7 +68,7 @@ impl Ask<'_> {
         }
     }
 
-    /// Gives what the journal decides.
+    /// Returns what the journal decides.
     pub(crate) fn command(&self, limit: Option<u32>) -> Result<Command<'_>, Problem> {
         match self {
             Self::Claim(ask) => Ok(ask.command()),

@@ -86,7 +86,7 @@ impl Keys {
         Ok(key)
     }
 
-    /// Gives the subject token that a request brings in place of a key.
+    /// Returns the subject token that a request brings in place of a key.
     pub(super) fn token<'a>(&self, headers: &'a HeaderMap) -> Option<&'a [u8]> {
         let token = bearer(headers.get(header::AUTHORIZATION)?.as_bytes())?;
         let known = |token| self.0.contains_key(&<[u8; 32]>::from(Sha256::digest(token)));

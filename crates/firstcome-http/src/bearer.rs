@@ -148,7 +148,7 @@ impl Bearer<'_> {
         }
     }
 
-    /// Gives whom a request is for: the subject that it names, or else that of the token.
+    /// Returns whom a request is for: the subject that it names, or else that of the token.
     pub(crate) fn subject<'s>(&self, named: Option<Cow<'s, str>>) -> Result<Cow<'s, str>, Problem> {
         match (named, self) {
             (Some(subject), _) => Ok(subject),
@@ -171,7 +171,7 @@ impl Bearer<'_> {
         }
     }
 
-    /// Gives a problem about a hold as its bearer is told it: a token, which may be guessing ids, is not told that somebody
+    /// Returns a problem about a hold as its bearer is told it: a token, which may be guessing ids, is not told that somebody
     /// else has the hold, and what it misses is counted.
     pub(crate) fn told(&self, problem: Problem, campaign: &str) -> Problem {
         match self {
@@ -215,7 +215,7 @@ impl Bearer<'_> {
         }
     }
 
-    /// Gives the name under which a command of the bearer is recorded.
+    /// Returns the name under which a command of the bearer is recorded.
     pub(crate) fn name(&self) -> Box<str> {
         match self {
             Self::Key(key) => key.name.clone(),

@@ -18,7 +18,7 @@ pub(crate) struct Standing {
     offered: u64,
 }
 
-/// Gives how the campaigns stand that were created last; each pool keeps its own counts.
+/// Returns how the campaigns stand that were created last; each pool keeps its own counts.
 pub(crate) fn standings(state: &State) -> Vec<Standing> {
     let latest = state.campaigns().rev().take(CAMPAIGNS);
     let sum =
@@ -33,7 +33,7 @@ pub(crate) fn standings(state: &State) -> Vec<Standing> {
     standing.collect()
 }
 
-/// Gives a registry of how campaigns stand.
+/// Returns a registry of how campaigns stand.
 pub(crate) fn registry(standings: &[Standing]) -> Registry {
     let mut registry = Registry::with_prefix("firstcome");
     let [left, won, waiting, offered] = [(); 4].map(|()| Family::<_, Gauge>::default());

@@ -73,7 +73,7 @@ impl<'a> ClaimAsk<'a> {
         }
     }
 
-    /// Gives the name of the pool of a claim that came to something.
+    /// Returns the name of the pool of a claim that came to something.
     pub(crate) fn pool_name(&self, app: &App) -> Cow<'_, str> {
         match (&self.pool, &self.only) {
             (Some(pool), _) => (&**pool).into(),
@@ -82,7 +82,7 @@ impl<'a> ClaimAsk<'a> {
         }
     }
 
-    /// Gives what the journal decides, once it is prepared.
+    /// Returns what the journal decides, once it is prepared.
     pub(crate) fn command(&self) -> Command<'_> {
         let Self { campaign, pool, subject, only: _, limit } = self;
         Command::Claim { campaign, pool: pool.as_deref(), subject, limit: *limit, tag: None }
@@ -125,7 +125,7 @@ impl<'a> ClaimAsk<'a> {
     }
 }
 
-/// Gives the claims of a subject.
+/// Returns the claims of a subject.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/claims/{subject}", tag = "claims",
     params(("campaign" = String, Path), ("subject" = String, Path),
            ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
@@ -158,7 +158,7 @@ pub(crate) async fn look_up(
     Ok(json(StatusCode::OK, &answer))
 }
 
-/// Gives the claims of a subject in a campaign, those that are live with their codes if the bearer sees them.
+/// Returns the claims of a subject in a campaign, those that are live with their codes if the bearer sees them.
 ///
 /// Costs about 2 µs for each live claim of a coded pool, of which there is one in each.
 pub(crate) fn claims_of(
@@ -184,7 +184,7 @@ pub(crate) fn claims_of(
     Ok(claims)
 }
 
-/// Gives a claim of this pool, without its code.
+/// Returns a claim of this pool, without its code.
 fn view(pool: &pool::Pool, claim: &pool::Claim<'_>) -> Claim {
     let unit = pool.unit_of(claim.rank).and_then(|unit| pool.unit_name(unit));
     Claim {
@@ -345,7 +345,7 @@ fn cancelled(answer: &Answer) -> (By, Timestamp) {
     (by, at)
 }
 
-/// Gives the name of the campaign's first pool: the only one, where a claim or a cancel without a pool came to something.
+/// Returns the name of the campaign's first pool: the only one, where a claim or a cancel without a pool came to something.
 fn first_pool(app: &App, campaign: &str) -> Option<String> {
     app.node.replica.look(|state: &State| {
         let pool = state.campaign(campaign).ok()?.pools().first()?;

@@ -68,12 +68,12 @@ async fn coded_pool(
     found.map_err(|not| unread(not, campaign))
 }
 
-/// Gives what makes and reads the codes of a pool; refuses where this server lacks the key.
+/// Returns what makes and reads the codes of a pool; refuses where this server lacks the key.
 fn cipher<'a>(app: &'a App, pool: &CodePool) -> Result<PoolCipher<'a>, Problem> {
     pool.cipher(&app.node.intake.codes).map_err(|missing| Problem::failed(&missing.into()))
 }
 
-/// Gives the problem of what was typed and is no code.
+/// Returns the problem of what was typed and is no code.
 fn unread(unread: Unread, campaign: &str) -> Problem {
     match unread {
         Unread::Malformed => {
@@ -88,7 +88,7 @@ fn unread(unread: Unread, campaign: &str) -> Problem {
     }
 }
 
-/// Gives what was answered about codes, if it was about them.
+/// Returns what was answered about codes, if it was about them.
 fn of_codes(outcome: &Outcome) -> Option<&CodeOutcome> {
     if let Outcome::Code(outcome) = outcome { Some(outcome) } else { None }
 }

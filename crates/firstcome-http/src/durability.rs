@@ -12,12 +12,12 @@ pub struct Durability {
 }
 
 impl Durability {
-    /// Gives a promise that does not change.
+    /// Returns a promise that does not change.
     pub fn fixed(promise: String) -> watch::Receiver<Self> {
         watch::channel(Self { promise, trouble: None }).1
     }
 
-    /// Gives the name of the promise.
+    /// Returns the name of the promise.
     pub(crate) fn name(&self) -> &str {
         self.promise.split_once(':').map_or(&*self.promise, |(name, _)| name)
     }

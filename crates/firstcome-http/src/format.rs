@@ -55,7 +55,7 @@ impl Format {
         })
     }
 
-    /// Gives the response of a page: `next` is where to go on, if there is more.
+    /// Returns the response of a page: `next` is where to go on, if there is more.
     pub(crate) fn response(
         self,
         body: Vec<u8>,

@@ -127,7 +127,7 @@ impl HoldAsk<'_> {
     }
 }
 
-/// Gives the id of a hold: from the body, from `Idempotency-Key`, which must not say otherwise, or a new one.
+/// Returns the id of a hold: from the body, from `Idempotency-Key`, which must not say otherwise, or a new one.
 fn hold_id(headers: &HeaderMap, given: Option<&str>) -> Result<Box<str>, Problem> {
     let key = request::command_id(headers)?;
     match (given, key) {
@@ -147,7 +147,7 @@ fn hold_id(headers: &HeaderMap, given: Option<&str>) -> Result<Box<str>, Problem
     }
 }
 
-/// Gives the pool if all picks name the same.
+/// Returns the pool if all picks name the same.
 fn one_pool<'a>(picks: &[Pick<'a>]) -> Option<&'a str> {
     let first = picks.first()?.pool?;
     picks.iter().all(|pick| pick.pool == Some(first)).then_some(first)

@@ -33,7 +33,7 @@ pub(crate) enum Route {
 }
 
 impl Route {
-    /// Gives the path with the names of its parameters, `none` without a route.
+    /// Returns the path with the names of its parameters, `none` without a route.
     pub(crate) fn template(&self) -> &str {
         match self {
             Self::Claim => CLAIMS,
@@ -87,7 +87,7 @@ impl Latency {
         Self(Arc::new(Table { routes: table, claims, holds, none: Classes::new() }))
     }
 
-    /// Gives where a request of this method to this route is counted, if it ends with this status.
+    /// Returns where a request of this method to this route is counted, if it ends with this status.
     pub(crate) fn of(&self, method: &Method, route: &Route, status: StatusCode) -> &Histogram {
         let table = &*self.0;
         // The router answers HEAD as it does GET.

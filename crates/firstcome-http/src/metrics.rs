@@ -214,7 +214,7 @@ impl Metrics {
         }
     }
 
-    /// Gives how many answers with this outcome were counted.
+    /// Returns how many answers with this outcome were counted.
     pub(crate) fn answers(&self, outcome: &str) -> u64 {
         self.answers.get(outcome).map_or(0, Counter::get)
     }
@@ -225,12 +225,12 @@ impl Metrics {
         *last = Some((peer, request));
     }
 
-    /// Gives where the last such request came from, and its id.
+    /// Returns where the last such request came from, and its id.
     pub(crate) fn last_refused(&self) -> Option<(IpAddr, RequestId)> {
         self.last_refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Gives everything in the OpenMetrics text format.
+    /// Returns everything in the OpenMetrics text format.
     pub(crate) fn text(&self, campaigns: &[Standing]) -> String {
         let mut text = String::new();
         for part in [&self.process, &by_campaign::registry(campaigns)] {

@@ -16,7 +16,7 @@ use firstcome_node::minutes::SECONDS;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Gives how a campaign went in the last 15 minutes, by second: claims, places left, and what this server answered.
+/// Returns how a campaign went in the last 15 minutes, by second: claims, places left, and what this server answered.
 ///
 /// Claims and places come from the journal. Refusals and latencies are those of the server that answers, and say so.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/minute", tag = "campaigns",

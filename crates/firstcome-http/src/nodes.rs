@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// How long a node has said nothing before it is called silent, in microseconds: three heartbeats.
 const SILENT_AFTER: i64 = 3_000_000;
 
-/// Gives the nodes of the space.
+/// Returns the nodes of the space.
 #[utoipa::path(get, path = "/v1/nodes", tag = "operation", responses((status = 200, body = Nodes)))]
 pub(super) async fn nodes(
     Extract(app): Extract<Arc<App>>,
@@ -156,7 +156,7 @@ pub(super) async fn reseed(Extract(app): Extract<Arc<App>>, headers: HeaderMap) 
     Ok(json(StatusCode::ACCEPTED, &Reseed { position, reseed: "accepted".into() }))
 }
 
-/// Gives the reports of servers about forks of the journal.
+/// Returns the reports of servers about forks of the journal.
 #[utoipa::path(get, path = "/v1/forks", tag = "operation", responses((status = 200, body = Forks)))]
 pub(super) async fn forks(
     Extract(app): Extract<Arc<App>>,

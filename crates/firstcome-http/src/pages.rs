@@ -21,7 +21,7 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; c
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const HTML: &str = "text/html; charset=utf-8";
 
-/// Gives a page as bytes.
+/// Returns a page as bytes.
 fn page(title: &str, body: &str) -> Bytes {
     let plain = title.replace('`', "");
     let (plain, title) = (escaped(&plain), marked(title));
@@ -62,24 +62,24 @@ pub(super) async fn root(headers: HeaderMap) -> Response<Body> {
     response
 }
 
-/// Gives the routes, with examples and forms, and the problems on one page.
+/// Returns the routes, with examples and forms, and the problems on one page.
 pub(super) async fn docs(Extract(app): Extract<Arc<App>>) -> Response<Body> {
     let description = &app.openapi;
     let page = description.page.get_or_init(|| docs::page(&description.document));
     served(HTML, page.clone())
 }
 
-/// Gives the style of the pages.
+/// Returns the style of the pages.
 pub(super) async fn style() -> Response<Body> {
     served("text/css; charset=utf-8", include_str!("pages/docs.css"))
 }
 
-/// Gives the script of the forms.
+/// Returns the script of the forms.
 pub(super) async fn script() -> Response<Body> {
     served("text/javascript; charset=utf-8", include_str!("pages/docs.js"))
 }
 
-/// Gives the description of every route, OpenAPI 3.1.
+/// Returns the description of every route, OpenAPI 3.1.
 #[utoipa::path(get, path = "/openapi.json", tag = "operation",
     responses((status = 200, description = "an OpenAPI document", body = Object)))]
 pub(super) async fn openapi(Extract(app): Extract<Arc<App>>) -> Response<Body> {
@@ -89,7 +89,7 @@ pub(super) async fn openapi(Extract(app): Extract<Arc<App>>) -> Response<Body> {
     response
 }
 
-/// Gives the page of one problem, which its `type` points to.
+/// Returns the page of one problem, which its `type` points to.
 pub(super) async fn problem(Path(outcome): Path<String>) -> Answered {
     let Some(code) = Code::of(&outcome) else {
         return Err(Problem::new(Code::NoSuchRoute, "there is no problem of that name"));
@@ -118,7 +118,7 @@ pub(super) async fn problem(Path(outcome): Path<String>) -> Answered {
     Ok(served(HTML, page(&format!("Problem: `{}`", row.outcome), &body)))
 }
 
-/// Gives a text as it can stand in HTML.
+/// Returns a text as it can stand in HTML.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
     for letter in text.chars() {
@@ -133,7 +133,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Gives a text of the description as HTML: what stands between backticks as code, an empty line as a break.
+/// Returns a text of the description as HTML: what stands between backticks as code, an empty line as a break.
 fn marked(text: &str) -> String {
     let mut html = String::with_capacity(text.len() + 16);
     for (nth, part) in text.split('`').enumerate() {

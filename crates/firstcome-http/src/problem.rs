@@ -53,7 +53,7 @@ impl Problem {
         Self::new(Code::InvalidRequest, detail)
     }
 
-    /// Gives a refusal of the rules with what it carries.
+    /// Returns a refusal of the rules with what it carries.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "a refusal that carries nothing is said by its title"
@@ -99,7 +99,7 @@ impl Problem {
         }
     }
 
-    /// Gives a refusal that names a hold or units.
+    /// Returns a refusal that names a hold or units.
     pub(crate) fn refused_for(named: &RefusedFor, campaign: &str) -> Self {
         let RefusedFor { refusal, hold, units, seat } = named;
         let mut problem = Self::refused(*refusal, campaign);
@@ -208,7 +208,7 @@ impl Problem {
         }
     }
 
-    /// Gives the problem as a subject token is told it, whose bearer may be guessing ids: somebody else's hold is as one
+    /// Returns the problem as a subject token is told it, whose bearer may be guessing ids: somebody else's hold is as one
     /// that is not there, and what is not there counts.
     pub(crate) fn without_owner(mut self, campaign: &str) -> Self {
         if self.code == Code::Refused(Refusal::NotYours) {
@@ -224,7 +224,7 @@ impl Problem {
         self.missed
     }
 
-    /// Gives the sentence for people.
+    /// Returns the sentence for people.
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }
@@ -233,7 +233,7 @@ impl Problem {
         self.code.row().outcome
     }
 
-    /// Gives the document as JSON.
+    /// Returns the document as JSON.
     pub(crate) fn document(&self) -> Vec<u8> {
         let row = self.code.row();
         written(&problem::Problem {
@@ -266,7 +266,7 @@ impl Problem {
     }
 }
 
-/// Gives what a refusal about codes carries.
+/// Returns what a refusal about codes carries.
 fn of_codes(refusal: CodeRefusal) -> Option<(&'static str, Value)> {
     if let CodeRefusal::ChunkMissing { next } = refusal {
         return Some(("next", json!(next)));

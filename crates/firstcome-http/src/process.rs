@@ -13,7 +13,7 @@ use std::fs::{read_dir, read_to_string};
 /// Ticks of a second in `/proc`: USER_HZ, 100 on every architecture that this runs on.
 const TICKS: f64 = 100.0;
 
-/// Gives a registry of the figures of this process.
+/// Returns a registry of the figures of this process.
 pub(crate) fn registry() -> Registry {
     let mut registry = Registry::with_prefix("process");
     registry.register_collector(Box::new(Process));
@@ -58,13 +58,13 @@ impl Collector for Process {
     }
 }
 
-/// Gives the number that stands behind a word at the beginning of a line.
+/// Returns the number that stands behind a word at the beginning of a line.
 fn number_behind(text: &str, word: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix(word))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Gives a field of `/proc/self/stat`, counted from 1; the second may have spaces in it.
+/// Returns a field of `/proc/self/stat`, counted from 1; the second may have spaces in it.
 fn stat_field(stat: &str, number: usize) -> Option<f64> {
     let (_, behind_name) = stat.rsplit_once(')')?;
     behind_name.split_whitespace().nth(number.checked_sub(3)?)?.parse().ok()

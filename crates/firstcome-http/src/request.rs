@@ -20,7 +20,7 @@ use tokio::time::timeout;
 /// The names in a path, as far as it could be read.
 pub(crate) type InPath<T> = Result<Path<T>, PathRejection>;
 
-/// Gives the names in a path.
+/// Returns the names in a path.
 pub(crate) fn path<T>(path: InPath<T>) -> Result<T, Problem> {
     match path {
         Ok(Path(names)) => Ok(names),
@@ -181,7 +181,7 @@ pub(crate) fn price(minor: Option<i64>, currency: Option<&str>) -> Result<Option
     }
 }
 
-/// Gives the id of an operator command, from `Idempotency-Key`.
+/// Returns the id of an operator command, from `Idempotency-Key`.
 pub(crate) fn command_id(headers: &HeaderMap) -> Result<Option<Box<str>>, Problem> {
     let Some(value) = headers.get("idempotency-key") else {
         return Ok(None);

@@ -60,7 +60,7 @@ fn is_safe(id: &[u8]) -> bool {
     (1..=LONGEST).contains(&id.len()) && id.iter().all(safe)
 }
 
-/// Gives the trace id of `00-<32 digits>-<16 digits>-<2 digits>`, digits being hexadecimal in lower case.
+/// Returns the trace id of `00-<32 digits>-<16 digits>-<2 digits>`, digits being hexadecimal in lower case.
 ///
 /// Later versions may have more behind that. <https://www.w3.org/TR/trace-context/#traceparent-header>
 fn trace_id(parent: &[u8]) -> Option<&[u8]> {

@@ -26,7 +26,7 @@ const LOOK: usize = 20_000;
 /// the page ends there, short or empty, and `next` says from where to go on.
 pub const RESULTS_LOOKED_THROUGH: usize = 200_000;
 
-/// Gives results of a campaign in the order of their numbers.
+/// Returns results of a campaign in the order of their numbers.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/results", tag = "results",
     params(("campaign" = String, Path),
            ("after" = Option<u64>, Query, description = "Only numbers after this one"),
@@ -67,7 +67,7 @@ struct Found {
     looked_to: Option<u64>,
 }
 
-/// Gives up to `limit` results of a campaign beyond a number.
+/// Returns up to `limit` results of a campaign beyond a number.
 ///
 /// The state is looked at first: whatever is settled meanwhile is in the ledger by then.
 async fn rows(app: &App, campaign: &str, after: u64, limit: usize) -> Result<Found, Problem> {

@@ -109,12 +109,12 @@ fn routes_and_handlers() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .split_for_parts()
 }
 
-/// Gives the description of the routes, OpenAPI 3.1.
+/// Returns the description of the routes, OpenAPI 3.1.
 pub fn openapi() -> Description {
     complete(&routes_and_handlers().1)
 }
 
-/// Gives the routes: the path of each, with the names of its parameters, and its methods.
+/// Returns the routes: the path of each, with the names of its parameters, and its methods.
 pub fn paths_and_methods() -> Vec<(String, Vec<&'static str>)> {
     let (_, description) = routes_and_handlers();
     let methods = |item: &PathItem| {
@@ -132,7 +132,7 @@ pub fn paths_and_methods() -> Vec<(String, Vec<&'static str>)> {
 
 type Extract = axum::extract::State<Arc<App>>;
 
-/// Gives the routes, ready to serve.
+/// Returns the routes, ready to serve.
 pub fn router(app: Arc<App>) -> Router {
     let (routes, _) = routes_and_handlers();
     routes

@@ -55,7 +55,7 @@ impl Runtimes {
         }
     }
 
-    /// Gives the runtime of the thread with the fewest connections, and a place there for one more; none where there is no
+    /// Returns the runtime of the thread with the fewest connections, and a place there for one more; none where there is no
     /// such thread, or all have ended.
     pub(crate) fn fewest(&self) -> Option<(&Handle, ThreadPlace)> {
         let serving = self.0.iter().filter(|http| !http.thread.has_ended());

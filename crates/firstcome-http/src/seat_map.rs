@@ -241,13 +241,13 @@ fn put(text: &mut String, words: std::fmt::Arguments<'_>) {
 }
 
 impl SeatMaps {
-    /// Gives how many streams of events are open.
+    /// Returns how many streams of events are open.
     pub(super) fn watchers(&self) -> usize {
         let all = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         all.values().map(|watched| watched.shared.events.receiver_count()).sum()
     }
 
-    /// Gives a campaign that is watched from now on, if it was not yet.
+    /// Returns a campaign that is watched from now on, if it was not yet.
     pub(super) fn watch(
         &self,
         intake: &Arc<Intake>,
@@ -286,7 +286,7 @@ impl SeatMaps {
 }
 
 impl Watched {
-    /// Gives the pools as of a position or a later one.
+    /// Returns the pools as of a position or a later one.
     pub(super) async fn seen(&self, position: Position) -> Arc<Seen> {
         let mut seen = self.shared.seen.subscribe();
         let there = |seen: &Arc<Seen>| {

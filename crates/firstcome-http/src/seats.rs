@@ -148,7 +148,7 @@ enum Bad {
 }
 
 impl Bad {
-    /// Gives the problem, with the line of the row that cannot be.
+    /// Returns the problem, with the line of the row that cannot be.
     fn problem(self, rows: &[Row]) -> Problem {
         match self {
             Self::Seat { index, area, problem } => {

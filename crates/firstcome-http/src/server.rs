@@ -53,7 +53,7 @@ const REFUSING: Duration = Duration::from_secs(1);
 ///
 /// Connections are served on `runtimes`, routes that may take long on the runtime that calls this.
 ///
-/// Gives how many connections had to be cut because they did not finish in time. No connection is left when this
+/// Returns how many connections had to be cut because they did not finish in time. No connection is left when this
 /// returns: nothing it started holds the app any more.
 ///
 /// # Cancel safety
@@ -332,14 +332,14 @@ fn may_take_long(path: &str) -> bool {
     !(is_many || OPERATIONS.contains(&path) || in_campaign().is_some_and(is_step))
 }
 
-/// Gives the campaign if this is the path of its claims, or of what else ends it, with nothing in it that is
+/// Returns the campaign if this is the path of its claims, or of what else ends it, with nothing in it that is
 /// percent-encoded.
 fn campaign_in<'a>(path: &'a str, end: &str) -> Option<&'a str> {
     let campaign = path.strip_prefix("/v1/campaigns/")?.strip_suffix(end)?;
     (!campaign.contains(['/', '%'])).then_some(campaign)
 }
 
-/// Gives the step and the campaign if this is the path of a step on a code, with nothing in it that is percent-encoded.
+/// Returns the step and the campaign if this is the path of a step on a code, with nothing in it that is percent-encoded.
 fn code_step_in(path: &str) -> Option<(Step, &str)> {
     let (campaign, end) = path.strip_prefix("/v1/campaigns/")?.split_once('/')?;
     Some((Step::of_path(end)?, campaign)).filter(|_| !campaign.contains('%'))

@@ -27,7 +27,7 @@ pub enum Serves {
 pub(crate) struct ForOperations;
 
 impl Serves {
-    /// Gives the places for its connections, where the server has so many.
+    /// Returns the places for its connections, where the server has so many.
     pub(crate) fn slots(self, connections: usize) -> Arc<Slots> {
         let of_address = (connections / ADDRESS_PART).max(1);
         match self {

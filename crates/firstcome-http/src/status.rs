@@ -76,7 +76,7 @@ pub(super) async fn key(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> 
     Ok(json(StatusCode::OK, &view))
 }
 
-/// Gives the server's time.
+/// Returns the server's time.
 #[utoipa::path(get, path = "/v1/time", tag = "operation", responses((status = 200, body = Time)))]
 pub(super) async fn time(
     Extract(app): Extract<Arc<App>>,
@@ -89,7 +89,7 @@ pub(super) async fn time(
     Ok(json(StatusCode::OK, &Time { now, position }))
 }
 
-/// Gives how far results are in the ledger.
+/// Returns how far results are in the ledger.
 #[utoipa::path(get, path = "/v1/settling", tag = "operation", responses((status = 200, body = Settling)))]
 pub(super) async fn settling(
     Extract(app): Extract<Arc<App>>,
@@ -100,7 +100,7 @@ pub(super) async fn settling(
     Ok(json(StatusCode::OK, &app.settling()))
 }
 
-/// Gives the digest of the state of this server, to compare with one computed again from the journal.
+/// Returns the digest of the state of this server, to compare with one computed again from the journal.
 #[utoipa::path(get, path = "/v1/audit", tag = "operation",
     params(("position" = Option<u64>, Query, description = "One of the last 4096 positions; the last one if left out")),
     responses((status = 200, body = Audit)))]
@@ -124,7 +124,7 @@ pub(super) async fn audit(
     Ok(json(StatusCode::OK, &audit))
 }
 
-/// Gives all metrics in the OpenMetrics text format, which Prometheus reads.
+/// Returns all metrics in the OpenMetrics text format, which Prometheus reads.
 ///
 /// It needs a key that may read, except at the address of `ops_listen`. A client that accepts only `text/plain` gets the same
 /// text with that type.
@@ -210,7 +210,7 @@ impl App {
         self.reach(&Query::parse(query.as_deref(), &[])?).await
     }
 
-    /// Gives how far results are in the ledger.
+    /// Returns how far results are in the ledger.
     fn settling(&self) -> Settling {
         let leading = self.leader.standing();
         let now = self.node.intake.now();
@@ -264,7 +264,7 @@ impl App {
     }
 }
 
-/// Gives the word that a sentence about the ledger begins with; one that has none is about a ledger out of reach.
+/// Returns the word that a sentence about the ledger begins with; one that has none is about a ledger out of reach.
 fn word_of(why: &str) -> &str {
     let word = why.split_once(": ").map(|(word, _)| word);
     let known = |word: &&str| {

@@ -12,7 +12,7 @@ use firstcome_api::key::Role;
 use firstcome_api::subject::{Subject, SubjectIn};
 use std::sync::Arc;
 
-/// Gives the live holds and the claims of a subject over all campaigns.
+/// Returns the live holds and the claims of a subject over all campaigns.
 #[utoipa::path(get, path = "/v1/subjects/{subject}", tag = "holds",
     params(("subject" = String, Path), ("min_position" = Option<String>, Query)),
     responses((status = 200, body = Subject)))]

@@ -12,7 +12,7 @@ use firstcome_core::campaign::Campaign;
 use firstcome_core::outcome::Missing;
 use firstcome_core::pool::Pool;
 
-/// Gives the pool that is named, or the only one.
+/// Returns the pool that is named, or the only one.
 fn pool<'a>(campaign: &'a Campaign, named: Option<&str>) -> Result<&'a Pool, Refusal> {
     match (named, campaign.pools()) {
         (Some(name), _) => campaign.pool(name).ok_or(Refusal::NotFound(Missing::Pool)),

@@ -29,7 +29,7 @@ const LOOK_WITH_CODES: u32 = 256;
 /// ends there, short or empty, and `next` says from where to go on.
 pub const RANKS_LOOKED_THROUGH: u32 = 200_000;
 
-/// Gives the current claims of a pool, by rank.
+/// Returns the current claims of a pool, by rank.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/winners", tag = "results",
     params(("campaign" = String, Path),
            ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),

@@ -227,7 +227,7 @@ mod injected {
         static LEVELS: Cell<u32> = Cell::new(u32::from(std::env::var_os("FIRSTCOME_INJECT_LEVEL").is_some()));
     }
 
-    /// Gives the mistake that `FIRSTCOME_INJECT` names.
+    /// Returns the mistake that `FIRSTCOME_INJECT` names.
     fn from_environment() -> Option<Mistake> {
         let name = std::env::var("FIRSTCOME_INJECT").ok()?;
         let found = Mistake::ALL.into_iter().find(|mistake| mistake.name() == name);
@@ -271,7 +271,7 @@ impl Mistake {
         all
     };
 
-    /// Gives its stable name, as `FIRSTCOME_INJECT` has it.
+    /// Returns its stable name, as `FIRSTCOME_INJECT` has it.
     pub fn name(self) -> &'static str {
         self.row().1
     }

@@ -22,7 +22,7 @@ impl Clock {
         Self(Arc::new(micros))
     }
 
-    /// Gives the time now.
+    /// Returns the time now.
     pub fn now(&self) -> Timestamp {
         Timestamp::from_micros((self.0)())
     }

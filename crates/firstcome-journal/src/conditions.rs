@@ -48,7 +48,7 @@ pub(crate) trait Stored {
     }
 }
 
-/// Gives the failure of the first condition that does not hold.
+/// Returns the failure of the first condition that does not hold.
 pub(crate) fn check(stored: &impl Stored, checks: &[Check]) -> Result<(), Failure> {
     for check in checks {
         if !holds(stored, check)? {

@@ -102,7 +102,7 @@ pub(crate) struct HeadRow {
 }
 
 impl HeadRow {
-    /// Gives where the journal stands.
+    /// Returns where the journal stands.
     pub(crate) fn head(&self, now: Timestamp) -> Head {
         let (position, name, at) = match self.last {
             Some(Tip { position, name, at }) => (position, name, at),
@@ -204,7 +204,7 @@ impl Stored for Loaded {
     }
 }
 
-/// Gives entries that were read after a position, up to the first that is not good.
+/// Returns entries that were read after a position, up to the first that is not good.
 pub(crate) fn follow_on(after: u64, entries: Vec<Entry>) -> EntryRun {
     let mut run = EntryRun::default();
     let (mut chain, mut wanted) = (Chain::default(), after + 1);
@@ -227,7 +227,7 @@ pub(crate) fn follow_on(after: u64, entries: Vec<Entry>) -> EntryRun {
     run
 }
 
-/// Gives the position at which a journal ends of which these rows were read behind a position, 64 at most; the largest
+/// Returns the position at which a journal ends of which these rows were read behind a position, 64 at most; the largest
 /// number if there may be more.
 #[cfg(feature = "postgres")]
 pub(crate) fn end_of(after: u64, rows: &[Entry]) -> u64 {
@@ -237,7 +237,7 @@ pub(crate) fn end_of(after: u64, rows: &[Entry]) -> u64 {
     }
 }
 
-/// Gives the good entries in front, or why there is not even one.
+/// Returns the good entries in front, or why there is not even one.
 pub(crate) fn front(run: EntryRun) -> Result<Vec<Entry>, Failure> {
     match run.bad {
         Some(failure) if run.good.is_empty() => Err(failure),

@@ -37,7 +37,7 @@ pub trait Way: fmt::Debug + Send + Sync {
     /// Watches a number that changes whenever the store may have lost what it had.
     fn incarnations(&self) -> watch::Receiver<u64>;
 
-    /// Gives how many of the newest entries the next read of the log does not bring yet, as at a copy that lags.
+    /// Returns how many of the newest entries the next read of the log does not bring yet, as at a copy that lags.
     fn undelivered(&self) -> usize;
 
     /// Says whether every entry that can be read is durable.
@@ -75,7 +75,7 @@ impl Distant {
         Self { way, known: Arc::default() }
     }
 
-    /// Gives what is remembered, unless the connection was made anew since.
+    /// Returns what is remembered, unless the connection was made anew since.
     fn known(&self) -> MutexGuard<'_, Known> {
         let incarnation = *self.way.incarnations().borrow();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -227,7 +227,7 @@ impl Distant {
 }
 
 impl Known {
-    /// Gives where a reader stood behind an entry.
+    /// Returns where a reader stood behind an entry.
     fn cursor(&self, position: u64, name: Option<Name>) -> Option<Cursor> {
         let fits = |cursor: &&Cursor| {
             cursor.tip.position == position && name.is_none_or(|name| name == cursor.tip.name)

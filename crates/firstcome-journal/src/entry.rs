@@ -60,7 +60,7 @@ impl Entry {
         self.open().is_err_and(|bad| bad == BadBody::Moved)
     }
 
-    /// Gives the entry's name.
+    /// Returns the entry's name.
     ///
     /// # Errors
     ///
@@ -195,7 +195,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// Gives what stands at the end.
+    /// Returns what stands at the end.
     pub fn tip(&self) -> Tip {
         Tip { position: self.position, name: self.name, at: self.at }
     }
@@ -211,7 +211,7 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// Gives the checksum over the store part and the body of an entry.
+    /// Returns the checksum over the store part and the body of an entry.
     ///
     /// It is XXH3-64 of 60 bytes (space, position, time, epoch, and the name of the entry
     /// before, numbers little-endian), seeded with XXH3-64 of the body.
@@ -226,7 +226,7 @@ impl Sealer {
         xxh3_64_with_seed(&part, xxh3_64(&entry.body))
     }
 
-    /// Gives the entry's name after checking both its checksums.
+    /// Returns the entry's name after checking both its checksums.
     ///
     /// # Errors
     ///

@@ -63,7 +63,7 @@ impl Faulty {
         Self { journal: Arc::new(journal), plan, open: watch::Sender::new(true) }
     }
 
-    /// Gives the journal without the faults, to see what really happened.
+    /// Returns the journal without the faults, to see what really happened.
     pub fn truth(&self) -> &Journal {
         &self.journal
     }
@@ -127,7 +127,7 @@ impl Faulty {
         self.open.send_replace(true);
     }
 
-    /// Gives how many appends were asked for, whatever became of them.
+    /// Returns how many appends were asked for, whatever became of them.
     pub fn appends(&self) -> u64 {
         self.plan(|plan| plan.appends)
     }

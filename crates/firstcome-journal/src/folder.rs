@@ -80,22 +80,22 @@ impl DataFolder {
         self.write(&format!("pid {}\naddress {address}\n", std::process::id()))
     }
 
-    /// Gives the folder itself.
+    /// Returns the folder itself.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives where the journal is.
+    /// Returns where the journal is.
     pub fn journal(&self) -> PathBuf {
         journal_file(&self.path)
     }
 
-    /// Gives where the ledger is.
+    /// Returns where the ledger is.
     pub fn ledger(&self) -> PathBuf {
         ledger_file(&self.path)
     }
 
-    /// Gives the folder of what was trimmed.
+    /// Returns the folder of what was trimmed.
     pub fn archive(&self) -> PathBuf {
         archive_folder(&self.path)
     }
@@ -112,17 +112,17 @@ impl DataFolder {
     }
 }
 
-/// Gives where the journal of a data folder is.
+/// Returns where the journal of a data folder is.
 pub fn journal_file(folder: &Path) -> PathBuf {
     folder.join("journal.sqlite")
 }
 
-/// Gives where the ledger of a data folder is.
+/// Returns where the ledger of a data folder is.
 pub fn ledger_file(folder: &Path) -> PathBuf {
     folder.join("ledger.sqlite")
 }
 
-/// Gives the folder of what was trimmed in a data folder.
+/// Returns the folder of what was trimmed in a data folder.
 pub fn archive_folder(folder: &Path) -> PathBuf {
     folder.join("archive")
 }

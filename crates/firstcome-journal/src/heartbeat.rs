@@ -9,7 +9,7 @@ use firstcome_core::{NodeId, Timestamp};
 /// Bytes of what a node says of itself, without the text at the end and with when it last did.
 const FRONT_BYTES: usize = 56;
 
-/// Gives the bytes of what a node says of itself; when it does is put before them.
+/// Returns the bytes of what a node says of itself; when it does is put before them.
 pub(crate) fn write(me: &NodeStatus) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(FRONT_BYTES + me.address.len() + 1 + me.words.len());
     bytes.extend_from_slice(&me.position.to_le_bytes());

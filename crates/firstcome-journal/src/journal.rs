@@ -75,7 +75,7 @@ macro_rules! each {
 }
 
 impl Journal {
-    /// Gives what several nodes need, where several may share this journal.
+    /// Returns what several nodes need, where several may share this journal.
     pub fn shared(&self) -> Option<Shared> {
         let several = match self {
             Self::Memory(memory) => memory.several,
@@ -119,12 +119,12 @@ impl Journal {
         each!(self, store => store.read(after))
     }
 
-    /// Gives how the write-ahead log of its file is, where it is in a SQLite file.
+    /// Returns how the write-ahead log of its file is, where it is in a SQLite file.
     pub fn write_ahead_log(&self) -> Option<sqlite::WriteAheadLog> {
         if let Self::Sqlite(sqlite) = self { Some(sqlite.write_ahead_log()) } else { None }
     }
 
-    /// Gives where the journal stands.
+    /// Returns where the journal stands.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ impl Journal {
         }
     }
 
-    /// Gives how often it ended that a server delivers what is appended.
+    /// Returns how often it ended that a server delivers what is appended.
     pub(crate) fn ended_deliveries(&self) -> EndedDeliveries {
         match self {
             #[cfg(feature = "nats")]
@@ -249,7 +249,7 @@ impl Journal {
         }
     }
 
-    /// Gives how long entries and idle pieces are kept at least.
+    /// Returns how long entries and idle pieces are kept at least.
     pub(crate) fn keep_for(&self) -> Duration {
         match self {
             Self::Memory(_) | Self::Distant(_) => sqlite::KEEP_FOR,

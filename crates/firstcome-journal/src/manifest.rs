@@ -35,7 +35,7 @@ pub(crate) fn check_piece(
     }
 }
 
-/// Gives the names that any of these manifests names.
+/// Returns the names that any of these manifests names.
 pub(crate) fn names(manifests: &[Manifest]) -> BTreeSet<PieceName> {
     manifests.iter().flat_map(|manifest| manifest.pieces.iter().copied()).collect()
 }

@@ -37,7 +37,7 @@ impl Shared {
         Ok(Membership { head, nodes: found.live, gone: found.gone })
     }
 
-    /// Gives the nodes that sent a heartbeat in the last ten seconds, each with when it last did; it sends none.
+    /// Returns the nodes that sent a heartbeat in the last ten seconds, each with when it last did; it sends none.
     ///
     /// # Errors
     ///

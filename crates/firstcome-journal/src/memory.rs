@@ -101,7 +101,7 @@ impl Memory {
         self.incarnation.send_modify(|times| *times += 1);
     }
 
-    /// Gives all it has now.
+    /// Returns all it has now.
     pub fn kept(&self) -> Kept {
         self.with(|state| Kept(state.clone()))
     }

@@ -115,12 +115,12 @@ impl MySql {
         opening::open(store, options).await
     }
 
-    /// Gives the identity of the space.
+    /// Returns the identity of the space.
     pub fn space(&self) -> SpaceId {
         self.inner.space
     }
 
-    /// Gives what an operator should know of the server's settings as they were when the journal was opened.
+    /// Returns what an operator should know of the server's settings as they were when the journal was opened.
     pub fn warnings(&self) -> &[Warning] {
         &self.inner.warnings
     }

@@ -99,12 +99,12 @@ impl Nats {
         opening::open(store, options).await
     }
 
-    /// Gives the identity of the space.
+    /// Returns the identity of the space.
     pub fn space(&self) -> SpaceId {
         self.inner.space
     }
 
-    /// Gives what an operator should know of the server as it was when the journal was opened, and of what is promised.
+    /// Returns what an operator should know of the server as it was when the journal was opened, and of what is promised.
     pub fn warnings(&self, durability: Durability) -> Vec<Warning> {
         opening::warnings(self.inner.streams.table.nats(), durability, self.inner.replicas)
     }
@@ -115,7 +115,7 @@ impl Nats {
         opening::promise(durability, self.inner.replicas)
     }
 
-    /// Gives the names of the servers that have the log or the table.
+    /// Returns the names of the servers that have the log or the table.
     ///
     /// # Errors
     ///

@@ -96,17 +96,17 @@ impl Postgres {
         opening::open(store, options).await
     }
 
-    /// Gives the identity of the space.
+    /// Returns the identity of the space.
     pub fn space(&self) -> SpaceId {
         self.inner.space
     }
 
-    /// Gives the name of the schema that has the journal's tables.
+    /// Returns the name of the schema that has the journal's tables.
     pub fn schema(&self) -> &str {
         &self.inner.names.schema
     }
 
-    /// Gives what an operator should know of the server's settings as they were when the journal was opened.
+    /// Returns what an operator should know of the server's settings as they were when the journal was opened.
     pub fn warnings(&self) -> &[Warning] {
         &self.inner.warnings
     }

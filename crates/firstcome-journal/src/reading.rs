@@ -47,7 +47,7 @@ macro_rules! each {
 }
 
 impl Reading {
-    /// Gives where the journal stands now.
+    /// Returns where the journal stands now.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl Reading {
         each!(self, store => store.head())
     }
 
-    /// Gives the first position there is, in the archive or in the journal.
+    /// Returns the first position there is, in the archive or in the journal.
     ///
     /// # Errors
     ///
@@ -65,14 +65,14 @@ impl Reading {
         each!(self, store => store.first())
     }
 
-    /// Gives the entries from a position on, those in the archive first, each checked.
+    /// Returns the entries from a position on, those in the archive first, each checked.
     ///
     /// It ends at the head of the moment it gets there, or after the first failure.
     pub fn entries(&self, from: u64) -> Entries<'_> {
         each!(self, store => store.entries(from))
     }
 
-    /// Gives the skipped entries, those named in the archive too, by position.
+    /// Returns the skipped entries, those named in the archive too, by position.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Reading {
         Ok(skips)
     }
 
-    /// Gives the manifest of the newest snapshot.
+    /// Returns the manifest of the newest snapshot.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl Reading {
         each!(self, store => store.newest_snapshot())
     }
 
-    /// Gives the manifest of the snapshot that the entries go on from, where they do not begin with the first.
+    /// Returns the manifest of the snapshot that the entries go on from, where they do not begin with the first.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl Reading {
         if self.first()? > 1 { self.newest_snapshot() } else { Ok(None) }
     }
 
-    /// Gives a piece of a snapshot.
+    /// Returns a piece of a snapshot.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl Reading {
         each!(self, store => store.piece(name))
     }
 
-    /// Gives the names of the pieces that the kept snapshots consist of.
+    /// Returns the names of the pieces that the kept snapshots consist of.
     ///
     /// # Errors
     ///

@@ -157,12 +157,12 @@ impl Redis {
         })
     }
 
-    /// Gives the identity of the space.
+    /// Returns the identity of the space.
     pub fn space(&self) -> SpaceId {
         self.inner.space
     }
 
-    /// Gives what an operator should know of the store's settings as they were when it was opened.
+    /// Returns what an operator should know of the store's settings as they were when it was opened.
     pub fn warnings(&self) -> &[Warning] {
         &self.inner.warnings
     }
@@ -214,7 +214,7 @@ impl Redis {
         self.inner.incarnation.times()
     }
 
-    /// Gives how much memory the server uses of what it may.
+    /// Returns how much memory the server uses of what it may.
     ///
     /// # Errors
     ///

@@ -38,7 +38,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Gives what nodes found out about forks: epoch, node, report.
+    /// Returns what nodes found out about forks: epoch, node, report.
     ///
     /// # Errors
     ///

@@ -22,7 +22,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Gives what several nodes need of a journal that they may share.
+    /// Returns what several nodes need of a journal that they may share.
     pub(crate) fn of(journal: &Journal) -> Self {
         Self { journal: journal.clone() }
     }
@@ -39,7 +39,7 @@ impl Shared {
         self.journal.confirms_at_once()
     }
 
-    /// Gives how often it ended that a server delivers what is appended; never, where none does.
+    /// Returns how often it ended that a server delivers what is appended; never, where none does.
     pub fn ended_deliveries(&self) -> EndedDeliveries {
         self.journal.ended_deliveries()
     }

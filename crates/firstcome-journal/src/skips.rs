@@ -51,7 +51,7 @@ impl Journal {
         }
     }
 
-    /// Gives the entries that are skipped, by position. [`Head::skips`](crate::Head::skips) says how many there are.
+    /// Returns the entries that are skipped, by position. [`Head::skips`](crate::Head::skips) says how many there are.
     ///
     /// # Errors
     ///

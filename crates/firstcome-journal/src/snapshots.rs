@@ -41,7 +41,7 @@ impl Journal {
         self.commit(put).await.map(drop)
     }
 
-    /// Gives a piece of a snapshot.
+    /// Returns a piece of a snapshot.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Journal {
         }
     }
 
-    /// Gives the manifest of the newest snapshot.
+    /// Returns the manifest of the newest snapshot.
     ///
     /// # Errors
     ///
@@ -99,13 +99,13 @@ impl Journal {
         Ok(self.manifests(Call::Look).await?.into_iter().next().map(|newest| newest.bytes))
     }
 
-    /// Gives the manifests that are kept, the newest first.
+    /// Returns the manifests that are kept, the newest first.
     pub(crate) async fn manifests(&self, call: Call) -> Result<Vec<Manifest>, Failure> {
         Ok(self.commit(Transaction::new(call).read(Read::Manifests)).await?.manifests)
     }
 }
 
-/// Gives which pieces are named and which no more once a manifest is taken in, and which manifests are kept then.
+/// Returns which pieces are named and which no more once a manifest is taken in, and which manifests are kept then.
 fn exchange(
     seen: &[Manifest],
     manifest: &Manifest,

@@ -69,7 +69,7 @@ impl About {
         Ok(Self { space: SpaceId(chunk(bytes, 12)), level: u32_at(28), is_copy })
     }
 
-    /// Gives what the checksum of the first record is seeded with.
+    /// Returns what the checksum of the first record is seeded with.
     fn checksum(&self) -> u64 {
         u64::from_le_bytes(chunk(&self.encode(), 36))
     }

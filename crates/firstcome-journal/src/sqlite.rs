@@ -88,7 +88,7 @@ impl Sqlite {
         self.worker.close().await;
     }
 
-    /// Gives how the write-ahead log of the file is.
+    /// Returns how the write-ahead log of the file is.
     pub fn write_ahead_log(&self) -> WriteAheadLog {
         self.log.log()
     }

@@ -169,7 +169,7 @@ impl Seen {
         Self { head, term, now, manifests, cells, piece: None, old: None, dropped: 0 }
     }
 
-    /// Gives where the journal stands.
+    /// Returns where the journal stands.
     pub(crate) fn head(&self) -> Result<Head, Failure> {
         self.head.ok_or_else(|| Failure::Broken("its head cannot be read".to_owned()))
     }

@@ -10,7 +10,7 @@ use syn::{Ident, ReturnType};
 use crate::function::Function;
 use crate::options::{Lease, OnLoss, Options};
 
-/// Gives the new function; after a mistake, its error and a function that causes no others.
+/// Returns the new function; after a mistake, its error and a function that causes no others.
 pub(crate) fn locked(options: TokenStream, item: TokenStream) -> TokenStream {
     match try_locked(options, item.clone()) {
         Ok(function) => function,
@@ -22,7 +22,7 @@ pub(crate) fn locked(options: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// Gives the function without a lock, whose body still knows the lease.
+/// Returns the function without a lock, whose body still knows the lease.
 fn bare(function: &Function) -> TokenStream {
     let Function { attributes, visibility, signature, body } = function;
     let (name, statements) = (Ident::new("lease", Span::call_site()), &body.stmts);
@@ -97,7 +97,7 @@ pub(crate) fn try_locked(options: TokenStream, item: TokenStream) -> syn::Result
     })
 }
 
-/// Gives what sets the lease of the lock.
+/// Returns what sets the lease of the lock.
 fn lease(lease: Lease) -> TokenStream {
     let calls = match lease {
         Lease::Fixed(lease) => {
@@ -118,7 +118,7 @@ fn duration(time: Duration) -> TokenStream {
     quote! { ::core::time::Duration::from_millis(#millis) }
 }
 
-/// Gives where the `Locks` come from.
+/// Returns where the `Locks` come from.
 fn locks(function: &Function, options: &Options) -> syn::Result<TokenStream> {
     if let Some(expression) = &options.locks {
         return Ok(quote_spanned! {expression.span()=> (#expression) });

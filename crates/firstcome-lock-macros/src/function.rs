@@ -70,7 +70,7 @@ impl Function {
         Ok(())
     }
 
-    /// Gives the names of the arguments, `self` among them.
+    /// Returns the names of the arguments, `self` among them.
     pub(crate) fn arguments(&self) -> Vec<Ident> {
         let mut names = Vec::new();
         for input in &self.signature.inputs {

@@ -53,7 +53,7 @@ impl Key {
         self.span
     }
 
-    /// Gives the expression that makes the name.
+    /// Returns the expression that makes the name.
     pub(crate) fn expression(&self) -> TokenStream {
         let template = LitStr::new(&self.template, self.span);
         let values = self.places.iter().map(|Place { argument, fields }| {

@@ -43,7 +43,7 @@ impl Backend {
         Self { store, contact: Contact::new(teller) }
     }
 
-    /// Gives when the store answered last.
+    /// Returns when the store answered last.
     pub(crate) fn contact(&self) -> &Contact {
         &self.contact
     }
@@ -244,7 +244,7 @@ impl Backend {
         ask!(self, store => store.renew(holds, lease))
     }
 
-    /// Gives the holder of a lock.
+    /// Returns the holder of a lock.
     pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Error> {
         ask!(self, store => store.inspect(keys))
     }
@@ -307,7 +307,7 @@ impl Backend {
         ask!(self, store => store.announce(name, record, owner))
     }
 
-    /// Gives the leader, and how long the lock still lasts without a renewal.
+    /// Returns the leader, and how long the lock still lasts without a renewal.
     pub(crate) async fn leader(
         &self,
         name: &str,
@@ -339,7 +339,7 @@ impl Backend {
         }
     }
 
-    /// Gives how long one request may take.
+    /// Returns how long one request may take.
     pub(crate) fn answer_within(&self) -> Duration {
         match &self.store {
             #[cfg(feature = "redis")]

@@ -44,7 +44,7 @@ impl Backoff {
         self
     }
 
-    /// Gives the pauses, one after the other.
+    /// Returns the pauses, one after the other.
     pub(crate) fn pauses(&self) -> Pauses {
         Pauses { base: self.base, most: self.most, left: self.tries, done: 0 }
     }

@@ -36,12 +36,12 @@ impl Contact {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives how long ago the store answered last.
+    /// Returns how long ago the store answered last.
     pub(crate) fn ago(&self) -> Duration {
         self.state().answered.elapsed()
     }
 
-    /// Gives for how long it has not answered what it was asked; zero while it does.
+    /// Returns for how long it has not answered what it was asked; zero while it does.
     pub(crate) fn silent(&self) -> Duration {
         self.state().silent_since.map_or(Duration::ZERO, |since| since.elapsed())
     }

@@ -135,7 +135,7 @@ impl Election {
         self
     }
 
-    /// Gives the id of the node.
+    /// Returns the id of the node.
     #[must_use]
     pub fn node_id(&self) -> &str {
         &self.node
@@ -154,7 +154,7 @@ impl Election {
         self.resigned.send_modify(|times| *times += 1);
     }
 
-    /// Gives the last error of the store that prevented an election of this candidate; `None` after it was elected.
+    /// Returns the last error of the store that prevented an election of this candidate; `None` after it was elected.
     #[must_use]
     pub fn trouble(&self) -> Option<Error> {
         self.trouble.borrow().clone()
@@ -242,7 +242,7 @@ impl Election {
         .await
     }
 
-    /// Gives the lease for work at this interval.
+    /// Returns the lease for work at this interval.
     fn lease_of(&self, interval: Duration) -> Result<Duration, Error> {
         let unfit = |reason: String| Error::Unfit {
             what: "the factor",
@@ -391,7 +391,7 @@ fn is_host_name(id: &str) -> bool {
         || first(id) == first(&host) && !id.contains([':', '@', '/'])
 }
 
-/// Gives the host name; `node` if the operating system has none.
+/// Returns the host name; `node` if the operating system has none.
 fn host_name() -> String {
     firstcome_store::client::host_name().unwrap_or_else(|| "node".to_owned())
 }

@@ -116,7 +116,7 @@ impl Error {
         }
     }
 
-    /// Gives advice on what to do, if there is any.
+    /// Returns advice on what to do, if there is any.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

@@ -122,7 +122,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Gives its stable name, for logs and metrics: the name of the variant, such as `renewed_late`.
+    /// Returns its stable name, for logs and metrics: the name of the variant, such as `renewed_late`.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -139,7 +139,7 @@ impl Event {
         }
     }
 
-    /// Gives the name of the lock or the election; `None` for an event of the store or the reader.
+    /// Returns the name of the lock or the election; `None` for an event of the store or the reader.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {

@@ -54,7 +54,7 @@ impl Events {
 }
 
 impl Locks {
-    /// Gives the events of the locks and the elections of this client from now on, in order.
+    /// Returns the events of the locks and the elections of this client from now on, in order.
     ///
     /// There may be any number of readers; each gets all events. Without any reader, a lock costs one more read of an atomic
     /// number, and no event is kept. With readers, at most 256 events are kept for the slowest one.

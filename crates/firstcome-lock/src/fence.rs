@@ -8,7 +8,7 @@
 pub struct Fence(pub(crate) u64);
 
 impl Fence {
-    /// Gives the number.
+    /// Returns the number.
     #[must_use]
     pub fn get(self) -> u64 {
         self.0

@@ -134,7 +134,7 @@ impl HeldLock {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives when trust ends unless it is renewed, and what that is called.
+    /// Returns when trust ends unless it is renewed, and what that is called.
     fn trust_ends(&self, state: &State) -> (Instant, Loss) {
         match self.ends_at {
             Some(end) if end <= state.trusted_until => (end, Loss::HeldTooLong),
@@ -161,13 +161,13 @@ impl HeldLock {
         self.changed.notify_waiters();
     }
 
-    /// Gives when trust ends unless it is renewed; `None` where it is over already.
+    /// Returns when trust ends unless it is renewed; `None` where it is over already.
     pub(crate) fn ends(&self) -> Option<Instant> {
         let state = self.looked_at();
         (state.end == End::Open && !self.endless_trust).then(|| self.trust_ends(&state).0)
     }
 
-    /// Gives when trust ends unless it is renewed, without looking at the clock.
+    /// Returns when trust ends unless it is renewed, without looking at the clock.
     pub(crate) fn trusted_until(&self) -> Instant {
         self.trust_ends(&self.state()).0
     }
@@ -272,7 +272,7 @@ impl HeldLock {
         }
     }
 
-    /// Gives for how long the store has not answered a renewal; zero where it answered the last one.
+    /// Returns for how long the store has not answered a renewal; zero where it answered the last one.
     pub(crate) fn silent(&self) -> Duration {
         self.state().silent()
     }
@@ -361,7 +361,7 @@ impl HeldLock {
     }
 }
 
-/// Gives the end of trust: the lease counted from when it was asked for, less a tenth and at least 20 ms.
+/// Returns the end of trust: the lease counted from when it was asked for, less a tenth and at least 20 ms.
 fn trusted_until(sent: Instant, lease: Duration) -> Instant {
     later(sent, lease.saturating_sub(safety_margin(lease)))
 }

@@ -8,7 +8,7 @@
 pub enum Mistake {
     /// Sends an acquire again when its answer is lost.
     ResendAcquire,
-    /// Gives no time after which the store refuses an acquire, so that one whose sender gave up still takes effect.
+    /// Returns no time after which the store refuses an acquire, so that one whose sender gave up still takes effect.
     AcceptLateAcquire,
     /// Does not undo a grant whose answer was lost, or whose caller is gone.
     LeaveLostGrants,
@@ -30,7 +30,7 @@ pub enum Mistake {
     LookOnce,
     /// Passes a lock on within one process without end, so that other processes never get it.
     PassWithoutLimit,
-    /// Gives a release that is sent again a new id, so that the store does not recognise it.
+    /// Returns a release that is sent again a new id, so that the store does not recognise it.
     NewReleaseIdOnResend,
     /// Takes several locks in the order they are named in.
     TakeUnsorted,

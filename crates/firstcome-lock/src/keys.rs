@@ -57,7 +57,7 @@ impl Sort {
 }
 
 impl Kind {
-    /// Gives how many may have it together, 0 for one who has to be alone; `None` for a lock.
+    /// Returns how many may have it together, 0 for one who has to be alone; `None` for a lock.
     pub(crate) fn permits(self) -> Option<u32> {
         match self {
             Self::Plain | Self::Fenced | Self::Token => None,
@@ -103,7 +103,7 @@ pub(crate) struct QueueKey {
 }
 
 impl QueueKey {
-    /// Gives the name of its row, in a table that has rows of no other use.
+    /// Returns the name of its row, in a table that has rows of no other use.
     #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only databases have rows"))]
     pub(crate) fn row(&self) -> Cow<'_, str> {
         match self.prefix {
@@ -148,12 +148,12 @@ impl Keys {
         })
     }
 
-    /// Gives the counters of fences that a lock of this name may have: ours, and that of Redisson's fenced lock.
+    /// Returns the counters of fences that a lock of this name may have: ours, and that of Redisson's fenced lock.
     pub(crate) fn counters(&self) -> [String; 2] {
         [prefixed(OURS, &self.name), prefixed(REDISSONS, &self.name)]
     }
 
-    /// Gives the key under which one request to release is recognised when it is sent again.
+    /// Returns the key under which one request to release is recognised when it is sent again.
     pub(crate) fn release_id(&self, request: u128) -> String {
         format!("{}:{request:032x}", self.release_id)
     }
@@ -179,7 +179,7 @@ fn check(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives the part of a key that decides its slot in a cluster.
+/// Returns the part of a key that decides its slot in a cluster.
 ///
 /// Source: the cluster specification of Redis, "hash tags".
 fn hashed(key: &str) -> &str {

@@ -33,7 +33,7 @@ pub enum TryLock<L = Lease> {
 }
 
 impl<L> TryLock<L> {
-    /// Gives the lease, if there is one.
+    /// Returns the lease, if there is one.
     #[must_use = "dropping the lease gives the lock back"]
     pub fn acquired(self) -> Option<L> {
         match self {
@@ -85,19 +85,19 @@ impl Lease {
         }
     }
 
-    /// Gives the lock's name.
+    /// Returns the lock's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.held.keys.name
     }
 
-    /// Gives the owner as stored: the client's id, a colon, a number.
+    /// Returns the owner as stored: the client's id, a colon, a number.
     #[must_use]
     pub fn owner(&self) -> &str {
         &self.held.owner
     }
 
-    /// Gives the fence: a number that is higher than that of every earlier owner.
+    /// Returns the fence: a number that is higher than that of every earlier owner.
     ///
     /// It was created in the step that took the lock, and does not change while the lock is held. It protects only if the
     /// protected resource refuses lower fences (see [`FencedValue`](crate::FencedValue)), and if every program that takes the
@@ -119,7 +119,7 @@ impl Lease {
         self.held.is_valid()
     }
 
-    /// Gives how long the lease is valid without a renewal; zero if it is lost.
+    /// Returns how long the lease is valid without a renewal; zero if it is lost.
     #[must_use]
     pub fn remaining(&self) -> Duration {
         self.held.remaining()
@@ -215,7 +215,7 @@ impl Lease {
         self.held.given_back();
     }
 
-    /// Gives the target of its events.
+    /// Returns the target of its events.
     pub(crate) fn teller(&self) -> &Teller {
         &self.shared.teller
     }
@@ -225,7 +225,7 @@ impl Lease {
         self.held.tell_acquired(waited);
     }
 
-    /// Gives how it ended, if it did, and for how long the store has not answered a renewal.
+    /// Returns how it ended, if it did, and for how long the store has not answered a renewal.
     pub(crate) fn ended(&self) -> (Option<Loss>, Duration) {
         (self.held.loss(), self.held.silent())
     }

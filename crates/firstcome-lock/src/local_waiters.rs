@@ -85,7 +85,7 @@ impl LocalWaiters {
         self.queues().contains_key(key)
     }
 
-    /// Gives how many wait in this queue.
+    /// Returns how many wait in this queue.
     #[cfg(firstcome_lock_inject)]
     pub(crate) fn count(&self, key: &QueueKey) -> usize {
         self.queues().get(key).map_or(0, |queue| queue.waiters.len())
@@ -152,7 +152,7 @@ impl LocalWaiters {
         }
     }
 
-    /// Gives how many subscribers this client has for a free lock: one, or none.
+    /// Returns how many subscribers this client has for a free lock: one, or none.
     pub(crate) fn listeners(&self, key: &QueueKey) -> u64 {
         self.queues().get(key).map_or(0, |queue| u64::from(queue.subscriber.is_some()))
     }
@@ -179,12 +179,12 @@ impl Position {
         head.is_some_and(|head| head.id == self.id)
     }
 
-    /// Gives the queue's subscription, if there is one.
+    /// Returns the queue's subscription, if there is one.
     pub(crate) fn subscriber(&self) -> Option<SharedSubscriber> {
         self.queues.queues().get(&self.key).and_then(|queue| queue.subscriber.clone())
     }
 
-    /// Gives the queue a subscription for everybody who is the head from now on.
+    /// Returns the queue a subscription for everybody who is the head from now on.
     pub(crate) fn share_subscriber(&self, subscriber: &SharedSubscriber) {
         if let Some(queue) = self.queues.queues().get_mut(&self.key) {
             queue.subscriber = Some(Arc::clone(subscriber));

@@ -58,7 +58,7 @@ impl Lock {
         Ok(Self { shared: Arc::clone(shared), ask, poll })
     }
 
-    /// Gives the lock's name.
+    /// Returns the lock's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.ask.keys.name
@@ -171,7 +171,7 @@ impl Lock {
         self.wait(Until::at(wait), &mut Call::begin(&self.shared)).await
     }
 
-    /// Gives the holder of this lock; `None` if it is free.
+    /// Returns the holder of this lock; `None` if it is free.
     ///
     /// [`Locks::inspect`](crate::Locks::inspect) needs only the name of a lock. In Redis, only this method of a
     /// [token lock](crate::Locks::token) accepts a string with any token.

@@ -36,7 +36,7 @@ pub enum LockedError {
 }
 
 impl LockedError {
-    /// Gives advice on what to do, if there is any.
+    /// Returns advice on what to do, if there is any.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

@@ -45,13 +45,13 @@ impl Locks {
         Self { shared }
     }
 
-    /// Gives the id of this client, the first part of each of its owners.
+    /// Returns the id of this client, the first part of each of its owners.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.shared.client
     }
 
-    /// Gives the lock of this name: the same one as Redisson's `getLock`.
+    /// Returns the lock of this name: the same one as Redisson's `getLock`.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Locks {
         Lock::new(&self.shared, Kind::Plain, name)
     }
 
-    /// Gives the fenced lock of this name: the same one as Redisson's `getFencedLock`.
+    /// Returns the fenced lock of this name: the same one as Redisson's `getFencedLock`.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl Locks {
         Lock::new(&self.shared, Kind::Fenced, name)
     }
 
-    /// Gives the token lock of this name: a string key as set by `SET NX PX`, as many languages use it.
+    /// Returns the token lock of this name: a string key as set by `SET NX PX`, as many languages use it.
     ///
     /// It sends no message when it is free, so waiters poll: see [`Lock::backoff`].
     ///
@@ -81,7 +81,7 @@ impl Locks {
         Lock::new(&self.shared, Kind::Token, name)
     }
 
-    /// Gives the semaphore of this name with `permits` permits, 1 to 1,000: each permit is a [`Lease`](crate::Lease).
+    /// Returns the semaphore of this name with `permits` permits, 1 to 1,000: each permit is a [`Lease`](crate::Lease).
     ///
     /// All clients should use the same number: one with a smaller number waits until fewer permits are taken, and one with a
     /// larger number may take more. The fence of a permit shows the order in which permits were given. A [`FencedValue`]
@@ -102,7 +102,7 @@ impl Locks {
         self.permit(Kind::Semaphore { permits }, name)
     }
 
-    /// Gives the read lock of this name: up to 1,000 readers at the same time, if there is no writer.
+    /// Returns the read lock of this name: up to 1,000 readers at the same time, if there is no writer.
     ///
     /// A waiting writer does not stop new readers. If readers overlap without end, a writer of another process waits without
     /// end; in its own process it gets its turn. A reader that asks for the write lock waits for itself. Read/write locks
@@ -116,7 +116,7 @@ impl Locks {
         self.permit(Kind::Read, name)
     }
 
-    /// Gives the write lock of this name, for one writer alone: see [`Locks::read`].
+    /// Returns the write lock of this name, for one writer alone: see [`Locks::read`].
     ///
     /// Its fence is higher than that of every earlier reader and writer.
     ///
@@ -146,7 +146,7 @@ impl Locks {
         Owner::new(&self.shared.client, self.shared.fresh_owner())
     }
 
-    /// Gives a value in the store that only the newest owner of a lock can write.
+    /// Returns a value in the store that only the newest owner of a lock can write.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl Locks {
         Ok(FencedValue::new(&self.shared, key))
     }
 
-    /// Gives the holder of the lock of this name: plain, fenced, or a token lock of this library; `None` if it is free.
+    /// Returns the holder of the lock of this name: plain, fenced, or a token lock of this library; `None` if it is free.
     ///
     /// For token locks of other libraries use [`Lock::inspect`].
     ///
@@ -204,7 +204,7 @@ impl Locks {
         self.shared.backend.held().await
     }
 
-    /// Gives how many tasks of this client wait for the lock of this name; for this crate's own tests.
+    /// Returns how many tasks of this client wait for the lock of this name; for this crate's own tests.
     #[cfg(firstcome_lock_inject)]
     #[doc(hidden)]
     #[must_use]

@@ -23,7 +23,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// Gives its stable name, for the labels of metrics and the fields of logs: `taken`, `ran_out`, `held_too_long`,
+    /// Returns its stable name, for the labels of metrics and the fields of logs: `taken`, `ran_out`, `held_too_long`,
     /// `given_back` or `closed`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -98,7 +98,7 @@ impl Memory {
         Self { state: Arc::new(Mutex::new(state)), link: MemoryLink::new() }
     }
 
-    /// Gives the same store through the link `way`, instead of the current link.
+    /// Returns the same store through the link `way`, instead of the current link.
     ///
     /// [`Locks`](crate::Locks) from it are clients of the same store that can lose it: see [`MemoryLink`].
     #[must_use]

@@ -27,7 +27,7 @@ use crate::wait::Until;
 const MOST_NAMES: usize = 64;
 
 impl Locks {
-    /// Gives the locks of these names as one, 1 to 64 of them; they are taken together, or none of them is. Each is the same
+    /// Returns the locks of these names as one, 1 to 64 of them; they are taken together, or none of them is. Each is the same
     /// lock as [`Locks::mutex`] of its name.
     ///
     /// On Redis and Valkey they are taken in one step, by one script. In a database and in memory they are taken one after the
@@ -92,7 +92,7 @@ impl MultiLock {
         Ok(Self { shared: Arc::clone(shared), asks })
     }
 
-    /// Gives the names, in order.
+    /// Returns the names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.asks.iter().map(|ask| ask.keys.name.as_str())
     }

@@ -54,7 +54,7 @@ struct Entries {
 const SPARE: usize = 16;
 
 impl Entries {
-    /// Gives the entry of a lock. Where there are many, those of locks that it neither holds nor asks for are forgotten.
+    /// Returns the entry of a lock. Where there are many, those of locks that it neither holds nor asks for are forgotten.
     fn of(&mut self, name: &str) -> SharedEntry {
         if self.by_name.len() > 2 * self.left + SPARE {
             self.by_name.retain(|_, entry| Arc::strong_count(entry) > 1 || may_hold(entry));
@@ -87,7 +87,7 @@ impl Owner {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Gives the owner as stored: the client's id, a colon, a number.
+    /// Returns the owner as stored: the client's id, a colon, a number.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.inner.id
@@ -136,12 +136,12 @@ impl EntryGuard {
         Arc::clone(&self.shared)
     }
 
-    /// Gives the lock that is held, if it can still be relied on.
+    /// Returns the lock that is held, if it can still be relied on.
     pub(crate) fn valid_lock(&self) -> Option<Arc<HeldLock>> {
         self.entry.held.clone().filter(|held| held.is_valid())
     }
 
-    /// Gives how many holds are known.
+    /// Returns how many holds are known.
     pub(crate) fn holds(&self) -> u64 {
         if self.valid_lock().is_some() { self.entry.holds } else { 0 }
     }

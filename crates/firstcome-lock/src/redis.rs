@@ -183,7 +183,7 @@ impl RedisBackend {
         })
     }
 
-    /// Gives how long a release id is kept: a release may be sent again until its lease is over, and answered after that.
+    /// Returns how long a release id is kept: a release may be sent again until its lease is over, and answered after that.
     fn release_id_life(&self, lease: Duration) -> Duration {
         lease.saturating_add(self.answer_within() + RELEASE_ID_GRACE).min(LONGEST_RELEASE_ID)
     }
@@ -408,7 +408,7 @@ impl RedisBackend {
         }
     }
 
-    /// Gives the time on the server's clock after which nobody waits for an answer to what is sent now.
+    /// Returns the time on the server's clock after which nobody waits for an answer to what is sent now.
     fn not_after(&self) -> NotAfter {
         if self.mistakes.makes(Mistake::AcceptLateAcquire) {
             return NotAfter(i64::MAX / 1024);
@@ -417,7 +417,7 @@ impl RedisBackend {
     }
 }
 
-/// Gives the command that renews holds of one kind, or only looks at them, and its script.
+/// Returns the command that renews holds of one kind, or only looks at them, and its script.
 fn renewal(holds: &[RenewalRequest<'_>], lease: Option<Duration>) -> (&'static Script, Command) {
     let tokens = holds.first().is_some_and(|(keys, _)| keys.kind == Kind::Token);
     let names: Vec<&str> = holds.iter().map(|(keys, _)| keys.name.as_str()).collect();

@@ -20,7 +20,7 @@ use crate::undo::undo;
 use firstcome_store::client::later;
 use firstcome_store::client::pause;
 
-/// Gives one lease back, and does not end before it is known that the owner holds nothing of it any more, or before
+/// Returns one lease back, and does not end before it is known that the owner holds nothing of it any more, or before
 /// there is no use in asking.
 ///
 /// It fails if it is unknown whether this freed the lock or it had been lost before.

@@ -23,7 +23,7 @@ pub enum Released {
 }
 
 impl Released {
-    /// Gives its stable name, for logs: `free`, `still_held` or `already_lost`.
+    /// Returns its stable name, for logs: `free`, `still_held` or `already_lost`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -14,7 +14,7 @@ pub enum Remaining {
 }
 
 impl Remaining {
-    /// Gives the time, if there is one.
+    /// Returns the time, if there is one.
     #[must_use]
     pub fn at_most(self) -> Option<Duration> {
         match self {

@@ -112,7 +112,7 @@ pub(crate) enum Topic<'a> {
 }
 
 impl Topic<'_> {
-    /// Gives the channel in a store that has channels.
+    /// Returns the channel in a store that has channels.
     pub(crate) fn channel(&self) -> Cow<'_, str> {
         match self {
             Self::Lock(keys) => Cow::Borrowed(&keys.channel),

@@ -48,7 +48,7 @@ pub enum Database {
 }
 
 impl Database {
-    /// Gives the statements that create the tables, to run them by hand; see
+    /// Returns the statements that create the tables, to run them by hand; see
     /// [`Builder::make_tables`](crate::Builder::make_tables).
     #[must_use]
     pub fn create_tables(self) -> &'static str {

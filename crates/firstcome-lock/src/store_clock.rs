@@ -28,7 +28,7 @@ impl StoreClock {
         }
     }
 
-    /// Gives the time on the store's clock, in µs, after which nobody waits for an answer to what is sent now; 0 where
+    /// Returns the time on the store's clock, in µs, after which nobody waits for an answer to what is sent now; 0 where
     /// nothing is known of it.
     pub(crate) fn not_after(&self, answer_within: Duration) -> i64 {
         let Some(seen) = self.seen() else { return 0 };

@@ -35,7 +35,7 @@ pub(crate) struct Teller {
 }
 
 impl Teller {
-    /// Gives all events from now on.
+    /// Returns all events from now on.
     pub(crate) fn listen(&self) -> broadcast::Receiver<Told> {
         let channel = self.channel.get_or_init(|| broadcast::Sender::new(BEHIND));
         let told = channel.subscribe();

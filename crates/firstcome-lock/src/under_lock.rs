@@ -30,7 +30,7 @@ pub async fn while_held<T>(lease: &Lease, work: impl Future<Output = T>) -> Resu
     lease.while_valid(work).await.map_err(lost)
 }
 
-/// Gives the lock back; without an answer that goes on in the background, and the lease ends by itself.
+/// Returns the lock back; without an answer that goes on in the background, and the lease ends by itself.
 #[doc(hidden)]
 pub async fn give_back(lease: Lease) {
     drop(lease.release().await);

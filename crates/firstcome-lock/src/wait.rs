@@ -82,7 +82,7 @@ impl Patience {
         }
     }
 
-    /// Gives how long to pause after a failure, or the failure where it is of no use to wait.
+    /// Returns how long to pause after a failure, or the failure where it is of no use to wait.
     pub(crate) fn failed(&mut self, failure: Error) -> Result<Duration, Error> {
         let since = self.since.as_ref().map_or_else(Instant::now, |(since, _)| *since);
         if !failure.passes_by_itself() || since.elapsed() >= self.limit {
@@ -92,7 +92,7 @@ impl Patience {
         Ok(self.pauses.next().unwrap_or(LONGEST_SLEEP))
     }
 
-    /// Gives why there is no answer, where there is none.
+    /// Returns why there is no answer, where there is none.
     pub(crate) fn trouble(self) -> Option<Error> {
         self.since.map(|(_, failure)| failure)
     }
@@ -117,7 +117,7 @@ impl Patience {
         Ok(None)
     }
 
-    /// Gives the answer when the time is over: another owner has it, if the store still says so.
+    /// Returns the answer when the time is over: another owner has it, if the store still says so.
     fn over(self, ask: &Ask, remaining: Remaining) -> Result<TryLock, Error> {
         match self.since {
             _ if self.asking_first => Err(Error::NoAnswerYet { name: ask.keys.name.clone() }),
@@ -307,7 +307,7 @@ fn heard_by_now(subscriber: &mut Option<tokio::sync::OwnedMutexGuard<Subscriber>
     heard
 }
 
-/// Gives the queue's subscription, or makes one.
+/// Returns the queue's subscription, or makes one.
 async fn subscribe(
     shared: &Shared,
     ask: &Ask,

@@ -120,7 +120,7 @@ impl Watchdog {
         }
     }
 
-    /// Gives every hold there is.
+    /// Returns every hold there is.
     pub(crate) fn all(&self) -> Vec<Arc<HeldLock>> {
         self.watched().holds.values().filter_map(Weak::upgrade).collect()
     }
@@ -130,12 +130,12 @@ impl Watchdog {
         self.stop.notify_one();
     }
 
-    /// Gives when the next group is due.
+    /// Returns when the next group is due.
     fn next(&self) -> Option<Instant> {
         self.watched().groups.values().map(|beat| beat.next).min()
     }
 
-    /// Gives the groups that are due now, with those of their holds that are not being renewed yet, and sets when they are
+    /// Returns the groups that are due now, with those of their holds that are not being renewed yet, and sets when they are
     /// due again.
     fn due(&self) -> Vec<(Group, Vec<Renewing>)> {
         let now = Instant::now();
@@ -158,7 +158,7 @@ impl Watchdog {
     }
 }
 
-/// Gives how often a lease of this length is renewed.
+/// Returns how often a lease of this length is renewed.
 ///
 /// Trust ends a tenth before the lease does, so a store may stand still for what is left of the lease after this and that
 /// tenth: 0.8 of a short one, which a slow disk can use up, and 0.73 of the others.
@@ -216,7 +216,7 @@ pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>, mistakes
     }
 }
 
-/// Gives what is asked for together: so many locks, or the permits that stand in one row.
+/// Returns what is asked for together: so many locks, or the permits that stand in one row.
 fn batches((_, sort): Group, mut holds: Vec<Renewing>) -> Vec<Vec<Renewing>> {
     match sort {
         Sort::Lock | Sort::Token => {

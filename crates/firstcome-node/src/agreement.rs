@@ -206,7 +206,7 @@ impl Agreement {
         self.own.borrow().leaving
     }
 
-    /// Gives what this node announces.
+    /// Returns what this node announces.
     pub fn own(&self) -> Announcement {
         self.own.borrow().clone()
     }
@@ -215,7 +215,7 @@ impl Agreement {
         self.own.borrow().words()
     }
 
-    /// Gives the settings in which live servers differ from this one, by setting and address.
+    /// Returns the settings in which live servers differ from this one, by setting and address.
     ///
     /// A server that is leaving is not compared, nor a ledger that its server has not reached.
     pub fn differences(&self) -> Vec<Difference> {
@@ -245,7 +245,7 @@ impl Agreement {
         found
     }
 
-    /// Gives the address of a live server that has the ledger of the space where this one has not.
+    /// Returns the address of a live server that has the ledger of the space where this one has not.
     ///
     /// The ledger of the space is that of the server which has run for longest of those with a ledger.
     pub(crate) fn has_other_ledger(&self) -> Option<String> {
@@ -258,7 +258,7 @@ impl Agreement {
         self.holder(|said| said.stands).is_some()
     }
 
-    /// Gives the address of a server with a ledger, of those that are here or have gone, where this one has none.
+    /// Returns the address of a server with a ledger, of those that are here or have gone, where this one has none.
     pub(crate) fn lacks_ledger(&self) -> Option<String> {
         if self.own.borrow().ledger != LedgerMark::None {
             return None;

@@ -24,7 +24,7 @@ pub enum Decided {
 }
 
 impl Decided {
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Journal => "journal",

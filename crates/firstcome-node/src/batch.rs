@@ -28,7 +28,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Gives the answers of the batch's own entry.
+    /// Returns the answers of the batch's own entry.
     ///
     /// None if the entry is a second copy: the first was answered when it was seen.
     pub(crate) fn answers(

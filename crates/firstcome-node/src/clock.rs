@@ -41,7 +41,7 @@ impl StoreClock {
         }
     }
 
-    /// Gives about what the store's clock says now.
+    /// Returns about what the store's clock says now.
     pub fn now(&self) -> Timestamp {
         match self {
             Self::Own(clock) => clock.now(),
@@ -49,7 +49,7 @@ impl StoreClock {
         }
     }
 
-    /// Gives the latest that the store's clock can say now, unless it was set forward within two seconds; none
+    /// Returns the latest that the store's clock can say now, unless it was set forward within two seconds; none
     /// where it was not heard for as long.
     pub(crate) fn latest(&self) -> Option<Timestamp> {
         match self {
@@ -65,7 +65,7 @@ impl StoreClock {
     }
 }
 
-/// Gives what was said, with what has passed since and one part in `slack` more.
+/// Returns what was said, with what has passed since and one part in `slack` more.
 fn passed(last: &Mutex<(Timestamp, Instant)>, slack: i64) -> Timestamp {
     let (said, asked) = *last.lock().unwrap_or_else(PoisonError::into_inner);
     let passed = i64::try_from(asked.elapsed().as_micros()).unwrap_or(i64::MAX / 2);

@@ -99,7 +99,7 @@ impl CodeKeys {
         Ok(Self { keys: taken })
     }
 
-    /// Gives the ids, the newest first: what servers compare, and what may be shown.
+    /// Returns the ids, the newest first: what servers compare, and what may be shown.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(|(id, _)| &**id)
     }
@@ -138,13 +138,13 @@ impl CodeKeys {
         Ok(())
     }
 
-    /// Gives the first key that this server lacks of a campaign's: its coded pools answer `unavailable` here.
+    /// Returns the first key that this server lacks of a campaign's: its coded pools answer `unavailable` here.
     pub fn lacks(&self, campaign: &Campaign) -> Option<NoCodeKey> {
         let codes = campaign.pools().iter().filter_map(|pool| pool.codes());
         codes.filter_map(|codes| self.get(&codes.settings().key).err()).next()
     }
 
-    /// Gives what makes and reads the codes of a pool; none of a pool without codes.
+    /// Returns what makes and reads the codes of a pool; none of a pool without codes.
     ///
     /// # Errors
     ///
@@ -161,7 +161,7 @@ impl CodeKeys {
         Ok(Some(PoolCipher::new(keys, space, campaign.number(), index)))
     }
 
-    /// Gives the tag that a claim of a pool, or the next code of a claim, is written with; none where codes are imported.
+    /// Returns the tag that a claim of a pool, or the next code of a claim, is written with; none where codes are imported.
     ///
     /// # Errors
     ///

@@ -13,7 +13,7 @@ pub(crate) struct Deliveries {
 }
 
 impl Deliveries {
-    /// Gives how many ended since the last look. Says it in the log of the server: the first time, and each time the count
+    /// Returns how many ended since the last look. Says it in the log of the server: the first time, and each time the count
     /// has doubled.
     pub(crate) fn look(&mut self, found: &EndedDeliveries) -> u64 {
         let new = found.count.saturating_sub(self.seen);

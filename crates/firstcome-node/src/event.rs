@@ -227,12 +227,12 @@ impl Event {
         }
     }
 
-    /// Gives the stable name, which the field `event` has.
+    /// Returns the stable name, which the field `event` has.
     pub const fn as_str(self) -> &'static str {
         self.row().0
     }
 
-    /// Gives the level.
+    /// Returns the level.
     pub const fn level(self) -> Level {
         self.row().1
     }

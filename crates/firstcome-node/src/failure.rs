@@ -33,7 +33,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Gives the failure of a request from that of its later try: the journal has refused the first copy of its command.
+    /// Returns the failure of a request from that of its later try: the journal has refused the first copy of its command.
     ///
     /// That nothing was sent would be true of the later copy alone. The first one is in the journal, and on another branch,
     /// after a fork, it may be granted.

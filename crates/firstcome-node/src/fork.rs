@@ -280,7 +280,7 @@ fn may_lead_to(state: &State, later: &State) -> bool {
     later.has_run(last.node, last.number) || forgets
 }
 
-/// Gives the entry the store has at a position at or below its head; none before the first, or if
+/// Returns the entry the store has at a position at or below its head; none before the first, or if
 /// it was trimmed.
 pub(crate) async fn entry_in_store(
     journal: &Journal,

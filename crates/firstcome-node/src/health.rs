@@ -56,7 +56,7 @@ impl Health {
         self.caught_up.is_some()
     }
 
-    /// Gives the condition now.
+    /// Returns the condition now.
     ///
     /// Where others write too, the state is fresh as of the last exchange that brought all there
     /// was. The embedded store has one writer, this process: its state is the newest there is while

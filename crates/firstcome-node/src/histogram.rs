@@ -74,7 +74,7 @@ impl Histogram {
         }
     }
 
-    /// Gives how many were counted.
+    /// Returns how many were counted.
     pub fn observations(&self) -> u64 {
         self.0.counts.iter().map(|count| count.load(Ordering::Relaxed)).sum()
     }

@@ -165,7 +165,7 @@ impl Intake {
         answer.await.transpose()
     }
 
-    /// Gives the store's time, as far as this node knows it.
+    /// Returns the store's time, as far as this node knows it.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -296,7 +296,7 @@ impl Intake {
         timeout_at(until, endures).await.unwrap_or(false)
     }
 
-    /// Gives how many bytes of memory campaigns may take: the least of all nodes that are there.
+    /// Returns how many bytes of memory campaigns may take: the least of all nodes that are there.
     pub fn memory_limit(&self) -> u64 {
         let membership = self.membership.borrow();
         let others =
@@ -304,18 +304,18 @@ impl Intake {
         others.fold(self.limits.memory, u64::min)
     }
 
-    /// Gives the nodes that send heartbeats, as far as this node heard; none where it is the only one there can be.
+    /// Returns the nodes that send heartbeats, as far as this node heard; none where it is the only one there can be.
     pub fn membership(&self) -> Option<Membership> {
         self.membership.borrow().clone()
     }
 
-    /// Gives how many imported codes changed hands in a fork and are not suspended yet, as far as this node knows: it sends
+    /// Returns how many imported codes changed hands in a fork and are not suspended yet, as far as this node knows: it sends
     /// again every second the commands that suspend them.
     pub fn codes_to_suspend(&self) -> usize {
         self.suspensions.codes()
     }
 
-    /// Gives the condition of this node.
+    /// Returns the condition of this node.
     pub fn condition(&self) -> Condition {
         self.health.condition()
     }

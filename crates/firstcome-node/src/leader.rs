@@ -85,7 +85,7 @@ pub enum Election {
 }
 
 impl Election {
-    /// Gives who leads, as far as is known; `own` is this node's own term.
+    /// Returns who leads, as far as is known; `own` is this node's own term.
     fn who(&self, own: Option<Leads>) -> Option<Leads> {
         match self {
             Self::Alone => own,
@@ -99,7 +99,7 @@ impl Election {
         }
     }
 
-    /// Gives what keeps this node from being elected, where the lock's store said something.
+    /// Returns what keeps this node from being elected, where the lock's store said something.
     fn trouble(&self) -> Option<String> {
         match self {
             Self::Alone => None,
@@ -117,7 +117,7 @@ impl Election {
         }
     }
 
-    /// Gives for how long the lock's store has not answered; zero while it does.
+    /// Returns for how long the lock's store has not answered; zero while it does.
     fn store_silent(&self) -> Duration {
         match self {
             Self::Alone => Duration::ZERO,
@@ -218,7 +218,7 @@ impl Leader {
         }
     }
 
-    /// Gives how settling stands.
+    /// Returns how settling stands.
     pub fn standing(&self) -> Standing {
         self.work.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -228,7 +228,7 @@ impl Leader {
         self.leads.borrow().is_some()
     }
 
-    /// Gives who leads, where there is an election and somebody won it.
+    /// Returns who leads, where there is an election and somebody won it.
     pub fn who(&self) -> Option<Leads> {
         match &*self.election {
             Election::Alone => None,
@@ -237,7 +237,7 @@ impl Leader {
         }
     }
 
-    /// Gives for how long nobody has led, as far as this node knows; zero while somebody does. Exact to a second.
+    /// Returns for how long nobody has led, as far as this node knows; zero while somebody does. Exact to a second.
     pub fn leaderless(&self) -> Duration {
         self.leaderless.time()
     }
@@ -248,7 +248,7 @@ impl Leader {
         self.election.is_healthy()
     }
 
-    /// Gives for how long the lock's store has not answered this node; zero while it does, and without an election.
+    /// Returns for how long the lock's store has not answered this node; zero while it does, and without an election.
     pub fn store_silent(&self) -> Duration {
         self.election.store_silent()
     }

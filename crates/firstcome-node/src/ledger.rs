@@ -155,7 +155,7 @@ impl Ledger {
         Sqlite::open(path, space).map(Self::Sqlite)
     }
 
-    /// Gives the ledger that the configuration names, if it names one; `name` is the space's. Without a data folder
+    /// Returns the ledger that the configuration names, if it names one; `name` is the space's. Without a data folder
     /// there is no file.
     ///
     /// # Errors
@@ -229,7 +229,7 @@ impl Ledger {
         }
     }
 
-    /// Gives its id, drawn when its tables were made.
+    /// Returns its id, drawn when its tables were made.
     ///
     /// # Errors
     ///
@@ -250,7 +250,7 @@ impl Ledger {
         matches!(self, Self::Memory(_))
     }
 
-    /// Gives the word for the kind of database: `sqlite`, `postgres`, `mariadb` or `memory`.
+    /// Returns the word for the kind of database: `sqlite`, `postgres`, `mariadb` or `memory`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "sqlite",
@@ -301,7 +301,7 @@ impl Ledger {
         each!(self, ledger => ledger.settle(batch).await)
     }
 
-    /// Gives up to `limit` results beyond a number in the order of their numbers, of one campaign if
+    /// Returns up to `limit` results beyond a number in the order of their numbers, of one campaign if
     /// one is named.
     ///
     /// # Errors
@@ -316,7 +316,7 @@ impl Ledger {
         each!(self, ledger => ledger.results(after, limit, campaign).await)
     }
 
-    /// Gives the claim of a rank.
+    /// Returns the claim of a rank.
     ///
     /// # Errors
     ///
@@ -330,7 +330,7 @@ impl Ledger {
         each!(self, ledger => ledger.claim(campaign, pool, rank).await)
     }
 
-    /// Gives up to `limit` claims of a campaign by pool and rank, beyond the one given.
+    /// Returns up to `limit` claims of a campaign by pool and rank, beyond the one given.
     ///
     /// # Errors
     ///
@@ -344,7 +344,7 @@ impl Ledger {
         each!(self, ledger => ledger.claims(campaign, after, limit).await)
     }
 
-    /// Gives how many claims of a pool the ledger has, and how many of them are cancelled.
+    /// Returns how many claims of a pool the ledger has, and how many of them are cancelled.
     ///
     /// # Errors
     ///

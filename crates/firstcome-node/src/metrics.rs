@@ -122,7 +122,7 @@ impl Metrics {
         self.terms_lost.get_or_create(&[("reason", reason)]).inc();
     }
 
-    /// Gives how many terms ended for this reason.
+    /// Returns how many terms ended for this reason.
     pub fn terms_lost(&self, reason: &'static str) -> u64 {
         self.terms_lost.get_or_create(&[("reason", reason)]).get()
     }

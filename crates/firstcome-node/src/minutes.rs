@@ -79,7 +79,7 @@ impl Minutes {
         self.lock().clear();
     }
 
-    /// Gives the seconds of a campaign from a second on, in order; `None` if it has no place.
+    /// Returns the seconds of a campaign from a second on, in order; `None` if it has no place.
     pub fn of(&self, campaign: u32, from: i64) -> Option<Vec<Second>> {
         let kept = self.lock();
         let seconds = kept.get(&campaign)?.iter().filter(|known| known.second >= from);

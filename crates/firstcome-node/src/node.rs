@@ -262,7 +262,7 @@ impl Node {
         self.intake.signals.reseed();
     }
 
-    /// Gives how many commands wait for the journal.
+    /// Returns how many commands wait for the journal.
     pub fn waiting(&self) -> usize {
         self.intake.queue.len()
     }

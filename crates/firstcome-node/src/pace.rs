@@ -33,7 +33,7 @@ impl Pace {
         }
     }
 
-    /// Gives the pause after an append.
+    /// Returns the pause after an append.
     ///
     /// Two nodes take none: it would cost those who wait more than it spares the store.
     pub fn pause(&mut self, now: Instant) -> Option<Duration> {

@@ -64,7 +64,7 @@ impl Intake {
         Ok(())
     }
 
-    /// Gives the level of the space as of what this node applied.
+    /// Returns the level of the space as of what this node applied.
     pub fn level(&self) -> u32 {
         self.replica.look(State::level)
     }

@@ -109,7 +109,7 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// Gives what became of a batch that was not seen before the entry at which this node stopped.
+    /// Returns what became of a batch that was not seen before the entry at which this node stopped.
     pub(crate) fn of_batch(&self) -> Failure {
         match self {
             // Wherever behind the end it is stored: nobody ever applies it.
@@ -118,7 +118,7 @@ impl Stop {
         }
     }
 
-    /// Gives what commands get from a node that stopped.
+    /// Returns what commands get from a node that stopped.
     pub(crate) fn of_commands(&self) -> Failure {
         match self {
             Self::Moved { .. } => Failure::SpaceMoved,
@@ -149,7 +149,7 @@ impl Replica {
         }
     }
 
-    /// Gives the state.
+    /// Returns the state.
     pub(crate) fn into_state(self) -> State {
         self.current.into_inner().unwrap_or_else(PoisonError::into_inner).state
     }
@@ -161,7 +161,7 @@ impl Replica {
         look(&self.current.read().unwrap_or_else(PoisonError::into_inner).state)
     }
 
-    /// Gives what an append rests on: the position and the name of the entry applied last.
+    /// Returns what an append rests on: the position and the name of the entry applied last.
     pub(crate) fn applied(&self) -> (u64, Name) {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         (current.state.position(), current.name)
@@ -217,7 +217,7 @@ impl Replica {
         is_whole.then(|| look(&current.state))
     }
 
-    /// Gives the bytes of all bodies applied since the start.
+    /// Returns the bytes of all bodies applied since the start.
     pub(crate) fn applied_bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -249,7 +249,7 @@ impl Replica {
         });
     }
 
-    /// Gives up to where the journal is known to be durable.
+    /// Returns up to where the journal is known to be durable.
     pub fn durable(&self) -> Durable {
         *self.durable.borrow()
     }

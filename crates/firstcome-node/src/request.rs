@@ -30,7 +30,7 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// Gives the command as it is written into a body, with what this node knows at that moment.
+    /// Returns the command as it is written into a body, with what this node knows at that moment.
     pub(crate) fn encoded(&self, mark: Mark) -> Cow<'_, Encoded> {
         let own = |command: &Command<'_>| {
             Cow::Owned(Encoded::new(command).expect("a node's own commands are short numbers"))
@@ -49,7 +49,7 @@ impl Request {
         matches!(self, Self::Raise(_))
     }
 
-    /// Gives how many bytes it takes in the queue, about.
+    /// Returns how many bytes it takes in the queue, about.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::Command(encoded) | Self::Raise(encoded) => encoded.size(),

@@ -73,7 +73,7 @@ impl RetransmitBuffer {
         Some(entry == found)
     }
 
-    /// Gives what stands at a position, if that is kept.
+    /// Returns what stands at a position, if that is kept.
     pub(crate) fn tip_at(&self, position: u64) -> Option<Tip> {
         let Buffered { entry, name, .. } = self.at(position)?;
         Some(Tip { position, name: *name, at: entry.at })
@@ -84,18 +84,18 @@ impl RetransmitBuffer {
         self.entries.get(index)
     }
 
-    /// Gives the entries beyond a position that are kept, oldest first.
+    /// Returns the entries beyond a position that are kept, oldest first.
     pub(crate) fn after(&self, position: u64) -> impl DoubleEndedIterator<Item = (&Entry, Name)> {
         let kept = self.entries.iter().map(|kept| (&kept.entry, kept.name));
         kept.filter(move |(entry, _)| entry.position > position)
     }
 
-    /// Gives the position of the oldest entry kept.
+    /// Returns the position of the oldest entry kept.
     pub(crate) fn first(&self) -> Option<u64> {
         self.entries.front().map(|first| first.entry.position)
     }
 
-    /// Gives the position and the name of the entry before the oldest one.
+    /// Returns the position and the name of the entry before the oldest one.
     pub(crate) fn before(&self) -> Option<(u64, Name)> {
         self.entries.front().map(|first| (first.entry.position - 1, first.entry.before))
     }

@@ -42,7 +42,7 @@ impl RuntimeThread {
         Ok(Self { handle, stop, ended })
     }
 
-    /// Gives the runtime, for tasks to be spawned on.
+    /// Returns the runtime, for tasks to be spawned on.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }

@@ -105,7 +105,7 @@ impl Signals {
         }
     }
 
-    /// Gives the pause after an answer of the journal before news are waited for: short if somebody
+    /// Returns the pause after an answer of the journal before news are waited for: short if somebody
     /// read this node's state since this was last asked.
     pub(crate) fn pause_before_news(&self) -> Duration {
         let readers = self.readers.swap(false, Ordering::Relaxed);

@@ -117,7 +117,7 @@ impl Waiting {
         }
     }
 
-    /// Gives the answer if there is one; else how far the command came says which failure it is.
+    /// Returns the answer if there is one; else how far the command came says which failure it is.
     pub(crate) fn gives_up(self) -> Result<Answer, Failure> {
         match std::mem::replace(&mut *self.0.lock(), Way::Over) {
             Way::Answered(answer) => answer,

@@ -83,7 +83,7 @@ impl Suspensions {
         }
     }
 
-    /// Gives how many codes are to be suspended and are not, as far as this node knows.
+    /// Returns how many codes are to be suspended and are not, as far as this node knows.
     pub(crate) fn codes(&self) -> usize {
         self.lock().iter().map(|suspension| suspension.codes).sum()
     }

@@ -106,7 +106,7 @@ impl Panics {
         self.speaker.say(Event::TaskPanicked, &sentence(name));
     }
 
-    /// Gives their names, the first one first.
+    /// Returns their names, the first one first.
     pub fn names(&self) -> Vec<&'static str> {
         self.names.borrow().clone()
     }

@@ -131,12 +131,12 @@ impl WaitQueue {
         Some(Waiter { queue: Arc::clone(self), number, call })
     }
 
-    /// Gives how many wait.
+    /// Returns how many wait.
     pub(crate) fn len(&self) -> usize {
         self.lock().waiting.len()
     }
 
-    /// Gives those who are to look at their seats again, as an entry was applied: the first in each queue of a seat that
+    /// Returns those who are to look at their seats again, as an entry was applied: the first in each queue of a seat that
     /// came free, the first whose seats were not known, and whoever was barred. They are called when the state can be
     /// looked at again.
     pub(crate) fn freed(&self, state: &State) -> Calls {
@@ -215,7 +215,7 @@ impl WaitQueue {
     }
 }
 
-/// Gives what a seat is waited for as: its group, if it is of one.
+/// Returns what a seat is waited for as: its group, if it is of one.
 fn unit_of(hall: &Hall, seat: u32) -> Unit {
     hall.group_of(seat).map_or(Unit::Seat(seat), Unit::Group)
 }
@@ -354,7 +354,7 @@ impl Queues {
         waiting.behind == 0 && (none_unplaced || inject(Mistake::UnknownSeatsPassed))
     }
 
-    /// Gives who is first in the queue of a unit.
+    /// Returns who is first in the queue of a unit.
     fn first(&self, unit: WaitedUnit) -> Option<u64> {
         self.by_unit.range((unit, 0)..=(unit, u64::MAX)).next().map(|(_, number)| *number)
     }

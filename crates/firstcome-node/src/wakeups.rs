@@ -31,7 +31,7 @@ impl Mailbox {
         mailbox.deliver()
     }
 
-    /// Gives the mailbox of this thread, if it has one.
+    /// Returns the mailbox of this thread, if it has one.
     pub(crate) fn here() -> Option<Arc<Self>> {
         HERE.with_borrow(Clone::clone)
     }

@@ -55,17 +55,17 @@ impl Ask {
         })
     }
 
-    /// Gives until when nobody else can have it, if the clock that counts runs as this one does.
+    /// Returns until when nobody else can have it, if the clock that counts runs as this one does.
     pub(crate) fn trusted_until(&self) -> Instant {
         later(self.at, self.at_most.saturating_sub(safety_margin(self.at_most)))
     }
 
-    /// Gives when it has certainly ended by itself, if it was carried out by now.
+    /// Returns when it has certainly ended by itself, if it was carried out by now.
     pub(crate) fn over_at(&self) -> Instant {
         later(Instant::now(), self.at_most)
     }
 
-    /// Gives for how many milliseconds it stays taken when it is given back now.
+    /// Returns for how many milliseconds it stays taken when it is given back now.
     #[cfg(feature = "redis")]
     pub(crate) fn keep_ms(&self) -> i64 {
         millis(self.at_least).saturating_sub(millis(self.at.elapsed()))

@@ -39,19 +39,19 @@ impl SimpleLock {
         Self { shared: Arc::clone(shared), ask: Some(ask) }
     }
 
-    /// Gives the lock's name.
+    /// Returns the lock's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.ask().name
     }
 
-    /// Gives this holder as stored: the host name and a random part; on Redis with the time before them.
+    /// Returns this holder as stored: the host name and a random part; on Redis with the time before them.
     #[must_use]
     pub fn locked_by(&self) -> &str {
         &self.ask().locked_by
     }
 
-    /// Gives for how long no other holder can take the lock, by the monotonic clock of this machine; zero when that is over.
+    /// Returns for how long no other holder can take the lock, by the monotonic clock of this machine; zero when that is over.
     ///
     /// It counts from before the request, and is shorter than *at most* by a tenth of it, at least 20 ms. With
     /// [client time](crate#which-clock) it is only as good as the clocks of all nodes agree. There is no signal when it is over:

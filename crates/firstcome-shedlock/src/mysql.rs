@@ -43,7 +43,7 @@ impl MySqlTable {
         Ask::new(name, self.table.fresh_holder(), at_most, at_least)
     }
 
-    /// Gives the time that counts.
+    /// Returns the time that counts.
     fn now(&self, client_ms: i64) -> String {
         match self.table.client_time {
             true => later("TIMESTAMP'1970-01-01 00:00:00.000'", client_ms),
@@ -152,7 +152,7 @@ impl MySqlTable {
     }
 }
 
-/// Gives a time so many milliseconds after another.
+/// Returns a time so many milliseconds after another.
 fn later(time: &str, ms: i64) -> String {
     format!("TIMESTAMPADD(MICROSECOND, {}, {time})", i128::from(ms) * 1000)
 }

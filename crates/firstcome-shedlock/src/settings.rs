@@ -199,7 +199,7 @@ fn check_holder(holder: &str) -> Result<(), Error> {
     })
 }
 
-/// Gives the host's name as the operating system has it, `unknown` where it says none that fits.
+/// Returns the host's name as the operating system has it, `unknown` where it says none that fits.
 fn host_name() -> String {
     let named = firstcome_store::client::host_name();
     named.filter(|name| check_holder(name).is_ok()).unwrap_or_else(|| "unknown".to_owned())

@@ -17,7 +17,7 @@ pub(crate) struct Statements {
 }
 
 impl Statements {
-    /// Gives the statements for a table. They stay for the life of the process, once for each name and mode: each
+    /// Returns the statements for a table. They stay for the life of the process, once for each name and mode: each
     /// connection remembers what it has prepared by its text.
     pub(crate) fn of(table: &Table) -> &'static Self {
         static KNOWN: LazyLock<Mutex<HashMap<(String, bool), &'static Statements>>> =

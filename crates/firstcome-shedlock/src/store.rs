@@ -68,7 +68,7 @@ impl Store {
         on_either!(self, store => store.undo(ask).await)
     }
 
-    /// Gives how long one request may take.
+    /// Returns how long one request may take.
     pub(crate) fn answer_within(&self) -> Duration {
         on_either!(self, store => store.answer_within())
     }

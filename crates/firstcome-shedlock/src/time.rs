@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Gives the milliseconds since 1970 in UTC, as this machine's clock has them.
+/// Returns the milliseconds since 1970 in UTC, as this machine's clock has them.
 pub(crate) fn client_now() -> i64 {
     since_1970(SystemTime::now())
 }
@@ -14,7 +14,7 @@ fn since_1970(time: SystemTime) -> i64 {
     }
 }
 
-/// Gives whole milliseconds: ShedLock cuts off what is finer.
+/// Returns whole milliseconds: ShedLock cuts off what is finer.
 pub(crate) fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
@@ -29,7 +29,7 @@ pub(crate) fn iso(ms: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }
 
-/// Gives year, month and day of a number of days since 1970.
+/// Returns year, month and day of a number of days since 1970.
 ///
 /// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
 #[cfg(feature = "redis")]

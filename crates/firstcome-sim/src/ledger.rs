@@ -69,7 +69,7 @@ impl SimLedger {
         ledger
     }
 
-    /// Gives the ledger as a node reaches it.
+    /// Returns the ledger as a node reaches it.
     pub(crate) fn reached_by(&self, gate: Gate) -> Ledger {
         let number = {
             let mut state = self.lock();
@@ -122,12 +122,12 @@ impl SimLedger {
         state.lost_commits = 0;
     }
 
-    /// Gives every row, in the order of their numbers.
+    /// Returns every row, in the order of their numbers.
     pub(crate) fn rows(&self) -> Vec<Row> {
         self.memory.kept().results().cloned().collect()
     }
 
-    /// Gives the number of the last row; 0 if there is none.
+    /// Returns the number of the last row; 0 if there is none.
     pub(crate) fn through(&self) -> u64 {
         self.memory.kept().results().last().map_or(0, |last| last.number)
     }

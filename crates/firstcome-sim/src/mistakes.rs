@@ -53,7 +53,7 @@ const ELSEWHERE: [Mistake; 16] = [
     Mistake::SkipForgetsNumber,
 ];
 
-/// Gives every mistake that a simulated world can make and must notice.
+/// Returns every mistake that a simulated world can make and must notice.
 pub fn all() -> impl Iterator<Item = Mistake> {
     possible().filter(|one| !COVERED.iter().any(|(mistake, _)| mistake == one))
 }
@@ -62,7 +62,7 @@ fn possible() -> impl Iterator<Item = Mistake> {
     Mistake::ALL.into_iter().filter(|one| !ELSEWHERE.contains(one))
 }
 
-/// Gives the mistake of a name, if a simulated world can make it.
+/// Returns the mistake of a name, if a simulated world can make it.
 pub fn named(name: &str) -> Option<Mistake> {
     possible().find(|mistake| mistake.name() == name)
 }

@@ -78,7 +78,7 @@ impl NodeHandle {
         self.node_run
     }
 
-    /// Gives the name by which the story speaks of it.
+    /// Returns the name by which the story speaks of it.
     pub(crate) fn name(&self) -> String {
         format!("node {}.{}", self.slot, self.node_run)
     }
@@ -118,7 +118,7 @@ impl Slots {
         self.environment.trace.tell(what);
     }
 
-    /// Gives the node in a slot, if there is one.
+    /// Returns the node in a slot, if there is one.
     pub(crate) fn handle(&self, slot: usize) -> Option<NodeHandle> {
         self.lock().running[slot].as_ref().map(|running| running.handle.clone())
     }
@@ -341,7 +341,7 @@ impl Slots {
         running.map(|running| look(&running.handle, &running.node, &running.leader)).collect()
     }
 
-    /// Gives what all nodes counted so far.
+    /// Returns what all nodes counted so far.
     pub(crate) fn counted(&self) -> Counted {
         let state = self.lock();
         let mut all = state.counted;
@@ -402,7 +402,7 @@ impl RunningNode {
     }
 }
 
-/// Gives the key with which codes are made, the same on every node.
+/// Returns the key with which codes are made, the same on every node.
 fn code_keys() -> CodeKeys {
     CodeKeys::new(&[(CODE_KEY, [7; 32])]).expect("it has an id, and is the only one")
 }

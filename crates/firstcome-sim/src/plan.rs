@@ -93,7 +93,7 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    /// Gives the name of a pool by its index; the seated one comes last.
+    /// Returns the name of a pool by its index; the seated one comes last.
     pub fn pool(&self, index: usize) -> &str {
         self.pools.get(index).map_or("hall", |(name, _)| name)
     }
@@ -317,7 +317,7 @@ pub enum Cut {
 }
 
 impl Plan {
-    /// Gives the same world with these of its steps only.
+    /// Returns the same world with these of its steps only.
     #[must_use]
     pub fn only(&self, steps: &[usize]) -> Self {
         let steps = steps.iter().filter_map(|step| self.steps.get(*step)).cloned().collect();

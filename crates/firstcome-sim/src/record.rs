@@ -74,7 +74,7 @@ impl Record {
         (known, known == number)
     }
 
-    /// Gives the entries up to the one with this position and name, from the first one on, as far as any
+    /// Returns the entries up to the one with this position and name, from the first one on, as far as any
     /// server ever had them.
     ///
     /// Of two that differ in their time alone it is the one that `next` stood behind where a server had it last; where that
@@ -107,7 +107,7 @@ impl Record {
         chain
     }
 
-    /// Gives the number of the entry a state is as of.
+    /// Returns the number of the entry a state is as of.
     pub(crate) fn index_of(&self, stamp: Stamp) -> Option<usize> {
         let Stamp { position, at, epoch, node, number, level: _ } = stamp;
         self.lock().stamps.get(&(position, at.as_micros(), epoch, node.0, number)).copied()

@@ -163,7 +163,7 @@ impl Store {
         self.lock().faults_over
     }
 
-    /// Gives how often it went on from another server, or from its file.
+    /// Returns how often it went on from another server, or from its file.
     pub(crate) fn failovers(&self) -> usize {
         usize::try_from(*self.generations.borrow()).unwrap_or(usize::MAX)
     }
@@ -182,7 +182,7 @@ impl Store {
         server.up.then_some(connection)
     }
 
-    /// Gives where an entry arrives now that was sent over a connection; nothing where no server is there.
+    /// Returns where an entry arrives now that was sent over a connection; nothing where no server is there.
     ///
     /// A log without conditions takes it over any connection, also where there is another primary than its sender knew.
     pub(crate) fn reached(
@@ -212,7 +212,7 @@ impl Store {
         self.lock().servers[connection.server].read_only
     }
 
-    /// Gives the primary's clock.
+    /// Returns the primary's clock.
     pub(crate) fn clock(&self) -> firstcome_core::Timestamp {
         let state = self.lock();
         let off = state.servers[state.primary].offset.load(Ordering::Relaxed);
@@ -274,7 +274,7 @@ impl Store {
         self.progress.send_modify(|times| *times += 1);
     }
 
-    /// Gives the primary's entries, as numbers in the record, and the server itself.
+    /// Returns the primary's entries, as numbers in the record, and the server itself.
     pub(crate) fn chain(&self) -> (Arc<Vec<usize>>, Memory) {
         let state = self.lock();
         let server = &state.servers[state.primary];

@@ -32,7 +32,7 @@ impl Trace {
         Self { begun: Instant::now(), state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Gives how long the world has been there.
+    /// Returns how long the world has been there.
     pub fn now(&self) -> Duration {
         self.begun.elapsed()
     }
@@ -53,12 +53,12 @@ impl Trace {
         }
     }
 
-    /// Gives the hash over everything written so far.
+    /// Returns the hash over everything written so far.
     pub fn hash(&self) -> u64 {
         self.lock().hash.digest()
     }
 
-    /// Gives how many things happened so far.
+    /// Returns how many things happened so far.
     pub fn lines(&self) -> u64 {
         self.lock().lines
     }

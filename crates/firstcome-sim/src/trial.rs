@@ -27,7 +27,7 @@ impl Trial {
         broken.is_some_and(|all| all.iter().any(|broken| broken.promise == promise))
     }
 
-    /// Gives the first promise that broke, if one did.
+    /// Returns the first promise that broke, if one did.
     pub fn broken(&self) -> Option<&Broken> {
         self.verdict.as_ref().err().and_then(|all| all.first())
     }

@@ -157,7 +157,7 @@ pub(crate) async fn type_code(
     })
 }
 
-/// Gives the code that a claim has now, as a server shows it to its subject.
+/// Returns the code that a claim has now, as a server shows it to its subject.
 pub(crate) fn shown(
     intake: &Intake,
     (campaign, pool): (&str, Option<&str>),
@@ -195,7 +195,7 @@ fn guess(intake: &Intake, of: &Campaign, pool: usize, unit: u32) -> Option<Shown
     })
 }
 
-/// Gives what the next code of a subject's claim is made from: its rank, the issue number and the tag.
+/// Returns what the next code of a subject's claim is made from: its rank, the issue number and the tag.
 fn next_issue(
     intake: &Intake,
     campaign: &str,

@@ -237,7 +237,7 @@ impl Failure {
         }
     }
 
-    /// Gives what the store's error means; `None` where it is not the store that is in the way, or its code is unknown.
+    /// Returns what the store's error means; `None` where it is not the store that is in the way, or its code is unknown.
     #[must_use]
     pub fn meaning(&self) -> Option<Meaning> {
         match self {
@@ -278,7 +278,7 @@ impl Failure {
         self.passes() == Passes::ByItself
     }
 
-    /// Gives advice on what to do, where there is some.
+    /// Returns advice on what to do, where there is some.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

@@ -52,7 +52,7 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// Gives the reason of the first try: a time out of range, an address that cannot be read, a server that cannot be reached within
+    /// Returns the reason of the first try: a time out of range, an address that cannot be read, a server that cannot be reached within
     /// [`Options::connect_within`], a password that is wrong, a server that is too old. Later losses of the
     /// connection are repaired in the background instead.
     ///
@@ -163,7 +163,7 @@ impl Redis {
         self.inner.link.generations()
     }
 
-    /// Gives how long a command may take: [`Options::answer_within`].
+    /// Returns how long a command may take: [`Options::answer_within`].
     #[must_use]
     pub fn answer_within(&self) -> Duration {
         self.inner.options.answer_within

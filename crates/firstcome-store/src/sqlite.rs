@@ -68,7 +68,7 @@ impl Options {
         self
     }
 
-    /// Gives the file.
+    /// Returns the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -128,7 +128,7 @@ impl Sqlite {
         Ok(Self { jobs, place, answer_within: options.answer_within })
     }
 
-    /// Gives how long an answer is waited for.
+    /// Returns how long an answer is waited for.
     #[must_use]
     pub fn answer_within(&self) -> Duration {
         self.answer_within

@@ -66,7 +66,7 @@ impl Meaning {
         }
     }
 
-    /// Gives the word for it in the documentation.
+    /// Returns the word for it in the documentation.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl Store {
     pub const ALL: [Self; 5] =
         [Self::Redis, Self::PostgreSql, Self::MySql, Self::Nats, Self::Sqlite];
 
-    /// Gives every error code of this store that means something to Firstcome.
+    /// Returns every error code of this store that means something to Firstcome.
     #[must_use]
     pub const fn errors(self) -> &'static [StoreError] {
         match self {
@@ -109,7 +109,7 @@ impl Store {
         }
     }
 
-    /// Gives what a code means; `None` for one that is not in the list: what was asked is wrong, or new.
+    /// Returns what a code means; `None` for one that is not in the list: what was asked is wrong, or new.
     #[must_use]
     pub fn meaning(self, code: &str) -> Option<Meaning> {
         let errors = self.errors();

@@ -155,7 +155,7 @@ impl Browser {
         }
     }
 
-    /// Gives a picture of the whole page, as PNG in base64.
+    /// Returns a picture of the whole page, as PNG in base64.
     pub fn picture(&mut self) -> String {
         let size = self.ask("Page.getLayoutMetrics", &json!({}))["cssContentSize"].clone();
         let clip =
@@ -165,7 +165,7 @@ impl Browser {
         picture["data"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Gives the processor time of the page's main thread since the first call, or since its process began if that was later:
+    /// Returns the processor time of the page's main thread since the first call, or since its process began if that was later:
     /// scripts, layout, drawing.
     pub fn work(&mut self) -> Duration {
         self.ask("Performance.enable", &json!({"timeDomain": "threadTicks"}));
@@ -176,14 +176,14 @@ impl Browser {
         Duration::from_secs_f64(seconds.expect("Chromium counts the work of a page"))
     }
 
-    /// Gives what went wrong in the page since it was loaded: broken policies, errors, promises that nobody caught.
+    /// Returns what went wrong in the page since it was loaded: broken policies, errors, promises that nobody caught.
     pub fn wrong(&mut self) -> Vec<String> {
         let wrong = self.evaluate("window.wrong").unwrap_or_default();
         let wrong = wrong.as_array().cloned().unwrap_or_default();
         wrong.iter().filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
-    /// Gives the value of an expression of JavaScript in the page, once its promise is kept; an error as its text.
+    /// Returns the value of an expression of JavaScript in the page, once its promise is kept; an error as its text.
     ///
     /// # Errors
     ///

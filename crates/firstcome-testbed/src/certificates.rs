@@ -43,13 +43,13 @@ impl Certificates {
         Self { folder, authority }
     }
 
-    /// Gives the authority's certificate as PEM text, for the client to trust.
+    /// Returns the authority's certificate as PEM text, for the client to trust.
     #[must_use]
     pub fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// Gives the server's certificate and its key as PEM text.
+    /// Returns the server's certificate and its key as PEM text.
     ///
     /// # Panics
     ///
@@ -60,7 +60,7 @@ impl Certificates {
         (read("server.pem"), read("server.key"))
     }
 
-    /// Gives the file with the authority's certificate.
+    /// Returns the file with the authority's certificate.
     #[must_use]
     pub fn authority_file(&self) -> PathBuf {
         self.file("ca.pem")

@@ -21,7 +21,7 @@ impl Folder {
         Self(path)
     }
 
-    /// Gives the folder's path.
+    /// Returns the folder's path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0

@@ -31,12 +31,12 @@ pub(crate) fn built(folder: &str) -> Option<PathBuf> {
     Some(folder.join("target"))
 }
 
-/// Gives the class path of programs that were built into `target`.
+/// Returns the class path of programs that were built into `target`.
 pub(crate) fn class_path(target: &Path) -> String {
     format!("{0}/classes:{0}/dependency/*", target.display())
 }
 
-/// Gives a command that runs a class of the package `firstcome`.
+/// Returns a command that runs a class of the package `firstcome`.
 pub(crate) fn command(path: &str, class: &str) -> Command {
     let mut java = Command::new("java");
     // It lives for seconds: what makes it begin sooner is worth more than what makes it faster later.

@@ -112,7 +112,7 @@ impl MariaDb {
         Some(server)
     }
 
-    /// Gives a server that all tests of this process share; it ends with the process.
+    /// Returns a server that all tests of this process share; it ends with the process.
     ///
     /// Whoever uses it keeps to databases of its own and does not stop it.
     #[must_use]
@@ -201,7 +201,7 @@ impl MariaDb {
         self.guard = Some(guard);
     }
 
-    /// Gives the port.
+    /// Returns the port.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
@@ -219,7 +219,7 @@ impl MariaDb {
         format!("mysql://{USER}:{PASSWORD}@127.0.0.1:{}/{name}", self.port)
     }
 
-    /// Gives the URL of a database, behind something that listens on another port.
+    /// Returns the URL of a database, behind something that listens on another port.
     #[must_use]
     pub fn url_through(&self, port: u16, database: &str) -> String {
         format!("mysql://{USER}:{PASSWORD}@127.0.0.1:{port}/{database}")
@@ -287,7 +287,7 @@ impl MariaDb {
         assert!(copied.success(), "{} cannot be copied", from.display());
     }
 
-    /// Gives the number of the server's process.
+    /// Returns the number of the server's process.
     ///
     /// # Panics
     ///

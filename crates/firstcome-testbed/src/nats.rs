@@ -96,7 +96,7 @@ impl Nats {
         })
     }
 
-    /// Gives a server that all tests of this process share; it ends with the process.
+    /// Returns a server that all tests of this process share; it ends with the process.
     ///
     /// Whoever uses it keeps to spaces of its own and does not stop it.
     #[must_use]
@@ -114,7 +114,7 @@ impl Nats {
         shared.as_ref()
     }
 
-    /// Gives a name that no other test of this process uses for a space.
+    /// Returns a name that no other test of this process uses for a space.
     #[must_use]
     pub fn new_space() -> String {
         static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -204,31 +204,31 @@ impl Nats {
         Some(answer)
     }
 
-    /// Gives what it wrote into its log.
+    /// Returns what it wrote into its log.
     #[must_use]
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
-    /// Gives its address.
+    /// Returns its address.
     #[must_use]
     pub fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
-    /// Gives the address of its monitoring.
+    /// Returns the address of its monitoring.
     #[must_use]
     pub fn monitor(&self) -> String {
         format!("http://127.0.0.1:{}", self.monitor)
     }
 
-    /// Gives its port.
+    /// Returns its port.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Gives the number of its process.
+    /// Returns the number of its process.
     ///
     /// # Panics
     ///
@@ -238,7 +238,7 @@ impl Nats {
         self.running.as_ref().expect("it runs").server
     }
 
-    /// Gives the folder it keeps streams in.
+    /// Returns the folder it keeps streams in.
     #[must_use]
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
@@ -374,7 +374,7 @@ impl NatsCluster {
         links.filter(move |(from, to, _)| [from, to].contains(&&number)).map(|(.., link)| link)
     }
 
-    /// Gives a cluster that all tests of this process share; it ends with the process.
+    /// Returns a cluster that all tests of this process share; it ends with the process.
     ///
     /// Whoever uses it keeps to spaces of its own and does not stop it.
     #[must_use]
@@ -424,7 +424,7 @@ impl NatsCluster {
         }
     }
 
-    /// Gives the addresses of all servers in one URL.
+    /// Returns the addresses of all servers in one URL.
     #[must_use]
     pub fn url(&self) -> String {
         let hosts: Vec<String> =

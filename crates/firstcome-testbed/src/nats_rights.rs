@@ -77,7 +77,7 @@ impl Nats {
         Self::with(&settings, "")
     }
 
-    /// Gives its address for one of these users.
+    /// Returns its address for one of these users.
     #[must_use]
     pub fn url_of(&self, user: &str) -> String {
         self.url().replace("//", &format!("//{user}:pw@"))

@@ -30,7 +30,7 @@ impl OldServer {
         Self { port }
     }
 
-    /// Gives the URL a client connects to.
+    /// Returns the URL a client connects to.
     #[must_use]
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)

@@ -71,7 +71,7 @@ impl PgBouncer {
         Some(Self { child, port, _folder: folder })
     }
 
-    /// Gives the port.
+    /// Returns the port.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 /// its own free when it comes back.
 const PORTS: std::ops::Range<u16> = 12_000..32_000;
 
-/// Gives a loopback port that is free now and that this process has not given away before.
+/// Returns a loopback port that is free now and that this process has not given away before.
 ///
 /// # Panics
 ///

@@ -134,7 +134,7 @@ impl Postgres {
         assert_eq!(self.sql("postgres", "SELECT pg_promote()"), "t");
     }
 
-    /// Gives a server that all tests of this process share; it ends with the process.
+    /// Returns a server that all tests of this process share; it ends with the process.
     ///
     /// Whoever uses it keeps to tables of its own and does not stop it.
     #[must_use]
@@ -198,7 +198,7 @@ impl Postgres {
         self.folder.path().join("data")
     }
 
-    /// Gives a file to the user the server runs as.
+    /// Returns a file to the user the server runs as.
     fn give(&self, file: &Path) {
         if let Some((user, group)) = self.identity {
             std::os::unix::fs::chown(file, Some(user), Some(group)).expect("root may give files");
@@ -256,19 +256,19 @@ impl Postgres {
         self.guard = Some(guard);
     }
 
-    /// Gives the port.
+    /// Returns the port.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Gives the URL a client connects to, without TLS.
+    /// Returns the URL a client connects to, without TLS.
     #[must_use]
     pub fn url(&self) -> String {
         self.url_through(self.port)
     }
 
-    /// Gives the same URL with another port, that of a [`Proxy`](crate::Proxy) in front of this server.
+    /// Returns the same URL with another port, that of a [`Proxy`](crate::Proxy) in front of this server.
     #[must_use]
     pub fn url_through(&self, port: u16) -> String {
         format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{port}/{DATABASE}?sslmode=disable")
@@ -286,7 +286,7 @@ impl Postgres {
         self.url().replace(&format!("/{DATABASE}?"), &format!("/{name}?"))
     }
 
-    /// Gives the file of the authority that signed this server's certificate.
+    /// Returns the file of the authority that signed this server's certificate.
     #[must_use]
     pub fn authority_file(&self) -> Option<PathBuf> {
         self.settings.tls.as_ref().map(|tls| tls.file("ca.pem"))
@@ -367,7 +367,7 @@ impl Postgres {
         drop(guard.wait());
     }
 
-    /// Gives the number of the server's first process; the others are its children.
+    /// Returns the number of the server's first process; the others are its children.
     ///
     /// # Panics
     ///
@@ -422,7 +422,7 @@ fn find() -> Option<PathBuf> {
     on_path.or_else(|| debian.into_iter().find(whole))
 }
 
-/// Gives the user and the password that every [`Postgres`] has.
+/// Returns the user and the password that every [`Postgres`] has.
 pub(crate) fn login() -> (&'static str, &'static str) {
     (USER, PASSWORD)
 }

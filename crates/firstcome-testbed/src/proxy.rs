@@ -71,7 +71,7 @@ impl Proxy {
         Self { port, orders, target, requests, connections, tasks }
     }
 
-    /// Gives the port clients connect to.
+    /// Returns the port clients connect to.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
@@ -109,13 +109,13 @@ impl Proxy {
         self.orders.send_modify(|order| order.stalled = 0);
     }
 
-    /// Gives how many connections there have been.
+    /// Returns how many connections there have been.
     #[must_use]
     pub fn connections(&self) -> u64 {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// Gives how many pieces have been sent towards the server so far.
+    /// Returns how many pieces have been sent towards the server so far.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::SeqCst)

@@ -123,19 +123,19 @@ impl Redis {
         self.child = Some(spawn_until(&mut command, "Ready to accept connections"));
     }
 
-    /// Gives the port.
+    /// Returns the port.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Gives the URL a client connects to, with the password where there is one.
+    /// Returns the URL a client connects to, with the password where there is one.
     #[must_use]
     pub fn url(&self) -> String {
         self.url_through(self.port)
     }
 
-    /// Gives the same URL with another port, that of a [`Proxy`](crate::Proxy) in front of this server.
+    /// Returns the same URL with another port, that of a [`Proxy`](crate::Proxy) in front of this server.
     #[must_use]
     pub fn url_through(&self, port: u16) -> String {
         let scheme = if self.settings.tls.is_some() { "rediss" } else { "redis" };
@@ -144,7 +144,7 @@ impl Redis {
         format!("{scheme}://{password}127.0.0.1:{port}")
     }
 
-    /// Gives the authority that signed this server's certificate, as PEM text.
+    /// Returns the authority that signed this server's certificate, as PEM text.
     #[must_use]
     pub fn authority(&self) -> Option<&str> {
         self.settings.tls.as_ref().map(Certificates::authority)
@@ -207,7 +207,7 @@ impl Redis {
         reply.strip_suffix("+OK\r\n").unwrap_or(reply).trim_end().to_owned()
     }
 
-    /// Gives how many commands the server has executed, those inside scripts included, from `INFO`.
+    /// Returns how many commands the server has executed, those inside scripts included, from `INFO`.
     ///
     /// # Panics
     ///

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::java;
 
-/// Gives a command that runs a program of `interop/redisson`, Java with real Redisson, by the name of its class;
+/// Returns a command that runs a program of `interop/redisson`, Java with real Redisson, by the name of its class;
 /// `None` where Java or Maven is missing.
 ///
 /// The programs are built once in the life of this process, with Maven, which may fetch what they need.
@@ -13,7 +13,7 @@ pub fn redisson(class: &str) -> Option<Command> {
     Some(java::command(&redisson_class_path()?, class))
 }
 
-/// Gives the class path of the programs of `interop/redisson`, for who starts Java by itself; `None` as [`redisson`].
+/// Returns the class path of the programs of `interop/redisson`, for who starts Java by itself; `None` as [`redisson`].
 #[must_use]
 pub fn redisson_class_path() -> Option<String> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();

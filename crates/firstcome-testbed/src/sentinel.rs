@@ -63,7 +63,7 @@ impl Sentinels {
         self.folders.push(folder);
     }
 
-    /// Gives the URL that names all sentinels and the master.
+    /// Returns the URL that names all sentinels and the master.
     #[must_use]
     pub fn url(&self) -> String {
         let hosts: Vec<_> =
@@ -71,7 +71,7 @@ impl Sentinels {
         format!("redis+sentinel://{}/{}", hosts.join(","), Self::MASTER)
     }
 
-    /// Gives the port of the master as the sentinels see it now.
+    /// Returns the port of the master as the sentinels see it now.
     #[must_use]
     pub fn master_port(&self) -> u16 {
         let said =
@@ -79,7 +79,7 @@ impl Sentinels {
         said.lines().nth(4).and_then(|port| port.trim().parse().ok()).unwrap_or(0)
     }
 
-    /// Gives the first master and the first replica, in this order, whatever their roles are now.
+    /// Returns the first master and the first replica, in this order, whatever their roles are now.
     #[must_use]
     pub fn servers(&self) -> &[Redis] {
         &self.servers

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::java;
 
-/// Gives a command that runs the program of `interop/shedlock`, Java with real ShedLock, in a time zone such as
+/// Returns a command that runs the program of `interop/shedlock`, Java with real ShedLock, in a time zone such as
 /// `Asia/Seoul`; `None` where Java or Maven is missing.
 ///
 /// The program is built once in the life of this process, with Maven, which may fetch what it needs.
@@ -15,7 +15,7 @@ pub fn shedlock(time_zone: &str) -> Option<Command> {
     Some(java)
 }
 
-/// Gives the class path of the program of `interop/shedlock`, for who starts Java by itself; `None` as [`shedlock`].
+/// Returns the class path of the program of `interop/shedlock`, for who starts Java by itself; `None` as [`shedlock`].
 #[must_use]
 pub fn shedlock_class_path() -> Option<String> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();

@@ -202,7 +202,7 @@ pub fn main() -> i32 {
     }
 }
 
-/// Gives the exit code of a command line that cannot be used: 2 may be a command's own where one is passed on.
+/// Returns the exit code of a command line that cannot be used: 2 may be a command's own where one is passed on.
 fn code_of_usage(code: i32) -> i32 {
     let verb = std::env::args_os().skip(1).find(|word| word != "--json").unwrap_or_default();
     let passes_on = verb == "lock" || verb == "elect";

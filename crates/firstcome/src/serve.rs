@@ -214,7 +214,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Gives the ledger, if there is to be one.
+/// Returns the ledger, if there is to be one.
 ///
 /// One that is out of reach for now stops no sale: results wait until it is there.
 async fn ledger(
@@ -372,7 +372,7 @@ fn keys(config: &Config, admin: &str, metrics: &Metrics) -> anyhow::Result<Keys>
     Ok(keys)
 }
 
-/// Gives the key in a file only its owner can read; makes one if there is none.
+/// Returns the key in a file only its owner can read; makes one if there is none.
 fn generated_key(file: &Path) -> anyhow::Result<String> {
     use std::os::unix::fs::OpenOptionsExt;
     match std::fs::read_to_string(file) {

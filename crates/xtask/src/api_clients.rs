@@ -90,7 +90,7 @@ impl Place {
         Ok(Self { description: root.join("docs/reference/openapi.json"), target })
     }
 
-    /// Gives an empty folder for a client.
+    /// Returns an empty folder for a client.
     fn client(&self, name: &str) -> Result<PathBuf, String> {
         let folder = self.target.join(name);
         if folder.exists() {
@@ -99,7 +99,7 @@ impl Place {
         Ok(folder)
     }
 
-    /// Gives the generator for Java and TypeScript, which Maven brings.
+    /// Returns the generator for Java and TypeScript, which Maven brings.
     fn generator(&self) -> Result<PathBuf, String> {
         let jar = self.target.join(GENERATOR_JAR);
         if !jar.is_file() {

@@ -88,7 +88,7 @@ fn try_fuzz(args: &[String]) -> Result<u8, String> {
     Ok(code)
 }
 
-/// Gives the command of one round.
+/// Returns the command of one round.
 fn round(
     schemathesis: &Path,
     settings: &Path,

@@ -88,7 +88,7 @@ fn packages() -> Result<Vec<Package>, String> {
     Ok(packages.map(package).collect())
 }
 
-/// Gives what is not as the rules have it.
+/// Returns what is not as the rules have it.
 fn found(rules: &Rules, packages: &[Package]) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();

@@ -5,13 +5,13 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Gives the folder of the workspace.
+/// Returns the folder of the workspace.
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()
 }
 
-/// Gives a cargo command, of the cargo that runs this.
+/// Returns a cargo command, of the cargo that runs this.
 ///
 /// It does not see what cargo says of this package to the program it runs: build scripts of some crates look at that, and all
 /// that rests on them would be built anew whenever cargo is called from here and from a shell in turn.

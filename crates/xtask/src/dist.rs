@@ -79,7 +79,7 @@ fn step<T>(name: &str, work: impl FnOnce() -> Result<T, String>) -> Result<T, St
     done
 }
 
-/// Gives the size of a file as people read it.
+/// Returns the size of a file as people read it.
 fn size(path: &Path) -> Result<String, String> {
     let file = std::fs::metadata(path).map_err(|why| format!("{}: {why}", path.display()))?;
     Ok(format!("{:.1} MiB", file.len() as f64 / f64::from(1 << 20)))

@@ -153,7 +153,7 @@ pub(crate) fn skip(which: Which, done: &str, cargo: &mut Command) {
     }
 }
 
-/// Gives the packages of the programs that are not here.
+/// Returns the packages of the programs that are not here.
 fn missing(needs: &[Need]) -> Vec<&'static str> {
     needs.iter().filter(|need| find(need.0).is_none()).map(|need| need.1).collect()
 }

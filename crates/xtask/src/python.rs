@@ -4,7 +4,7 @@ use crate::commands::run;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Gives the folder of the programs that come with packages, the first of which names it; installs them if they are not
+/// Returns the folder of the programs that come with packages, the first of which names it; installs them if they are not
 /// there yet. Each package is named with its version.
 ///
 /// # Errors

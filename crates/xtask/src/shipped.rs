@@ -39,7 +39,7 @@ fn build_without_injection() -> Result<PathBuf, String> {
     Ok(program)
 }
 
-/// Gives what there is of fault injection in a program.
+/// Returns what there is of fault injection in a program.
 pub(crate) fn marks(program: &Path) -> Result<Vec<&'static str>, String> {
     let bytes = std::fs::read(program).map_err(|why| format!("{}: {why}", program.display()))?;
     let found = |mark: &&str| bytes.windows(mark.len()).any(|bytes| bytes == mark.as_bytes());

@@ -52,13 +52,13 @@ fn fresh(first: u64, worlds: u64, source: &str) -> u8 {
     run(sim(["--from", &first, "--seeds", &worlds, "--keep-going"]))
 }
 
-/// Gives the first seed of the worlds of a commit, named in hexadecimal.
+/// Returns the first seed of the worlds of a commit, named in hexadecimal.
 fn first_of_commit(commit: &str) -> Option<u64> {
     let begin = u32::from_str_radix(commit.get(..8)?, 16).ok()?;
     Some(COMMITS + u64::from(begin) * OF_COMMIT)
 }
 
-/// Gives the first seed of worlds that nobody has run: each second has more of its own than can be run in it.
+/// Returns the first seed of worlds that nobody has run: each second has more of its own than can be run in it.
 fn first_of_now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     NIGHTS + since.as_secs() * 1_000_000

@@ -87,7 +87,7 @@ fn page() -> BTreeMap<String, String> {
     rows
 }
 
-/// Gives the constants of a source file that are numbers or times: the name, and what stands behind it.
+/// Returns the constants of a source file that are numbers or times: the name, and what stands behind it.
 fn constants(text: &str) -> Vec<(String, String)> {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
     let mut found = Vec::new();
@@ -132,14 +132,14 @@ fn work_out(expression: &str, known: &BTreeMap<String, u64>) -> Option<u64> {
     }
 }
 
-/// Gives how the page writes a rate.
+/// Returns how the page writes a rate.
 fn rate(expression: &str) -> Option<String> {
     let (count, burst) =
         expression.strip_prefix("Rate::in_a_second(")?.strip_suffix(')')?.split_once(", ")?;
     Some(format!("{count}/s burst {burst}"))
 }
 
-/// Gives every way in which the page may write a value.
+/// Returns every way in which the page may write a value.
 fn written(name: &str, expression: &str, value: u64) -> Vec<String> {
     let mut ways = vec![with_commas(value)];
     let mut unit = |size: u64, unit: &str| {
@@ -232,7 +232,7 @@ fn the_page_says_what_the_code_has() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Gives the default of every setting, and those that are limits.
+/// Returns the default of every setting, and those that are limits.
 fn settings() -> (BTreeMap<String, String>, BTreeSet<String>) {
     let (mut all, mut limits, mut section) = (BTreeMap::new(), BTreeSet::new(), String::new());
     let mut default = None;

@@ -32,7 +32,7 @@ fn all_functions() -> BTreeSet<String> {
     all
 }
 
-/// Gives what stands in the last cells of a page's tables, with the first cell of each row.
+/// Returns what stands in the last cells of a page's tables, with the first cell of each row.
 fn last_cells(page: &str) -> Vec<(String, String)> {
     let text = fs::read_to_string(root().join(page)).expect("the page");
     let rows = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| | "));
@@ -41,7 +41,7 @@ fn last_cells(page: &str) -> Vec<(String, String)> {
     ends.collect()
 }
 
-/// Gives the names in backticks that can only be those of tests: several words, joined by underscores.
+/// Returns the names in backticks that can only be those of tests: several words, joined by underscores.
 fn names(cell: &str) -> Vec<&str> {
     let quoted = cell.split('`').skip(1).step_by(2);
     let part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';

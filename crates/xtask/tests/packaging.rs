@@ -21,7 +21,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|why| panic!("{path}: {why}"))
 }
 
-/// Gives the last value of each setting of the unit.
+/// Returns the last value of each setting of the unit.
 fn unit() -> BTreeMap<String, String> {
     let text = read("crates/firstcome/debian/firstcome.service");
     let settings = text.lines().filter(|line| !line.starts_with('#'));
@@ -29,7 +29,7 @@ fn unit() -> BTreeMap<String, String> {
     settings.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Gives the value of a setting in the packaged configuration, also one that is commented out.
+/// Returns the value of a setting in the packaged configuration, also one that is commented out.
 fn setting(name: &str) -> String {
     let text = read("crates/firstcome/debian/firstcome.toml");
     let lines = text.lines().map(|line| line.trim_start_matches('#'));

@@ -18,7 +18,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
 }
 
-/// Gives the project's own text files, with their paths from the root.
+/// Returns the project's own text files, with their paths from the root.
 fn files(endings: &[&str]) -> Vec<(String, String)> {
     fn walk(folder: &Path, root: &Path, endings: &[&str], found: &mut Vec<(String, String)>) {
         let entries = fs::read_dir(folder).expect("a folder that can be read");

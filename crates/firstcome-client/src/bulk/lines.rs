@@ -89,7 +89,7 @@ impl<I: Iterator<Item = CommandLine>> Sending<I> {
         self.is_answered() && self.lines.peek().is_none()
     }
 
-    /// Gives the line that is answered next.
+    /// Returns the line that is answered next.
     pub(super) fn answered(&mut self) -> Option<Taken> {
         if let Some(waker) = self.waker.take() {
             waker.wake();
@@ -97,7 +97,7 @@ impl<I: Iterator<Item = CommandLine>> Sending<I> {
         self.unanswered.pop_front()
     }
 
-    /// Gives the next line that will not be answered any more.
+    /// Returns the next line that will not be answered any more.
     pub(super) fn given_up(&mut self) -> Option<Taken> {
         self.unanswered.pop_front().or_else(|| self.again.pop_front())
     }

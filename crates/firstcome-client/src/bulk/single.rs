@@ -5,7 +5,7 @@ use firstcome_api::bulk::{CommandLine, Do};
 use firstcome_api::hold::{ChangeRequest, ConfirmRequest, ExtendRequest};
 use firstcome_api::waitlist::Wish;
 
-/// Gives the same command as a request of its own.
+/// Returns the same command as a request of its own.
 pub(super) fn ask(line: &CommandLine) -> Ask {
     let line = line.clone();
     let (campaign, subject, id) = (line.campaign, line.subject, line.id.unwrap_or_default());

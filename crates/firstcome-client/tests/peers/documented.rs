@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// Gives lines without what they are indented by, empty ones left out.
+/// Returns lines without what they are indented by, empty ones left out.
 fn lines(text: &str) -> Vec<&str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
 }

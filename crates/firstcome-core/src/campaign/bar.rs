@@ -56,23 +56,23 @@ impl Campaign {
         Outcome::BarLifted { was_barred }
     }
 
-    /// Gives the last acts of operators on it with their numbers, the newest first: at most
+    /// Returns the last acts of operators on it with their numbers, the newest first: at most
     /// [`ACTS`](crate::limits::ACTS).
     pub fn acts(&self) -> impl Iterator<Item = (u32, &Act)> {
         self.acts.newest_first()
     }
 
-    /// Gives the bar of a subject.
+    /// Returns the bar of a subject.
     pub fn bar_of(&self, subject: &str) -> Option<&Bar> {
         self.bars.of(subject)
     }
 
-    /// Gives how many subjects are barred.
+    /// Returns how many subjects are barred.
     pub fn barred_subjects(&self) -> usize {
         self.bars.len()
     }
 
-    /// Gives the bars beyond a number, each with its own, in the order of barring.
+    /// Returns the bars beyond a number, each with its own, in the order of barring.
     pub fn bars_after(&self, number: u32) -> impl Iterator<Item = (u32, &Bar)> {
         self.bars.after(number)
     }

@@ -62,7 +62,7 @@ impl Campaign {
         Ok(takes)
     }
 
-    /// Gives the seats selected by name that are not free.
+    /// Returns the seats selected by name that are not free.
     pub(super) fn taken(&self, selection: &Selection<'_>) -> Vec<(u16, u32)> {
         let hall = |pool: u16| self.pools[usize::from(pool)].hall();
         let is_free = |pool, seat| {

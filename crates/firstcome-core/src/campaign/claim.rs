@@ -75,7 +75,7 @@ impl Campaign {
         }
     }
 
-    /// Gives a subject's latest live claim in a pool, or else its latest.
+    /// Returns a subject's latest live claim in a pool, or else its latest.
     pub(super) fn latest_claim(&self, index: usize, subject: &str) -> Option<Claim<'_>> {
         let pool = &self.pools[index];
         let latest = pool.claim(pool.latest(subject)?)?;
@@ -113,7 +113,7 @@ impl Campaign {
         self.pools[index].give(subject, at, tag)
     }
 
-    /// Gives the number of the live offer of a code that a subject has in a pool: a claim takes it.
+    /// Returns the number of the live offer of a code that a subject has in a pool: a claim takes it.
     pub(crate) fn code_offer(&self, index: usize, subject: &str) -> Option<u32> {
         if self.pools[index].codes().is_none() || inject(Mistake::ClaimBesideOffer) {
             return None;

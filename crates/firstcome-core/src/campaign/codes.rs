@@ -84,7 +84,7 @@ impl Campaign {
         self.pools[pool].codes_mut().expect("it was looked whether the pool is coded")
     }
 
-    /// Gives whose the code of a rank is.
+    /// Returns whose the code of a rank is.
     fn holder_of(&self, pool: usize, rank: u32) -> &str {
         self.pools[pool].claim(rank).expect("an issued code has its claim").subject
     }
@@ -165,7 +165,7 @@ impl Campaign {
         Ok(())
     }
 
-    /// Gives the new state to the reference's own use, or makes one.
+    /// Returns the new state to the reference's own use, or makes one.
     fn put_use(
         &mut self,
         asked: &Asked<'_>,
@@ -187,7 +187,7 @@ impl Campaign {
         codes.uses.add(Use { rank, reference, user, at, state, earlier: 0 }, counted)
     }
 
-    /// Gives who counts for a step: who is named, or the reference's own user, or the holder.
+    /// Returns who counts for a step: who is named, or the reference's own user, or the holder.
     fn user_of(&self, asked: &Asked<'_>, subject: Option<&str>) -> Box<str> {
         let own = asked.own.and_then(|(number, ..)| self.codes(asked.pool).uses.get(number));
         let own = own.and_then(|own| own.user.as_deref());
@@ -298,7 +298,7 @@ impl Campaign {
         Ok(CodeOutcome::RolledBack { rank, at, expired }.into())
     }
 
-    /// Gives a reservation back, also one that is over.
+    /// Returns a reservation back, also one that is over.
     ///
     /// The first answer that applies is given, in this order: the refusals of finding it, `not_reserved`,
     /// `already_redeemed`, `already_rolled_back`.

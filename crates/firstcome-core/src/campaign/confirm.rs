@@ -256,7 +256,7 @@ impl Campaign {
         Ok(self.released(self.holds.at(number), &which))
     }
 
-    /// Gives the indices of a hold's units that are selected: held ones first, then the others.
+    /// Returns the indices of a hold's units that are selected: held ones first, then the others.
     ///
     /// Refuses with `not_held` what the hold never had, or not so much of.
     fn parts(

@@ -111,7 +111,7 @@ impl Campaign {
         (!selection.quantities.iter().all(enough)).then(|| Refusal::SoldOut.into())
     }
 
-    /// Gives the selected units if nothing refuses the hold but that they may be taken.
+    /// Returns the selected units if nothing refuses the hold but that they may be taken.
     fn may_hold<'a>(
         &self,
         context: &ApplyContext<'_>,
@@ -326,7 +326,7 @@ impl Campaign {
         self.offer_ended(context, number);
     }
 
-    /// Gives the hold a step is about.
+    /// Returns the hold a step is about.
     ///
     /// Refuses with `no_such_hold` and `not_yours`.
     pub(super) fn own(&self, step: &Step<'_>) -> Result<&Hold, Outcome> {
@@ -357,7 +357,7 @@ impl Campaign {
         }
     }
 
-    /// Gives the answer to asking for a hold again.
+    /// Returns the answer to asking for a hold again.
     fn as_it_stands(&self, context: &ApplyContext<'_>, hold: &Hold) -> Outcome {
         let all: Vec<usize> = (0..hold.takes.len()).collect();
         match hold.standing() {
@@ -436,14 +436,14 @@ fn has_exactly(hold: &Hold, selection: &Selection<'_>) -> bool {
         && selection.quantities.iter().all(|(pool, unit, n)| held(*pool, *unit) == *n as usize)
 }
 
-/// Gives the indices of a unit among units that are in order.
+/// Returns the indices of a unit among units that are in order.
 pub(super) fn of_unit(takes: &[Allocation], pool: u16, unit: UnitId) -> Range<usize> {
     let key = |take: &Allocation| (take.pool, take.unit);
     let first = takes.partition_point(|take| key(take) < (pool, unit));
     first..first + takes[first..].partition_point(|take| key(take) == (pool, unit))
 }
 
-/// Gives the indices of a hold's units that are held and selected, as far as there are.
+/// Returns the indices of a hold's units that are held and selected, as far as there are.
 pub(super) fn held_of(hold: &Hold, selection: &Selection<'_>) -> Vec<usize> {
     let mut found = Vec::new();
     let mut pick = |pool: u16, unit: UnitId, count: usize| {

@@ -8,7 +8,7 @@ use crate::outcome::Refusal;
 use crate::settings::GradeLimit;
 
 impl Campaign {
-    /// Gives the units a subject has: those of live holds, then those of live claims.
+    /// Returns the units a subject has: those of live holds, then those of live claims.
     pub(super) fn units_of<'a>(
         &'a self,
         holder: &'a Holder,
@@ -18,7 +18,7 @@ impl Campaign {
         held.chain(holder.has.iter().copied())
     }
 
-    /// Gives what a subject nobody knows as a holder has: at most one claim in each pool.
+    /// Returns what a subject nobody knows as a holder has: at most one claim in each pool.
     pub(super) fn new_holder(&self, subject: &str) -> Holder {
         let mut holder = Holder::new(subject);
         for (index, pool) in self.pools.iter().enumerate() {
@@ -35,7 +35,7 @@ impl Campaign {
             || self.pools.iter().any(|pool| pool.limit.is_some())
     }
 
-    /// Gives how many units a subject has, over all pools and in each.
+    /// Returns how many units a subject has, over all pools and in each.
     fn count(&self, subject: &str) -> (u64, Vec<u64>) {
         let new;
         let holder = match self.holds.holder(subject) {
@@ -53,7 +53,7 @@ impl Campaign {
         (all, pools)
     }
 
-    /// Gives how many units of the campaign one subject may have: `said` came with a command, the smaller one counts.
+    /// Returns how many units of the campaign one subject may have: `said` came with a command, the smaller one counts.
     pub(super) fn most(&self, said: Option<u32>) -> Option<u32> {
         self.limit.into_iter().chain(said).min()
     }

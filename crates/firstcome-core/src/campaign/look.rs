@@ -57,65 +57,65 @@ pub struct Winner<'a> {
 }
 
 impl<'a> ResultRow<'a> {
-    /// Gives the unit that became free by a move.
+    /// Returns the unit that became free by a move.
     pub fn moved_from(&self) -> Option<&'a str> {
         self.campaign.moved_from(self.moved?)
     }
 }
 
 impl Campaign {
-    /// Gives how units are held.
+    /// Returns how units are held.
     pub fn hold_settings(&self) -> &HoldSettings {
         &self.holding
     }
 
-    /// Gives a hold by its id, live or ended in the last 24 h.
+    /// Returns a hold by its id, live or ended in the last 24 h.
     pub fn hold_of(&self, id: &str) -> Option<&Hold> {
         self.holds.find(id)
     }
 
-    /// Gives a hold by the number that its seats have.
+    /// Returns a hold by the number that its seats have.
     pub fn hold_numbered(&self, number: u32) -> Option<&Hold> {
         self.holds.get(number)
     }
 
-    /// Gives all holds, live or ended in the last 24 h, in the order they began.
+    /// Returns all holds, live or ended in the last 24 h, in the order they began.
     pub fn holds(&self) -> impl Iterator<Item = &Hold> {
         self.holds.iter()
     }
 
-    /// Gives the live holds of a subject, in the order they began.
+    /// Returns the live holds of a subject, in the order they began.
     pub fn holds_of(&self, subject: &str) -> impl Iterator<Item = &Hold> {
         let live = self.holds.holder(subject).map_or(&[][..], |holder| &holder.live);
         live.iter().map(|number| self.holds.at(*number))
     }
 
-    /// Gives how many units the last entry about the campaign gave for good; after a snapshot was read, all of them.
+    /// Returns how many units the last entry about the campaign gave for good; after a snapshot was read, all of them.
     pub fn given_last(&self) -> u64 {
         self.counted.given.1
     }
 
-    /// Gives how many holds are live.
+    /// Returns how many holds are live.
     pub fn live_holds(&self) -> usize {
         self.holds.live()
     }
 
-    /// Gives how many holds are remembered, live or ended.
+    /// Returns how many holds are remembered, live or ended.
     pub fn remembered_holds(&self) -> usize {
         self.holds.len()
     }
 
-    /// Gives the names of the units a hold has, whatever became of them, in its order.
+    /// Returns the names of the units a hold has, whatever became of them, in its order.
     pub fn units_named(&self, hold: &Hold) -> Vec<UnitName> {
         hold.takes.iter().map(|take| self.unit_name(take.pool, take.unit)).collect()
     }
 
-    /// Gives the seats that were exchanged, in order.
+    /// Returns the seats that were exchanged, in order.
     pub fn moves(&self) -> &[Moved] {
         &self.moves
     }
 
-    /// Gives a result with its content, or nothing if the record points at none.
+    /// Returns a result with its content, or nothing if the record points at none.
     pub(crate) fn result(&self, number: u64, record: Record) -> Option<ResultRow<'_>> {
         let pool = self.pools.get(usize::from(record.pool))?;
         let kind = record.kind;
@@ -183,7 +183,7 @@ impl Campaign {
         })
     }
 
-    /// Gives who has a rank of this pool now, or nothing where nobody has: it was cancelled, or never given.
+    /// Returns who has a rank of this pool now, or nothing where nobody has: it was cancelled, or never given.
     pub fn winner<'a>(&self, pool: &'a Pool, rank: u32) -> Option<Winner<'a>> {
         let Claim { rank, subject, at, cancel: None } = pool.claim(rank)? else { return None };
         let unit = pool.grants.unit(rank).and_then(|unit| pool.unit_name(unit));
@@ -191,12 +191,12 @@ impl Campaign {
         Some(Winner { rank, subject, at, unit, hold })
     }
 
-    /// Gives the name of the seat that became free by a move.
+    /// Returns the name of the seat that became free by a move.
     pub fn moved_from(&self, moved: &Moved) -> Option<&str> {
         self.pools.get(usize::from(moved.pool))?.unit_name(moved.from)
     }
 
-    /// Gives the seats and groups that a hold names, with the index of the pool of each: what can be waited for.
+    /// Returns the seats and groups that a hold names, with the index of the pool of each: what can be waited for.
     ///
     /// Empty if it names no seat, one that is not had by itself, or more seats than a hold can have: then waiting
     /// changes nothing. None if it names a seat, or a pool with seats, that is not there.
@@ -259,7 +259,7 @@ impl Campaign {
         command.pick_lists().into_iter().any(beyond)
     }
 
-    /// Gives the service time, in microseconds, from which on all these units are free if nobody does anything until
+    /// Returns the service time, in microseconds, from which on all these units are free if nobody does anything until
     /// then: long ago where all are. None where one is somebody's for good, or blocked.
     ///
     /// Units are those of [`Campaign::waits_for`], in this state or in an earlier one.

@@ -117,7 +117,7 @@ impl Campaign {
         matches!(standing, Some(Standing::Held(_) | Standing::Confirmed(_)))
     }
 
-    /// Gives the seats of a pool that stand in a result, today's and those of long ago.
+    /// Returns the seats of a pool that stand in a result, today's and those of long ago.
     ///
     /// It looks through the ranks of the pool once: an operator changes seats now and then.
     fn had_by_somebody(&self, index: usize) -> BTreeSet<u32> {

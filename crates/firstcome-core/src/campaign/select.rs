@@ -44,7 +44,7 @@ impl Selection<'_> {
         selection
     }
 
-    /// Gives how many units that is of each pool.
+    /// Returns how many units that is of each pool.
     pub(super) fn by_pool(&self) -> impl Iterator<Item = (u16, u64)> {
         let seats = self.seats.iter().map(|(pool, _)| (*pool, 1));
         let quantities = self.quantities.iter().map(|(pool, _, count)| (*pool, u64::from(*count)));
@@ -74,14 +74,14 @@ pub(super) enum Reach {
 }
 
 impl Campaign {
-    /// Gives the index of the pool that a pick is about.
+    /// Returns the index of the pool that a pick is about.
     ///
     /// Refuses with `not_found` (the pool) and `pool_required`.
     pub(super) fn pool_of(&self, pick: &Pick<'_>) -> Result<usize, Refusal> {
         self.pool_named(pick.pool)
     }
 
-    /// Gives the index of the pool of a name, or of the only one there is.
+    /// Returns the index of the pool of a name, or of the only one there is.
     ///
     /// Refuses with `not_found` (the pool) and `pool_required`.
     pub(super) fn pool_named(&self, pool: Option<&str>) -> Result<usize, Refusal> {
@@ -95,7 +95,7 @@ impl Campaign {
         }
     }
 
-    /// Gives what picks ask for.
+    /// Returns what picks ask for.
     ///
     /// The first refusal that applies is given, in this order: `not_found` (the pool), `pool_required`,
     /// `claim_required` (a coded pool), `not_seated`, `no_such_unit` and `not_for_sale`, each naming every unit it is about.
@@ -107,7 +107,7 @@ impl Campaign {
         self.select_at_most(picks, reach, usize::MAX)
     }
 
-    /// Gives what picks ask for, for a hold to have: refused and ordered as [`Campaign::select`] does. Of more seats
+    /// Returns what picks ask for, for a hold to have: refused and ordered as [`Campaign::select`] does. Of more seats
     /// than any hold can get with what it has already, some are left out: it is too many units all the same.
     pub(super) fn select_for_hold<'a>(
         &self,
@@ -117,7 +117,7 @@ impl Campaign {
         self.select_at_most(picks, reach, 2 * HOLD_UNITS)
     }
 
-    /// Gives what picks ask for; once groups gave more seats than `most`, no more of them are added.
+    /// Returns what picks ask for; once groups gave more seats than `most`, no more of them are added.
     fn select_at_most<'a>(
         &self,
         picks: &[Pick<'a>],
@@ -213,7 +213,7 @@ impl Campaign {
         if many { Err(Refusal::TooManyUnits) } else { Ok(()) }
     }
 
-    /// Gives a unit's names.
+    /// Returns a unit's names.
     pub(super) fn unit_name(&self, pool: u16, unit: UnitId) -> UnitName {
         let pool = &self.pools[usize::from(pool)];
         UnitName { pool: pool.name.clone(), unit: pool.unit_name(unit).map(Into::into) }

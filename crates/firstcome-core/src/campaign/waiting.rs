@@ -227,7 +227,7 @@ impl Campaign {
         place.map(OnList::Waits).or_else(offer)
     }
 
-    /// Gives the live offer that a subject has in a pool.
+    /// Returns the live offer that a subject has in a pool.
     pub(super) fn offer_of(&self, index: usize, subject: &str) -> Option<&Hold> {
         self.pools[index].list()?;
         self.holds_of(subject)
@@ -239,12 +239,12 @@ impl Campaign {
         self.pools.iter().any(|pool| pool.list().is_some_and(Waitlist::is_used))
     }
 
-    /// Gives how many wait, over all pools.
+    /// Returns how many wait, over all pools.
     pub fn waiters(&self) -> u64 {
         self.pools.iter().map(Pool::waiters).sum()
     }
 
-    /// Gives who left a waitlist without a unit by its number in this campaign, from 1.
+    /// Returns who left a waitlist without a unit by its number in this campaign, from 1.
     pub fn unserved(&self, number: u32) -> Option<&Unserved> {
         self.unserved.get(number)
     }
@@ -266,22 +266,22 @@ impl Campaign {
 }
 
 impl Pool {
-    /// Gives how many may wait for its units.
+    /// Returns how many may wait for its units.
     pub fn waitlist_most(&self) -> u32 {
         self.waitlist.unwrap_or(WAITLIST)
     }
 
-    /// Gives how many wait for its units; whoever has an offer is not among them.
+    /// Returns how many wait for its units; whoever has an offer is not among them.
     pub fn waiters(&self) -> u64 {
         self.list().map_or(0, |list| list.len() as u64)
     }
 
-    /// Gives how many have an offer of its units.
+    /// Returns how many have an offer of its units.
     pub fn offered(&self) -> u64 {
         self.list().map_or(0, Waitlist::offers)
     }
 
-    /// Gives those who wait with a ticket beyond this one, in order: 0 for all.
+    /// Returns those who wait with a ticket beyond this one, in order: 0 for all.
     pub fn waiters_after(&self, ticket: u32) -> impl Iterator<Item = Waiting<'_>> {
         self.list().into_iter().flat_map(move |list| list.after(ticket))
     }

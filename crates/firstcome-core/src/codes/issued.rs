@@ -28,12 +28,12 @@ impl Word {
         (bits & !known == 0 && word.issue() > 0).then_some(word)
     }
 
-    /// Gives the tag of a generated code, or the unit of an imported one.
+    /// Returns the tag of a generated code, or the unit of an imported one.
     pub(crate) fn number(self) -> u64 {
         self.0 & TAG_MOST
     }
 
-    /// Gives the issue number: 1 at first.
+    /// Returns the issue number: 1 at first.
     pub(crate) fn issue(self) -> u16 {
         (self.0 >> ISSUE) as u16
     }
@@ -82,7 +82,7 @@ pub(crate) struct Issued {
 }
 
 impl Issued {
-    /// Gives how many ranks have one.
+    /// Returns how many ranks have one.
     pub(crate) fn len(&self) -> u32 {
         self.runs.last().map_or(0, |last| (self.runs.len() - 1) * TOGETHER + last.words.len())
             as u32

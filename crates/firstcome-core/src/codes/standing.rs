@@ -27,7 +27,7 @@ impl Standing {
     }
 }
 
-/// Gives the number of the import that a unit came with.
+/// Returns the number of the import that a unit came with.
 fn import_of(stock: &Stock, unit: u32) -> usize {
     let after = stock.imports.partition_point(|import| import.first_unit <= unit);
     // Imports that added nothing begin where the one after them does.

@@ -64,7 +64,7 @@ impl StockRun {
         &self.sealed[start..][..self.lengths[at].into()]
     }
 
-    /// Gives hash, sealed text and rank of each unit, in order.
+    /// Returns hash, sealed text and rank of each unit, in order.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&[u8; 16], &[u8], u32)> {
         let mut rest = &*self.sealed;
         self.hashes.iter().zip(&self.lengths).zip(&self.ranks).map(move |((hash, length), rank)| {
@@ -173,7 +173,7 @@ impl Default for Stock {
 }
 
 impl Stock {
-    /// Gives how many units there are, those of an import under way included.
+    /// Returns how many units there are, those of an import under way included.
     pub(crate) fn len(&self) -> u32 {
         let full =
             |last: &Arc<StockRun>| (self.runs.len() - 1) * TOGETHER as usize + last.hashes.len();
@@ -199,12 +199,12 @@ impl Stock {
         run.ranks[at]
     }
 
-    /// Gives the rank a unit was issued at.
+    /// Returns the rank a unit was issued at.
     pub(crate) fn rank(&self, unit: u32) -> Option<u32> {
         Some(self.raw_rank(unit)).filter(|rank| (1..HELD_BACK).contains(rank))
     }
 
-    /// Gives the hash of each unit that was issued, with the rank.
+    /// Returns the hash of each unit that was issued, with the rank.
     pub(crate) fn issued(&self) -> impl Iterator<Item = ([u8; 16], u32)> {
         let rows = self.runs.iter().flat_map(|run| run.hashes.iter().zip(&run.ranks));
         let issued = rows.filter(|(_, rank)| (1..HELD_BACK).contains(*rank));
@@ -245,12 +245,12 @@ impl Stock {
         })
     }
 
-    /// Gives the unit of a code in stock.
+    /// Returns the unit of a code in stock.
     pub(crate) fn find(&self, hash: &[u8; 16]) -> Option<u32> {
         self.any(hash).filter(|unit| *unit < self.committed)
     }
 
-    /// Gives the import that a unit came with.
+    /// Returns the import that a unit came with.
     pub(crate) fn import_of(&self, unit: u32) -> Option<&Import> {
         let after = self.imports.partition_point(|import| import.first_unit <= unit);
         // Imports that added nothing begin where the one after them does.
@@ -328,12 +328,12 @@ impl Stock {
         self.len() == self.committed
     }
 
-    /// Gives how many units from a number on are free, up to another.
+    /// Returns how many units from a number on are free, up to another.
     pub(crate) fn free_among(&self, first: u32, end: u32) -> u32 {
         (first.max(self.next)..end).filter(|unit| self.raw_rank(*unit) == 0).count() as u32
     }
 
-    /// Gives the next free unit to a rank. One must be free.
+    /// Returns the next free unit to a rank. One must be free.
     pub(crate) fn give(&mut self, rank: u32) -> u32 {
         loop {
             let unit = self.next;

@@ -52,7 +52,7 @@ impl Use {
         size_of::<Self>() + 64 + self.reference.len() + user
     }
 
-    /// Gives the moment it was redeemed, if it was.
+    /// Returns the moment it was redeemed, if it was.
     pub fn redeemed_at(&self) -> Option<Timestamp> {
         match self.state {
             UseState::Redeemed => Some(self.at),
@@ -143,7 +143,7 @@ impl Uses {
         self.codes.get(&rank).copied().unwrap_or_default()
     }
 
-    /// Gives the number of the last use of a code under a reference.
+    /// Returns the number of the last use of a code under a reference.
     pub(crate) fn find(&self, rank: u32, reference: &str) -> Option<u32> {
         let same = |number| {
             let known = self.at(number);
@@ -152,14 +152,14 @@ impl Uses {
         self.index.find(&key(rank, reference), same)
     }
 
-    /// Gives the uses of a code, the last first.
+    /// Returns the uses of a code, the last first.
     pub(crate) fn of(&self, rank: u32) -> impl Iterator<Item = (u32, &Use)> {
         let first = self.tally(rank).last;
         let numbers = std::iter::successors(Some(first), |number| Some(self.get(*number)?.earlier));
         numbers.map_while(|number| Some((number, self.get(number)?)))
     }
 
-    /// Gives how many reservations of a code are live at a service time.
+    /// Returns how many reservations of a code are live at a service time.
     pub(crate) fn live(&self, rank: u32, service: i64) -> usize {
         let after = service.saturating_add(1);
         self.reserved.range((rank, after, 0)..=(rank, i64::MAX, u32::MAX)).count()

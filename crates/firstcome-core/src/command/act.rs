@@ -13,7 +13,7 @@ pub(crate) struct AskedAct<'a> {
 }
 
 impl<'a> Command<'a> {
-    /// Gives the act that the command is, if an operator's word is behind it. Chunks of an import are none: the commit is.
+    /// Returns the act that the command is, if an operator's word is behind it. Chunks of an import are none: the commit is.
     pub(crate) fn act(&self) -> Option<AskedAct<'a>> {
         let told = |deed, who, reason| Some(AskedAct { deed, who, reason });
         match self {

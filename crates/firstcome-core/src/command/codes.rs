@@ -66,7 +66,7 @@ pub enum CodeCommand<'a> {
         /// The step.
         step: CodeStep<'a>,
     },
-    /// Gives a reservation back.
+    /// Returns a reservation back.
     EndReservation {
         /// The step.
         step: CodeStep<'a>,
@@ -146,7 +146,7 @@ pub enum CodeCommand<'a> {
         /// Who gave it.
         order: Order<'a>,
     },
-    /// Gives an import up that was not committed.
+    /// Returns an import up that was not committed.
     Discard {
         /// The campaign.
         campaign: &'a str,
@@ -160,7 +160,7 @@ pub enum CodeCommand<'a> {
 }
 
 impl<'a> CodeCommand<'a> {
-    /// Gives the step of a command about one code and one reference.
+    /// Returns the step of a command about one code and one reference.
     pub fn step(&self) -> Option<&CodeStep<'a>> {
         match self {
             Self::Reserve { step, .. }
@@ -176,7 +176,7 @@ impl<'a> CodeCommand<'a> {
         }
     }
 
-    /// Gives the campaign it is about, and the pool if one is named.
+    /// Returns the campaign it is about, and the pool if one is named.
     pub fn target(&self) -> (&'a str, Option<&'a str>) {
         match self {
             Self::Reserve { step, .. }
@@ -192,7 +192,7 @@ impl<'a> CodeCommand<'a> {
         }
     }
 
-    /// Gives who gave it, of an operator's command.
+    /// Returns who gave it, of an operator's command.
     pub fn order(&self) -> Option<Order<'a>> {
         match self {
             Self::Reserve { .. }
@@ -224,7 +224,7 @@ impl<'a> CodeCommand<'a> {
         }
     }
 
-    /// Gives the number of its field.
+    /// Returns the number of its field.
     pub(super) fn field(&self) -> u32 {
         match self {
             Self::Reserve { .. } => RESERVE,

@@ -36,7 +36,7 @@ pub(super) const BAR: u32 = 24;
 pub(super) const UNBAR: u32 = 25;
 pub(super) const CHANGE_SEATS: u32 = 26;
 
-/// Gives the campaign and the pool that a body names for a command, if it does.
+/// Returns the campaign and the pool that a body names for a command, if it does.
 pub(super) fn target_of<'a>(command: &Command<'a>) -> Option<(&'a str, Option<&'a str>)> {
     match command {
         Command::Claim { campaign, pool, .. } => Some((campaign, *pool)),
@@ -371,7 +371,7 @@ fn bar_fields(
 }
 
 impl Command<'_> {
-    /// Gives a number that two commands with ids share if they ask the same, whatever their ids.
+    /// Returns a number that two commands with ids share if they ask the same, whatever their ids.
     pub fn content(&self) -> u64 {
         let mut bytes = Vec::new();
         let field = match self {

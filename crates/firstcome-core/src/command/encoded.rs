@@ -61,17 +61,17 @@ impl Encoded {
         Self { field, campaign, pool, level: command.level(), bytes: bytes.into() }
     }
 
-    /// Gives the command.
+    /// Returns the command.
     pub fn command(&self) -> Command<'_> {
         self.read().expect("it was read when it was encoded")
     }
 
-    /// Gives the lowest level of a body that can have it.
+    /// Returns the lowest level of a body that can have it.
     pub fn level(&self) -> u32 {
         self.level
     }
 
-    /// Gives how many bytes it takes, about: a body adds at most 16.
+    /// Returns how many bytes it takes, about: a body adds at most 16.
     pub fn size(&self) -> usize {
         self.bytes.len()
     }
@@ -87,7 +87,7 @@ impl Encoded {
         Ok(command(self.field, content, &[target])?)
     }
 
-    /// Gives the campaign and the pool that the body names for it.
+    /// Returns the campaign and the pool that the body names for it.
     pub(super) fn target(&self) -> Option<(&str, Option<&str>)> {
         let text = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
         let (campaign, rest) = self.bytes.split_at_checked(usize::from(self.campaign))?;
@@ -96,18 +96,18 @@ impl Encoded {
         (self.campaign > 0).then(|| (text(campaign), pool))
     }
 
-    /// Gives the number of the field.
+    /// Returns the number of the field.
     pub(super) fn field(&self) -> u32 {
         self.field
     }
 
-    /// Gives the content of the field, in which the target is number 0.
+    /// Returns the content of the field, in which the target is number 0.
     pub(super) fn content(&self) -> &[u8] {
         let names = usize::from(self.campaign) + usize::from(self.pool);
         self.bytes.get(names..).unwrap_or_default()
     }
 
-    /// Gives where in the content the number of the target stands.
+    /// Returns where in the content the number of the target stands.
     pub(super) fn target_at(&self) -> usize {
         // A claim begins with it; in the others it is the first field, behind its key.
         usize::from(self.field != CLAIM)

@@ -5,12 +5,12 @@ use crate::LEVEL;
 use crate::limits::{GROUP_SEATS, HOLD_UNITS};
 
 impl Command<'_> {
-    /// Gives the lowest level at which the command can be written.
+    /// Returns the lowest level at which the command can be written.
     pub fn level(&self) -> u32 {
         if let Self::Raise { level, .. } = self { *level } else { LEVEL }
     }
 
-    /// Gives the digest that the sender had at a position, if the command carries one.
+    /// Returns the digest that the sender had at a position, if the command carries one.
     pub fn mark(&self) -> Option<Mark> {
         match self {
             Self::Tick { mark } | Self::Settled { mark, .. } => Some(*mark),
@@ -69,7 +69,7 @@ impl Command<'_> {
         }
     }
 
-    /// Gives its lists of picks, each of which names units of one hold.
+    /// Returns its lists of picks, each of which names units of one hold.
     pub(crate) fn pick_lists(&self) -> [&[Pick<'_>]; 2] {
         match self {
             Self::Hold { picks, .. } => [picks, &[]],

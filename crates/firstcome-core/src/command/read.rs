@@ -74,7 +74,7 @@ pub struct Body<'a> {
     rest: Reader<'a>,
 }
 
-/// Gives the level that a body says it is of, without a look at anything else in it; none of one that ends its space.
+/// Returns the level that a body says it is of, without a look at anything else in it; none of one that ends its space.
 pub fn level_of(body: &[u8]) -> Option<u32> {
     let level = numbered(&mut Reader::new(body), LEVEL_FIELD).ok()?.number32().ok()?;
     (level != MOVED_LEVEL).then_some(level)

@@ -36,7 +36,7 @@ impl BodyWriter {
         Self { bytes, targets: Vec::new(), commands: 0, level }
     }
 
-    /// Gives the level of the body.
+    /// Returns the level of the body.
     pub fn level(&self) -> u32 {
         self.level
     }

@@ -125,7 +125,7 @@ impl Hall {
         self.check_units(1, coming)
     }
 
-    /// Gives the row of the seat that is looked at, with the seats that came for it so far.
+    /// Returns the row of the seat that is looked at, with the seats that came for it so far.
     fn coming_row<'a, 'c>(
         &self,
         name: (&'a str, &'a str),
@@ -288,7 +288,7 @@ impl Hall {
         grade
     }
 
-    /// Gives the row a seat goes to. A seat without one gets a row of its own.
+    /// Returns the row a seat goes to. A seat without one gets a row of its own.
     fn row(&mut self, seat: &SeatSettings<'_>) -> u32 {
         let section = self.sections.number(seat.section);
         let new = self.rows.len() as u32;

@@ -22,7 +22,7 @@ struct Patch {
 const NEAR: usize = 256;
 
 impl Patch {
-    /// Gives the most it can give of so many.
+    /// Returns the most it can give of so many.
     fn most(&self, of: usize) -> u32 {
         let some = self.can_give & up_to(of);
         some.checked_ilog2().unwrap_or(0)
@@ -30,7 +30,7 @@ impl Patch {
 }
 
 impl Hall {
-    /// Gives seats apart, in ascending order; with `strict`, only such as leave no orphan. None, if there is no such choice.
+    /// Returns seats apart, in ascending order; with `strict`, only such as leave no orphan. None, if there is no such choice.
     ///
     /// They are of one row, if a row has as many: of the first such row, by its best seat. Otherwise they are of one section,
     /// if a section has as many: of the first, in the order of adding. Within the row, the section or the
@@ -77,7 +77,7 @@ impl Hall {
         reach(&all, wanted.quantity).then(|| self.gather(&mut all, wanted, strict))
     }
 
-    /// Gives the best accessible seat and those nearest to it.
+    /// Returns the best accessible seat and those nearest to it.
     fn near_accessible(&self, wanted: &Criteria) -> Option<Vec<u32>> {
         let mut seats = Vec::new();
         for row in &self.rows {
@@ -142,7 +142,7 @@ impl Hall {
         }
     }
 
-    /// Gives how many seats a stretch can give, of which so many fit.
+    /// Returns how many seats a stretch can give, of which so many fit.
     fn can_give(
         &self,
         row: u32,
@@ -327,12 +327,12 @@ impl Left {
     }
 }
 
-/// Gives every amount from 0 to this one.
+/// Returns every amount from 0 to this one.
 fn up_to(amount: usize) -> Amounts {
     Amounts::MAX.checked_shr(127_u32.saturating_sub(amount as u32)).unwrap_or(0)
 }
 
-/// Gives every amount up to `most` that two together can give.
+/// Returns every amount up to `most` that two together can give.
 fn sums(one: Amounts, other: Amounts, most: usize) -> Amounts {
     let (mut sums, mut rest) = (0, one & up_to(most));
     while rest != 0 {
@@ -342,7 +342,7 @@ fn sums(one: Amounts, other: Amounts, most: usize) -> Amounts {
     sums & up_to(most)
 }
 
-/// Gives every amount up to `most` that patches can give together, or at least those in `enough`.
+/// Returns every amount up to `most` that patches can give together, or at least those in `enough`.
 fn together(patches: &[Patch], most: usize, enough: Amounts) -> Amounts {
     let mut given = 1;
     for patch in patches {

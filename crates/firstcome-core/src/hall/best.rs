@@ -60,7 +60,7 @@ pub enum NoBest {
 pub(super) type Measure = (u64, u32);
 
 impl Hall {
-    /// Gives the best seats, in ascending order of their numbers. All are free, for sale and of no group.
+    /// Returns the best seats, in ascending order of their numbers. All are free, for sale and of no group.
     ///
     /// The first of these steps that finds seats decides:
     ///
@@ -123,7 +123,7 @@ impl Hall {
         Some(Criteria { quantity, grade, price, channel, accessible: ask.accessible })
     }
 
-    /// Gives how many seats fit and can be taken, counted up to `enough` or a little beyond; none, if one must be
+    /// Returns how many seats fit and can be taken, counted up to `enough` or a little beyond; none, if one must be
     /// accessible and none is.
     fn left(&self, wanted: &Criteria, enough: usize) -> u32 {
         let (mut left, mut accessible) = (0, !wanted.accessible);
@@ -146,7 +146,7 @@ impl Hall {
         if accessible { left } else { 0 }
     }
 
-    /// Gives the best seats next to each other; with `strict`, of those that leave no orphan.
+    /// Returns the best seats next to each other; with `strict`, of those that leave no orphan.
     pub(super) fn together(&self, wanted: &Criteria, strict: bool) -> Option<Vec<u32>> {
         let mut best: Option<(Measure, u32, usize)> = None;
         for number in &self.rows_by_best {
@@ -168,7 +168,7 @@ impl Hall {
         Some(self.rows[row as usize].seats[index..index + wanted.quantity].to_vec())
     }
 
-    /// Gives the best choice in one row that is better than `known`: what it is measured by, and the index of its first seat.
+    /// Returns the best choice in one row that is better than `known`: what it is measured by, and the index of its first seat.
     fn together_in(
         &self,
         number: u32,
@@ -190,7 +190,7 @@ impl Hall {
         found
     }
 
-    /// Gives the best choice of neighbours within a run of open seats, as [`Hall::together_in`] does.
+    /// Returns the best choice of neighbours within a run of open seats, as [`Hall::together_in`] does.
     pub(super) fn best_window(
         &self,
         number: u32,

@@ -49,12 +49,12 @@ impl ChunkWriter {
         Self::default()
     }
 
-    /// Gives what was written.
+    /// Returns what was written.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Gives at most how many bytes one more seat takes.
+    /// Returns at most how many bytes one more seat takes.
     pub(super) fn most(seat: &SeatSettings<'_>) -> usize {
         let texts = [seat.name, seat.section, seat.row, seat.number, seat.grade];
         let texts = texts.iter().map(|text| text.len()).sum::<usize>();
@@ -133,7 +133,7 @@ impl ChunkWriter {
         self.bytes.capacity() + self.texts.len() * 64 + self.prices.len() * 32
     }
 
-    /// Gives a text's number in this chunk, from 1; the empty text is 0.
+    /// Returns a text's number in this chunk, from 1; the empty text is 0.
     fn text(&mut self, text: &str) -> u64 {
         if text.is_empty() {
             return 0;
@@ -147,7 +147,7 @@ impl ChunkWriter {
         number
     }
 
-    /// Gives a price's number in this chunk, from 1; no price is 0.
+    /// Returns a price's number in this chunk, from 1; no price is 0.
     fn price(&mut self, price: Option<Price>) -> u64 {
         let Some(price) = price else { return 0 };
         if let Some(number) = self.prices.get(&price) {
@@ -269,7 +269,7 @@ fn price(value: Value<'_>) -> Result<Price, Malformed> {
     Ok(Price { minor, currency })
 }
 
-/// Gives what a table has under the number in a field.
+/// Returns what a table has under the number in a field.
 fn named<T: Copy>(value: Value<'_>, table: &[T]) -> Result<T, Malformed> {
     let number = usize::try_from(value.number()?).ok();
     let named = number.and_then(|number| table.get(number)).copied();

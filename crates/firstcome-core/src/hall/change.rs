@@ -57,7 +57,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// Gives the name of a seat that got another one.
+    /// Returns the name of a seat that got another one.
     pub(super) fn name(&self, seat: u32) -> Option<&str> {
         if self.names.is_empty() {
             return None;
@@ -95,7 +95,7 @@ impl Changes {
 }
 
 impl Hall {
-    /// Gives how many changes of seats there were: two halls of one history with the same number draw the same map.
+    /// Returns how many changes of seats there were: two halls of one history with the same number draw the same map.
     pub fn changes(&self) -> u64 {
         self.changes.count
     }
@@ -188,7 +188,7 @@ impl Hall {
         self.names.set(name.as_bytes(), code, |_| false);
     }
 
-    /// Gives the number of a grade that a change brings.
+    /// Returns the number of a grade that a change brings.
     pub(super) fn changed_grade(&mut self, grade: &str) -> u32 {
         if self.grades.find(grade).is_none() {
             self.changes.grades.push(grade.into());
@@ -196,7 +196,7 @@ impl Hall {
         self.grade(grade)
     }
 
-    /// Gives the number of a price that a change brings.
+    /// Returns the number of a price that a change brings.
     pub(super) fn changed_price(&mut self, price: Price) -> u32 {
         if self.prices.find(&Some(price)).is_none() {
             self.changes.prices.push(price);

@@ -84,7 +84,7 @@ pub(super) fn names(out: &mut Vec<u8>, names: &NeighbourNames) {
 }
 
 impl Hall {
-    /// Gives what changes left, but for the names: each part fits a piece.
+    /// Returns what changes left, but for the names: each part fits a piece.
     pub(super) fn changed_fields(&self) -> Vec<Vec<u8>> {
         let changes = &self.changes;
         if changes.count == 0 {

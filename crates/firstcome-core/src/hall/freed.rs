@@ -26,7 +26,7 @@ impl Freed {
         self.count
     }
 
-    /// Gives those that came free after the first `count`; none if they are not remembered any more.
+    /// Returns those that came free after the first `count`; none if they are not remembered any more.
     pub(super) fn since(&self, count: u64) -> Option<impl Iterator<Item = u32>> {
         let new = usize::try_from(self.count.checked_sub(count)?).ok()?;
         let from = self.last.len().checked_sub(new)?;

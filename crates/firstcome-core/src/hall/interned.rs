@@ -26,7 +26,7 @@ impl<T: Clone + Ord> Interned<T> {
         &self.values[number as usize]
     }
 
-    /// Gives a value's number, a new one if it is new.
+    /// Returns a value's number, a new one if it is new.
     pub(super) fn number<Q>(&mut self, value: &Q) -> u32
     where
         T: Borrow<Q>,
@@ -42,12 +42,12 @@ impl<T: Clone + Ord> Interned<T> {
         number
     }
 
-    /// Gives how many values there are beyond the one it began with.
+    /// Returns how many values there are beyond the one it began with.
     pub(super) fn len(&self) -> usize {
         self.values.len() - 1
     }
 
-    /// Gives values and numbers in the order of the values, which is the same on every node.
+    /// Returns values and numbers in the order of the values, which is the same on every node.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&T, u32)> {
         self.numbers.iter().map(|(value, number)| (value, *number))
     }

@@ -14,7 +14,7 @@ pub struct RowView<'a> {
 }
 
 impl Hall {
-    /// Gives the rows in the order of their first seats; a seat without a row is one of its own.
+    /// Returns the rows in the order of their first seats; a seat without a row is one of its own.
     pub fn rows(&self) -> impl Iterator<Item = RowView<'_>> {
         self.rows.iter().map(|row| RowView {
             section: self.sections.get(row.section),
@@ -23,27 +23,27 @@ impl Hall {
         })
     }
 
-    /// Gives the status of every seat, to read it after the seat map has changed.
+    /// Returns the status of every seat, to read it after the seat map has changed.
     ///
     /// Costs a count for each 4,096 seats; this number is copied when one of them changes while a reader has this.
     pub fn standings(&self) -> Standings {
         self.standings.clone()
     }
 
-    /// Gives how every seat stands in one letter a seat, in the order of adding: `.` free, `-` not for sale, `h` held,
+    /// Returns how every seat stands in one letter a seat, in the order of adding: `.` free, `-` not for sale, `h` held,
     /// `c` confirmed, `b` blocked.
     pub fn letters(&self) -> impl Iterator<Item = u8> {
         (0..self.seats()).map(|seat| self.letter(seat))
     }
 
-    /// Gives how a seat stands in one letter, as [`Hall::letters`] does.
+    /// Returns how a seat stands in one letter, as [`Hall::letters`] does.
     pub fn letter(&self, seat: u32) -> u8 {
         self.standing(seat).kind().letter(self.is_for_sale(seat))
     }
 }
 
 impl Kind {
-    /// Gives the letter a map has for a seat of this kind.
+    /// Returns the letter a map has for a seat of this kind.
     pub fn letter(self, for_sale: bool) -> u8 {
         match self {
             Self::Free if for_sale => b'.',

@@ -26,7 +26,7 @@ pub enum Orphans {
 }
 
 impl Hall {
-    /// Gives the first seat, by number, that taking these would leave as an orphan; `taken` in any order, all free.
+    /// Returns the first seat, by number, that taking these would leave as an orphan; `taken` in any order, all free.
     ///
     /// With [`Orphans::LastResort`] it is excused if as many adjacent seats cannot be had without: seats of the same
     /// grade, if these are of one, and sold through the same channel as the first of these that has one.
@@ -65,7 +65,7 @@ impl Hall {
         neighbours.peek().is_some() && neighbours.all(taken)
     }
 
-    /// Gives the grade of the stretch that a seat of a row is in, if it is in one.
+    /// Returns the grade of the stretch that a seat of a row is in, if it is in one.
     pub(super) fn stretch(&self, row: u32, index: usize) -> Option<u16> {
         let row = &self.rows[row as usize];
         let seat = row.seats.get(index).filter(|_| row.is_open(index))?;
@@ -73,7 +73,7 @@ impl Hall {
         seat.is_ordinary().then_some(seat.grade)
     }
 
-    /// Gives what as many seats like these would be.
+    /// Returns what as many seats like these would be.
     fn like(&self, taken: &[u32]) -> Criteria {
         let mut taken: Vec<u32> = taken.to_vec();
         taken.sort_unstable();

@@ -45,7 +45,7 @@ impl HallPart {
         matches!(self.0, Part::Seats { sealed: true, .. })
     }
 
-    /// Gives the piece a store has it in, if it is sealed and was written.
+    /// Returns the piece a store has it in, if it is sealed and was written.
     pub fn stored(&self) -> Option<PieceName> {
         match &self.0 {
             Part::Seats { run, sealed: true } => run.stored.get().copied(),
@@ -80,7 +80,7 @@ impl HallPart {
 }
 
 impl Hall {
-    /// Gives the hall in parts, to be restored in this order. Nothing large is copied.
+    /// Returns the hall in parts, to be restored in this order. Nothing large is copied.
     pub fn freeze(&self) -> impl Iterator<Item = HallPart> {
         let last = self.runs.len().wrapping_sub(1);
         let seats = self.runs.iter().enumerate();

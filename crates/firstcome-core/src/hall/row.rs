@@ -51,7 +51,7 @@ impl Row {
         self.open.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
 
-    /// Gives the next longest run of open seats that begins at `from` or later.
+    /// Returns the next longest run of open seats that begins at `from` or later.
     pub(super) fn next_run(&self, from: usize) -> Option<std::ops::Range<usize>> {
         let start = self.next(from, |word| word)?;
         let end = self.next(start, |word| !word).unwrap_or(self.seats.len());
@@ -71,7 +71,7 @@ impl Row {
         false
     }
 
-    /// Gives the first index from `from` on whose bit is set in what `of` makes of its word.
+    /// Returns the first index from `from` on whose bit is set in what `of` makes of its word.
     fn next(&self, from: usize, of: impl Fn(u64) -> u64) -> Option<usize> {
         let mut mask = u64::MAX << (from % 64);
         for (i, word) in self.open.iter().enumerate().skip(from / 64) {

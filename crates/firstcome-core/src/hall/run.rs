@@ -35,12 +35,12 @@ impl SeatRun {
         self.begins.push(begins as u32);
     }
 
-    /// Gives a seat's name. The seat must lie in this run.
+    /// Returns a seat's name. The seat must lie in this run.
     pub(super) fn name(&self, seat: u32) -> &[u8] {
         own_name(self.of(seat))
     }
 
-    /// Gives what only the run knows of a seat. The seat must lie in this run.
+    /// Returns what only the run knows of a seat. The seat must lie in this run.
     pub(super) fn own(&self, seat: u32) -> SeatSettings<'_> {
         own_fields(self.of(seat))
     }
@@ -55,7 +55,7 @@ impl SeatRun {
         self.chunk.seal();
     }
 
-    /// Gives the seats as a snapshot has them.
+    /// Returns the seats as a snapshot has them.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         self.chunk.as_bytes()
     }

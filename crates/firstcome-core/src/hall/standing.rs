@@ -36,7 +36,7 @@ pub enum Kind {
 }
 
 impl Standing {
-    /// Gives the kind.
+    /// Returns the kind.
     pub fn kind(self) -> Kind {
         match self {
             Self::Free => Kind::Free,
@@ -84,7 +84,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Gives how many units there are.
+    /// Returns how many units there are.
     pub fn all(&self) -> u32 {
         self.free + self.held + self.confirmed + self.blocked
     }
@@ -149,12 +149,12 @@ pub struct Standings {
 }
 
 impl Standings {
-    /// Gives what every seat is, in the order of adding.
+    /// Returns what every seat is, in the order of adding.
     pub fn kinds(&self) -> impl Iterator<Item = Kind> {
         self.runs.iter().flat_map(|run| run.kinds.iter().copied())
     }
 
-    /// Gives the seats that are of another kind than they were, in the order of adding, with what they are now.
+    /// Returns the seats that are of another kind than they were, in the order of adding, with what they are now.
     ///
     /// `before` is of the same hall. Runs that nobody wrote to in between are not looked at; seats that were added in
     /// between are not among those given.

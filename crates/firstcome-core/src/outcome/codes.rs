@@ -91,7 +91,7 @@ impl CodeOutcome {
         "import_discarded",
     ];
 
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Reserved { .. } => "reserved",
@@ -304,7 +304,7 @@ impl CodeRefusal {
         Self::TooManyReissues,
     ];
 
-    /// Gives the stable string, and the stable number the digest uses.
+    /// Returns the stable string, and the stable number the digest uses.
     fn row(self) -> (&'static str, u32) {
         match self {
             Self::NotCoded => ("not_coded", 79),
@@ -339,7 +339,7 @@ impl CodeRefusal {
         }
     }
 
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         self.row().0
     }

@@ -26,7 +26,7 @@ pub enum Fixed {
 }
 
 impl Fixed {
-    /// Gives the field's name as it is written in requests.
+    /// Returns the field's name as it is written in requests.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OpensAt => "opens_at",
@@ -175,7 +175,7 @@ impl Refusal {
         Self::IsOffer,
     ];
 
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NotFound(_) => "not_found",
@@ -222,7 +222,7 @@ impl Refusal {
         }
     }
 
-    /// Gives the stable number the digest and stored outcomes use.
+    /// Returns the stable number the digest and stored outcomes use.
     pub(super) fn code(self) -> u32 {
         match self {
             Self::NotFound(_) => 32,
@@ -269,7 +269,7 @@ impl Refusal {
         }
     }
 
-    /// Gives what the digest takes in beside the number.
+    /// Returns what the digest takes in beside the number.
     pub(super) fn content(self) -> u64 {
         match self {
             Self::VersionMismatch { version } => u64::from(version),

@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
 
 impl Pool {
-    /// Gives the settings as they stand.
+    /// Returns the settings as they stand.
     pub(crate) fn settings(&self) -> PoolSettings {
         let (name, limit) = (self.name.clone(), self.limit);
         let waitlist = self.waitlist;
@@ -27,7 +27,7 @@ impl Pool {
         }
     }
 
-    /// Gives the codes of a coded pool.
+    /// Returns the codes of a coded pool.
     pub fn codes(&self) -> Option<&Codes> {
         self.codes.as_deref()
     }
@@ -36,7 +36,7 @@ impl Pool {
         self.codes.as_deref_mut()
     }
 
-    /// Gives how many imported codes are in stock, given or not.
+    /// Returns how many imported codes are in stock, given or not.
     pub(crate) fn stock_committed(&self) -> u32 {
         let stock = self.codes().and_then(|codes| codes.stock.as_deref());
         stock.map_or(0, |stock| stock.committed)
@@ -47,12 +47,12 @@ impl Pool {
         self.codes().is_some_and(|codes| codes.stock.is_some())
     }
 
-    /// Gives how many units one subject may have, held and live claims together, if that is limited.
+    /// Returns how many units one subject may have, held and live claims together, if that is limited.
     pub fn limit(&self) -> Option<u32> {
         self.limit
     }
 
-    /// Gives the seats of a seated pool.
+    /// Returns the seats of a seated pool.
     pub fn hall(&self) -> Option<&Hall> {
         self.hall.as_deref()
     }
@@ -61,7 +61,7 @@ impl Pool {
         self.hall.as_deref_mut().expect("it was looked whether the pool is seated")
     }
 
-    /// Gives how many units stand how. Free, held, confirmed and blocked are all there are.
+    /// Returns how many units stand how. Free, held, confirmed and blocked are all there are.
     ///
     /// Units of cancelled claims that do not return count as confirmed.
     pub fn counts(&self) -> Counts {
@@ -84,7 +84,7 @@ impl Pool {
         }
     }
 
-    /// Gives a unit's name; none of a counted pool.
+    /// Returns a unit's name; none of a counted pool.
     pub fn unit_name(&self, unit: UnitId) -> Option<&str> {
         let unit = match unit {
             UnitId::Counted => return None,
@@ -94,17 +94,17 @@ impl Pool {
         self.hall().map(|hall| hall.name(unit))
     }
 
-    /// Gives the unit a claim was given and the id of the hold it came from, if it came from one.
+    /// Returns the unit a claim was given and the id of the hold it came from, if it came from one.
     pub fn granted(&self, rank: u32) -> Option<(UnitId, &str)> {
         self.grants.of(rank).map(|grant| (grant.unit, grant.hold))
     }
 
-    /// Gives the unit a claim has now, if it came from a hold.
+    /// Returns the unit a claim has now, if it came from a hold.
     pub fn unit_of(&self, rank: u32) -> Option<UnitId> {
         self.grants.unit(rank)
     }
 
-    /// Gives how many units like this one are free.
+    /// Returns how many units like this one are free.
     pub(crate) fn free(&self, unit: UnitId) -> u32 {
         match (unit, self.hall()) {
             (UnitId::Counted, _) => self.capacity.saturating_sub(self.taken),
@@ -119,7 +119,7 @@ impl Pool {
         self.taken - self.held < self.capacity && self.ranks_left() > 0
     }
 
-    /// Gives how many units like this one are free, and not for somebody who waits.
+    /// Returns how many units like this one are free, and not for somebody who waits.
     pub(crate) fn free_to_all(&self, unit: UnitId) -> u32 {
         if self.is_promised() { 0 } else { self.free(unit) }
     }

@@ -19,7 +19,7 @@ pub enum CodeSource {
 }
 
 impl CodeSource {
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Generated => "generated",
@@ -62,7 +62,7 @@ impl CodeSettings {
         }
     }
 
-    /// Gives the moment from which on a code issued at `issued_at` cannot be redeemed, if there is one.
+    /// Returns the moment from which on a code issued at `issued_at` cannot be redeemed, if there is one.
     pub fn expires_at(&self, issued_at: Timestamp) -> Option<Timestamp> {
         let after = self.valid_for_us.map(|valid_for| issued_at.plus_micros(valid_for));
         self.valid_until.into_iter().chain(after).min()

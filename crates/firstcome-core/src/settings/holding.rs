@@ -19,7 +19,7 @@ pub enum HoldsEach {
 }
 
 impl HoldsEach {
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::One => "one",

@@ -35,7 +35,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Gives what a pool may become.
+    /// Returns what a pool may become.
     pub(crate) fn of(capacity: u32, waitlist: Option<u32>, codes: Option<&CodeSettings>) -> Self {
         let units = u64::from(capacity);
         let waiting = u64::from(waitlist.unwrap_or(capacity.min(WAITLIST)));
@@ -48,7 +48,7 @@ impl Sizes {
         Self { units, waiting, codes: generated, imported, uses }
     }
 
-    /// Gives all of them together.
+    /// Returns all of them together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl Sizes {
         }
     }
 
-    /// Gives those beyond others that are among them.
+    /// Returns those beyond others that are among them.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl Sizes {
         }
     }
 
-    /// Gives about how many bytes of memory that takes.
+    /// Returns about how many bytes of memory that takes.
     pub fn bytes(&self) -> u64 {
         let each = [
             (self.units, BYTES_PER_UNIT),
@@ -87,7 +87,7 @@ impl Sizes {
 }
 
 impl Settings {
-    /// Gives how large a campaign may become with them.
+    /// Returns how large a campaign may become with them.
     pub fn sizes(&self) -> Sizes {
         let of =
             |pool: &PoolSettings| Sizes::of(pool.capacity, pool.waitlist, pool.codes.as_deref());

@@ -325,12 +325,12 @@ fn code_parts(of: &Codes) -> Vec<CodesPart> {
 }
 
 impl Frozen {
-    /// Gives the position this is a snapshot of.
+    /// Returns the position this is a snapshot of.
     pub fn position(&self) -> u64 {
         self.manifest.stamp.position
     }
 
-    /// Gives the next piece, or nothing when all were given.
+    /// Returns the next piece, or nothing when all were given.
     ///
     /// What is sealed stands alone, so that it gives the same piece in every snapshot; everything
     /// else is packed together.
@@ -360,7 +360,7 @@ impl Frozen {
         (!packed.is_empty()).then(|| self.named(packed, None))
     }
 
-    /// Gives the manifest. Every piece must have been taken.
+    /// Returns the manifest. Every piece must have been taken.
     ///
     /// # Panics
     ///

@@ -55,7 +55,7 @@ impl Restore {
         }
     }
 
-    /// Gives the name of the next piece wanted, or nothing when all were given.
+    /// Returns the name of the next piece wanted, or nothing when all were given.
     pub fn wanted(&self) -> Option<PieceName> {
         self.pieces.as_slice().first().copied()
     }
@@ -78,7 +78,7 @@ impl Restore {
             .map_err(|why| BadSnapshot::Piece { name, why })
     }
 
-    /// Gives the state after every piece was taken in.
+    /// Returns the state after every piece was taken in.
     ///
     /// # Errors
     ///

@@ -94,41 +94,41 @@ impl State {
         self.note_all_lists();
     }
 
-    /// Gives the numbers of the campaigns that the last entry was about, or in which time freed something.
+    /// Returns the numbers of the campaigns that the last entry was about, or in which time freed something.
     pub fn touched(&self) -> &[u32] {
         &self.counts.touched
     }
 
-    /// Gives how many holds are live.
+    /// Returns how many holds are live.
     pub fn live_holds(&self) -> usize {
         self.deadlines.len() - self.counts.gone_deadlines
     }
 
-    /// Gives how many results of campaigns in memory are not settled.
+    /// Returns how many results of campaigns in memory are not settled.
     ///
     /// [`State::unsettled`] counts those of campaigns too that left memory unsettled: nobody can have them any more.
     pub fn waiting(&self) -> usize {
         self.counts.waiting
     }
 
-    /// Gives the oldest result that is not settled, of those of campaigns in memory.
+    /// Returns the oldest result that is not settled, of those of campaigns in memory.
     pub fn oldest_waiting(&self) -> Option<ResultRow<'_>> {
         if self.counts.waiting == 0 { None } else { self.results_after(0).next() }
     }
 
-    /// Gives how large all campaigns may become together, as their settings have it.
+    /// Returns how large all campaigns may become together, as their settings have it.
     pub fn sizes(&self) -> Sizes {
         self.counts.all.sizes
     }
 
-    /// Gives about how many bytes of memory the campaigns take.
+    /// Returns about how many bytes of memory the campaigns take.
     ///
     /// It is counted with every entry: asking for it costs nothing, whatever the campaigns have.
     pub fn memory(&self) -> usize {
         self.counts.all.memory + self.lists_memory()
     }
 
-    /// Gives [`State::memory`] by looking at everything: for tests, which compare them.
+    /// Returns [`State::memory`] by looking at everything: for tests, which compare them.
     pub fn walked_memory(&self) -> usize {
         self.campaigns.values().map(Campaign::walked_memory).sum::<usize>() + self.lists_memory()
     }

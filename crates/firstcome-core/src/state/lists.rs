@@ -141,7 +141,7 @@ impl State {
         self.agenda.forget(campaign);
     }
 
-    /// Gives the time of the last entry while waitlists are being served that it did not get done.
+    /// Returns the time of the last entry while waitlists are being served that it did not get done.
     pub(super) fn list_work(&self) -> Option<Timestamp> {
         (!self.agenda.behind.is_empty()).then(|| self.at())
     }

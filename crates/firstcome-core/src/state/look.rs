@@ -10,7 +10,7 @@ use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
 
 impl State {
-    /// Gives a campaign, or why there is none: `not_found` or `archived`.
+    /// Returns a campaign, or why there is none: `not_found` or `archived`.
     pub fn campaign(&self, name: &str) -> Result<&Campaign, Refusal> {
         match self.names.get(name) {
             Some(Named::Live(number)) => {
@@ -41,17 +41,17 @@ impl State {
             .map(|outcome| (outcome, campaign.claim_again))
     }
 
-    /// Gives a campaign in memory by its number.
+    /// Returns a campaign in memory by its number.
     pub fn campaign_numbered(&self, number: u32) -> Option<&Campaign> {
         self.campaigns.get(&number)
     }
 
-    /// Gives the campaigns in memory, in order of creation.
+    /// Returns the campaigns in memory, in order of creation.
     pub fn campaigns(&self) -> impl DoubleEndedIterator<Item = &Campaign> {
         self.campaigns.values()
     }
 
-    /// Gives the names and ends of campaigns that left memory, by name.
+    /// Returns the names and ends of campaigns that left memory, by name.
     pub fn archived(&self) -> impl Iterator<Item = (&str, &Archived)> {
         self.names.iter().filter_map(|(name, named)| match named {
             Named::Archived(archived) => Some((&**name, archived)),
@@ -59,7 +59,7 @@ impl State {
         })
     }
 
-    /// Gives results that are not settled, beyond a number, in order.
+    /// Returns results that are not settled, beyond a number, in order.
     ///
     /// Results of campaigns that left memory unsettled are left out.
     pub fn results_after(&self, number: u64) -> impl Iterator<Item = ResultRow<'_>> {
@@ -68,22 +68,22 @@ impl State {
         })
     }
 
-    /// Gives the number of the last result; 0 before the first.
+    /// Returns the number of the last result; 0 before the first.
     pub fn last_result(&self) -> u64 {
         self.results.last()
     }
 
-    /// Gives the number up to which results are settled.
+    /// Returns the number up to which results are settled.
     pub fn settled(&self) -> u64 {
         self.results.settled
     }
 
-    /// Gives how many results are kept because no ledger is known to have them.
+    /// Returns how many results are kept because no ledger is known to have them.
     pub fn unsettled(&self) -> usize {
         self.results.len()
     }
 
-    /// Gives the highest term seen in a settle mark.
+    /// Returns the highest term seen in a settle mark.
     pub fn term(&self) -> u64 {
         self.results.term
     }
@@ -93,53 +93,53 @@ impl State {
         self.batches.last.get(&node).is_some_and(|last| number <= last.number)
     }
 
-    /// Gives the space this is the state of.
+    /// Returns the space this is the state of.
     pub fn space(&self) -> SpaceId {
         self.space
     }
 
-    /// Gives the position of the last entry applied; 0 before the first.
+    /// Returns the position of the last entry applied; 0 before the first.
     pub fn position(&self) -> u64 {
         self.stamp.position
     }
 
-    /// Gives the position as clients see it.
+    /// Returns the position as clients see it.
     pub fn token(&self) -> Position {
         let Stamp { epoch, position, .. } = self.stamp;
         Position { epoch, position }
     }
 
-    /// Gives the stamp of the last entry applied.
+    /// Returns the stamp of the last entry applied.
     pub fn stamp(&self) -> Stamp {
         self.stamp
     }
 
-    /// Gives the level of the space: the highest of any entry applied, at which the next one is written.
+    /// Returns the level of the space: the highest of any entry applied, at which the next one is written.
     pub fn level(&self) -> u32 {
         self.stamp.level
     }
 
-    /// Gives the time of the last entry applied.
+    /// Returns the time of the last entry applied.
     pub fn at(&self) -> Timestamp {
         self.stamp.at
     }
 
-    /// Gives the service time in microseconds.
+    /// Returns the service time in microseconds.
     pub fn service(&self) -> i64 {
         self.service
     }
 
-    /// Gives the digest after the last entry applied.
+    /// Returns the digest after the last entry applied.
     pub fn digest(&self) -> u64 {
         self.digest.0
     }
 
-    /// Gives what this state says of itself to others.
+    /// Returns what this state says of itself to others.
     pub fn mark(&self) -> Mark {
         Mark { position: self.position(), digest: self.digest() }
     }
 
-    /// Gives the digest as it was at a position, if that is among the last 4,096; before the first entry it is 0.
+    /// Returns the digest as it was at a position, if that is among the last 4,096; before the first entry it is 0.
     pub fn digest_at(&self, position: u64) -> Option<u64> {
         if position == 0 {
             return Some(0);
@@ -149,7 +149,7 @@ impl State {
         self.digests.get(index).copied()
     }
 
-    /// Gives the opening, the closing or the end of a hold that lies next after the last entry.
+    /// Returns the opening, the closing or the end of a hold that lies next after the last entry.
     ///
     /// That of a hold counts service time: it comes later if journal time jumps. Service time only goes on
     /// with entries, at most 15 s with each, so while there are live holds entries must not be far apart.
@@ -160,7 +160,7 @@ impl State {
         campaigns.into_iter().chain(expiry).chain(self.list_work()).min()
     }
 
-    /// Gives when the next hold is over if journal time goes on without a break; none without live holds.
+    /// Returns when the next hold is over if journal time goes on without a break; none without live holds.
     pub fn next_expiry(&self) -> Option<Timestamp> {
         if self.live_holds() == 0 {
             return None;
@@ -171,7 +171,7 @@ impl State {
         first.or(self.deadlines.first()).map(|(deadline, ..)| self.moment(*deadline))
     }
 
-    /// Gives the moment at which a service time comes, or came, if journal time goes on without a break.
+    /// Returns the moment at which a service time comes, or came, if journal time goes on without a break.
     pub fn moment(&self, service: i64) -> Timestamp {
         self.at().plus_micros(service - self.service)
     }

@@ -14,7 +14,7 @@ pub struct Remains {
 }
 
 impl Remains {
-    /// Gives about how many bytes it frees.
+    /// Returns about how many bytes it frees.
     pub fn memory(&self) -> usize {
         let results = self.results.iter().map(|run| run.len() * size_of::<Record>());
         self.campaigns.iter().map(|campaign| campaign.counted.memory).sum::<usize>()

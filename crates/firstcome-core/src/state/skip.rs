@@ -110,7 +110,7 @@ impl State {
         }
     }
 
-    /// Gives the entries that were skipped to get to this state, by position.
+    /// Returns the entries that were skipped to get to this state, by position.
     pub fn skipped(&self) -> &[Skip] {
         &self.skips.done
     }

@@ -72,13 +72,13 @@ impl Order {
         self.get(self.index.find(subject.as_bytes(), is)?)
     }
 
-    /// Gives the lowest ticket and its kind of wish.
+    /// Returns the lowest ticket and its kind of wish.
     pub(crate) fn first(&self) -> Option<(u32, u8)> {
         let waiter = self.chunks.first_key_value()?.1.first()?;
         Some((waiter.ticket, waiter.kind))
     }
 
-    /// Gives the highest ticket.
+    /// Returns the highest ticket.
     pub(crate) fn last(&self) -> Option<u32> {
         Some(self.chunks.last_key_value()?.1.last()?.ticket)
     }
@@ -123,7 +123,7 @@ impl Order {
         Some(waiter)
     }
 
-    /// Gives how many have a lower ticket.
+    /// Returns how many have a lower ticket.
     pub(crate) fn before(&self, ticket: u32) -> u32 {
         let [by_16, by_8] = &self.counts;
         let within =
@@ -138,7 +138,7 @@ impl Order {
         far + near + (chunks + beside) as u32
     }
 
-    /// Gives those with a higher ticket, in order.
+    /// Returns those with a higher ticket, in order.
     pub(crate) fn after(&self, ticket: u32) -> impl Iterator<Item = &Waiter> {
         let chunks = self.chunks.range(ticket >> BITS..);
         let waiters = chunks.flat_map(|(_, chunk)| chunk.iter());
@@ -149,12 +149,12 @@ impl Order {
         self.chunks.values()
     }
 
-    /// Gives about how many bytes they take. They are counted as they change.
+    /// Returns about how many bytes they take. They are counted as they change.
     pub(crate) fn memory(&self) -> usize {
         self.bytes + self.index.memory()
     }
 
-    /// Gives [`Self::memory`] by looking at everybody.
+    /// Returns [`Self::memory`] by looking at everybody.
     pub(crate) fn walked_memory(&self) -> usize {
         let waiters = self.chunks.values().flat_map(|chunk| chunk.iter());
         waiters.map(Waiter::memory).sum::<usize>() + self.index.walked_memory()

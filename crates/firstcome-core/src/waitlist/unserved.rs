@@ -21,7 +21,7 @@ pub enum Why {
 impl Why {
     const ALL: [Self; 3] = [Self::Ended, Self::NotTaken, Self::LimitReached];
 
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ended => "ended",
@@ -71,7 +71,7 @@ pub(crate) struct UnservedLog {
 }
 
 impl UnservedLog {
-    /// Gives the last number.
+    /// Returns the last number.
     pub(crate) fn len(&self) -> u32 {
         self.len
     }
@@ -84,13 +84,13 @@ impl UnservedLog {
         self.len += 1;
     }
 
-    /// Gives the one of a number, from 1.
+    /// Returns the one of a number, from 1.
     pub(crate) fn get(&self, number: u32) -> Option<&Unserved> {
         let at = number.checked_sub(1)?;
         self.chunks.get(&(at / TOGETHER))?.get((at % TOGETHER) as usize)
     }
 
-    /// Gives the parts that a snapshot writes together, each with its first number.
+    /// Returns the parts that a snapshot writes together, each with its first number.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (u32, &Arc<Vec<Unserved>>)> {
         self.chunks.iter().map(|(chunk, parts)| (chunk * TOGETHER + 1, parts))
     }

@@ -5,7 +5,7 @@ use crate::snapshots::{restored, taken};
 use crate::world::World;
 use firstcome_inject::{Mistake, set};
 
-/// Gives the acts of a campaign as lines, the newest first.
+/// Returns the acts of a campaign as lines, the newest first.
 fn acts(world: &World, campaign: &str) -> Vec<String> {
     let acts = world.state.campaign(campaign).unwrap().acts();
     let line = |(number, act): (u32, &firstcome_core::acts::Act)| {

@@ -46,7 +46,7 @@ pub(crate) struct Model {
 type Answer = Result<Outcome, Refusal>;
 
 impl Model {
-    /// Gives what each command gets, or nothing for a copy.
+    /// Returns what each command gets, or nothing for a copy.
     pub(crate) fn entry(
         &mut self,
         at: Timestamp,

@@ -140,7 +140,7 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Gives the seats a hold had before.
+    /// Returns the seats a hold had before.
     fn held_by(&self, state: &State, id: &str) -> BTreeSet<String> {
         let hold = state.campaign("hall").unwrap().hold_of(id).map(|hold| hold.number());
         let mine = |(_, standing): &&(String, Standing)| matches!(standing, Standing::Held(number) if Some(*number) == hold);

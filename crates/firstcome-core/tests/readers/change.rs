@@ -66,7 +66,7 @@ impl Arbitrary for Change {
     }
 }
 
-/// Gives bytes with the checksum that a body and a manifest end with.
+/// Returns bytes with the checksum that a body and a manifest end with.
 pub(crate) fn resealed(content: &[u8]) -> Vec<u8> {
     let mut whole = content.to_vec();
     whole.extend(xxh3_64(content).to_le_bytes());

@@ -32,17 +32,17 @@ static TAKEN: LazyLock<Vec<Snapshot>> = LazyLock::new(|| {
     SNAPSHOTS.into_iter().map(split).collect()
 });
 
-/// Gives every body of the golden journals.
+/// Returns every body of the golden journals.
 pub(crate) fn bodies() -> Vec<Vec<u8>> {
     BODIES.clone()
 }
 
-/// Gives the golden snapshots: the manifest of each, and its pieces.
+/// Returns the golden snapshots: the manifest of each, and its pieces.
 pub(crate) fn snapshots() -> Vec<Snapshot> {
     TAKEN.clone()
 }
 
-/// Gives the content of a manifest that names no piece.
+/// Returns the content of a manifest that names no piece.
 pub(crate) fn manifest_without_pieces() -> Vec<u8> {
     let mut out = Vec::new();
     out.number(1, 1);

@@ -94,7 +94,7 @@ fn goes_on(state: &mut State) {
     looked_at(state);
 }
 
-/// Gives a snapshot with one of its pieces changed, or its manifest, and every name and checksum made to fit.
+/// Returns a snapshot with one of its pieces changed, or its manifest, and every name and checksum made to fit.
 fn altered(
     manifest: &[u8],
     pieces: &[Vec<u8>],

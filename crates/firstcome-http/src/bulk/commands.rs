@@ -342,7 +342,7 @@ impl Commands {
         false
     }
 
-    /// Gives the moment at which something is to be done although nobody wakes this.
+    /// Returns the moment at which something is to be done although nobody wakes this.
     fn next_moment(&self) -> Option<Instant> {
         let of_first = match (self.lines.front().map(|line| &line.state), &self.stage) {
             (Some(State::UnderWay(_, under_way)), _) => Some(under_way.until()),

@@ -57,7 +57,7 @@ pub(super) fn read(line: &[u8], key: &Key) -> Read {
     }
 }
 
-/// Gives the caller's name for a line that could not be read, if that can be.
+/// Returns the caller's name for a line that could not be read, if that can be.
 fn reference(line: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Named {
@@ -66,7 +66,7 @@ fn reference(line: &[u8]) -> Option<String> {
     serde_json::from_slice::<Named>(line).ok()?.r#ref
 }
 
-/// Gives how many units an answer may name: groups, areas and what is left of a hold are not in the line.
+/// Returns how many units an answer may name: groups, areas and what is left of a hold are not in the line.
 fn most_units(verb: Do) -> usize {
     match verb {
         Do::Claim | Do::Cancel | Do::Extend | Do::Leave => 0,

@@ -50,12 +50,12 @@ impl Lines {
         Self { body, most, chunk, begun, is_long: false, bytes: 0, number: 0 }
     }
 
-    /// Gives the number of the next line.
+    /// Returns the number of the next line.
     pub(super) fn next_number(&self) -> u32 {
         self.number + 1
     }
 
-    /// Gives the next line that is not empty.
+    /// Returns the next line that is not empty.
     ///
     /// Nothing is read while nobody asks. What comes after the last line of any request is not looked at.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Next> {
@@ -111,7 +111,7 @@ impl Lines {
         (!line.trim_ascii().is_empty()).then_some(Next::Line(number, line))
     }
 
-    /// Gives what the client sent next; nothing at the end, or if the client is gone: then nobody hears an answer.
+    /// Returns what the client sent next; nothing at the end, or if the client is gone: then nobody hears an answer.
     pub(super) fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         loop {
             match std::task::ready!(Pin::new(&mut self.body).poll_frame(cx)) {

@@ -8,7 +8,7 @@ use firstcome_api::campaign::{Clamped, OperatorDone};
 use firstcome_core::Outcome;
 use firstcome_node::Answer;
 
-/// Gives the answer to an operator's command on a campaign.
+/// Returns the answer to an operator's command on a campaign.
 pub(super) fn done(app: &App, campaign: String, answer: &Answer) -> Response<Body> {
     let (status, version, clamped) = if let Outcome::Created { version } = &answer.outcome {
         (StatusCode::CREATED, *version, &[][..])

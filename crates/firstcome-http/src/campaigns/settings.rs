@@ -29,7 +29,7 @@ pub(crate) fn take_seats(ask: &mut CampaignRequest) -> Result<Vec<(String, Vec<R
     taken.collect()
 }
 
-/// Gives the settings that are asked for; [`check`] says whether they are acceptable.
+/// Returns the settings that are asked for; [`check`] says whether they are acceptable.
 pub(crate) fn settings(ask: CampaignRequest) -> Result<Settings, Problem> {
     let bad = |detail: String| Problem::new(Code::InvalidSettings, detail);
     let opens = match ask.opens_at.as_deref() {
@@ -127,7 +127,7 @@ fn whole(pool: &str, capacity: Option<serde_json::Number>) -> Result<u32, String
     whole.ok_or_else(|| format!("capacity of pool {pool:?}: {capacity} is outside 1 to {CAPACITY}"))
 }
 
-/// Gives the settings of codes; without an id of a key, the server's or the pool's is put in later.
+/// Returns the settings of codes; without an id of a key, the server's or the pool's is put in later.
 fn code_settings(ask: CodesRequest) -> Result<CodeSettings, String> {
     let source = match ask.source {
         Source::Generated => CodeSource::Generated,

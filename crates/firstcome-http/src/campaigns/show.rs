@@ -18,7 +18,7 @@ use firstcome_core::{State, Timestamp};
 use firstcome_node::Decided;
 use std::sync::Arc;
 
-/// Gives a campaign.
+/// Returns a campaign.
 ///
 /// A public campaign is given to everybody, without a key, for a second (`Cache-Control: public, max-age=1`).
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}", tag = "campaigns",
@@ -49,7 +49,7 @@ pub(crate) async fn show(
     Ok(reader.cache(tagged(StatusCode::OK, view.version, &view)))
 }
 
-/// Gives all campaigns.
+/// Returns all campaigns.
 #[utoipa::path(get, path = "/v1/campaigns", tag = "campaigns",
     params(("min_position" = Option<String>, Query)), responses((status = 200, body = CampaignList)))]
 pub(crate) async fn list(

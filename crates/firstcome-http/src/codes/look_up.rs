@@ -209,7 +209,7 @@ fn reference(state: &State, used: &Use) -> CodeUse {
     shown
 }
 
-/// Gives what operators did to these codes, by the index of the pool and by rank: each pool's marks are gone through once.
+/// Returns what operators did to these codes, by the index of the pool and by rank: each pool's marks are gone through once.
 fn marks_of(campaign: &Campaign, codes: &[CodeView<'_>]) -> BTreeMap<(usize, u32), Vec<CodeMark>> {
     let mut marks = BTreeMap::new();
     for (index, pool) in campaign.pools().iter().enumerate() {

@@ -22,7 +22,7 @@ impl MissingKey {
         news
     }
 
-    /// Gives the campaign and a sentence, where a key is missing.
+    /// Returns the campaign and a sentence, where a key is missing.
     pub(crate) fn get(&self) -> Option<(String, String)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

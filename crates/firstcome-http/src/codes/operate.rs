@@ -151,7 +151,7 @@ fn reason(reason: &str) -> Result<(), Problem> {
     check_text(reason).map_err(|why| Problem::invalid(format!("the reason {why}")))
 }
 
-/// Gives the codes as the rules know them. What cannot be a code is one that nobody has, so that it is named as unknown.
+/// Returns the codes as the rules know them. What cannot be a code is one that nobody has, so that it is named as unknown.
 fn keys(app: &App, pool: &CodePool, asked: &MarkCodesRequest) -> Result<Vec<CodeKey>, Problem> {
     const NOBODYS: CodeKey = CodeKey::Rank(u32::MAX);
     if asked.codes.is_empty() {
@@ -219,7 +219,7 @@ pub(crate) async fn reissue(
     Ok(respond::json(StatusCode::OK, &reissued))
 }
 
-/// Gives the issue number of the code that a rank has now, and the code.
+/// Returns the issue number of the code that a rank has now, and the code.
 fn current(app: &App, campaign: &str, pool: &CodePool, rank: u32) -> Option<(u16, Option<String>)> {
     app.node.replica.look(|state: &State| {
         let found = state.campaign(campaign).ok()?;

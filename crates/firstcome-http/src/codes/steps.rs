@@ -75,7 +75,7 @@ pub(crate) async fn roll_back(
     answer(&app, (Step::RollBack, &campaign), query.as_deref(), origin, &headers, body).await
 }
 
-/// Gives a reservation of a code back, also one that is over.
+/// Returns a reservation of a code back, also one that is over.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/release", tag = "codes",
     params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
     request_body = CodeStepRequest,
@@ -112,7 +112,7 @@ struct Asked<'a> {
 }
 
 impl Step {
-    /// Gives the step of the end of a path, behind the campaign.
+    /// Returns the step of the end of a path, behind the campaign.
     pub(crate) fn of_path(end: &str) -> Option<Self> {
         match end {
             "codes/reserve" => Some(Self::Reserve),
@@ -123,7 +123,7 @@ impl Step {
         }
     }
 
-    /// Gives its path with the names of its parameters.
+    /// Returns its path with the names of its parameters.
     pub(crate) fn template(self) -> &'static str {
         match self {
             Self::Reserve => "/v1/campaigns/{campaign}/codes/reserve",

@@ -37,7 +37,7 @@ impl FromStr for Origin {
     }
 }
 
-/// Gives the origin of the pages at a URL, as a browser writes it into `Origin`.
+/// Returns the origin of the pages at a URL, as a browser writes it into `Origin`.
 fn origin_of(url: &str) -> Option<String> {
     let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
     let origin = url.origin().ascii_serialization();
@@ -71,7 +71,7 @@ impl Origins {
         Self { known, refused: Mutex::default() }
     }
 
-    /// Gives the origin of the page that asks, where it is neither one of these nor this server's own.
+    /// Returns the origin of the page that asks, where it is neither one of these nor this server's own.
     pub fn foreign<'a>(&self, request: &'a HeaderMap) -> Option<&'a str> {
         let origin = request.get(ORIGIN)?.to_str().ok()?;
         let known = |known: &Origin| known.0 == *origin || known.0 == *"*";
@@ -90,7 +90,7 @@ impl Origins {
         refused.len() < ORIGINS_IN_LOG && refused.insert(origin.into())
     }
 
-    /// Gives the origin that the answer to a request allows; none where the page is not one of these.
+    /// Returns the origin that the answer to a request allows; none where the page is not one of these.
     ///
     /// A browser reads an answer only that allows its page's origin. It never sends a key by
     /// itself: who may not read has no token either.

@@ -284,7 +284,7 @@ impl Checks {
         Self(checks)
     }
 
-    /// Gives the check of a campaign: its own, else the one with the longest beginning of its name.
+    /// Returns the check of a campaign: its own, else the one with the longest beginning of its name.
     pub fn of(&self, campaign: &str) -> Option<&Arc<Check>> {
         let fits = self.0.iter().filter(|check| check.terms.campaign.has(campaign));
         fits.max_by_key(|check| match &check.terms.campaign {

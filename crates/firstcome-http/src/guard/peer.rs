@@ -65,7 +65,7 @@ pub enum Header {
 }
 
 impl Header {
-    /// Gives the word the configuration uses.
+    /// Returns the word the configuration uses.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::XForwardedFor => "x-forwarded-for",
@@ -95,7 +95,7 @@ pub struct Proxies {
 }
 
 impl Proxies {
-    /// Gives the address a request came from.
+    /// Returns the address a request came from.
     ///
     /// With trusted proxies it is the right-most one in the header that is none of them; where the
     /// header ends before that, or says something else than an address, it is the last proxy known.

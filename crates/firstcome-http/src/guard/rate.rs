@@ -39,7 +39,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// Gives a rate for a constant.
+    /// Returns a rate for a constant.
     const fn in_a_second(count: u32, burst: u32) -> Self {
         match (NonZeroU32::new(count), NonZeroU32::new(burst)) {
             (Some(count), Some(burst)) => Self { count, unit: 's', burst },
@@ -184,7 +184,7 @@ impl Limiter {
         self.slots.check_key(&key).map_err(|not| wait(&not, self.slots.clock(), &self.refused))
     }
 
-    /// Gives the rate it limits to.
+    /// Returns the rate it limits to.
     pub fn rate(&self) -> Rate {
         self.rate
     }
@@ -224,7 +224,7 @@ impl Pace {
         self.state.check().map_err(|not| not.wait_time_from(self.state.clock().now()))
     }
 
-    /// Gives the rate it limits to.
+    /// Returns the rate it limits to.
     pub fn rate(&self) -> Rate {
         self.rate
     }

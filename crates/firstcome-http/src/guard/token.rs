@@ -48,7 +48,7 @@ impl Scope {
         }
     }
 
-    /// Gives what the names of all of them begin with.
+    /// Returns what the names of all of them begin with.
     pub fn beginning(&self) -> &str {
         match self {
             Self::Campaign(beginning) | Self::Prefix(beginning) => beginning,

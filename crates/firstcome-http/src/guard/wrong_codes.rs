@@ -38,7 +38,7 @@ pub enum Guesser<'a> {
 }
 
 impl Guesser<'_> {
-    /// Gives the word for it that logs and problems have.
+    /// Returns the word for it that logs and problems have.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Token(_) => "token",
@@ -139,7 +139,7 @@ impl WrongCodes {
     }
 }
 
-/// Gives a new guesser a slot that nobody has, or that of whoever is done waiting first.
+/// Returns a new guesser a slot that nobody has, or that of whoever is done waiting first.
 fn take(set: &mut [Slot; WAYS], slot: Slot) {
     let rank = |slot: &Slot| (slot.key != 0, slot.until, slot.since);
     if let Some(place) = set.iter_mut().min_by_key(|slot| rank(slot)) {

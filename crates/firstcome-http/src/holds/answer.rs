@@ -13,7 +13,7 @@ use firstcome_core::{Outcome, State};
 use firstcome_node::{Answer, Failure};
 use serde_json::json;
 
-/// Gives the answer to a command on a hold.
+/// Returns the answer to a command on a hold.
 pub(crate) fn of_hold(
     app: &App,
     answer: Result<Answer, Failure>,

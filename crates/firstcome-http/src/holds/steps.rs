@@ -176,7 +176,7 @@ impl App {
     }
 }
 
-/// Gives what is named, in either form, as picks.
+/// Returns what is named, in either form, as picks.
 pub(crate) fn named(
     units: Vec<String>,
     pool: Option<String>,

@@ -17,7 +17,7 @@ use firstcome_core::{Refusal, State};
 use firstcome_node::Decided;
 use std::sync::Arc;
 
-/// Gives a unit with what is known of it.
+/// Returns a unit with what is known of it.
 fn unit(campaign: Option<&Campaign>, name: &UnitName) -> HeldUnit {
     let pool = name.pool.to_string();
     let Some(unit) = &name.unit else {
@@ -78,7 +78,7 @@ pub(super) fn units<'a>(
     together(named.map(|(name, rank)| HeldUnit { rank, ..unit(campaign, name) }))
 }
 
-/// Gives a hold as it stands.
+/// Returns a hold as it stands.
 pub(crate) fn hold(state: &State, campaign: &Campaign, hold: &hold::Hold) -> Hold {
     let names = campaign.units_named(hold);
     let units = names.iter().zip(hold.takes()).map(|(name, take)| {
@@ -104,7 +104,7 @@ pub(crate) fn hold(state: &State, campaign: &Campaign, hold: &hold::Hold) -> Hol
     }
 }
 
-/// Gives the current state of a hold, until 24 h after its end.
+/// Returns the current state of a hold, until 24 h after its end.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/holds/{hold}", tag = "holds",
     params(("campaign" = String, Path), ("hold" = String, Path, description = "The id of the hold"),
            ("subject" = Option<String>, Query, description = "The owner that the hold must have"),

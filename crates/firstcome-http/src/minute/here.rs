@@ -44,7 +44,7 @@ impl Cell {
         }
     }
 
-    /// Gives the end of the class in which so many of a hundred answers are.
+    /// Returns the end of the class in which so many of a hundred answers are.
     fn percentile(&self, percent: u64) -> Option<u64> {
         let all: u64 = self.took.iter().map(|count| u64::from(*count)).sum();
         let wanted = (all * percent).div_ceil(100).max(1);
@@ -69,13 +69,13 @@ impl Cell {
     }
 }
 
-/// Gives the end of a class in microseconds.
+/// Returns the end of a class in microseconds.
 fn end_us(class: usize) -> u64 {
     let whole = FIRST_US << (class / 2);
     if class.is_multiple_of(2) { whole } else { whole * 1_414 / 1_000 }
 }
 
-/// Gives the first class that ends at so many microseconds or later, the last one if none does.
+/// Returns the first class that ends at so many microseconds or later, the last one if none does.
 fn class(us: u64) -> usize {
     let doublings = u64::BITS - (us.saturating_sub(1) / FIRST_US).leading_zeros();
     let whole = 2 * doublings as usize;
@@ -140,7 +140,7 @@ impl Here {
         }
     }
 
-    /// Gives a campaign a place, if there is one: a campaign that was quiet for a minute may lose its own.
+    /// Returns a campaign a place, if there is one: a campaign that was quiet for a minute may lose its own.
     fn place(&self, campaign: &str, second: i64) -> Option<Cells> {
         let mut kept = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= CAMPAIGNS && !kept.contains_key(campaign) {
@@ -163,7 +163,7 @@ impl Here {
     }
 }
 
-/// Gives the campaign whose claims, holds, waitlist or codes a request wants to change.
+/// Returns the campaign whose claims, holds, waitlist or codes a request wants to change.
 pub(crate) fn campaign_of<'p>(method: &Method, path: &'p str) -> Option<&'p str> {
     if *method != Method::POST && *method != Method::DELETE {
         return None;

@@ -35,7 +35,7 @@ fn write_out(value: &mut Value, schemas: &Value) {
     }
 }
 
-/// Gives a schema, in place of a reference what it refers to.
+/// Returns a schema, in place of a reference what it refers to.
 fn resolved(part: &Value, schemas: &Value) -> Value {
     let Some(name) = part["$ref"].as_str().and_then(|to| to.strip_prefix(SCHEMAS)) else {
         return part.clone();

@@ -135,7 +135,7 @@ fn list(of: &Value, description: &str) -> Value {
     json!({"type": "array", "items": of, "description": description})
 }
 
-/// Gives the schema of an object; the first members are always there.
+/// Returns the schema of an object; the first members are always there.
 fn object(description: &str, required: usize, members: &[(&str, Value)]) -> Value {
     let names = members.iter().map(|(name, _)| *name);
     let properties = members.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone()));

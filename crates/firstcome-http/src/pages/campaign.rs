@@ -36,7 +36,7 @@ const SCRIPT: [&str; 8] = [
 /// The built-in script, joined and compressed once.
 static BUILT_IN: LazyLock<(Bytes, Bytes)> = LazyLock::new(|| packed(&SCRIPT));
 
-/// Gives the page of a campaign. Whether the campaign is public stands in it, so that it asks for nothing in vain.
+/// Returns the page of a campaign. Whether the campaign is public stands in it, so that it asks for nothing in vain.
 pub(crate) async fn page(
     Extract(app): Extract<Arc<App>>,
     Path(campaign): Path<String>,
@@ -59,7 +59,7 @@ pub(crate) async fn page(
     Ok(strict(&headers, html, &css))
 }
 
-/// Gives a file of the page.
+/// Returns a file of the page.
 pub(crate) async fn file(
     Extract(app): Extract<Arc<App>>,
     Path(name): Path<String>,
@@ -81,7 +81,7 @@ pub(crate) async fn file(
 
 const SVG: &str = "image/svg+xml";
 
-/// Gives the media type of a file by its name; nothing for a name that is not served.
+/// Returns the media type of a file by its name; nothing for a name that is not served.
 fn kind(name: &str) -> Option<&'static str> {
     let plain = |letter: u8| letter.is_ascii_alphanumeric() || b"-_.".contains(&letter);
     if name.len() > NAME_LETTERS || name.starts_with('.') || !name.bytes().all(plain) {

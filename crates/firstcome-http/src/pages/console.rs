@@ -31,7 +31,7 @@ const SCRIPT: [&str; 11] = [
 /// The built-in script, joined and compressed once.
 pub(super) static BUILT_IN: LazyLock<(Bytes, Bytes)> = LazyLock::new(|| packed(&SCRIPT));
 
-/// Gives the console. It asks for a key itself: the page has nothing to hide.
+/// Returns the console. It asks for a key itself: the page has nothing to hide.
 pub(crate) async fn page(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
     let pages = pages(&app)?;
     let html = read(pages, "console.html").await?.unwrap_or(Bytes::from_static(PAGE.as_bytes()));

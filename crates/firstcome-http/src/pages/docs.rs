@@ -34,7 +34,7 @@ pub(super) fn page(document: &Value) -> Bytes {
     super::page("Firstcome", &body)
 }
 
-/// Gives the operations of a description: method, path, and what is said of it.
+/// Returns the operations of a description: method, path, and what is said of it.
 fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
     document["paths"].as_object().into_iter().flatten().flat_map(|(path, item)| {
         let methods = item.as_object().into_iter().flatten();

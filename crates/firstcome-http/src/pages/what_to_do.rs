@@ -2,7 +2,7 @@
 
 mod codes;
 
-/// Gives what the one who got this outcome can do.
+/// Returns what the one who got this outcome can do.
 pub(super) fn about(outcome: &str) -> &'static str {
     let row = rows().find(|(known, _)| *known == outcome);
     row.map_or("Read `detail` in the answer.", |(_, cure)| cure)

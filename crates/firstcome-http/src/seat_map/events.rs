@@ -172,7 +172,7 @@ impl Subscriber {
         Self { end, over: false, _slot: slot, own: None, watched, missed, events, draining }
     }
 
-    /// Gives what is to be sent next; nothing if the stream is over.
+    /// Returns what is to be sent next; nothing if the stream is over.
     async fn next(&mut self) -> Option<Bytes> {
         if self.over {
             return None;
@@ -208,7 +208,7 @@ impl Subscriber {
     }
 }
 
-/// Gives the next event about the subject; never, where the stream is of none.
+/// Returns the next event about the subject; never, where the stream is of none.
 async fn changed(own: &mut Option<Own>) -> Bytes {
     match own {
         Some(own) => own.next().await,

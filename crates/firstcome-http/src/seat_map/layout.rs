@@ -60,7 +60,7 @@ impl Layout {
                 == (hall.seats(), hall.areas(), hall.changes())
     }
 
-    /// Gives the letter of a seat with this status.
+    /// Returns the letter of a seat with this status.
     pub(super) fn letter(&self, seat: u32, kind: Kind) -> u8 {
         kind.letter(self.for_sale[seat as usize])
     }
@@ -126,7 +126,7 @@ impl Layout {
         Some(false)
     }
 
-    /// Gives the seats, which may be more by now.
+    /// Returns the seats, which may be more by now.
     fn hall<'a>(&self, state: &'a State, campaign: &str) -> Option<&'a Hall> {
         let campaign = state.campaign(campaign).ok()?;
         let same = campaign.number() == self.campaign;
@@ -192,7 +192,7 @@ fn currency(price: Option<firstcome_core::hall::Price>) -> Option<String> {
     price.map(|price| String::from_utf8_lossy(&price.currency).into_owned())
 }
 
-/// Gives how many bytes the names of a row begin with in common, and not within a letter or a number.
+/// Returns how many bytes the names of a row begin with in common, and not within a letter or a number.
 fn prefix_of(seats: &[SeatSettings<'_>]) -> usize {
     let Some(first) = seats.first() else { return 0 };
     let common = seats[1..].iter().fold(first.name.len(), |most, seat| {

@@ -39,7 +39,7 @@ impl Own {
         Self { app, campaign, subject, seen, is_behind: true, due, sent: Value::Null }
     }
 
-    /// Gives an event with all that the subject has, first at once and then whenever it has changed.
+    /// Returns an event with all that the subject has, first at once and then whenever it has changed.
     ///
     /// # Cancel safety
     ///

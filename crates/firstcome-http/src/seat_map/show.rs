@@ -16,7 +16,7 @@ use firstcome_node::{Decided, Replica};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// Gives the map of a seated pool, with the status of every seat; with `standing=1` only the status.
+/// Returns the map of a seated pool, with the status of every seat; with `standing=1` only the status.
 ///
 /// `standing` has a letter for each seat, in the order of adding: `.` free, `-` not for sale, `h` held, `c` confirmed,
 /// `b` blocked. `area_standing` has left, held, confirmed and blocked of each area. It is compressed for clients that accept
@@ -115,7 +115,7 @@ async fn answer(
     Ok(response)
 }
 
-/// Gives the members of the map that give the status of all, compressed once for all who ask.
+/// Returns the members of the map that give the status of all, compressed once for all who ask.
 async fn packed_status(seen: &Arc<Seen>, index: usize) -> &Deflated {
     let packing = || async {
         let seen = Arc::clone(seen);
@@ -133,7 +133,7 @@ async fn packed_status(seen: &Arc<Seen>, index: usize) -> &Deflated {
 }
 
 impl Seats {
-    /// Gives the members of the map that give the status of all, a letter for each seat, to its end.
+    /// Returns the members of the map that give the status of all, a letter for each seat, to its end.
     fn status_members(&self) -> &Bytes {
         self.status_members.get_or_init(|| {
             let kinds = (0..).zip(self.status.kinds());
@@ -143,7 +143,7 @@ impl Seats {
         })
     }
 
-    /// Gives a tag that two maps share if they show the same.
+    /// Returns a tag that two maps share if they show the same.
     fn tag(&self, layout: &Written) -> &str {
         self.tag.get_or_init(|| {
             let mut hasher = DefaultHasher::new();

@@ -86,7 +86,7 @@ pub(super) fn read(kind: &str, bytes: &Bytes) -> Result<Vec<Row>, Problem> {
     Ok(rows)
 }
 
-/// Gives the line of a seat or an area, counted from 0 among its kind.
+/// Returns the line of a seat or an area, counted from 0 among its kind.
 pub(super) fn line(rows: &[Row], index: usize, area: bool) -> usize {
     let mut kind = rows.iter().filter(|row| row.seat.capacity.is_some() == area);
     kind.nth(index).map_or(0, |row| row.line)

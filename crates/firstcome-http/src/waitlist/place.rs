@@ -22,7 +22,7 @@ use serde_json::json as value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Gives the place of a subject on the waitlist of a pool, or its offer.
+/// Returns the place of a subject on the waitlist of a pool, or its offer.
 ///
 /// It is answered from the memory of the server, however many wait.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/waitlist/{subject}", tag = "waitlists",

@@ -22,7 +22,7 @@ impl Debounced {
         Self { good_for, bad: None, good: None, lasted: Duration::ZERO }
     }
 
-    /// Gives what is to be said: that it is bad now, or not any more.
+    /// Returns what is to be said: that it is bad now, or not any more.
     pub(super) fn sees(&mut self, is_bad: bool) -> Option<bool> {
         let now = Instant::now();
         let Some(bad) = self.bad else {
@@ -41,7 +41,7 @@ impl Debounced {
         Some(false)
     }
 
-    /// Gives how long it was bad the last time.
+    /// Returns how long it was bad the last time.
     pub(super) fn lasted(&self) -> Duration {
         self.lasted
     }
@@ -55,7 +55,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Gives how many there were since the last line, if a line is due.
+    /// Returns how many there were since the last line, if a line is due.
     pub(super) fn due(&mut self, count: u64, at_end: bool) -> Option<u64> {
         let is_late = self.said.is_none_or(|said| said.elapsed() >= EVERY);
         let untold = count.saturating_sub(self.told);

@@ -74,7 +74,7 @@ impl Cursor {
         Self { sequence, tip, place, epoch, bare, origin, marks, reach }
     }
 
-    /// Gives what an entry rests on that is appended here.
+    /// Returns what an entry rests on that is appended here.
     pub(crate) fn ancestor(&self) -> Ancestor {
         let (place, epoch) = (self.place, self.epoch);
         Ancestor { place, position: self.tip.position, at: self.tip.at, epoch }
@@ -99,17 +99,17 @@ impl Cursor {
         self.marks.back() == Some(&mark)
     }
 
-    /// Gives where the journal began, or was begun again after a state.
+    /// Returns where the journal began, or was begun again after a state.
     pub(crate) fn origin(&self) -> Place {
         self.origin
     }
 
-    /// Gives the first message whose mark is known.
+    /// Returns the first message whose mark is known.
     fn known_from(&self) -> u64 {
         self.sequence + 1 - self.marks.len() as u64
     }
 
-    /// Gives the messages whose marks matter and are not known: from the first one to before the second one.
+    /// Returns the messages whose marks matter and are not known: from the first one to before the second one.
     #[cfg(feature = "nats")]
     pub(crate) fn unknown(&self) -> (u64, u64) {
         let reached = (self.sequence + 1).saturating_sub(self.reach);

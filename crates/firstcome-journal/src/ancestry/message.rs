@@ -37,13 +37,13 @@ pub(crate) struct Raw<'a> {
 }
 
 impl Raw<'_> {
-    /// Gives which message it is.
+    /// Returns which message it is.
     pub(crate) fn place(&self) -> Place {
         Place { sequence: self.sequence, mark: mark(self.bytes) }
     }
 }
 
-/// Gives the checksum that tells a message from another one.
+/// Returns the checksum that tells a message from another one.
 pub(crate) fn mark(bytes: &[u8]) -> u64 {
     xxh3_64(bytes)
 }

@@ -57,7 +57,7 @@ impl Frames {
         Self::open(part, sealer).map(Some)
     }
 
-    /// Gives the next entry and its name, or nothing at the end.
+    /// Returns the next entry and its name, or nothing at the end.
     ///
     /// # Errors
     ///
@@ -90,12 +90,12 @@ impl Frames {
         Ok(Some((entry, name)))
     }
 
-    /// Gives the position the next entry must have.
+    /// Returns the position the next entry must have.
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// Gives how many bytes of the file are good, as far as it was read.
+    /// Returns how many bytes of the file are good, as far as it was read.
     pub(super) fn good(&self) -> u64 {
         self.good
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 const EXTENSION: &str = "skip";
 
-/// Gives the skipped entries that an archive names, by position; none if there is no such folder.
+/// Returns the skipped entries that an archive names, by position; none if there is no such folder.
 ///
 /// # Errors
 ///

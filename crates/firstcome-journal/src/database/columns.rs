@@ -23,7 +23,7 @@ pub(crate) struct EntryColumns<'a> {
 }
 
 impl EntryColumns<'_> {
-    /// Gives the entry.
+    /// Returns the entry.
     pub(crate) fn entry(self, body: Arc<[u8]>) -> Result<Entry, Failure> {
         let position = self.position.cast_unsigned();
         let damaged = |why: &str| Failure::Damaged { position, why: why.to_owned() };
@@ -47,7 +47,7 @@ pub(crate) struct Owner<'a> {
 }
 
 impl Owner<'_> {
-    /// Gives the identity of the space, if this build can use the journal and it is the one that is wanted.
+    /// Returns the identity of the space, if this build can use the journal and it is the one that is wanted.
     pub(crate) fn check(self, options: &Options) -> Result<SpaceId, Failure> {
         if self.tables != i64::from(TABLES) {
             let tables = self.tables;
@@ -73,7 +73,7 @@ impl Owner<'_> {
     }
 }
 
-/// Gives a manifest out of its columns.
+/// Returns a manifest out of its columns.
 pub(crate) fn manifest(position: i64, pieces: &[u8], bytes: Vec<u8>) -> Manifest {
     let (names, _) = pieces.as_chunks::<16>();
     Manifest {
@@ -83,14 +83,14 @@ pub(crate) fn manifest(position: i64, pieces: &[u8], bytes: Vec<u8>) -> Manifest
     }
 }
 
-/// Gives a cell out of its columns; `None` for one of a kind that this build does not know.
+/// Returns a cell out of its columns; `None` for one of a kind that this build does not know.
 pub(crate) fn cell_of(number: i64, key: Vec<u8>, value: Vec<u8>) -> Option<Cell> {
     let mut kinds = [Kind::Skip, Kind::Node, Kind::Report].into_iter();
     let kind = kinds.find(|kind| i64::from(number_of(*kind)) == number)?;
     Some(Cell { kind, key, value })
 }
 
-/// Gives the number under which cells of a kind are stored.
+/// Returns the number under which cells of a kind are stored.
 pub(crate) fn number_of(kind: Kind) -> i16 {
     match kind {
         Kind::Skip => 1,
@@ -110,7 +110,7 @@ pub(crate) fn space_of(bytes: &[u8]) -> Result<SpaceId, Failure> {
     bytes.map(SpaceId).map_err(|_| Failure::Broken("the identity of its space is none".to_owned()))
 }
 
-/// Gives the term of a journal that begins again: terms go on from before. Where they were lost, they go on from the
+/// Returns the term of a journal that begins again: terms go on from before. Where they were lost, they go on from the
 /// clock: nobody's was ever that high.
 pub(crate) fn term_after(before: Option<u64>, now: Timestamp) -> i64 {
     before.map_or(now.as_micros() / 1_000_000, u64::cast_signed)

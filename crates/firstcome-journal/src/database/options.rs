@@ -30,7 +30,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Gives what applies unless chosen otherwise: space `main`, any identity, no archive.
+    /// Returns what applies unless chosen otherwise: space `main`, any identity, no archive.
     pub fn new(fresh: SpaceId, durability: Durability) -> Self {
         Self {
             space_name: "main".to_owned(),
@@ -51,7 +51,7 @@ impl Options {
         if self.vacant { Ok(wanted) } else { Err(crate::Failure::Gone(wanted)) }
     }
 
-    /// Gives the time that a test put in the place of the server's clock.
+    /// Returns the time that a test put in the place of the server's clock.
     pub(crate) fn clock(&self) -> Option<firstcome_core::Timestamp> {
         #[cfg(feature = "inject")]
         return self.clock.as_ref().map(crate::Clock::now);

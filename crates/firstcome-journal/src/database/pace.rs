@@ -22,7 +22,7 @@ impl Pace {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Gives the pause before the next look.
+    /// Returns the pause before the next look.
     pub(crate) fn pause(&self) -> Duration {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (last.elapsed() / 4).clamp(PAUSES.0, PAUSES.1)

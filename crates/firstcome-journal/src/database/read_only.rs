@@ -19,7 +19,7 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
     /// Reads at one moment.
     fn load(&self, runtime: &Runtime, space: SpaceId, needs: &Needs) -> Result<Loaded, Broken>;
 
-    /// Gives up to 64 entries from a position on.
+    /// Returns up to 64 entries from a position on.
     fn entries(&self, runtime: &Runtime, next: u64) -> Result<Vec<Entry>, Failure>;
 
     /// Ends its connections.
@@ -58,7 +58,7 @@ impl ReadOnly {
         Ok(journal)
     }
 
-    /// Gives where the journal stands now.
+    /// Returns where the journal stands now.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl ReadOnly {
         Ok(head)
     }
 
-    /// Gives the first position there is, in the archives or in the store.
+    /// Returns the first position there is, in the archives or in the store.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl ReadOnly {
         Ok(first)
     }
 
-    /// Gives the manifest of the newest snapshot.
+    /// Returns the manifest of the newest snapshot.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl ReadOnly {
         Ok(self.manifests()?.manifests.into_iter().next().map(|newest| newest.bytes))
     }
 
-    /// Gives a piece of a snapshot.
+    /// Returns a piece of a snapshot.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl ReadOnly {
         check_piece(name, self.load(&needs)?.0.piece)
     }
 
-    /// Gives the names of the pieces that the kept snapshots consist of.
+    /// Returns the names of the pieces that the kept snapshots consist of.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl ReadOnly {
         Ok(names(&self.manifests()?.manifests).into_iter().collect())
     }
 
-    /// Gives the skipped entries that the store names, by position.
+    /// Returns the skipped entries that the store names, by position.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl ReadOnly {
         &self.archives
     }
 
-    /// Gives the next entries out of the table, and why there are no more where one is not good.
+    /// Returns the next entries out of the table, and why there are no more where one is not good.
     pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, Failure> {
         let entries = self.source.entries(&self.runtime, next).map_err(unchanged)?;
         // Not there because it was trimmed is for the reader to see.

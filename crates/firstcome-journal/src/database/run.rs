@@ -20,7 +20,7 @@ impl Run {
         Self { seen: Mutex::new(seen), times: watch::Sender::new(0) }
     }
 
-    /// Gives the run that was seen last.
+    /// Returns the run that was seen last.
     pub(crate) fn seen(&self) -> i64 {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -100,7 +100,7 @@ impl State {
         log.first = first;
     }
 
-    /// Gives where a reader stands behind the entry of a number, counted from what stands before the first one.
+    /// Returns where a reader stands behind the entry of a number, counted from what stands before the first one.
     fn cursor_at(&self, log: &Log, number: usize) -> Cursor {
         let (position, name, at) = self.base;
         let at = at.unwrap_or(Timestamp::from_micros(0));
@@ -160,7 +160,7 @@ impl State {
     }
 }
 
-/// Gives the message of an entry whose sender stands there.
+/// Returns the message of an entry whose sender stands there.
 fn message<'a>(stands: &Cursor, epoch: u32, name: Name, body: &'a [u8]) -> Message<'a> {
     let content = Content { name, part: 0, body };
     Message::Entry { ancestor: stands.ancestor(), epoch, clock: None, content }

@@ -68,13 +68,13 @@ impl Log {
         Ok(None)
     }
 
-    /// Gives a message, if it is kept.
+    /// Returns a message, if it is kept.
     pub(super) fn at(&self, sequence: u64) -> Option<Raw<'_>> {
         let stored = self.messages.get(index(sequence.checked_sub(self.first)?))?;
         Some(Raw { sequence, at: stored.at, bytes: &stored.bytes })
     }
 
-    /// Gives where a reader stands behind an entry that is kept, or before the first one.
+    /// Returns where a reader stands behind an entry that is kept, or before the first one.
     pub(super) fn behind(&self, tip: Tip, number: usize, epoch: u32) -> Cursor {
         let (place, origin, reach) = (self.places[number], self.end.origin(), self.end.reach());
         if place.sequence < self.first {
@@ -120,7 +120,7 @@ fn take(cursor: &mut Cursor, raw: &Raw<'_>) -> Result<Taken, Failure> {
     }
 }
 
-/// Gives a number that no other message has, in whichever log.
+/// Returns a number that no other message has, in whichever log.
 fn nonce() -> u64 {
     static NONCES: AtomicU64 = AtomicU64::new(0);
     NONCES.fetch_add(1, Ordering::Relaxed)

@@ -149,7 +149,7 @@ impl State {
         }
     }
 
-    /// Gives the last entry another time: see `Mistake::StoreTimeGoesBack`.
+    /// Returns the last entry another time: see `Mistake::StoreTimeGoesBack`.
     pub(super) fn set_back(&mut self, now: Timestamp) {
         if let Some((last, _)) = Arc::make_mut(&mut self.entries).last_mut() {
             last.at = now;

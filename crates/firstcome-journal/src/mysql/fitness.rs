@@ -58,7 +58,7 @@ impl Settings {
         Self(found.map(|(name, value)| (name.to_lowercase(), value.to_lowercase())).collect())
     }
 
-    /// Gives a value in small letters; nothing where the server does not have the setting.
+    /// Returns a value in small letters; nothing where the server does not have the setting.
     fn of(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
@@ -116,7 +116,7 @@ impl Settings {
     }
 }
 
-/// Gives what an operator should know and nobody is refused for.
+/// Returns what an operator should know and nobody is refused for.
 pub(super) fn warnings(durability: Durability) -> Vec<Warning> {
     match durability {
         Durability::Fsync => Vec::new(),

@@ -25,7 +25,7 @@ pub(super) const CLOCK: &str = "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000
 /// Which run of which server answers.
 pub(super) const RUN: &str = "SELECT @@server_id, (SELECT token FROM `~run` WHERE one = 1)";
 
-/// Gives the statements that load what is needed; [`read`] takes in what they give.
+/// Returns the statements that load what is needed; [`read`] takes in what they give.
 pub(super) fn statements(tables: &Tables, needs: &Needs) -> Vec<String> {
     let mut all = Vec::new();
     if needs.manifests {
@@ -154,7 +154,7 @@ pub(super) fn cell<T: mysql::FromValue>(row: &Row, column: usize) -> Result<T, F
     mysql::cell(row, column).map_err(strange)
 }
 
-/// Gives a number for the run of the server that gave a row of [`RUN`]; `None` where it was started again, and nobody has
+/// Returns a number for the run of the server that gave a row of [`RUN`]; `None` where it was started again, and nobody has
 /// given it a token yet: the token is in a table that is empty after each start.
 pub(super) fn run_of(run: &[Row]) -> Result<Option<i64>, Failure> {
     let row = run.first().ok_or_else(|| strange("no run"))?;

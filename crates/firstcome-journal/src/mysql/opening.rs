@@ -82,7 +82,7 @@ pub(super) async fn make_tables(pool: &Pool, tables: &Tables) -> Result<(), Fail
     Ok(())
 }
 
-/// Gives this run of the server a token, if it has none.
+/// Returns this run of the server a token, if it has none.
 pub(super) async fn make_token(
     pool: &Pool,
     tables: &Tables,
@@ -92,7 +92,7 @@ pub(super) async fn make_token(
     pool.step(&tables.sql(&text)).await.map(drop)
 }
 
-/// Gives the number of this run of the server; one that nobody has where it has no token.
+/// Returns the number of this run of the server; one that nobody has where it has no token.
 pub(super) async fn current_run(pool: &Pool, tables: &Tables) -> Result<i64, Failure> {
     let found = pool.step(&tables.sql(RUN)).await.map_err(refused)?;
     Ok(run_of(found.first().ok_or_else(|| strange("no run"))?)?.unwrap_or(0))

@@ -82,7 +82,7 @@ impl Nats {
         }
     }
 
-    /// Gives a value that is another one after a new connection, and once another run of a server was noticed.
+    /// Returns a value that is another one after a new connection, and once another run of a server was noticed.
     fn way(&self) -> (u64, i64) {
         (self.inner.streams.log.stream.nats().connections(), self.inner.run.seen())
     }
@@ -134,7 +134,7 @@ impl Nats {
         log.put(vec![Put::new(subject, entry.write(self.nonce()))]).await
     }
 
-    /// Gives a number that no other message of the log has.
+    /// Returns a number that no other message of the log has.
     pub(super) fn nonce(&self) -> u64 {
         self.inner.nonces.fetch_add(1, Ordering::Relaxed)
     }

@@ -215,7 +215,7 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Gives the messages to store, on their conditions, and what is to be removed then.
+    /// Returns the messages to store, on their conditions, and what is to be removed then.
     pub(super) fn finish(mut self) -> Changes {
         let before = self.before;
         if self.restarts {
@@ -271,7 +271,7 @@ pub(super) fn needs(writes: &[Write], needs: &mut crate::database::Needs) {
     }
 }
 
-/// Gives the head of a new space.
+/// Returns the head of a new space.
 pub(super) fn first_head(space: SpaceId, level: u32) -> HeadRecord {
     let base = (0, crate::name::Name::default(), None);
     let (epoch, term, skips) = (0, 0, 0);

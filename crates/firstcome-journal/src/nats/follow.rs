@@ -133,7 +133,7 @@ impl Streams {
     }
 }
 
-/// Gives what was read behind a position, where a reader of a log which ended with message `to` stands behind it now.
+/// Returns what was read behind a position, where a reader of a log which ended with message `to` stands behind it now.
 fn read_to(
     cursor: &Cursor,
     to: u64,

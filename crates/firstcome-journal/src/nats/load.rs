@@ -124,7 +124,7 @@ fn cells(kind: Kind, stored: &[Stored]) -> Vec<Cell> {
     parts.into_iter().filter_map(whole).collect()
 }
 
-/// Gives the last of the first entries that may go.
+/// Returns the last of the first entries that may go.
 fn old(
     base: u64,
     entries: impl Iterator<Item = Entry>,

@@ -67,7 +67,7 @@ impl Log {
         Self { stream, subject, everything, tail, cursors: Mutex::default() }
     }
 
-    /// Gives where a reader stood behind an entry, unless the connection was made anew since.
+    /// Returns where a reader stood behind an entry, unless the connection was made anew since.
     pub(super) fn known(&self, position: u64, name: Option<Name>) -> Option<Cursor> {
         let cursors = self.cursors.lock();
         let (connections, cursors) = &*cursors;
@@ -78,7 +78,7 @@ impl Log {
         cursors.iter().rev().find(fits).filter(|_| same).cloned()
     }
 
-    /// Gives the furthest place where a reader stood, unless the connection was made anew since.
+    /// Returns the furthest place where a reader stood, unless the connection was made anew since.
     fn furthest(&self) -> Option<Cursor> {
         let cursors = self.cursors.lock();
         let same = cursors.0 == self.stream.nats().connections();
@@ -304,7 +304,7 @@ impl Log {
         Ok(self.stream.next(&self.subject, from, count, READ_BYTES).await?)
     }
 
-    /// Gives where a reader stands behind a message beyond `base`, which is there.
+    /// Returns where a reader stands behind a message beyond `base`, which is there.
     pub(super) async fn stand_behind(
         &self,
         base: &Cursor,
@@ -350,7 +350,7 @@ impl Log {
         Ok(there.is_some_and(|there| cursor.has_mark(mark(&there.bytes))))
     }
 
-    /// Gives where a reader stands behind the last of messages, if they tell by themselves.
+    /// Returns where a reader stands behind the last of messages, if they tell by themselves.
     fn stand_among(&self, messages: &[Stored], base: &Cursor) -> Option<Cursor> {
         let raws: Vec<Raw<'_>> = messages.iter().map(raw).collect();
         let mut cursor = begin_among(&raws, base.origin())?;
@@ -382,7 +382,7 @@ impl Log {
         }
     }
 
-    /// Gives where a reader stands behind the entry of a position between `base` and the end.
+    /// Returns where a reader stands behind the entry of a position between `base` and the end.
     pub(super) async fn stand_at(&self, base: &Cursor, position: u64) -> Result<Cursor, Broken> {
         // Entries that were ignored only move a position further back in the log.
         let mut sequence = base.sequence + (position - base.tip.position);
@@ -400,7 +400,7 @@ impl Log {
     }
 }
 
-/// Gives a stored message as a reader of the log sees it.
+/// Returns a stored message as a reader of the log sees it.
 pub(super) fn raw(stored: &Stored) -> Raw<'_> {
     let Stored { sequence, at, bytes, .. } = stored;
     Raw { sequence: *sequence, at: Timestamp::from_micros(*at), bytes }

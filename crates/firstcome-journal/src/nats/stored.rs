@@ -38,7 +38,7 @@ impl PartialEq for HeadRecord {
 impl Eq for HeadRecord {}
 
 impl HeadRecord {
-    /// Gives the head after the journal was begun again by a message of the log.
+    /// Returns the head after the journal was begun again by a message of the log.
     pub(super) fn begun_again(&self, again: Self, at: Place) -> Self {
         let row = again.row.map(|row| HeadRow {
             term: row.term.max(self.row.map_or(0, |row| row.term)),

@@ -74,7 +74,7 @@ impl Tail {
         }
     }
 
-    /// Gives how often messages were delivered no longer.
+    /// Returns how often messages were delivered no longer.
     pub(super) fn ended(&self) -> EndedDeliveries {
         self.ended.lock().clone()
     }
@@ -138,7 +138,7 @@ impl Tail {
         self.told.send_replace(0);
     }
 
-    /// Gives the messages behind a cursor that were delivered, up to one; nothing where they do not go on where it stands.
+    /// Returns the messages behind a cursor that were delivered, up to one; nothing where they do not go on where it stands.
     pub(super) fn behind(&self, cursor: &Cursor, to: u64) -> Vec<Arc<Stored>> {
         let held = self.running.lock().as_ref().map(|running| Arc::clone(&running.held));
         let held = held.unwrap_or_default();

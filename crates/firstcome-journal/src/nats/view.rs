@@ -41,26 +41,26 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Gives what stands before there is anything.
+    /// Returns what stands before there is anything.
     pub(super) fn nothing() -> Self {
         let head = HeadRecord::default();
         let end = base_of(&head);
         Self { last: 0, head_sequence: 0, head, begun_again: None, log: None, end }
     }
 
-    /// Gives the row of the head, with the end of the entries.
+    /// Returns the row of the head, with the end of the entries.
     pub(super) fn row(&self) -> Option<HeadRow> {
         let row = self.head.row?;
         let last = (self.end.tip.position > row.base.0).then_some(self.end.tip);
         Some(HeadRow { epoch: row.epoch.max(self.end.epoch), last, ..row })
     }
 
-    /// Gives where a reader stands before the first entry that is kept.
+    /// Returns where a reader stands before the first entry that is kept.
     pub(super) fn base(&self) -> Cursor {
         base_of(&self.head)
     }
 
-    /// Gives the sequence of the log's last message: at least that of the floor, see [`Streams::mend_log`].
+    /// Returns the sequence of the log's last message: at least that of the floor, see [`Streams::mend_log`].
     pub(super) fn log_last(&self) -> u64 {
         self.log.as_ref().map_or(0, |log| log.last).max(self.head.floor.sequence)
     }
@@ -110,7 +110,7 @@ impl Streams {
         Ok((View { last: info.last, head_sequence, head, begun_again, log, end }, info))
     }
 
-    /// Gives where a reader stands behind the entry of a position that is kept, or before the first one.
+    /// Returns where a reader stands behind the entry of a position that is kept, or before the first one.
     pub(super) async fn stand_at(&self, view: &View, position: u64) -> Result<Cursor, Broken> {
         let base = view.base();
         if position == base.tip.position {
@@ -151,7 +151,7 @@ impl Streams {
     }
 }
 
-/// Gives nothing where a stream is not there.
+/// Returns nothing where a stream is not there.
 async fn there<T>(asked: impl Future<Output = Result<T, Store>>) -> Result<Option<T>, Store> {
     match asked.await {
         Err(Store::NoDatabase { .. }) => Ok(None),
@@ -186,7 +186,7 @@ impl Nats {
         Ok((view, info))
     }
 
-    /// Gives the last message of the log that this node has seen.
+    /// Returns the last message of the log that this node has seen.
     pub(super) fn last_seen(&self) -> u64 {
         self.inner.remembered.lock().last.1
     }
@@ -215,7 +215,7 @@ impl Nats {
     }
 }
 
-/// Gives a number for what answers: another one where the connection leads to another server or to one that was started
+/// Returns a number for what answers: another one where the connection leads to another server or to one that was started
 /// again, where another server leads the log, and where the log was made anew.
 pub(super) fn run_of(stream: &Stream, info: &Info) -> i64 {
     let mut hasher = DefaultHasher::new();

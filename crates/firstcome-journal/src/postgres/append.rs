@@ -75,7 +75,7 @@ impl Postgres {
         Ok(Exchange::of(read, Confirm::AtOnce))
     }
 
-    /// Gives why nothing was stored, if so.
+    /// Returns why nothing was stored, if so.
     fn refuse(&self, append: &Append, row: &Row) -> Result<(), Failure> {
         let (space, applied) = (self.inner.space, append.applied);
         let position = || cell(row, 1).map(i64::cast_unsigned);

@@ -81,7 +81,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Gives what an operator should know and nobody is refused for.
+    /// Returns what an operator should know and nobody is refused for.
     pub(super) fn warnings(&self, durability: Durability, pooled: bool) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let mut warn = |what: &str, fix: &str| {

@@ -170,7 +170,7 @@ impl Iterator for Entries<'_> {
 }
 
 impl sqlite::ReadOnly {
-    /// Gives the entries from a position on, those in the archive first, each checked.
+    /// Returns the entries from a position on, those in the archive first, each checked.
     ///
     /// It ends at the head of the moment it gets there, or after the first failure.
     pub fn entries(&self, from: u64) -> Entries<'_> {
@@ -179,7 +179,7 @@ impl sqlite::ReadOnly {
 }
 
 impl SpaceFile {
-    /// Gives the entries from a position on.
+    /// Returns the entries from a position on.
     pub fn entries(&self, from: u64) -> Entries<'_> {
         Entries::new(Store::File(self), from)
     }
@@ -187,7 +187,7 @@ impl SpaceFile {
 
 #[cfg(feature = "redis")]
 impl redis::ReadOnly {
-    /// Gives the entries from a position on, those in the archives first, each checked.
+    /// Returns the entries from a position on, those in the archives first, each checked.
     ///
     /// It ends at the head of the moment it gets there, or after the first failure.
     pub fn entries(&self, from: u64) -> Entries<'_> {
@@ -197,7 +197,7 @@ impl redis::ReadOnly {
 
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
 impl database::ReadOnly {
-    /// Gives the entries from a position on, those in the archives first, each checked.
+    /// Returns the entries from a position on, those in the archives first, each checked.
     ///
     /// It ends at the head of the moment it gets there, or after the first failure.
     pub fn entries(&self, from: u64) -> Entries<'_> {

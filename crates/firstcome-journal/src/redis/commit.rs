@@ -186,7 +186,7 @@ fn add_read(command: Command, read: &Read) -> Command {
     }
 }
 
-/// Gives the number of the key under which cells of a kind are fields.
+/// Returns the number of the key under which cells of a kind are fields.
 fn key_of(kind: Kind) -> usize {
     match kind {
         Kind::Node => 5,
@@ -195,7 +195,7 @@ fn key_of(kind: Kind) -> usize {
     }
 }
 
-/// Gives the entry and the term that a step rests on, which the failures repeat.
+/// Returns the entry and the term that a step rests on, which the failures repeat.
 fn rested_on(checks: &[Check]) -> ((u64, Name), u64) {
     let (mut entry, mut ours) = ((0, Name::default()), 0);
     for check in checks {

@@ -44,7 +44,7 @@ impl FirstKept {
         }
     }
 
-    /// Gives the first position kept, if there is a journal; fails where the entry after a position is gone.
+    /// Returns the first position kept, if there is a journal; fails where the entry after a position is gone.
     pub(super) async fn check(
         &self,
         wire: &Wire,

@@ -95,12 +95,12 @@ impl Redis {
     }
 }
 
-/// Gives where a journal ends of which so many entries were read behind a position; the largest number if there may be more.
+/// Returns where a journal ends of which so many entries were read behind a position; the largest number if there may be more.
 pub(super) fn end_of(after: u64, entries: usize) -> u64 {
     if entries < READ_ENTRIES { after + entries as u64 } else { u64::MAX }
 }
 
-/// Gives the rows of the one stream that was asked for; none where the time ran out.
+/// Returns the rows of the one stream that was asked for; none where the time ran out.
 fn rows(reply: &Reply) -> Result<Option<&[Reply]>, Failure> {
     let strange = || unexpected(reply, "a stream");
     let Reply::List(streams) = reply else {

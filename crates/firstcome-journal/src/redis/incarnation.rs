@@ -40,7 +40,7 @@ impl Incarnation {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the connection there is, if it leads to the server that was there before.
+    /// Returns the connection there is, if it leads to the server that was there before.
     ///
     /// Fails with [`Failure::Changed`] once for each time that it does not.
     pub(super) async fn pin(&self, wire: &Wire, deadline: Instant) -> Result<Pinned, Failure> {

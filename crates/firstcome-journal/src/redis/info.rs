@@ -1,6 +1,6 @@
 //! Reads the answers of INFO.
 
-/// Gives one field.
+/// Returns one field.
 pub(super) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim_end))
 }
@@ -11,7 +11,7 @@ pub(super) fn replicas(replication: &str) -> u32 {
     u32::try_from(replication.lines().filter(online).count()).unwrap_or(u32::MAX)
 }
 
-/// Gives the run that a server says it is.
+/// Returns the run that a server says it is.
 pub(super) fn run_of(info: &str) -> Option<String> {
     info.lines().find_map(|line| line.strip_prefix("run_id:")).map(|run| run.trim().to_owned())
 }

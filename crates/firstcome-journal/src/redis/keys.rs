@@ -31,7 +31,7 @@ impl Keys {
         }
     }
 
-    /// Gives the keys that have one name each, all but those of pieces, in the order in which scripts are given them.
+    /// Returns the keys that have one name each, all but those of pieces, in the order in which scripts are given them.
     pub(super) fn all(&self) -> [&str; 7] {
         let Self { journal, head, manifests, pieces, nodes, forks, skips, piece: _ } = self;
         [head, journal, manifests, pieces, nodes, forks, skips]

@@ -48,7 +48,7 @@ impl Server {
         Ok(found)
     }
 
-    /// Gives which run of a server it is.
+    /// Returns which run of a server it is.
     pub(super) fn run(&self) -> Option<String> {
         run_of(&self.server)
     }
@@ -112,7 +112,7 @@ impl Server {
         }
     }
 
-    /// Gives what an operator should know and nobody is refused for.
+    /// Returns what an operator should know and nobody is refused for.
     pub(super) fn warnings(&self, durability: Durability) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let mut warn = |what: &str, fix: &str| {

@@ -34,7 +34,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Gives what applies unless chosen otherwise: space `main`, any identity, no archive.
+    /// Returns what applies unless chosen otherwise: space `main`, any identity, no archive.
     pub fn new(fresh: SpaceId, durability: Durability) -> Self {
         Self {
             space_name: "main".to_owned(),
@@ -62,7 +62,7 @@ pub enum Durability {
 }
 
 impl Durability {
-    /// Gives what suits a store: one copy where a replica is connected, else memory.
+    /// Returns what suits a store: one copy where a replica is connected, else memory.
     ///
     /// # Errors
     ///

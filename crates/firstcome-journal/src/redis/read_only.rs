@@ -51,7 +51,7 @@ impl ReadOnly {
         Ok(Self { runtime, wire, keys, sealer, archives, name })
     }
 
-    /// Gives where the journal stands now.
+    /// Returns where the journal stands now.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl ReadOnly {
         Ok(head)
     }
 
-    /// Gives the first position there is, in the archives or in the store.
+    /// Returns the first position there is, in the archives or in the store.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl ReadOnly {
         Ok(first)
     }
 
-    /// Gives the manifest of the newest snapshot.
+    /// Returns the manifest of the newest snapshot.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl ReadOnly {
         Ok(self.manifests()?.into_iter().next().map(|newest| newest.bytes))
     }
 
-    /// Gives a piece of a snapshot.
+    /// Returns a piece of a snapshot.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl ReadOnly {
         stored::piece(name, self.ask(&stored::ask_piece(&self.keys, name))?)
     }
 
-    /// Gives the names of the pieces that the kept snapshots consist of.
+    /// Returns the names of the pieces that the kept snapshots consist of.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl ReadOnly {
         Ok(names(&self.manifests()?).into_iter().collect())
     }
 
-    /// Gives the skipped entries that the store names, by position.
+    /// Returns the skipped entries that the store names, by position.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl ReadOnly {
         &self.archives
     }
 
-    /// Gives the next entries out of the stream, and why there are no more where one is not good.
+    /// Returns the next entries out of the stream, and why there are no more where one is not good.
     pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, Failure> {
         let reply = self.ask(&range(&self.keys.journal, next - 1))?;
         let rows = reply.list().map_err(|_| unexpected(&reply, "entries"))?;

@@ -45,7 +45,7 @@ fn names(reply: &Reply) -> Result<Vec<PieceName>, Failure> {
     names.map_err(|_| unexpected(reply, "names"))
 }
 
-/// Gives the names of a manifest's pieces as they are stored.
+/// Returns the names of a manifest's pieces as they are stored.
 pub(super) fn names_text(manifest: &Manifest) -> String {
     let names: Vec<_> = manifest.pieces.iter().map(PieceName::to_string).collect();
     names.join(" ")

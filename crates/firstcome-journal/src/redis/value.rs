@@ -21,7 +21,7 @@ const VERSION: u8 = 1;
 /// Bytes of the store part.
 const PART_BYTES: usize = 37;
 
-/// Gives the bytes of an entry's store part.
+/// Returns the bytes of an entry's store part.
 pub(super) fn write(entry: &Entry) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(PART_BYTES);
     bytes.push(VERSION);
@@ -99,7 +99,7 @@ impl Entries {
         Ok((entry, name))
     }
 
-    /// Gives those before the first that is not whole; if that is the first of all, why.
+    /// Returns those before the first that is not whole; if that is the first of all, why.
     pub(super) fn front(self) -> Result<Vec<(Entry, Name)>, Failure> {
         match self.bad {
             Some(failure) if self.good.is_empty() => Err(failure),
@@ -108,7 +108,7 @@ impl Entries {
     }
 }
 
-/// Gives the position of a row, if it is one of a journal.
+/// Returns the position of a row, if it is one of a journal.
 pub(super) fn position_of(row: &Reply) -> Option<u64> {
     fields(row).ok().map(|(position, ..)| position)
 }

@@ -34,7 +34,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Gives where the record of an entry at or shortly before a position begins, and which entry that is.
+    /// Returns where the record of an entry at or shortly before a position begins, and which entry that is.
     pub(super) fn mark(&self, position: u64) -> (u64, u64) {
         let first = self.first.unwrap_or(position);
         let mark = (position - first) / MARK_EVERY;
@@ -142,7 +142,7 @@ impl Check {
         }
     }
 
-    /// Gives what there is, if the last record was the last there is to come.
+    /// Returns what there is, if the last record was the last there is to come.
     fn finish(self) -> Option<Found> {
         let Self { start, skips, pieces, first, marks, state, kind, .. } = self;
         let state = state.filter(|_| kind == Some(Kind::End))?;
@@ -228,7 +228,7 @@ impl Check {
     }
 }
 
-/// Gives the last entry that a snapshot covers, if there is one.
+/// Returns the last entry that a snapshot covers, if there is one.
 fn tip(manifest: &Manifest) -> Option<Tip> {
     let Stamp { position, at, node, number, .. } = manifest.stamp;
     (position > 0).then_some(Tip { position, name: Name { node, number }, at })

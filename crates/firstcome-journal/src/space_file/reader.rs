@@ -50,12 +50,12 @@ impl SpaceFile {
         Ok(Self { path: path.to_owned(), about, found, file })
     }
 
-    /// Gives what its head says.
+    /// Returns what its head says.
     pub fn about(&self) -> About {
         self.about
     }
 
-    /// Gives the state that the space goes on after, and the pieces it consists of.
+    /// Returns the state that the space goes on after, and the pieces it consists of.
     pub fn seed(&self) -> Seed {
         let Stamp { position, at, epoch, node, number, level } = self.found.state.stamp;
         // Before the first entry only the head says at which level a space begins.
@@ -64,12 +64,12 @@ impl SpaceFile {
         Seed { position, name: Name { node, number }, at, epoch, level, manifest, pieces }
     }
 
-    /// Gives the manifest of the snapshot that the entries go on from, where they do not begin with the first.
+    /// Returns the manifest of the snapshot that the entries go on from, where they do not begin with the first.
     pub fn start(&self) -> Option<&Manifest> {
         self.found.start.as_ref()
     }
 
-    /// Gives where the journal stands.
+    /// Returns where the journal stands.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl SpaceFile {
         Ok(Head { space, level, position, name, at, epoch, first, skips, now })
     }
 
-    /// Gives the position of its first entry.
+    /// Returns the position of its first entry.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl SpaceFile {
         Ok(self.found.first.unwrap_or(self.found.state.stamp.position + 1))
     }
 
-    /// Gives the manifest of the state behind the last entry.
+    /// Returns the manifest of the state behind the last entry.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl SpaceFile {
         Ok(Some(self.found.state.encode()))
     }
 
-    /// Gives a piece of one of its two snapshots.
+    /// Returns a piece of one of its two snapshots.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl SpaceFile {
         }
     }
 
-    /// Gives the names of the pieces that it has.
+    /// Returns the names of the pieces that it has.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl SpaceFile {
         Ok(self.found.pieces.keys().copied().collect())
     }
 
-    /// Gives the skipped entries, by position.
+    /// Returns the skipped entries, by position.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl SpaceFile {
         Ok(self.found.skips.clone())
     }
 
-    /// Gives what seals entries of the space.
+    /// Returns what seals entries of the space.
     pub fn sealer(&self) -> Sealer {
         self.about.sealer()
     }
@@ -150,7 +150,7 @@ impl SpaceFile {
         Ok(self.found.state.stamp.position)
     }
 
-    /// Gives the next entries.
+    /// Returns the next entries.
     pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, Failure> {
         let (Some(first), last) = (self.found.first, self.last_position()?) else {
             return Ok(EntryRun::default());

@@ -53,14 +53,14 @@ impl Kind {
     }
 }
 
-/// Gives the bytes before the content.
+/// Returns the bytes before the content.
 pub(super) fn front(kind: Kind, length: u32) -> [u8; FRONT_BYTES] {
     let mut front = [kind as u8; FRONT_BYTES];
     front[1..].copy_from_slice(&length.to_le_bytes());
     front
 }
 
-/// Gives the checksum of a record.
+/// Returns the checksum of a record.
 pub(super) fn checksum(before: u64, front: &[u8; FRONT_BYTES], content: &[&[u8]]) -> u64 {
     let mut hash = Xxh3::with_seed(before);
     hash.update(front);

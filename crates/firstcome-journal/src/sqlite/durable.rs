@@ -61,7 +61,7 @@ impl Durable {
         Ok(file)
     }
 
-    /// Gives the connection, for reading.
+    /// Returns the connection, for reading.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }

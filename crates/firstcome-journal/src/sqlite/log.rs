@@ -50,7 +50,7 @@ impl Checkpointer {
         Ok(Self { connection, observed: Arc::new(observed) })
     }
 
-    /// Gives what the connection that commits calls after each commit, with the pages that the log has then.
+    /// Returns what the connection that commits calls after each commit, with the pages that the log has then.
     pub(super) fn after_commits(
         &self,
     ) -> impl FnMut(&mut Wal, i32) -> rusqlite::Result<()> + use<> {
@@ -66,7 +66,7 @@ impl Checkpointer {
         }
     }
 
-    /// Gives what is known of the log.
+    /// Returns what is known of the log.
     pub(super) fn observed(&self) -> Arc<Observed> {
         Arc::clone(&self.observed)
     }
@@ -83,7 +83,7 @@ impl Checkpointer {
 }
 
 impl Observed {
-    /// Gives how the log is.
+    /// Returns how the log is.
     pub(super) fn log(&self) -> WriteAheadLog {
         let pages = u64::from(self.pages.load(Ordering::Relaxed));
         WriteAheadLog {

@@ -30,7 +30,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Gives what applies unless chosen otherwise: the system's clock, any space, an archive.
+    /// Returns what applies unless chosen otherwise: the system's clock, any space, an archive.
     pub fn new(fresh_space: SpaceId) -> Self {
         Self {
             clock: Clock::system(),

@@ -41,12 +41,12 @@ impl ReadOnly {
         Ok(Self { connection, archive: [folder::archive_folder(folder)], row })
     }
 
-    /// Gives the space the journal is of.
+    /// Returns the space the journal is of.
     pub fn space(&self) -> SpaceId {
         self.row.sealer.space
     }
 
-    /// Gives where the journal stands now.
+    /// Returns where the journal stands now.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl ReadOnly {
         })
     }
 
-    /// Gives the first position there is, in the archive or in the journal.
+    /// Returns the first position there is, in the archive or in the journal.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl ReadOnly {
         Ok(archived.unwrap_or(kept).min(kept))
     }
 
-    /// Gives the manifest of the newest snapshot.
+    /// Returns the manifest of the newest snapshot.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl ReadOnly {
         Ok(manifests.into_iter().next().map(|newest| newest.bytes))
     }
 
-    /// Gives a piece of a snapshot.
+    /// Returns a piece of a snapshot.
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ impl ReadOnly {
         stored::piece(&self.connection, name)
     }
 
-    /// Gives the names of the pieces that the kept snapshots consist of.
+    /// Returns the names of the pieces that the kept snapshots consist of.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl ReadOnly {
         Ok(names(&stored::manifests(&self.connection)?).into_iter().collect())
     }
 
-    /// Gives the skipped entries that the file names, by position.
+    /// Returns the skipped entries that the file names, by position.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl ReadOnly {
         &self.archive
     }
 
-    /// Gives the next entries out of the file itself, and why there are no more where one is not good.
+    /// Returns the next entries out of the file itself, and why there are no more where one is not good.
     pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, Failure> {
         let rows = rows::read(&self.connection, &self.row.sealer, next - 1, READ_ENTRIES);
         // Not there because it was trimmed meanwhile is for the reader to see.

@@ -22,7 +22,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Gives all entries, or why not all of them are good.
+    /// Returns all entries, or why not all of them are good.
     pub(super) fn whole(self) -> Result<Vec<(Entry, Name)>, Failure> {
         match self.bad {
             Some(failure) => Err(failure),
@@ -30,7 +30,7 @@ impl Rows {
         }
     }
 
-    /// Gives the good entries in front, or why there is not even one.
+    /// Returns the good entries in front, or why there is not even one.
     pub(super) fn front(self) -> Result<Vec<(Entry, Name)>, Failure> {
         match self.bad {
             Some(failure) if self.good.is_empty() => Err(failure),
@@ -85,7 +85,7 @@ pub(super) fn last(
     Ok(Some((entry, name)))
 }
 
-/// Gives what the journal ends with: the last entry, or the state that it begins after where it has no entry.
+/// Returns what the journal ends with: the last entry, or the state that it begins after where it has no entry.
 pub(super) fn tip(connection: &Connection, sealer: &Sealer) -> Result<Option<Tip>, Failure> {
     if let Some((Entry { position, at, .. }, name)) = last(connection, sealer)? {
         return Ok(Some(Tip { position, name, at }));
@@ -98,7 +98,7 @@ pub(super) fn tip(connection: &Connection, sealer: &Sealer) -> Result<Option<Tip
     Ok((position > 0).then_some(Tip { position, name: Name { node, number }, at }))
 }
 
-/// Gives the first position that is kept, or the next one where none is.
+/// Returns the first position that is kept, or the next one where none is.
 pub(super) fn first_kept(connection: &Connection, sealer: &Sealer) -> Result<u64, Failure> {
     match first(connection)? {
         Some(first) => Ok(first),
@@ -106,21 +106,21 @@ pub(super) fn first_kept(connection: &Connection, sealer: &Sealer) -> Result<u64
     }
 }
 
-/// Gives the first position there is.
+/// Returns the first position there is.
 pub(super) fn first(connection: &Connection) -> rusqlite::Result<Option<u64>> {
     let sql = "SELECT min(position) FROM journal";
     let first: Option<i64> = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
     Ok(first.map(i64::cast_unsigned))
 }
 
-/// Gives the last position there is.
+/// Returns the last position there is.
 pub(super) fn last_position(connection: &Connection) -> rusqlite::Result<Option<u64>> {
     let sql = "SELECT max(position) FROM journal";
     let last: Option<i64> = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
     Ok(last.map(i64::cast_unsigned))
 }
 
-/// Gives the checksum of the entry at a position.
+/// Returns the checksum of the entry at a position.
 pub(super) fn seal(connection: &Connection, position: u64) -> rusqlite::Result<Option<u64>> {
     let sql = "SELECT seal FROM journal WHERE position = ?1";
     let mut statement = connection.prepare_cached(sql)?;

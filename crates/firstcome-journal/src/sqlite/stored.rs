@@ -6,7 +6,7 @@ use crate::manifest::{Manifest, check_piece};
 use firstcome_core::names::PieceName;
 use rusqlite::{Connection, OptionalExtension};
 
-/// Gives the manifests that are kept, the newest first.
+/// Returns the manifests that are kept, the newest first.
 pub(super) fn manifests(connection: &Connection) -> rusqlite::Result<Vec<Manifest>> {
     let sql = "SELECT position, pieces, bytes FROM manifest ORDER BY position DESC";
     let mut statement = connection.prepare_cached(sql)?;
@@ -19,7 +19,7 @@ pub(super) fn manifests(connection: &Connection) -> rusqlite::Result<Vec<Manifes
     manifests.collect()
 }
 
-/// Gives a piece.
+/// Returns a piece.
 pub(super) fn piece(connection: &Connection, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
     let mut statement = connection.prepare_cached("SELECT bytes FROM piece WHERE name = ?1")?;
     check_piece(name, statement.query_row([name.0], |row| row.get(0)).optional()?)
@@ -30,7 +30,7 @@ pub(super) fn has_piece(connection: &Connection, name: PieceName) -> rusqlite::R
     connection.prepare_cached("SELECT 1 FROM piece WHERE name = ?1")?.exists([name.0])
 }
 
-/// Gives how many entries are skipped.
+/// Returns how many entries are skipped.
 pub(super) fn count_skips(connection: &Connection) -> rusqlite::Result<u32> {
     if !has_skips(connection)? {
         return Ok(0);
@@ -38,7 +38,7 @@ pub(super) fn count_skips(connection: &Connection) -> rusqlite::Result<u32> {
     connection.query_row("SELECT count(*) FROM skip", [], |row| row.get(0))
 }
 
-/// Gives the records of skipped entries, in a table that is there once there is one.
+/// Returns the records of skipped entries, in a table that is there once there is one.
 pub(super) fn skips(connection: &Connection) -> rusqlite::Result<Vec<Cell>> {
     if !has_skips(connection)? {
         return Ok(Vec::new());

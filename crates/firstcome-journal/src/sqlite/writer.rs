@@ -57,7 +57,7 @@ pub(super) struct CachedHead {
 }
 
 impl CachedHead {
-    /// Gives where the journal stands, with the clock as it is now.
+    /// Returns where the journal stands, with the clock as it is now.
     pub(super) fn head(&self, sealer: &Sealer, now: Timestamp) -> Head {
         Head {
             space: sealer.space,
@@ -200,13 +200,13 @@ impl Writer {
         Ok(EntriesRead::of(after, entries, self.head.position, asked))
     }
 
-    /// Gives the journal's time: the clock's, but never before that of the last entry.
+    /// Returns the journal's time: the clock's, but never before that of the last entry.
     pub(super) fn now(&self) -> Timestamp {
         self.head.at.max(self.clock.now())
     }
 }
 
-/// Gives the entries the caller has not applied yet, if what it applied is what is stored.
+/// Returns the entries the caller has not applied yet, if what it applied is what is stored.
 fn missed(
     connection: &Connection,
     sealer: &Sealer,

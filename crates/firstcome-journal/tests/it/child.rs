@@ -10,7 +10,7 @@ pub(crate) fn is_child() -> bool {
     std::env::var_os(MARK).is_some()
 }
 
-/// Gives the command that runs one test again as a child, behind these words if there are any.
+/// Returns the command that runs one test again as a child, behind these words if there are any.
 pub(crate) fn again(wrapper: &[&str], test: &str) -> Command {
     let binary = std::env::current_exe().unwrap();
     let mut words = wrapper.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
@@ -45,7 +45,7 @@ impl Answering {
         Self { child, lines, _stdin: stdin }
     }
 
-    /// Gives the next position that was answered; none when the child has ended.
+    /// Returns the next position that was answered; none when the child has ended.
     pub(crate) fn next(&mut self) -> Option<u64> {
         loop {
             let mut line = String::new();

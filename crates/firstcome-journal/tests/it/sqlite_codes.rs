@@ -4,7 +4,7 @@ use firstcome_journal::sqlite::Trouble;
 use firstcome_store::{Meaning, Store};
 use rusqlite::ffi;
 
-/// Gives the number of a result code.
+/// Returns the number of a result code.
 fn number(name: &str) -> i32 {
     match name {
         "SQLITE_BUSY" => ffi::SQLITE_BUSY,

@@ -72,7 +72,7 @@ fn header(sealer: &Sealer) -> Vec<u8> {
     bytes
 }
 
-/// Gives the bytes of an entry as an archive has it, its length in front set to `length`.
+/// Returns the bytes of an entry as an archive has it, its length in front set to `length`.
 fn frame(entry: &Entry, length: u32) -> Vec<u8> {
     let mut bytes = length.to_le_bytes().to_vec();
     bytes.extend(entry.position.to_le_bytes());
@@ -104,7 +104,7 @@ fn file(entries: &[Entry]) -> Vec<u8> {
     header(&SEALER).into_iter().chain(frames).collect()
 }
 
-/// Gives a body with some of its bytes turned, and a checksum that fits.
+/// Returns a body with some of its bytes turned, and a checksum that fits.
 fn turned(body: &[u8], flips: &[(Index, u8)], cut: Option<Index>) -> Vec<u8> {
     let mut content = body[..body.len() - 8].to_vec();
     if let Some(cut) = cut {

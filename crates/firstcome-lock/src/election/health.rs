@@ -52,7 +52,7 @@ impl Standing {
 }
 
 impl Election {
-    /// Gives the number of the term in which this candidate leads, while its lease is valid; `None` if it does not lead.
+    /// Returns the number of the term in which this candidate leads, while its lease is valid; `None` if it does not lead.
     ///
     /// It sends no request. [`Election::watch`] gives the leader if it is another candidate.
     #[must_use]
@@ -60,7 +60,7 @@ impl Election {
         self.standing.term()
     }
 
-    /// Gives the time since the last answer of the store to this candidate's client, also with a refusal. Without any answer, it
+    /// Returns the time since the last answer of the store to this candidate's client, also with a refusal. Without any answer, it
     /// is the time since the client was created.
     ///
     /// A leader sends a request each sixth of its lease; each tenth if it is 3 s or shorter. A follower sends one when the
@@ -71,7 +71,7 @@ impl Election {
         self.locks.shared().backend.contact().ago()
     }
 
-    /// Gives for how long the store has not answered requests of this candidate's client; zero while it answers, and while there
+    /// Returns for how long the store has not answered requests of this candidate's client; zero while it answers, and while there
     /// is no request.
     #[must_use]
     pub fn silent(&self) -> Duration {
@@ -106,7 +106,7 @@ impl Election {
         self.term().is_some() || self.standing.stands() && self.contact() <= tolerance
     }
 
-    /// Gives the events of this candidate's lock and terms, and of the store of its client, from now on: the events of
+    /// Returns the events of this candidate's lock and terms, and of the store of its client, from now on: the events of
     /// [`Locks::events`](crate::Locks::events) with the name of this election.
     ///
     /// # Examples

@@ -26,19 +26,19 @@ pub struct Term {
 }
 
 impl Term {
-    /// Gives the number of this term: higher than that of every earlier term.
+    /// Returns the number of this term: higher than that of every earlier term.
     #[must_use]
     pub fn fence(&self) -> Fence {
         self.lease.fence()
     }
 
-    /// Gives the node that leads: this one.
+    /// Returns the node that leads: this one.
     #[must_use]
     pub fn node(&self) -> &str {
         &self.node
     }
 
-    /// Gives the lease, for guarded writes.
+    /// Returns the lease, for guarded writes.
     pub fn lease(&self) -> &Lease {
         &self.lease
     }
@@ -112,7 +112,7 @@ impl CurrentTerm {
         &self.term
     }
 
-    /// Gives the lease, as long as it exists.
+    /// Returns the lease, as long as it exists.
     pub(super) fn lease(&self) -> Weak<Lease> {
         Arc::downgrade(&self.end.lease)
     }

@@ -42,7 +42,7 @@ impl Watch {
         Ok(Self { leaders, task })
     }
 
-    /// Gives the last known leader; `None` if there is none.
+    /// Returns the last known leader; `None` if there is none.
     ///
     /// It may be out of date by the time it is read.
     #[must_use]

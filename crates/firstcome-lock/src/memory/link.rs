@@ -105,7 +105,7 @@ impl MemoryLink {
         *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Gives the error with which changes are refused now, if they are.
+    /// Returns the error with which changes are refused now, if they are.
     pub(crate) fn refusal(&self) -> Option<Arc<str>> {
         self.refusal.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

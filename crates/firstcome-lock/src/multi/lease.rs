@@ -30,13 +30,13 @@ impl MultiLease {
         Self { leases, loss: OnceLock::new() }
     }
 
-    /// Gives the lease of each lock, in the order of names. Each has the name of its lock, and the fence for the resource that the
+    /// Returns the lease of each lock, in the order of names. Each has the name of its lock, and the fence for the resource that the
     /// lock protects.
     pub fn leases(&self) -> &[Lease] {
         &self.leases
     }
 
-    /// Gives the lease of the lock of this name, if it is one of them.
+    /// Returns the lease of the lock of this name, if it is one of them.
     pub fn of(&self, name: &str) -> Option<&Lease> {
         self.leases.iter().find(|lease| lease.name() == name)
     }
@@ -47,7 +47,7 @@ impl MultiLease {
         self.loss.get().is_none() && self.leases.iter().all(Lease::is_valid)
     }
 
-    /// Gives how long all leases are valid without a renewal; zero if one is lost.
+    /// Returns how long all leases are valid without a renewal; zero if one is lost.
     #[must_use]
     pub fn remaining(&self) -> Duration {
         self.leases.iter().map(Lease::remaining).min().unwrap_or_default()

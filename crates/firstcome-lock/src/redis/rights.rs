@@ -129,7 +129,7 @@ fn missing(denied: &[Option<String>]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// Gives what is in backticks between `from` and the next semicolon or full stop of the README.
+    /// Returns what is in backticks between `from` and the next semicolon or full stop of the README.
     fn listed(from: &str) -> Vec<&'static str> {
         let (_, rest) = include_str!("../../README.md").split_once(from).unwrap();
         let part = rest.split_once(';').map_or(rest, |(part, _)| part);

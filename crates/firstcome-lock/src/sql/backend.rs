@@ -328,7 +328,7 @@ impl SqlBackend {
         self.table.close().await;
     }
 
-    /// Gives until when a request that is sent now may take effect, by the store's clock.
+    /// Returns until when a request that is sent now may take effect, by the store's clock.
     pub(super) fn not_after(&self) -> i64 {
         match self.mistakes.makes(Mistake::AcceptLateAcquire) {
             true => i64::MAX / 4,

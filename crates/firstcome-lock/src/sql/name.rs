@@ -15,7 +15,7 @@ const KEPT: usize = 160;
 const MARK: char = '~';
 const DIGITS: usize = 64;
 
-/// Gives the name as it is stored: two names are never stored as the same.
+/// Returns the name as it is stored: two names are never stored as the same.
 ///
 /// A name is stored as it is unless it is longer than [`LONGEST_NAME`], has control characters, which not every
 /// database stores, ends with a blank, which not every database compares, or looks like one that was shortened.

@@ -139,7 +139,7 @@ impl NatsTable {
         futures_util::future::try_join_all(renewals).await
     }
 
-    /// Gives 2 for renewed, 1 for held, 0 for gone.
+    /// Returns 2 for renewed, 1 for held, 0 for gone.
     async fn renew_one(&self, name: &str, owner: &str, lease: i64) -> Result<i32, Error> {
         let subject = format!("{LOCKS}{}", token(name));
         for _ in 0..TRIES {
@@ -293,7 +293,7 @@ fn with_page(failure: Failure) -> Failure {
     Failure::Denied { code, detail }
 }
 
-/// Gives the row after a step; `None` where it changes nothing.
+/// Returns the row after a step; `None` where it changes nothing.
 fn carry_out(row: Option<Row>, request: i64, now: i64, step: &Step<'_>) -> Option<Row> {
     let held = |row: &Row| row.holds > 0 && row.expires_at > now;
     match *step {
@@ -341,7 +341,7 @@ fn carry_out(row: Option<Row>, request: i64, now: i64, step: &Step<'_>) -> Optio
     }
 }
 
-/// Gives the row of a new owner, with the next fence.
+/// Returns the row of a new owner, with the next fence.
 fn fresh(old: Option<&Row>, owner: &str, now: i64, lease: i64, request: i64) -> Row {
     let clock = u64::try_from(now).unwrap_or(0);
     let fence = old.map_or(clock, |old| clock.max(old.fence + 1));

@@ -60,13 +60,13 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Gives the row if it was this request that changed it last; requests are even, and one that took a lock once more
+    /// Returns the row if it was this request that changed it last; requests are even, and one that took a lock once more
     /// may have left the next number.
     pub(super) fn changed_by(&self, request: i64) -> Option<&Row> {
         self.row.as_ref().filter(|row| row.request & !1 == request)
     }
 
-    /// Gives the row if it has an owner.
+    /// Returns the row if it has an owner.
     pub(super) fn held(&self) -> Option<&Row> {
         self.row.as_ref().filter(|row| row.holds > 0 && row.expires_at > self.now)
     }

@@ -13,7 +13,7 @@ async fn renewing(redis: &Redis) -> Locks {
     Locks::builder().watchdog(3 * SECOND).connect(Options::new(redis.url())).await.unwrap()
 }
 
-/// Gives the store's clock in µs.
+/// Returns the store's clock in µs.
 fn clock(redis: &Redis) -> u64 {
     let said = redis.ask("TIME");
     let numbers: Vec<u64> = said.lines().filter_map(|line| line.trim().parse().ok()).collect();

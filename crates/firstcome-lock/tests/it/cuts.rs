@@ -21,7 +21,7 @@ async fn through(proxy: &Proxy, redis: &Redis, builder: Builder) -> Locks {
     builder.connect(options).await.unwrap()
 }
 
-/// Gives whether one who waits for `x`, for so long, notices a release that was announced while its connections were cut.
+/// Returns whether one who waits for `x`, for so long, notices a release that was announced while its connections were cut.
 async fn notices_a_release_during_a_cut(builder: Builder, within: Duration) -> Option<bool> {
     let redis = Redis::start()?;
     let proxy = Proxy::start(redis.port()).await;
@@ -104,7 +104,7 @@ enum Silence {
     Server,
 }
 
-/// Gives whether a holder that got no answer to two renewals in a row has its lease in the end, once there are answers
+/// Returns whether a holder that got no answer to two renewals in a row has its lease in the end, once there are answers
 /// again before its trust is over.
 async fn outlasts(silence: Silence, builder: Builder) -> Option<bool> {
     let redis = Redis::start()?;
@@ -151,7 +151,7 @@ async fn a_server_that_stands_still_costs_no_lease_that_could_be_renewed() {
     assert!(protected && !mistaken, "{protected} {mistaken}");
 }
 
-/// Gives whether something stays held of an acquire that a server got while it stood still, and whose sender has given
+/// Returns whether something stays held of an acquire that a server got while it stood still, and whose sender has given
 /// up.
 async fn stays_after_a_pause(builder: Builder) -> Option<bool> {
     let redis = Redis::start()?;

@@ -29,13 +29,13 @@ impl Example {
         Self { child, says }
     }
 
-    /// Gives the next line, which must come within 20 s.
+    /// Returns the next line, which must come within 20 s.
     async fn hear(&mut self) -> String {
         let line = timeout(20 * SECOND, self.says.next_line()).await.expect("it says something");
         line.unwrap().expect("it has not ended")
     }
 
-    /// Gives the lines that come within a time.
+    /// Returns the lines that come within a time.
     async fn hear_for(&mut self, time: std::time::Duration) -> Vec<String> {
         let mut heard = Vec::new();
         let listening = async {
@@ -58,7 +58,7 @@ impl Example {
     }
 }
 
-/// Gives the program of an example, which cargo puts beside the folder of this one.
+/// Returns the program of an example, which cargo puts beside the folder of this one.
 fn program(name: &str) -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let program = tests.parent().unwrap().parent().unwrap().join("examples").join(name);

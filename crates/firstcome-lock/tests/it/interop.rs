@@ -307,7 +307,7 @@ fn left_behind(redis: &Redis) -> Vec<String> {
     seen
 }
 
-/// Gives what was published until now.
+/// Returns what was published until now.
 async fn messages(redis: &Redis, subscription: &mut Subscription) -> Vec<String> {
     assert!(redis.ask("PUBLISH redisson_lock__channel:{x} until-now").starts_with(':'));
     let mut heard = Vec::new();

@@ -79,7 +79,7 @@ impl Scene {
         panic!("the client ended");
     }
 
-    /// Gives the connections of this database that wait for somebody's row.
+    /// Returns the connections of this database that wait for somebody's row.
     async fn waiting(&self) -> Vec<String> {
         let waiting = match self.server {
             Server::Postgres(_) => {

@@ -55,7 +55,7 @@ async fn what_is_no_lock_is_neither_freed_nor_shown_as_one() {
     drop(token);
 }
 
-/// Gives a connection that hears what is published on `channel`.
+/// Returns a connection that hears what is published on `channel`.
 fn listener(redis: &Redis, channel: &str) -> impl Iterator<Item = String> + use<> {
     let mut stream = TcpStream::connect(("127.0.0.1", redis.port())).unwrap();
     stream.set_read_timeout(Some(ms(5000))).unwrap();

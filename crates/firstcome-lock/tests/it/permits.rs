@@ -312,7 +312,7 @@ async fn readers_and_writers_never_meet(stage: Stage) {
     assert!(together.now() > 0, "readers read together");
 }
 
-/// Gives how many of twelve, who ask for one of three in the same moment, get one; the most of several rounds.
+/// Returns how many of twelve, who ask for one of three in the same moment, get one; the most of several rounds.
 async fn most_of_twelve(clients: &[Locks], rounds: usize) -> usize {
     let mut most = 0;
     for round in 0..rounds {

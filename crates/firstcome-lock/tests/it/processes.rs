@@ -142,7 +142,7 @@ async fn a_holder_paused_beyond_its_lease_is_told_and_refused() {
     assert_eq!(redis.ask("SET value stale"), "+OK");
 }
 
-/// Gives whether an actor in this role takes a step for its old term after it was paused beyond it.
+/// Returns whether an actor in this role takes a step for its old term after it was paused beyond it.
 async fn steps_after_a_pause(role: &str) -> Option<bool> {
     let redis = Redis::start()?;
     let bob = client_of(&redis).await;

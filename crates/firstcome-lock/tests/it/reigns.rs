@@ -33,7 +33,7 @@ pub(crate) async fn reign(locks: &Locks) {
     }
 }
 
-/// Gives the terms in the order in which their first writes came, and how often an old one was refused.
+/// Returns the terms in the order in which their first writes came, and how often an old one was refused.
 async fn terms_of(stage: &Stage) -> Vec<u64> {
     let mut actors: Vec<_> = (0..3).map(|_| Actor::start_at("reign", &stage.url())).collect();
     let bob = stage.client().await;

@@ -13,14 +13,14 @@ const TABLES: &str = include_str!("../../../../docs/reference/lock-tables.md");
 const NATS: &str = include_str!("../../../../docs/reference/journal-subjects.md");
 const SERVER: &str = include_str!("../../../../docs/reference/redis-keys.md");
 
-/// Gives what is written in backticks after `from` in the README, up to the next semicolon.
+/// Returns what is written in backticks after `from` in the README, up to the next semicolon.
 fn listed(from: &str) -> Vec<&'static str> {
     let (_, rest) = README.split_once(from).expect("the README has this paragraph");
     let part = rest.split(';').next().unwrap_or_default();
     part.split('`').skip(1).step_by(2).collect()
 }
 
-/// Gives the statements that the page on the tables has for a user of a database's own.
+/// Returns the statements that the page on the tables has for a user of a database's own.
 fn documented(database: &str) -> Vec<&'static str> {
     let (_, section) = TABLES.split_once("## A user of its own").expect("the page has it");
     let (_, rest) = section.split_once(&format!("-- {database}\n")).expect("the database is there");

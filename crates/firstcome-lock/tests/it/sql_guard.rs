@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("../../../../docs/locks.md");
 const TABLE: &str = "CREATE TABLE stock (id bigint PRIMARY KEY, quantity bigint NOT NULL);
                      INSERT INTO stock VALUES (1, 0);";
 
-/// Gives the statements of the recipe: those that prepare the table, and the guarded write.
+/// Returns the statements of the recipe: those that prepare the table, and the guarded write.
 fn recipe() -> (String, String) {
     let mut blocks = PAGE.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next());
     let block = blocks.next().expect("the page has a recipe");

@@ -98,7 +98,7 @@ impl Stage {
         Some(Self::Memory(Memory::new()))
     }
 
-    /// Gives the URL, where there is one.
+    /// Returns the URL, where there is one.
     pub(crate) fn url(&self) -> String {
         match self {
             Self::Redis(redis) => redis.url(),
@@ -188,12 +188,12 @@ impl Inside {
         self.0.0.fetch_sub(1, SeqCst);
     }
 
-    /// Gives how many are inside.
+    /// Returns how many are inside.
     pub(crate) fn now(&self) -> i64 {
         self.0.0.load(SeqCst)
     }
 
-    /// Gives the most that were ever inside together.
+    /// Returns the most that were ever inside together.
     pub(crate) fn most(&self) -> i64 {
         self.0.1.load(SeqCst)
     }

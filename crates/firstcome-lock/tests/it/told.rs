@@ -46,7 +46,7 @@ async fn told_by_now(locks: &Locks, events: &mut Events) -> Vec<Event> {
     }
 }
 
-/// Gives the kinds of events, in order.
+/// Returns the kinds of events, in order.
 fn kinds(told: &[Event]) -> Vec<&'static str> {
     told.iter().map(Event::as_str).collect()
 }

@@ -130,7 +130,7 @@ impl Crew {
         Some(Visitor { child, life: Life { tongue, id, killed: false, paused: 0 } })
     }
 
-    /// Gives what the diaries of all say by now.
+    /// Returns what the diaries of all say by now.
     pub(crate) fn diaries(&self) -> Diaries {
         let lives = self.ended.iter().chain(self.at_work.iter().map(|visitor| &visitor.life));
         Diaries::read(self.folder.path(), lives)

@@ -36,7 +36,7 @@ impl Monitor {
         }))
     }
 
-    /// Gives what was seen; the store has nothing more to do by now.
+    /// Returns what was seen; the store has nothing more to do by now.
     pub(crate) fn end(self, redis: &Redis) -> Vec<Step> {
         assert!(redis.ask(&format!("ECHO {LAST}")).contains(LAST));
         self.0.join().unwrap()
@@ -89,13 +89,13 @@ impl Seen {
         }
     }
 
-    /// Gives who looked in vain, once the script that looked is over.
+    /// Returns who looked in vain, once the script that looked is over.
     fn refused(&mut self) -> Option<Step> {
         self.looked.take().map(Step::Refused)
     }
 }
 
-/// Gives the client of an owner: a UUID, a colon, and the number of a thread or of an acquire.
+/// Returns the client of an owner: a UUID, a colon, and the number of a thread or of an acquire.
 fn client_of(word: &str) -> Option<&str> {
     let (client, number) = word.split_once(':')?;
     let is_uuid = client.len() == 36 && client.bytes().filter(|b| *b == b'-').count() == 4;

@@ -79,17 +79,17 @@ impl Diaries {
         Self(lives.map(|life| Diary::read(folder, life)).collect())
     }
 
-    /// Gives how often each of them has been inside, at least.
+    /// Returns how often each of them has been inside, at least.
     pub(crate) fn entries_of_each(&self) -> usize {
         self.0.iter().map(|diary| diary.left.len()).min().unwrap_or(0)
     }
 
-    /// Gives how often one was inside while another was.
+    /// Returns how often one was inside while another was.
     pub(crate) fn overlaps(&self) -> u64 {
         self.0.iter().map(|diary| diary.overlaps).sum()
     }
 
-    /// Gives the numbers that were written more than once, so that a write was lost.
+    /// Returns the numbers that were written more than once, so that a write was lost.
     pub(crate) fn written_twice(&self) -> BTreeSet<u64> {
         let mut seen = BTreeSet::new();
         let wrote = self.0.iter().flat_map(|diary| &diary.wrote);
@@ -104,7 +104,7 @@ impl Diaries {
         both
     }
 
-    /// Gives how many writes of killed processes took place though they did not get to say so, and what is wrong:
+    /// Returns how many writes of killed processes took place though they did not get to say so, and what is wrong:
     /// each number up to the last must have been written once.
     fn account(&self, number: u64, broken: &mut Vec<String>) -> u64 {
         for twice in self.written_twice() {
@@ -258,17 +258,17 @@ impl Verdict {
         self.entries[tongue as usize]
     }
 
-    /// Gives how often one came after the other had given the lock back.
+    /// Returns how often one came after the other had given the lock back.
     pub(crate) fn in_turn(&self, from: Tongue, to: Tongue) -> u64 {
         self.turns.freed[from as usize][to as usize]
     }
 
-    /// Gives how often one that waited was woken by the end of a lease, though the other had given the lock back.
+    /// Returns how often one that waited was woken by the end of a lease, though the other had given the lock back.
     pub(crate) fn late(&self, from: Tongue, to: Tongue) -> u64 {
         self.turns.late[from as usize][to as usize]
     }
 
-    /// Gives how often one that waited was woken by the message of the other.
+    /// Returns how often one that waited was woken by the message of the other.
     pub(crate) fn by_message(&self, from: Tongue, to: Tongue) -> u64 {
         self.turns.by_message[from as usize][to as usize]
     }

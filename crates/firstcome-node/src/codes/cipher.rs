@@ -85,7 +85,7 @@ impl<'a> PoolCipher<'a> {
         Self { keys, pool }
     }
 
-    /// Gives the tag of a subject's code of an issue number.
+    /// Returns the tag of a subject's code of an issue number.
     pub fn tag(&self, subject: &str, issue: u16) -> u64 {
         let subject = if inject(Mistake::TagOfNobody) { "" } else { subject };
         let issue = issue.to_be_bytes();
@@ -126,7 +126,7 @@ impl<'a> PoolCipher<'a> {
         Some(CodeKey::Generated { unit, tag })
     }
 
-    /// Gives what an imported code is found by: a keyed hash, the same for letters in either case and with spaces around.
+    /// Returns what an imported code is found by: a keyed hash, the same for letters in either case and with spaces around.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl<'a> PoolCipher<'a> {
         hash.first_chunk().copied().ok_or(NotACode)
     }
 
-    /// Gives the id of the import of a file, out of a digest of the file: who has the journal cannot try files.
+    /// Returns the id of the import of a file, out of a digest of the file: who has the journal cannot try files.
     pub fn import_id(&self, digest: &str) -> String {
         let hash = hmac(&self.keys.import, &[&self.pool, digest.as_bytes()]);
         let first: &[u8; 16] = hash.first_chunk().expect("a hash has 32 bytes");

@@ -23,13 +23,13 @@ pub(super) struct Half {
 }
 
 impl Half {
-    /// Gives a number modulo 32 to the power of a count, as so many numerals.
+    /// Returns a number modulo 32 to the power of a count, as so many numerals.
     fn modulo(value: u128, count: usize) -> Self {
         Self { value: (value & ((1 << (BITS * count)) - 1)) as u64, count }
     }
 }
 
-/// Gives the number that bytes are, the highest first. FF1 has twelve for these numerals.
+/// Returns the number that bytes are, the highest first. FF1 has twelve for these numerals.
 fn number(bytes: impl Iterator<Item = u8>) -> u128 {
     bytes.fold(0, |number, byte| number << 8 | u128::from(byte))
 }

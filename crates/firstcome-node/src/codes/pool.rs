@@ -46,7 +46,7 @@ impl CodePool {
         })
     }
 
-    /// Gives what makes and reads its codes.
+    /// Returns what makes and reads its codes.
     ///
     /// # Errors
     ///

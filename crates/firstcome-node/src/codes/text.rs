@@ -19,12 +19,12 @@ fn check(digits: &[u8; DIGITS]) -> u8 {
     double(digits.iter().fold(0, |interim, digit| double(interim) ^ digit))
 }
 
-/// Gives the digits of 75 bits, the highest first.
+/// Returns the digits of 75 bits, the highest first.
 pub(super) fn digits(bits: u128) -> [u8; DIGITS] {
     std::array::from_fn(|at| (bits >> (5 * (DIGITS - 1 - at))) as u8 & 31)
 }
 
-/// Gives the bits of digits.
+/// Returns the bits of digits.
 pub(super) fn bits(digits: &[u8; DIGITS]) -> u128 {
     digits.iter().fold(0, |bits, digit| bits << 5 | u128::from(*digit))
 }

@@ -67,7 +67,7 @@ impl GivenCodes {
         }
     }
 
-    /// Gives the codes that somebody else has now, or nobody, with whose they were.
+    /// Returns the codes that somebody else has now, or nobody, with whose they were.
     pub(super) fn changed_hands<'a>(
         &'a self,
         now: &'a State,
@@ -81,7 +81,7 @@ impl GivenCodes {
         })
     }
 
-    /// Gives the commands that suspend them, each with how many it suspends. Another node that switched as well says the same, which changes nothing.
+    /// Returns the commands that suspend them, each with how many it suspends. Another node that switched as well says the same, which changes nothing.
     pub(super) fn suspend(&self, now: &State) -> Vec<(Encoded, usize)> {
         let mut lists: BTreeMap<_, Vec<CodeKey>> = BTreeMap::new();
         for (place, code, _) in self.changed_hands(now) {

@@ -12,7 +12,7 @@ pub(super) struct Orphan {
 }
 
 impl Orphan {
-    /// Gives entries without a gap, the last of which was applied at this service time.
+    /// Returns entries without a gap, the last of which was applied at this service time.
     pub(super) fn of(kept: Vec<Buffered>, mut service: i64) -> Vec<Self> {
         let mut orphans: Vec<Self> = Vec::with_capacity(kept.len());
         for kept in kept.into_iter().rev() {

@@ -223,7 +223,7 @@ pub fn needs_tag(command: &Command<'_>, answer: &Answer) -> bool {
         && answer.outcome == Outcome::from(CodeRefusal::TagRequired)
 }
 
-/// Gives a claim without a tag with the tag of its code, where its pool needs one, or nothing if the command is another.
+/// Returns a claim without a tag with the tag of its code, where its pool needs one, or nothing if the command is another.
 ///
 /// # Errors
 ///

@@ -83,12 +83,12 @@ impl Intake {
         }
     }
 
-    /// Gives how many holds wait for a seat that somebody has.
+    /// Returns how many holds wait for a seat that somebody has.
     pub fn in_line(&self) -> usize {
         self.replica.wait_queue.len()
     }
 
-    /// Gives what a hold waits for; none if this node does not know it.
+    /// Returns what a hold waits for; none if this node does not know it.
     fn wanted(&self, hold: &Command<'_>) -> Option<Wanted> {
         self.replica.look(|state: &State| {
             let campaign = state.campaign(hold.campaign()?).ok()?;
@@ -183,7 +183,7 @@ impl Intake {
         })
     }
 
-    /// Gives how long it is until these seats are free by this node's clock, and the service time of that; no time at
+    /// Returns how long it is until these seats are free by this node's clock, and the service time of that; no time at
     /// all where they are, and none where they stay taken.
     fn free_in(&self, wanted: &Wanted) -> Option<(Duration, i64)> {
         let now = self.clock.now();
@@ -201,7 +201,7 @@ impl Intake {
     }
 }
 
-/// Gives how many units picks name.
+/// Returns how many units picks name.
 fn units_named(picks: &[Pick<'_>]) -> usize {
     let names = picks.iter().map(|pick| match &pick.wanted {
         Units::Units(names) => names.len(),

@@ -98,7 +98,7 @@ impl Intake {
         }
     }
 
-    /// Gives a future that ends when [`Self::submit`] may find room.
+    /// Returns a future that ends when [`Self::submit`] may find room.
     ///
     /// # Cancel safety
     ///
@@ -110,7 +110,7 @@ impl Intake {
 }
 
 impl UnderWay {
-    /// Gives the moment from which on nobody waits for it any more.
+    /// Returns the moment from which on nobody waits for it any more.
     pub fn until(&self) -> Instant {
         self.until
     }

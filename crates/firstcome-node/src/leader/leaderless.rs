@@ -21,7 +21,7 @@ pub(super) struct Leaderless {
 }
 
 impl Leaderless {
-    /// Gives for how long nobody has led; zero while somebody does.
+    /// Returns for how long nobody has led; zero while somebody does.
     pub(super) fn time(&self) -> Duration {
         self.lock().map_or(Duration::ZERO, |since| since.elapsed())
     }

@@ -303,7 +303,7 @@ impl Settle {
         ))
     }
 
-    /// Gives what one transaction takes, gathered in several looks.
+    /// Returns what one transaction takes, gathered in several looks.
     fn bite_after(&self, number: u64) -> Vec<Row> {
         let mut bite = self.rows_after(number);
         while bite.len() < BITE && bite.len().is_multiple_of(ROWS) {

@@ -24,7 +24,7 @@ pub struct Details {
 }
 
 impl Details {
-    /// Gives what a result says, or nothing if it is about neither codes nor waitlists.
+    /// Returns what a result says, or nothing if it is about neither codes nor waitlists.
     pub(super) fn of(result: &ResultRow<'_>) -> Option<Box<Self>> {
         let used = result.used.map(|used| {
             let expired = matches!(used.state, UseState::RolledBack { expired: true, .. });
@@ -47,7 +47,7 @@ impl Details {
         used.or(marked).or(unserved).map(Box::new)
     }
 
-    /// Gives the columns as they were read, or nothing if all are empty.
+    /// Returns the columns as they were read, or nothing if all are empty.
     pub(super) fn read(self) -> Option<Box<Self>> {
         (self != Self::default()).then(|| Box::new(self))
     }

@@ -82,7 +82,7 @@ impl Look {
         Reader::open(file, space).map(|reader| Some(Self::Sqlite(reader)))
     }
 
-    /// Gives the number up to which the ledger has results.
+    /// Returns the number up to which the ledger has results.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl Look {
         }
     }
 
-    /// Gives up to `limit` results beyond a number, in the order of their numbers.
+    /// Returns up to `limit` results beyond a number, in the order of their numbers.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Look {
         }
     }
 
-    /// Gives how many claims of a pool there are, and how many of them are cancelled.
+    /// Returns how many claims of a pool there are, and how many of them are cancelled.
     ///
     /// # Errors
     ///

@@ -29,7 +29,7 @@ pub struct Memory {
 pub struct Kept(Tables);
 
 impl Kept {
-    /// Gives the results, in the order of their numbers.
+    /// Returns the results, in the order of their numbers.
     pub fn results(&self) -> impl Iterator<Item = &Row> {
         self.0.results_after(0)
     }
@@ -66,7 +66,7 @@ impl Memory {
         Ok(Self { space, id, tables, closed: Arc::default(), way })
     }
 
-    /// Gives the same ledger as it is reached over `way`, in the place of the way this one has.
+    /// Returns the same ledger as it is reached over `way`, in the place of the way this one has.
     #[must_use]
     pub fn through(&self, way: Arc<dyn Way>) -> Self {
         Self { way: Some(way), ..self.clone() }

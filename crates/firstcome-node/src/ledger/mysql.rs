@@ -86,7 +86,7 @@ impl MySql {
     }
 }
 
-/// Gives the database of a space, by the name that the space has in the configuration.
+/// Returns the database of a space, by the name that the space has in the configuration.
 fn database(name: &str) -> Result<String, LedgerFailure> {
     let database = format!("{PREFIX}{name}");
     if database.len() > LONGEST {

@@ -41,7 +41,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Gives the statement that compares where the ledger stands and moves it on.
+    /// Returns the statement that compares where the ledger stands and moves it on.
     fn compare(&self) -> String {
         let sql = include_str!("postgres/settle.sql");
         #[cfg(test)]
@@ -79,7 +79,7 @@ impl Postgres {
         self.queue.standing().await.map(drop)
     }
 
-    /// Gives the id.
+    /// Returns the id.
     pub(super) async fn id(&self) -> Result<u128, LedgerFailure> {
         let rows = self.read("SELECT id FROM meta", &[]).await?;
         let id = rows.first().and_then(|row| <[u8; 16]>::try_from(row.get::<_, &[u8]>(0)).ok());
@@ -105,7 +105,7 @@ impl Postgres {
     }
 }
 
-/// Gives the schema of a space, by the name that the space has in the configuration.
+/// Returns the schema of a space, by the name that the space has in the configuration.
 fn schema(name: &str) -> Result<String, LedgerFailure> {
     let schema = format!("{PREFIX}{name}");
     if schema.len() > LONGEST {

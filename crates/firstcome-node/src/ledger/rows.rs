@@ -2,12 +2,12 @@
 
 use super::LedgerFailure;
 
-/// Gives a rank.
+/// Returns a rank.
 pub(super) fn rank_of(rank: i64) -> Result<u32, LedgerFailure> {
     u32::try_from(rank).map_err(|_| LedgerFailure::Broken(format!("{rank} is no rank")))
 }
 
-/// Gives a whole number that fits what it is of.
+/// Returns a whole number that fits what it is of.
 pub(super) fn small<T: TryFrom<i64>>(number: Option<i64>) -> Result<Option<T>, LedgerFailure> {
     let wrong = |number| LedgerFailure::Broken(format!("{number} is out of its range"));
     number.map(|number| T::try_from(number).map_err(|_| wrong(number))).transpose()

@@ -67,7 +67,7 @@ impl Link {
         self.incarnation.send_modify(|times| *times += 1);
     }
 
-    /// Gives the server that a call finds.
+    /// Returns the server that a call finds.
     fn reached(&self, call: Call) -> Memory {
         let mut state = self.state.lock().unwrap();
         if let Some((_, other)) = state.next.pop_front_if(|(next, _)| *next == call)

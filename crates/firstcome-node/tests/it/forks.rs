@@ -384,7 +384,7 @@ async fn decides(seat: &Seat, command: &Command<'_>) {
     assert!(!said.is_refusal(), "{said:?}");
 }
 
-/// Gives for each imported code, in their order, who was given it last and how it stands; none of one that is in stock.
+/// Returns for each imported code, in their order, who was given it last and how it stands; none of one that is in stock.
 fn whose_codes(seat: &Seat, codes: u8) -> Vec<Option<(String, CodeStatus)>> {
     seat.node.replica.look(|state| {
         let campaign = state.campaign("spring").unwrap();

@@ -48,7 +48,7 @@ pub(crate) async fn comes(
     waiting
 }
 
-/// Gives who has had the seats of the hall, in the order they got them.
+/// Returns who has had the seats of the hall, in the order they got them.
 pub(crate) fn had(seat: &Seat) -> Vec<String> {
     seat.node.replica.look(|state| {
         state.campaign("hall").unwrap().holds().map(|hold| hold.subject().to_owned()).collect()

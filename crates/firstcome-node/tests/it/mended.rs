@@ -22,7 +22,7 @@ async fn head(store: &Memory) -> Head {
     Journal::Memory(store.clone()).head().await.unwrap()
 }
 
-/// Gives who claims in each entry that has claims.
+/// Returns who claims in each entry that has claims.
 async fn claims(store: &Memory) -> Vec<Vec<String>> {
     let entries = Journal::Memory(store.clone()).read(0).await.unwrap().entries;
     let of = |body: &[u8]| {

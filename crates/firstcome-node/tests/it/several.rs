@@ -124,7 +124,7 @@ impl Seat {
         self.node.replica.look(State::token)
     }
 
-    /// Gives what it said since this was asked last.
+    /// Returns what it said since this was asked last.
     pub(crate) fn said(&self) -> Vec<String> {
         std::mem::take(&mut self.said.lock().unwrap())
     }
@@ -145,7 +145,7 @@ impl Seat {
     }
 }
 
-/// Gives the settings of a campaign of one pool that is open.
+/// Returns the settings of a campaign of one pool that is open.
 pub(crate) fn places(capacity: u32) -> Settings {
     Settings {
         title: "".into(),

@@ -89,12 +89,12 @@ impl Answers {
         *self.newest.lock().expect("nothing panics under this lock")
     }
 
-    /// Gives the counts so far.
+    /// Returns the counts so far.
     pub(crate) fn counts(&self) -> Counts {
         self.counts.lock().expect("nothing panics under this lock").clone()
     }
 
-    /// Gives how long answers took so far.
+    /// Returns how long answers took so far.
     pub(crate) fn latency(&self) -> Latency {
         self.latency.lock().expect("nothing panics under this lock").clone()
     }

@@ -31,7 +31,7 @@ async fn an_actor() {
     }
 }
 
-/// Gives whether a process whose clock is off by `hours` gets `x`, and is able to give it back.
+/// Returns whether a process whose clock is off by `hours` gets `x`, and is able to give it back.
 async fn gets(server: &Postgres, name: &str, client_time: bool, hours: i64) -> bool {
     let output = Command::new("faketime")
         .args(["-f", &format!("{hours:+}h")])

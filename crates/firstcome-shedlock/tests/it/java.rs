@@ -106,7 +106,7 @@ impl Side {
     }
 }
 
-/// Gives the URL as Java has it.
+/// Returns the URL as Java has it.
 fn jdbc(server: &Postgres) -> String {
     let url = server.url();
     let (login, place) = url.trim_start_matches("postgres://").split_once('@').unwrap();
@@ -281,7 +281,7 @@ async fn both_write_the_same() {
     }
 }
 
-/// Gives a value with its digits and letters replaced, and the host's name, which both have from the same place.
+/// Returns a value with its digits and letters replaced, and the host's name, which both have from the same place.
 fn shape(value: &str) -> String {
     let (head, tail) = value.split_once('@').unwrap();
     let (host, id) = tail.split_once(':').unwrap();

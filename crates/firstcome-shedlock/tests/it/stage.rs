@@ -41,7 +41,7 @@ impl Inside {
         self.0.0.fetch_sub(1, SeqCst);
     }
 
-    /// Gives the most that were ever inside together.
+    /// Returns the most that were ever inside together.
     pub(crate) fn most(&self) -> i64 {
         self.0.1.load(SeqCst)
     }

@@ -79,7 +79,7 @@ fn told<'a>(command: &Command<'a>) -> Option<(&'static str, &'a str, &'a str)> {
 }
 
 impl<'a> Act<'a> {
-    /// Gives the act that a command is, if an operator's word is behind it.
+    /// Returns the act that a command is, if an operator's word is behind it.
     pub(super) fn of(at: Timestamp, command: &Command<'a>, outcome: &'static str) -> Option<Self> {
         let (deed, who, reason) = told(command)?;
         Some(Self { at, who, deed, reason, outcome })

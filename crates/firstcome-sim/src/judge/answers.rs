@@ -192,7 +192,7 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
     }
 }
 
-/// Gives a command as it is asked for: a server adds the tag of its code to a claim.
+/// Returns a command as it is asked for: a server adds the tag of its code to a claim.
 fn untagged<'a>(command: &Command<'a>) -> Command<'a> {
     let mut asked = command.clone();
     if let Command::Claim { tag, .. } = &mut asked {

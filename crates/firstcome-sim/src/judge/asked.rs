@@ -87,7 +87,7 @@ pub(super) fn check(history: &History, tree: &Tree<'_>, wrong: &mut Vec<Broken>)
     }
 }
 
-/// Gives every command of every batch once, with the moment at which its batch was first stored.
+/// Returns every command of every batch once, with the moment at which its batch was first stored.
 fn carried<'t, 'a>(tree: &'t Tree<'a>) -> BTreeMap<Key<'a>, Vec<Carried<'t, 'a>>> {
     let mut batches: BTreeMap<(NodeId, u64), (Moment, usize)> = BTreeMap::new();
     for (index, stored) in tree.stored.iter().enumerate() {

@@ -62,13 +62,13 @@ impl<'a> Pool<'a> {
         Self { hall, coupons: Coupons::of(said), ..Self::default() }
     }
 
-    /// Gives the latest claim of a subject with its rank, live or undone.
+    /// Returns the latest claim of a subject with its rank, live or undone.
     pub(super) fn latest(&self, subject: &str) -> Option<(u32, &Row<'a>)> {
         let rank = *self.latest.get(subject)?;
         Some((rank, self.row(rank)?))
     }
 
-    /// Gives the latest claim of a subject that stands, with its rank.
+    /// Returns the latest claim of a subject that stands, with its rank.
     pub(super) fn live(&self, subject: &str) -> Option<(u32, &Row<'a>)> {
         let (rank, row) = self.latest(subject)?;
         if row.undone.is_none() {
@@ -148,7 +148,7 @@ impl<'a> Campaign<'a> {
         })
     }
 
-    /// Gives what the list of acts must have: nothing once it left memory.
+    /// Returns what the list of acts must have: nothing once it left memory.
     pub(super) fn listed(&self) -> &[Act<'a>] {
         if self.archived { &[] } else { &self.acts }
     }
@@ -165,7 +165,7 @@ impl<'a> Campaign<'a> {
         self.settings.pools.iter().position(|known| *known.name == *pool)
     }
 
-    /// Gives the pool of that name, or the first where none is named.
+    /// Returns the pool of that name, or the first where none is named.
     pub(super) fn pool(&self, pool: Option<&str>) -> Option<&Pool<'a>> {
         self.pools.get(pool.map_or(Some(0), |pool| self.pool_index(pool))?)
     }
@@ -231,7 +231,7 @@ impl<'a> Campaign<'a> {
         Ok(())
     }
 
-    /// Gives the live offer of a code that a subject has: a claim takes it.
+    /// Returns the live offer of a code that a subject has: a claim takes it.
     fn offered_code(&self, pool_index: usize, subject: &str) -> Option<usize> {
         self.pools[pool_index].coupons.as_ref()?;
         self.offer_of(pool_index, subject)
@@ -261,7 +261,7 @@ impl<'a> Campaign<'a> {
         Made { kind: Kind::Claim, pool, rank, subject, unit: None, hold, from: None }
     }
 
-    /// Gives how many units of a counted or a coded pool are left.
+    /// Returns how many units of a counted or a coded pool are left.
     pub(super) fn left(&self, pool_index: usize) -> u32 {
         if let Some(coupons) = self.pools[pool_index].coupons.as_ref().filter(|all| all.imported) {
             return coupons.free().saturating_sub(self.pools[pool_index].held);

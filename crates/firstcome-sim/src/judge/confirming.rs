@@ -204,7 +204,7 @@ impl<'a> Campaign<'a> {
         takes.map(|take| self.unit_name(take.pool, take.unit)).collect()
     }
 
-    /// Gives which of a hold's units are asked about: what is held first, then what was.
+    /// Returns which of a hold's units are asked about: what is held first, then what was.
     fn parts(
         &self,
         hold: &Hold<'_>,

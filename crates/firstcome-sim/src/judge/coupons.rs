@@ -119,7 +119,7 @@ impl<'a> Coupons<'a> {
         }
     }
 
-    /// Gives the code that a rank has now.
+    /// Returns the code that a rank has now.
     pub(super) fn key_of(&self, rank: u32) -> Option<CodeKey> {
         let now = self.card(rank)?.now;
         if self.imported {

@@ -146,7 +146,7 @@ impl<'h> Excuses<'h> {
         self.lines.iter().filter_map(move |line| line.strip_prefix(&begins))
     }
 
-    /// Gives what the lists say of a subject: campaign, pool, subject.
+    /// Returns what the lists say of a subject: campaign, pool, subject.
     pub(super) fn listed(&self, name: (&str, &str, &str)) -> Lines {
         Lines(self.said(name).filter_map(Line::read).collect())
     }

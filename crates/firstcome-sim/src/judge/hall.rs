@@ -127,7 +127,7 @@ impl<'a> Hall<'a> {
         !said.accessible && !said.companion
     }
 
-    /// Gives the seats row by row; one without a row is by itself.
+    /// Returns the seats row by row; one without a row is by itself.
     fn rows(&self) -> Vec<Vec<usize>> {
         let mut rows: BTreeMap<(&str, &str, usize), Vec<usize>> = BTreeMap::new();
         for (at, seat) in self.seats.iter().enumerate() {
@@ -137,7 +137,7 @@ impl<'a> Hall<'a> {
         rows.into_values().collect()
     }
 
-    /// Gives the seats that are a stretch of one once these are taken: free ordinary seats of one grade next to each
+    /// Returns the seats that are a stretch of one once these are taken: free ordinary seats of one grade next to each
     /// other form a stretch.
     fn single(&self, taken: &[usize]) -> BTreeSet<usize> {
         let mut single = BTreeSet::new();
@@ -158,13 +158,13 @@ impl<'a> Hall<'a> {
         single
     }
 
-    /// Gives the single seats that taking these makes.
+    /// Returns the single seats that taking these makes.
     fn orphans(&self, taken: &[usize]) -> Vec<usize> {
         let before = self.single(&[]);
         self.single(taken).into_iter().filter(|seat| !before.contains(seat)).collect()
     }
 
-    /// Gives the first single seat that taking these makes, unless as many like them are nowhere to be had without.
+    /// Returns the first single seat that taking these makes, unless as many like them are nowhere to be had without.
     pub(super) fn orphan(&self, taken: &[usize]) -> Option<usize> {
         let orphan = self.orphans(taken).into_iter().next()?;
         let mut taken = taken.to_vec();
@@ -182,7 +182,7 @@ impl<'a> Hall<'a> {
         self.neighbours(&like, channel, true).map(|_| orphan)
     }
 
-    /// Gives the best seats, next to each other.
+    /// Returns the best seats, next to each other.
     ///
     /// Nobody in these worlds asks for several that may be apart: which they get then is not written down.
     pub(super) fn best(
@@ -196,7 +196,7 @@ impl<'a> Hall<'a> {
         whole.or_else(|| self.neighbours(best, channel, false))
     }
 
-    /// Gives those neighbours whose qualities add up to least, the first ones on a tie; `whole`: only such as leave
+    /// Returns those neighbours whose qualities add up to least, the first ones on a tie; `whole`: only such as leave
     /// nobody alone.
     fn neighbours(
         &self,

@@ -67,7 +67,7 @@ impl Hold<'_> {
         u32::try_from(held).unwrap_or(u32::MAX)
     }
 
-    /// Gives which of its units are held and wanted, as far as there are.
+    /// Returns which of its units are held and wanted, as far as there are.
     pub(super) fn held_of(&self, wanted: &Wanted<'_>) -> Vec<usize> {
         let mut found = Vec::new();
         for (pool, unit, count) in wanted.quantities() {
@@ -113,7 +113,7 @@ impl<'a> Hold<'a> {
     }
 }
 
-/// Gives what a command asks, whatever the hold and the ids.
+/// Returns what a command asks, whatever the hold and the ids.
 pub(super) fn asks<'a>(command: &Command<'a>) -> Command<'a> {
     let mut asks = command.clone();
     let nobodys = Step { campaign: "", hold: "", subject: "", id: None };
@@ -197,12 +197,12 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Gives the hold of an id.
+    /// Returns the hold of an id.
     pub(super) fn hold_of(&self, id: &str) -> Option<usize> {
         self.holds.iter().rposition(|hold| hold.id == id)
     }
 
-    /// Gives a subject's own hold.
+    /// Returns a subject's own hold.
     pub(super) fn own(&self, step: &Step<'_>) -> Result<usize, Outcome> {
         let at = self.hold_of(step.hold).ok_or(Outcome::Refused(Refusal::NoSuchHold))?;
         if self.holds[at].subject == step.subject { Ok(at) } else { Err(Refusal::NotYours.into()) }
@@ -234,7 +234,7 @@ impl<'a> Campaign<'a> {
         Ok(turn.says(Outcome::Held(self.holding(turn, number))))
     }
 
-    /// Gives what a hold wants, or the first answer of the ladder that applies, but for what is taken.
+    /// Returns what a hold wants, or the first answer of the ladder that applies, but for what is taken.
     pub(super) fn may_hold<'c>(
         &self,
         turn: &Turn,

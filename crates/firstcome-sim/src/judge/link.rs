@@ -50,7 +50,7 @@ impl Links {
         links
     }
 
-    /// Gives the entries after one, in the order in which they came to be.
+    /// Returns the entries after one, in the order in which they came to be.
     pub(super) fn after(&self, before: Option<usize>) -> impl Iterator<Item = usize> {
         self.0.get(&before).into_iter().flatten().copied()
     }

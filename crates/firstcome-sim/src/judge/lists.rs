@@ -55,7 +55,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Gives the live offer of a subject.
+    /// Returns the live offer of a subject.
     pub(super) fn offer_of(&self, pool: usize, subject: &str) -> Option<usize> {
         let is = |hold: &Hold<'_>| hold.offer.is_some_and(|offer| offer.pool == pool);
         self.holds.iter().position(|hold| hold.live && hold.subject == subject && is(hold))
@@ -267,7 +267,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Gives free units for a wish.
+    /// Returns free units for a wish.
     fn fitting(&self, pool: usize, wish: &Wish<'_>) -> Option<Vec<(usize, Unit)>> {
         let Some(hall) = &self.pools[pool].hall else {
             let enough = self.left(pool) >= wish.quantity;

@@ -90,12 +90,12 @@ impl<'a> Model<'a> {
         Some(commands.iter().map(run).collect())
     }
 
-    /// Gives the level of the space.
+    /// Returns the level of the space.
     pub(super) fn level(&self) -> u32 {
         self.level
     }
 
-    /// Gives the number of the last result.
+    /// Returns the number of the last result.
     pub(super) fn last_result(&self) -> u64 {
         self.results.len() as u64
     }

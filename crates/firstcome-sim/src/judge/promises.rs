@@ -124,7 +124,7 @@ pub(super) fn check(
     }
 }
 
-/// Gives the pool in which the entry a promise rests on gave a subject something.
+/// Returns the pool in which the entry a promise rests on gave a subject something.
 fn pool_of<'w>(replay: &'w Replay<'_>, heard: &Heard, subject: &str) -> Option<&'w str> {
     let events =
         replay.events.iter().zip(&replay.vertices).filter(|(_, at)| **at == Some(heard.origin));
@@ -202,7 +202,7 @@ fn cancel(
     }
 }
 
-/// Gives the pools whose capacity could not go down as far as asked.
+/// Returns the pools whose capacity could not go down as far as asked.
 fn clamped(outcome: &Outcome) -> &[Clamped] {
     if let Outcome::Changed { clamped, .. } = outcome { clamped } else { &[] }
 }

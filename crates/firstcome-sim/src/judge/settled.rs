@@ -41,7 +41,7 @@ pub(super) fn check(
     }
 }
 
-/// Gives the number of the last result of a history that ends with an entry.
+/// Returns the number of the last result of a history that ends with an entry.
 fn results(last: Option<usize>, tree: &Tree<'_>, replay: &Replay<'_>) -> u64 {
     let vertex = last.and_then(|last| tree.vertices_of(last).next());
     let vertices = vertex.into_iter().flat_map(|vertex| tree.back_from(vertex));

@@ -67,12 +67,12 @@ impl Coupons<'_> {
         self.shelf[at].stands == Stands::Free && !self.is_withdrawn(at)
     }
 
-    /// Gives how many imported codes can be issued.
+    /// Returns how many imported codes can be issued.
     pub(super) fn free(&self) -> u32 {
         (0..self.shelf.len()).filter(|at| self.is_free(*at)).count() as u32
     }
 
-    /// Gives the next free code to a rank.
+    /// Returns the next free code to a rank.
     pub(super) fn take_next(&mut self, rank: u32) -> Option<u64> {
         let at = (0..self.shelf.len()).find(|at| self.is_free(*at))?;
         self.shelf[at].stands = Stands::Given(rank);

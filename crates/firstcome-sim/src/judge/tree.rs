@@ -109,17 +109,17 @@ impl<'a> Tree<'a> {
         self.stored[index].tell()
     }
 
-    /// Gives the vertices with that epoch and position.
+    /// Returns the vertices with that epoch and position.
     pub(super) fn at(&self, epoch: u32, position: u64) -> &[usize] {
         self.by_token.get(&(epoch, position)).map_or(&[], |vertices| vertices)
     }
 
-    /// Gives a vertex and all before it, back to the one before the first entry.
+    /// Returns a vertex and all before it, back to the one before the first entry.
     pub(super) fn back_from(&self, vertex: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(vertex), |vertex| self.vertices[*vertex].parent)
     }
 
-    /// Gives the vertices of an entry.
+    /// Returns the vertices of an entry.
     pub(super) fn vertices_of(&self, index: usize) -> impl Iterator<Item = usize> {
         let entry = &self.stored[index].entry;
         let vertices = self.at(entry.epoch, entry.position).iter().copied();

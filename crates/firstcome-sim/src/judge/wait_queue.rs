@@ -137,7 +137,7 @@ fn was_refused(exchange: &Exchange) -> bool {
     outcome.refusal() == Some(Refusal::UnitTaken)
 }
 
-/// Gives when and where the journal decided that a caller holds what it waited for.
+/// Returns when and where the journal decided that a caller holds what it waited for.
 fn held_at(history: &History, waiting: &Waiting<'_>) -> Option<(Moment, (usize, usize))> {
     let Reply::Answer { outcome: Outcome::Held(_), .. } = &waiting.exchange.reply else {
         return None;

@@ -62,7 +62,7 @@ pub(super) fn refused(refusal: Refusal, units: Vec<UnitName>) -> Outcome {
 }
 
 impl<'a> Campaign<'a> {
-    /// Gives the pool of a pick, as its index.
+    /// Returns the pool of a pick, as its index.
     pub(super) fn pool_of(&self, pick: &Pick<'_>) -> Result<usize, Outcome> {
         match pick.pool {
             Some(name) => self.pool_index(name).ok_or(Refusal::NotFound(Missing::Pool).into()),
@@ -179,7 +179,7 @@ impl<'a> Campaign<'a> {
         Ok(wanted)
     }
 
-    /// Gives the units a subject has now, held and claimed.
+    /// Returns the units a subject has now, held and claimed.
     fn units_of(&self, subject: &str) -> Vec<(usize, Unit)> {
         let holds = self.holds.iter().filter(|hold| hold.subject == subject && hold.live);
         let held = holds.flat_map(|hold| &hold.takes).filter(|take| take.fate == Fate::Held);
@@ -238,7 +238,7 @@ impl<'a> Campaign<'a> {
         })
     }
 
-    /// Gives the seats that were named and are not free.
+    /// Returns the seats that were named and are not free.
     pub(super) fn taken(&self, wanted: &Wanted<'_>) -> Vec<(usize, usize)> {
         let is_free = |pool: usize, seat: usize| {
             self.pools[pool].hall.as_ref().is_some_and(|hall| hall.is_free(seat))
@@ -326,7 +326,7 @@ impl<'a> Campaign<'a> {
         Ok(())
     }
 
-    /// Gives how many units like this one are free.
+    /// Returns how many units like this one are free.
     pub(super) fn free(&self, pool: usize, unit: Unit) -> u32 {
         match (unit, &self.pools[pool].hall) {
             (Unit::Seat(seat), Some(hall)) => u32::from(hall.is_free(seat)),

@@ -29,7 +29,7 @@ impl Plan {
         self.steps.push(fault(stops, Fault::Stop { slot, down: between(random, 1, 3_000) }));
     }
 
-    /// Gives the first pool of generated codes.
+    /// Returns the first pool of generated codes.
     fn generated(&self) -> Option<(usize, usize)> {
         let is_generated =
             |codes: &Option<Codes>| codes.as_ref().is_some_and(|codes| !codes.imported);
@@ -39,7 +39,7 @@ impl Plan {
         })
     }
 
-    /// Gives when a campaign is made, and by which node.
+    /// Returns when a campaign is made, and by which node.
     fn making(&self, number: usize) -> Option<(Duration, usize)> {
         self.steps.iter().find_map(|step| {
             let What::Ask(Ask { slot, want, .. }) = &step.what else { return None };

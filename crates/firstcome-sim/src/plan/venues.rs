@@ -121,7 +121,7 @@ fn holding(random: &mut Rng) -> HoldSettings {
     }
 }
 
-/// Gives a step on a hold, now and then with an id of its own.
+/// Returns a step on a hold, now and then with an id of its own.
 fn step<'a>(random: &mut Rng, campaign: &'a str, hold: &'a str, subject: &'a str) -> Step<'a> {
     let id = (random.u32(0..3) == 0).then(|| STEPS[random.usize(0..STEPS.len())]);
     Step { campaign, hold, subject, id }
@@ -200,7 +200,7 @@ impl<'a> Shopper<'a> {
 }
 
 impl Plan {
-    /// Gives some of the campaigns a venue, and has people come there.
+    /// Returns some of the campaigns a venue, and has people come there.
     pub(super) fn draw_venues(&mut self, random: &mut Rng) {
         if random.bool() {
             return;
@@ -412,7 +412,7 @@ impl Plan {
         self.on(random, at, &release, ms(0));
     }
 
-    /// Gives when somebody asks for the seats of a campaign.
+    /// Returns when somebody asks for the seats of a campaign.
     fn import_of(&self, name: &str) -> Option<Duration> {
         let imports = |what: &What| match what {
             What::Ask(Ask { want: Want::On { command, .. }, .. }) => {

@@ -20,7 +20,7 @@ const OPERATOR_WAITS: Duration = Duration::from_secs(15);
 
 /// Waits until every node has what the store has, says the same of it, is well, and all is settled.
 ///
-/// Gives as well why the operator had to mend the ledger in a world in which neither it nor the store had lost anything.
+/// Returns as well why the operator had to mend the ledger in a world in which neither it nor the store had lost anything.
 pub(super) async fn wait_for_recovery(
     environment: &Environment,
     slots: &Slots,
@@ -124,7 +124,7 @@ fn reseed(slots: &Slots) {
     });
 }
 
-/// Gives the acts of operators on every campaign.
+/// Returns the acts of operators on every campaign.
 fn acts(state: &State) -> Vec<ActRow> {
     let of = |campaign: &Campaign| {
         let name = campaign.name().to_owned();

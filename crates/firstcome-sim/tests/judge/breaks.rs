@@ -19,7 +19,7 @@ fn breaks(promise: &str, change: impl FnOnce(&mut History)) -> String {
     is_broken(&history, promise)
 }
 
-/// Gives the exchange in which a caller heard that it won.
+/// Returns the exchange in which a caller heard that it won.
 fn won<'h>(history: &'h mut History, who: &str) -> &'h mut Exchange {
     let mut exchanges = history.exchanges.iter_mut();
     let reply = exchanges.find(|exchange| {

@@ -290,7 +290,7 @@ impl Story {
         self.hears(asked, Reply::Failure(failure));
     }
 
-    /// Gives the exchange that ended last.
+    /// Returns the exchange that ended last.
     pub(crate) fn last(&mut self) -> &mut Exchange {
         self.history.exchanges.last_mut().unwrap()
     }
@@ -350,7 +350,7 @@ impl Story {
     }
 }
 
-/// Gives what a decision makes for the ledger.
+/// Returns what a decision makes for the ledger.
 fn result(asked: &Asked, outcome: &Outcome) -> Option<(bool, u32, String)> {
     match (asked, outcome) {
         (Asked::Claim { subject, .. }, Outcome::Won { rank, .. }) => {

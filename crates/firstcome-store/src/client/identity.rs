@@ -1,6 +1,6 @@
 //! Who a client is: the name of its host, and an id that nobody else has.
 
-/// Gives the host's name as the operating system has it; `None` where it says none.
+/// Returns the host's name as the operating system has it; `None` where it says none.
 #[must_use]
 pub fn host_name() -> Option<String> {
     let named = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();

@@ -13,7 +13,7 @@ pub fn later(from: Instant, by: Duration) -> Instant {
     from.checked_add(by).unwrap_or_else(|| from + Duration::from_secs(3_155_760_000))
 }
 
-/// Gives how much of a grant of this length is not relied on: a tenth, at least 20 ms.
+/// Returns how much of a grant of this length is not relied on: a tenth, at least 20 ms.
 #[must_use]
 pub fn safety_margin(length: Duration) -> Duration {
     (length / 10).max(LEAST_MARGIN)

@@ -96,7 +96,7 @@ impl MySql {
         Ok(Self { opts: builder.into(), options, place, idle: Mutex::default(), permits })
     }
 
-    /// Gives how long a statement may take: [`Options::answer_within`].
+    /// Returns how long a statement may take: [`Options::answer_within`].
     #[must_use]
     pub fn answer_within(&self) -> Duration {
         self.options.answer_within
@@ -188,7 +188,7 @@ impl MySql {
         }
     }
 
-    /// Gives a free connection that lives, or a new one.
+    /// Returns a free connection that lives, or a new one.
     pub(super) async fn line(&self) -> Result<Line, Failure> {
         loop {
             let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();

@@ -52,7 +52,7 @@ impl Answers {
         Ok(Self { inbox, waiting, next: Mutex::new(0), hearing })
     }
 
-    /// Gives the subject for an answer, and the answer.
+    /// Returns the subject for an answer, and the answer.
     pub(super) fn wait(&self) -> (String, Answer) {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         *next += 1;

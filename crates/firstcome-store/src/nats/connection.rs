@@ -106,37 +106,37 @@ impl Nats {
         Ok(Self { client, place, answer_within, losses, answers, denials })
     }
 
-    /// Gives the identity of the server's process that it is connected to: one that was started again has another.
+    /// Returns the identity of the server's process that it is connected to: one that was started again has another.
     #[must_use]
     pub fn server(&self) -> String {
         self.client.server_info().server_id
     }
 
-    /// Gives the name of the server that it is connected to.
+    /// Returns the name of the server that it is connected to.
     #[must_use]
     pub fn server_name(&self) -> String {
         self.client.server_info().server_name
     }
 
-    /// Gives how often it has connected: another number as soon as something can be sent over another connection.
+    /// Returns how often it has connected: another number as soon as something can be sent over another connection.
     #[must_use]
     pub fn connections(&self) -> u64 {
         self.client.statistics().connects.load(Ordering::Relaxed)
     }
 
-    /// Gives how long an answer may take.
+    /// Returns how long an answer may take.
     #[must_use]
     pub fn answer_within(&self) -> Duration {
         self.answer_within
     }
 
-    /// Gives the most bytes that a message may have, headers included.
+    /// Returns the most bytes that a message may have, headers included.
     #[must_use]
     pub fn max_payload(&self) -> usize {
         self.client.max_payload()
     }
 
-    /// Gives the version of the server.
+    /// Returns the version of the server.
     #[must_use]
     pub fn version(&self) -> String {
         self.client.server_info().version

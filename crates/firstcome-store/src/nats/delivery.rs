@@ -54,7 +54,7 @@ impl Delivery {
     }
 }
 
-/// Gives the sequence of a message in its stream, how many were delivered with it, and when it was stored, in nanoseconds,
+/// Returns the sequence of a message in its stream, how many were delivered with it, and when it was stored, in nanoseconds,
 /// from the subject to which its receipt would be sent. It is
 /// `$JS.ACK.STREAM.CONSUMER.TIMES.SEQUENCE.COUNT.TIME.PENDING`, with two tokens more before the stream and maybe more at the
 /// end where a server says its domain.

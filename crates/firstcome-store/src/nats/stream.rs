@@ -98,7 +98,7 @@ impl Stream {
         Self { nats, name }
     }
 
-    /// Gives the connection it is reached by.
+    /// Returns the connection it is reached by.
     #[must_use]
     pub fn nats(&self) -> &Nats {
         &self.nats
@@ -278,7 +278,7 @@ impl Stream {
         Ok((Delivery::new(heard), by.to_owned()))
     }
 
-    /// Gives the messages, and up to which sequence the server had looked, where it says so.
+    /// Returns the messages, and up to which sequence the server had looked, where it says so.
     async fn get_many(&self, which: &Value) -> Result<(Vec<Stored>, Option<u64>), Failure> {
         let (mut found, mut up_to) = (Vec::new(), None);
         let subject = format!("$JS.API.DIRECT.GET.{}", self.name);

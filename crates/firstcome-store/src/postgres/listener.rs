@@ -76,7 +76,7 @@ impl Postgres {
 }
 
 impl Listener {
-    /// Gives everything that is heard from now on, once the server has confirmed that it will say it.
+    /// Returns everything that is heard from now on, once the server has confirmed that it will say it.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl Listener {
         matches!(*self.state.borrow(), State::Live)
     }
 
-    /// Gives a handle for the same state, which may outlive this.
+    /// Returns a handle for the same state, which may outlive this.
     #[must_use]
     pub fn liveness(&self) -> Liveness {
         Liveness(self.state.clone())

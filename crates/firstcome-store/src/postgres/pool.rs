@@ -55,7 +55,7 @@ impl Postgres {
         self.inner.dialler.place()
     }
 
-    /// Gives how long a statement may take: [`Options::answer_within`].
+    /// Returns how long a statement may take: [`Options::answer_within`].
     #[must_use]
     pub fn answer_within(&self) -> Duration {
         self.inner.dialler.options.answer_within
@@ -106,7 +106,7 @@ impl Inner {
         std::mem::take(&mut self.idle.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Gives a free connection that lives, if there is one. One that stopped answering is left.
+    /// Returns a free connection that lives, if there is one. One that stopped answering is left.
     async fn living(&self) -> Option<Line> {
         loop {
             let line = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
@@ -124,7 +124,7 @@ impl Inner {
 }
 
 impl Session {
-    /// Gives the number of its connection, as [`Work::connection`](super::Work::connection) does; none after it was left.
+    /// Returns the number of its connection, as [`Work::connection`](super::Work::connection) does; none after it was left.
     #[must_use]
     pub fn connection(&self) -> Option<u64> {
         self.line.as_ref().map(|line| line.number)

@@ -105,7 +105,7 @@ impl Postgres {
         self.inner.dialler.met_pooler()
     }
 
-    /// Gives what the server says it is, in its own words: some only look like PostgreSQL.
+    /// Returns what the server says it is, in its own words: some only look like PostgreSQL.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl Session {
         }
     }
 
-    /// Gives with a failure whether the server undid it in favour of another transaction, so that it can be sent again.
+    /// Returns with a failure whether the server undid it in favour of another transaction, so that it can be sent again.
     async fn step_once(
         &mut self,
         sql: &'static str,

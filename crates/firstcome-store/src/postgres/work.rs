@@ -91,7 +91,7 @@ impl<'a> Work<'a> {
         Self { session, line: Some(line), open, failed }
     }
 
-    /// Gives the number of this connection: it is another one whenever the server may be another one.
+    /// Returns the number of this connection: it is another one whenever the server may be another one.
     #[must_use]
     pub fn connection(&self) -> u64 {
         self.line().number

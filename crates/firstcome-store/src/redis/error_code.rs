@@ -8,7 +8,7 @@ const IN_A_SCRIPT: &str = "Error running script";
 /// What servers before 7.2 say, without a code of its own, where the user has no right to a command inside a script.
 const DENIED_IN_A_SCRIPT: &str = "The user executing the script can't ";
 
-/// Gives the code of an error, and the server's words with the code among them.
+/// Returns the code of an error, and the server's words with the code among them.
 ///
 /// The code is the first word. Before Redis 7.0 an error inside a script has the general code `ERR`, and the code of the
 /// command that failed stands behind the place in the script: `ERR Error running script (call to f_…): @user_script:1:
@@ -28,7 +28,7 @@ pub(super) fn read(error: &RedisError) -> (String, String) {
     (inner.unwrap_or(code).to_owned(), detail)
 }
 
-/// Gives the first word that begins with a dash and is in capitals.
+/// Returns the first word that begins with a dash and is in capitals.
 fn code_inside(words: &str) -> Option<&str> {
     let mut found = words.split_ascii_whitespace().filter_map(|word| word.strip_prefix('-'));
     found.find(|word| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase()))

@@ -50,7 +50,7 @@ impl Link {
         self.shared.generation.subscribe()
     }
 
-    /// Gives the server that commands go to, and every later one.
+    /// Returns the server that commands go to, and every later one.
     pub(crate) fn place(&self) -> watch::Receiver<Option<Host>> {
         self.shared.place.subscribe()
     }
@@ -197,7 +197,7 @@ impl Drop for Link {
     }
 }
 
-/// Gives what the server says to a command that the user has no right to; to EXEC it says so in other words.
+/// Returns what the server says to a command that the user has no right to; to EXEC it says so in other words.
 fn no_permission(value: Value) -> Option<String> {
     let (code, detail) = error_code::read(&value.extract_error().err()?);
     let denied = code == "NOPERM" || code == "EXECABORT" && detail.contains("NOPERM");

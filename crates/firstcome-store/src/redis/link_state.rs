@@ -40,7 +40,7 @@ impl std::fmt::Debug for State {
 }
 
 impl LinkState {
-    /// Gives the name of the place this goes to, for messages.
+    /// Returns the name of the place this goes to, for messages.
     pub(super) fn name(&self) -> &str {
         &self.name
     }

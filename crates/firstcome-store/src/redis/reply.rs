@@ -41,7 +41,7 @@ impl Reply {
         })
     }
 
-    /// Gives the answer as a number, whether it came as one or as its digits.
+    /// Returns the answer as a number, whether it came as one or as its digits.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl Reply {
         read.ok_or_else(|| self.unexpected("a number"))
     }
 
-    /// Gives the answer as a list of numbers.
+    /// Returns the answer as a list of numbers.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl Reply {
         self.list()?.iter().map(Self::number).collect()
     }
 
-    /// Gives the answer as a list.
+    /// Returns the answer as a list.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl Reply {
         }
     }
 
-    /// Gives the answer as text; bytes that are no UTF-8 are replaced.
+    /// Returns the answer as text; bytes that are no UTF-8 are replaced.
     ///
     /// # Errors
     ///

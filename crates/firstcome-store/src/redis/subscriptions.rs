@@ -121,7 +121,7 @@ impl Shared {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives what to subscribe to, and what to leave, given what the server has confirmed.
+    /// Returns what to subscribe to, and what to leave, given what the server has confirmed.
     fn differences(&self, confirmed: &HashSet<String>) -> (Vec<String>, Vec<String>) {
         let channels = self.channels();
         let wanted = |channel: &Channel| *channel.state.borrow() == Status::Wanted;

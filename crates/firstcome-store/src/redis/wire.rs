@@ -80,7 +80,7 @@ impl Wire {
         self.inner.link.send(command, Instant::now() + self.answer_within()).await
     }
 
-    /// Gives a handle to the connection there is, or to the next one, waiting for it until `deadline`.
+    /// Returns a handle to the connection there is, or to the next one, waiting for it until `deadline`.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl Wire {
         self.inner.link.pin(deadline).await
     }
 
-    /// Gives how long a command may take: [`Options::answer_within`].
+    /// Returns how long a command may take: [`Options::answer_within`].
     #[must_use]
     pub fn answer_within(&self) -> Duration {
         self.inner.dialler.options.answer_within

@@ -2,7 +2,7 @@
 
 use rusqlite::ffi;
 
-/// Gives the name of an error's result code: the extended one where that is in the list of codes, its family's otherwise.
+/// Returns the name of an error's result code: the extended one where that is in the list of codes, its family's otherwise.
 ///
 /// `None` where it is not SQLite that failed.
 pub(super) fn of(error: &rusqlite::Error) -> Option<&'static str> {

@@ -2,7 +2,7 @@ use super::*;
 
 const PAGE: &str = include_str!("../../../../docs/reference/store-errors.md");
 
-/// Gives the lines of the page below a heading that have codes.
+/// Returns the lines of the page below a heading that have codes.
 fn rows(heading: &str) -> Vec<&'static str> {
     let (_, section) = PAGE.split_once(&format!("\n## {heading}\n")).expect("the heading");
     let section = section.split("\n## ").next().unwrap_or_default();

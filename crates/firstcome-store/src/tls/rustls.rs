@@ -38,7 +38,7 @@ impl Tls {
         Self::read(trust, identity).map_err(wrong)
     }
 
-    /// Gives what connects to a host, which its certificate has to name.
+    /// Returns what connects to a host, which its certificate has to name.
     pub(crate) fn to(&self, host: &str) -> Result<TlsTo, String> {
         let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;
         Ok(TlsTo(self.0.clone(), name))

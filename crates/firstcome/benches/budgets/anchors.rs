@@ -139,7 +139,7 @@ impl Running {
         Self { server, store: Store::None }
     }
 
-    /// Gives the processor time that the store's processes used so far, in microseconds, if it has some.
+    /// Returns the processor time that the store's processes used so far, in microseconds, if it has some.
     pub(crate) fn store_cpu_us(&self) -> Result<Option<f64>> {
         Ok(match &self.store {
             Store::None => None,

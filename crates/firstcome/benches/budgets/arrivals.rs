@@ -52,7 +52,7 @@ impl Lane {
         }
     }
 
-    /// Gives what arrived, waiting for it; none once nothing arrives any more.
+    /// Returns what arrived, waiting for it; none once nothing arrives any more.
     pub(crate) async fn arrivals(&self) -> Option<Vec<Arrival>> {
         loop {
             // Looked at first: what arrives before the end is taken after this.
@@ -100,19 +100,19 @@ impl Lane {
         self.accepted.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Gives the waiting time of the share that waited least, in milliseconds.
+    /// Returns the waiting time of the share that waited least, in milliseconds.
     pub(crate) fn wait_ms(&self, share: f64) -> f64 {
         quantile(&mut lock(&self.waits), share)
     }
 }
 
-/// Gives the waiting time of the share of all that waited least, in milliseconds.
+/// Returns the waiting time of the share of all that waited least, in milliseconds.
 pub(crate) fn wait_ms(lanes: &[Arc<Lane>], share: f64) -> f64 {
     let mut all: Vec<u32> = lanes.iter().flat_map(|lane| lock(&lane.waits).clone()).collect();
     quantile(&mut all, share)
 }
 
-/// Gives all ranks, with the time from the first arrival until their claim arrived at its server.
+/// Returns all ranks, with the time from the first arrival until their claim arrived at its server.
 pub(crate) fn ranks(lanes: &[Arc<Lane>]) -> Vec<(u32, Duration)> {
     let all: Vec<_> = lanes
         .iter()

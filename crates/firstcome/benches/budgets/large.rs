@@ -178,7 +178,7 @@ async fn until(is_true: impl Fn() -> bool) -> Result<()> {
     Ok(timeout(PATIENCE, waiting).await?)
 }
 
-/// Gives the milliseconds of pages at the start of the results, and of pages at their end.
+/// Returns the milliseconds of pages at the start of the results, and of pages at their end.
 fn pages(server: &Server, claims: usize) -> Result<(Vec<f64>, Vec<f64>)> {
     let page = |after: usize| -> Result<f64> {
         let path = format!("/v1/campaigns/{CAMPAIGN}/results?after={after}&limit={PAGE}");

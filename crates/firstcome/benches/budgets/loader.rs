@@ -34,13 +34,13 @@ pub(crate) fn claims(
     turns(addresses, connections, requests, move |number| vec![claim(campaign, subject(number))])
 }
 
-/// Gives the bytes of a claim for the subject of this number.
+/// Returns the bytes of a claim for the subject of this number.
 fn claim(campaign: &str, subject: usize) -> String {
     let body = format!("{{\"subject\":\"s-{subject:08}\"}}");
     post(&format!("/v1/campaigns/{campaign}/claims"), KEY, &body)
 }
 
-/// Gives a request's bytes.
+/// Returns a request's bytes.
 pub(crate) fn post(path: &str, key: &str, body: &str) -> String {
     format!(
         "POST {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {key}\r\n\
@@ -142,7 +142,7 @@ pub(crate) async fn ask(stream: &mut TcpStream, request: &str, buffer: &mut [u8]
     }
 }
 
-/// Gives the status once the whole answer is there.
+/// Returns the status once the whole answer is there.
 fn complete(bytes: &[u8]) -> Result<Option<u16>> {
     let Some(end) = bytes.windows(4).position(|w| w == b"\r\n\r\n") else { return Ok(None) };
     let head = std::str::from_utf8(&bytes[..end])?;

@@ -52,7 +52,7 @@ pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
     })
 }
 
-/// Gives the value below which this part of the values lies.
+/// Returns the value below which this part of the values lies.
 fn part(values: &[f64], part: f64) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);

@@ -135,7 +135,7 @@ fn waits(plan: &Plan, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Gives the flood with the median cost.
+/// Returns the flood with the median cost.
 fn middle(mut floods: Vec<Flood>) -> Flood {
     floods.sort_by(|a, b| a.each.cpu_us.total_cmp(&b.each.cpu_us));
     floods.swap_remove(floods.len() / 2)

@@ -5,22 +5,22 @@ use anyhow::{Context, Result};
 /// USER_HZ, the unit of `/proc`, is 100 on Linux.
 const TICK_US: f64 = 10_000.0;
 
-/// Gives the time a process used so far, without its children.
+/// Returns the time a process used so far, without its children.
 pub(crate) fn of(pid: u32) -> Result<f64> {
     Ok(fields(&pid.to_string())?.iter().take(2).sum())
 }
 
-/// Gives the time this process used so far, without its children.
+/// Returns the time this process used so far, without its children.
 pub(crate) fn own() -> Result<f64> {
     of(std::process::id())
 }
 
-/// Gives the time this process and all its children that have ended used so far.
+/// Returns the time this process and all its children that have ended used so far.
 pub(crate) fn own_with_ended() -> Result<f64> {
     Ok(fields("self")?.iter().sum())
 }
 
-/// Gives the time that a process, the children it has and those it had used so far.
+/// Returns the time that a process, the children it has and those it had used so far.
 pub(crate) fn of_family(parent: u32) -> Result<f64> {
     let mut sum: f64 = fields(&parent.to_string())?.iter().sum();
     for entry in std::fs::read_dir("/proc")? {
@@ -66,7 +66,7 @@ pub(crate) struct Machine {
     pub(crate) stolen: f64,
 }
 
-/// Gives what all processors did so far. Interrupts are left out: most are those of the own network and disk.
+/// Returns what all processors did so far. Interrupts are left out: most are those of the own network and disk.
 pub(crate) fn machine() -> Result<Machine> {
     let stat = std::fs::read_to_string("/proc/stat")?;
     let line = stat.lines().next().context("/proc/stat is empty")?;

@@ -81,7 +81,7 @@ pub(crate) fn check_alone() -> Result<ExitCode> {
 }
 
 impl Quiet {
-    /// Gives the sentences on what was not quiet.
+    /// Returns the sentences on what was not quiet.
     fn troubles(&self) -> Vec<String> {
         let mut troubles = Vec::new();
         if self.others > OTHERS {
@@ -99,7 +99,7 @@ impl Quiet {
         troubles
     }
 
-    /// Gives the verdict and the figures in one line.
+    /// Returns the verdict and the figures in one line.
     pub(crate) fn line(&self) -> String {
         let Self { others, stolen, evenness } = self;
         let figures = format!(
@@ -145,7 +145,7 @@ impl Usage {
         Ok(Self { at: Instant::now(), machine: processor::machine()?, own })
     }
 
-    /// Gives the shares of all processors that others, and other machines, had since this moment.
+    /// Returns the shares of all processors that others, and other machines, had since this moment.
     fn shares(&self) -> Result<(f64, f64)> {
         let now = Self::now()?;
         let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;

@@ -20,7 +20,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Gives what was done since an earlier moment.
+    /// Returns what was done since an earlier moment.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
             cpu_us: self.cpu_us - earlier.cpu_us,
@@ -54,12 +54,12 @@ impl Store {
         self.0.restart();
     }
 
-    /// Gives how often a command was executed so far, inside scripts too.
+    /// Returns how often a command was executed so far, inside scripts too.
     pub(crate) fn calls_of(&self, command: &str) -> f64 {
         self.0.calls_of(command) as f64
     }
 
-    /// Gives what it did so far.
+    /// Returns what it did so far.
     pub(crate) fn work(&self) -> Result<Work> {
         let info = self.0.ask("INFO all");
         let number = |name: &str| -> Result<f64> {

@@ -72,12 +72,12 @@ impl Server {
         command
     }
 
-    /// Gives the number of the process.
+    /// Returns the number of the process.
     pub(crate) fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Gives the processor time used so far, in microseconds.
+    /// Returns the processor time used so far, in microseconds.
     pub(crate) fn cpu_us(&self) -> Result<f64> {
         processor::of(self.child.id())
     }

@@ -21,7 +21,7 @@ impl From<f64> for Spread {
 }
 
 impl Spread {
-    /// Gives the spread of figures in thousands.
+    /// Returns the spread of figures in thousands.
     pub(crate) fn thousands(rounds: Vec<f64>) -> Self {
         Self::from(rounds.into_iter().map(|figure| figure / 1e3).collect::<Vec<_>>())
     }
@@ -30,7 +30,7 @@ impl Spread {
         self.0[self.0.len() / 2]
     }
 
-    /// Gives `median (least–most)` with so many digits behind the point; only the median of a single round.
+    /// Returns `median (least–most)` with so many digits behind the point; only the median of a single round.
     pub(crate) fn text(&self, digits: usize) -> String {
         let median = format!("{:.digits$}", self.median());
         let (least, most) = (self.0[0], self.0[self.0.len() - 1]);
@@ -40,7 +40,7 @@ impl Spread {
         format!("{median} ({least:.digits$}–{most:.digits$})")
     }
 
-    /// Gives the figure as it is written into `bench.json`.
+    /// Returns the figure as it is written into `bench.json`.
     pub(crate) fn json(&self) -> Value {
         json!({
             "median": self.median(),
@@ -51,7 +51,7 @@ impl Spread {
     }
 }
 
-/// Gives the median of figures that need no spread.
+/// Returns the median of figures that need no spread.
 pub(crate) fn median(figures: Vec<f64>) -> f64 {
     Spread::from(figures).median()
 }

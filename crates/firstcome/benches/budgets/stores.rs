@@ -64,7 +64,7 @@ impl Database {
         url
     }
 
-    /// Gives the processes of its servers; PostgreSQL has one more for each connection, below its own.
+    /// Returns the processes of its servers; PostgreSQL has one more for each connection, below its own.
     fn processes(&self) -> Vec<u32> {
         match self {
             Self::Postgres(server, _) => vec![server.process()],
@@ -97,7 +97,7 @@ pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Gives what the connections of a part run on.
+/// Returns what the connections of a part run on.
 fn runtime() -> Result<tokio::runtime::Runtime> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.worker_threads(2).enable_all().build().context("a runtime")

@@ -146,7 +146,7 @@ fn not_acquired(args: &LockArgs, remaining: Remaining, owner: Option<String>) ->
         .hint(format!("`firstcome locks inspect {name}` shows more; --wait waits longer"))
 }
 
-/// Gives the lock back, and the exit code: a command that may not have been alone to its end has lost the lock.
+/// Returns the lock back, and the exit code: a command that may not have been alone to its end has lost the lock.
 async fn conclude(name: &str, lease: Lease, ended: Ended) -> Result<Exit, Complaint> {
     let code = match ended {
         Ended::Stopped => return Err(lost(format!("the lock {name} was lost"))),

@@ -71,7 +71,7 @@ pub(super) fn paragraph(head: &str, text: &str) {
     wrapped(head, text, width(io::stdout())).into_iter().for_each(data);
 }
 
-/// Gives the lines of words behind a head, none wider than `most` columns unless a word is; the later ones are indented
+/// Returns the lines of words behind a head, none wider than `most` columns unless a word is; the later ones are indented
 /// as far as the head.
 pub(super) fn wrapped(head: &str, text: &str, most: usize) -> Vec<String> {
     let indent = columns(head);

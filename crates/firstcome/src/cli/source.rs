@@ -197,7 +197,7 @@ impl SourceArgs {
     }
 }
 
-/// Gives what a failure of a journal ends a command with: what was looked at is not good, or it could not be looked at.
+/// Returns what a failure of a journal ends a command with: what was looked at is not good, or it could not be looked at.
 fn exit_of(failure: &Failure) -> Exit {
     let refused = matches!(
         failure,

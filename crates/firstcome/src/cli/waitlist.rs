@@ -37,7 +37,7 @@ pub(super) struct WaitArgs {
 }
 
 impl WaitArgs {
-    /// Gives what is waited for, if the claim waits.
+    /// Returns what is waited for, if the claim waits.
     pub(super) fn wish(&self) -> Option<Wish> {
         let Self { wait, quantity, grade, channel, area, adjacent } = self;
         wait.then(|| Wish {

@@ -22,7 +22,7 @@ pub struct EligibilitySetting {
 }
 
 impl EligibilitySetting {
-    /// Gives the settings of the check, with the certificate authorities read.
+    /// Returns the settings of the check, with the certificate authorities read.
     ///
     /// # Errors
     ///
@@ -37,14 +37,14 @@ impl EligibilitySetting {
         Ok(terms)
     }
 
-    /// Gives what decides about people: whom it is asked about, where, and what is so while nobody answers. The secret is
+    /// Returns what decides about people: whom it is asked about, where, and what is so while nobody answers. The secret is
     /// not in it.
     pub fn shown(&self) -> String {
         let Terms { url, admits_when_down, .. } = &self.terms;
         format!("{} {url} {admits_when_down}", self.campaign)
     }
 
-    /// Gives the campaigns, as they are written.
+    /// Returns the campaigns, as they are written.
     pub fn campaign(&self) -> &str {
         &self.campaign
     }

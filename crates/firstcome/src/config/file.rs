@@ -44,13 +44,13 @@ pub(super) struct Entries<E> {
     pub(super) fields: &'static [&'static str],
     /// Those it must have.
     pub(super) required: &'static [&'static str],
-    /// Gives an entry in which nothing is said yet.
+    /// Returns an entry in which nothing is said yet.
     pub(super) begin: fn() -> E,
     /// Reads one field into an entry, or says what the field must be.
     pub(super) read: fn(&mut E, &str, &str) -> Result<(), String>,
     /// Says what is wrong with an entry as a whole.
     pub(super) whole: fn(&E) -> Result<(), String>,
-    /// Gives what no two entries may share.
+    /// Returns what no two entries may share.
     pub(super) name: fn(&E) -> &str,
 }
 

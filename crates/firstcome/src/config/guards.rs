@@ -88,7 +88,7 @@ fn list<T: FromStr<Err = String>>(text: &str) -> Result<Vec<T>, String> {
 }
 
 impl GuardSettings {
-    /// Gives the keys of tokens; the secret of this server signs, else the first of the others that can.
+    /// Returns the keys of tokens; the secret of this server signs, else the first of the others that can.
     pub fn token_keys(&self) -> TokenKeys {
         let mut keys = TokenKeys::default();
         for setting in self.token_secret.iter().chain(&self.token_keys) {

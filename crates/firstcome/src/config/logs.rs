@@ -13,7 +13,7 @@ pub enum LogFormat {
 }
 
 impl LogFormat {
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -48,7 +48,7 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",

@@ -3,7 +3,7 @@
 use std::fs::read_to_string;
 use std::path::Path;
 
-/// Gives the bytes of memory this process may have, if the system says.
+/// Returns the bytes of memory this process may have, if the system says.
 ///
 /// That is the least of what the machine has and of the limits of its control groups, in version 2 and in version 1,
 /// from its own group up to the one that is the root here. `processes` is where processes are listed, `groups` where
@@ -40,7 +40,7 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    /// Gives the memory a process has on a machine of 64 GiB with these files.
+    /// Returns the memory a process has on a machine of 64 GiB with these files.
     fn with(files: &[(&str, &str)]) -> Option<u64> {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in

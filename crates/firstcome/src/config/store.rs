@@ -36,19 +36,19 @@ const KNOWN: [(&str, StoreKind); 10] = [
 ];
 
 impl StoreUrl {
-    /// Gives the URL, password and all.
+    /// Returns the URL, password and all.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Gives which kind of store it names.
+    /// Returns which kind of store it names.
     pub fn kind(&self) -> StoreKind {
         let scheme = self.0.split_once("://").map_or("", |(scheme, _)| scheme);
         let known = KNOWN.iter().find(|(known, _)| *known == scheme);
         known.map(|(_, kind)| *kind).expect("it was looked at when it was read")
     }
 
-    /// Gives the URL of a database, password and all, with a file of authorities to trust.
+    /// Returns the URL of a database, password and all, with a file of authorities to trust.
     pub fn with_authorities(&self, file: Option<&Path>) -> Cow<'_, str> {
         let Some(file) = file else { return Cow::Borrowed(&self.0) };
         let mut escaped = String::new();

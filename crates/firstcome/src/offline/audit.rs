@@ -345,7 +345,7 @@ impl Audit {
         Ok(())
     }
 
-    /// Gives the results that leave with campaigns, if those leave, which no ledger is known to have.
+    /// Returns the results that leave with campaigns, if those leave, which no ledger is known to have.
     fn leaving<'a>(&self, commands: &[Command<'a>]) -> Vec<(&'a str, Vec<u64>)> {
         let dropping = commands.iter().filter_map(|command| {
             let Command::Steer { campaign, steer, .. } = command else { return None };

@@ -12,7 +12,7 @@ use firstcome_http::clock_text::rfc3339;
 use firstcome_journal::Entry;
 use serde_json::{Value, json};
 
-/// Gives an entry with its commands as JSON; of one that ends its space, `moved` in their place.
+/// Returns an entry with its commands as JSON; of one that ends its space, `moved` in their place.
 ///
 /// # Errors
 ///

@@ -44,7 +44,7 @@ impl Replay {
         Ok(Some(Self { state, broke: false }))
     }
 
-    /// Gives the position of the entry to apply next.
+    /// Returns the position of the entry to apply next.
     pub fn next_position(&self) -> u64 {
         self.state.position() + 1
     }
@@ -63,7 +63,7 @@ impl Replay {
     }
 }
 
-/// Gives an outcome as JSON: its stable string, and what it says beyond the command.
+/// Returns an outcome as JSON: its stable string, and what it says beyond the command.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "an outcome that says nothing beyond the command is its string"

@@ -15,7 +15,7 @@ const OPEN_BYTES: usize = 4;
 /// Bytes of the hash of a secret.
 const SECRET_BYTES: usize = 1;
 
-/// Gives the settings, each as a short text without a blank.
+/// Returns the settings, each as a short text without a blank.
 pub(super) fn settings(
     config: &Config,
     admin_key: &str,
@@ -38,7 +38,7 @@ pub(super) fn settings(
     ])
 }
 
-/// Gives what is announced of the keys of codes, in any order; none without one.
+/// Returns what is announced of the keys of codes, in any order; none without one.
 fn code_keys(config: &Config, space: SpaceId) -> Option<String> {
     let mut keys: Vec<_> = config.code_keys.iter().map(|key| (&*key.id, &key.secret)).collect();
     keys.sort();
@@ -47,7 +47,7 @@ fn code_keys(config: &Config, space: SpaceId) -> Option<String> {
     (!keys.is_empty()).then(|| hashed(space, "code_keys", &text, SECRET_BYTES))
 }
 
-/// Gives the first bytes of a salted hash, in hexadecimal digits.
+/// Returns the first bytes of a salted hash, in hexadecimal digits.
 fn hashed(space: SpaceId, setting: &str, value: &[u8], bytes: usize) -> String {
     let hash = Sha256::new().chain_update(space.0).chain_update(setting).chain_update([0]);
     let hash = hash.chain_update(value).finalize();

@@ -15,7 +15,7 @@ const CODE_KEY_FILE: &str = "code-key";
 /// The id of that key.
 const LOCAL: &str = "local";
 
-/// Gives the keys, the first of which makes the codes of new pools.
+/// Returns the keys, the first of which makes the codes of new pools.
 ///
 /// The key of the data folder is made where the store is embedded and the configuration names none; once it is there it is used
 /// on, behind those of the configuration.

@@ -72,7 +72,7 @@ impl Candidates {
     }
 }
 
-/// Gives how a journal in a database is opened: PostgreSQL and MariaDB have the same options.
+/// Returns how a journal in a database is opened: PostgreSQL and MariaDB have the same options.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 fn in_database(
     config: &Config,

@@ -77,7 +77,7 @@ impl Store {
         }
     }
 
-    /// Gives the store's clock, where this process reads it itself.
+    /// Returns the store's clock, where this process reads it itself.
     pub(super) fn clock(&self) -> Option<Clock> {
         match self {
             Self::Embedded(_) => Some(Clock::system()),
@@ -99,7 +99,7 @@ impl Store {
         }
     }
 
-    /// Gives how it is decided who leads.
+    /// Returns how it is decided who leads.
     #[cfg_attr(
         not(feature = "locks"),
         expect(unused_variables, reason = "one alone elects nobody")

@@ -23,7 +23,7 @@ fn claim(scene: &Scene, server: &Server, more: &[&str]) -> Said {
     server.ask(scene, &[&["claim", "spring", "--file", "subjects.csv"], more].concat())
 }
 
-/// Gives the rows without their times.
+/// Returns the rows without their times.
 fn rows(out: &str) -> Vec<String> {
     out.lines().map(|row| row.rsplit_once(',').unwrap().0.to_owned()).collect()
 }

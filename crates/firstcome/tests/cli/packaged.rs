@@ -14,7 +14,7 @@ fn print(scene: &Scene, configuration: &str) -> Said {
     scene.run(&["serve", "--config", "firstcome.toml", "--print-config", "--json"])
 }
 
-/// Gives the settings that are commented out, each with its line.
+/// Returns the settings that are commented out, each with its line.
 fn commented() -> Vec<(&'static str, &'static str)> {
     let plain = CONFIGURATION.split("#[[").next().unwrap();
     let setting = |line: &'static str| {
@@ -55,7 +55,7 @@ fn the_packaged_configuration_shows_every_setting_with_its_default() {
     assert!(missing.is_empty(), "not in the packaged configuration: {missing:?}");
 }
 
-/// Gives how many lines stand before the one setting that is not commented out.
+/// Returns how many lines stand before the one setting that is not commented out.
 fn line_of_data() -> usize {
     let set = |(_, line): &(usize, &str)| !line.is_empty() && !line.starts_with('#');
     let mut set = CONFIGURATION.lines().enumerate().filter(set);

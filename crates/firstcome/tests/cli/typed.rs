@@ -35,7 +35,7 @@ struct Block<'t> {
     follows: bool,
 }
 
-/// Gives the fenced blocks of a text.
+/// Returns the fenced blocks of a text.
 fn blocks(text: &str) -> Vec<Block<'_>> {
     let (mut blocks, mut open, mut follows) = (Vec::new(), None, false);
     for line in text.lines() {
@@ -88,7 +88,7 @@ impl Shell {
         Self { scene, ports, serving: Vec::new() }
     }
 
-    /// Gives a text with this test's ports.
+    /// Returns a text with this test's ports.
     fn here(&self, text: &str) -> String {
         self.ports.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
     }

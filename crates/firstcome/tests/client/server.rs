@@ -51,7 +51,7 @@ impl Server {
     }
 }
 
-/// Gives a yes.
+/// Returns a yes.
 #[track_caller]
 pub(crate) fn yes<T>(answer: Result<Answer<T>, firstcome_client::Error>) -> T {
     match answer.unwrap() {
@@ -60,7 +60,7 @@ pub(crate) fn yes<T>(answer: Result<Answer<T>, firstcome_client::Error>) -> T {
     }
 }
 
-/// Gives why it is a no.
+/// Returns why it is a no.
 #[track_caller]
 pub(crate) fn no<T>(
     answer: Result<Answer<T>, firstcome_client::Error>,

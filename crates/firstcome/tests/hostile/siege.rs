@@ -64,17 +64,17 @@ impl Siege {
         self.server.talk()
     }
 
-    /// Gives a connection of a browser with a token for a subject in `hall`.
+    /// Returns a connection of a browser with a token for a subject in `hall`.
     pub(crate) fn browser(&self, subject: &str) -> Talk {
         Talk::to(self.server.address, &self.token(subject, 900)).unwrap()
     }
 
-    /// Gives a connection of an operator whose key is for `hall` alone.
+    /// Returns a connection of an operator whose key is for `hall` alone.
     pub(crate) fn desk(&self) -> Talk {
         Talk::to(self.server.address, DESK).unwrap()
     }
 
-    /// Gives a token for a subject in `hall` that is good for so many seconds.
+    /// Returns a token for a subject in `hall` that is good for so many seconds.
     pub(crate) fn token(&self, subject: &str, seconds: u32) -> String {
         let body = json!({"subject": subject, "campaign": "hall", "expires_in_s": seconds});
         let body = body.to_string();
@@ -168,7 +168,7 @@ fn claim(talk: &mut Talk, subject: &str) -> Answer {
     ask(talk, "POST", "/v1/campaigns/beside/claims", &from(number), Some(&body))
 }
 
-/// Gives the address that a proxy, where one is believed, says a request is from.
+/// Returns the address that a proxy, where one is believed, says a request is from.
 fn from(number: u32) -> [(&'static str, String); 1] {
     let [a, b, c, _] = number.to_le_bytes();
     [("forwarded", format!("for=10.{a}.{b}.{c}"))]
@@ -190,7 +190,7 @@ pub(crate) fn ask(
     answer
 }
 
-/// Gives the header of the admin key.
+/// Returns the header of the admin key.
 pub(crate) fn key() -> (&'static str, String) {
     ("authorization", format!("Bearer {KEY}"))
 }

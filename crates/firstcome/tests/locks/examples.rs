@@ -9,7 +9,7 @@ use rustix::process::Signal;
 
 use crate::scene::{Scene, Shell, program, said};
 
-/// Gives the examples in the help of a verb, for the store of `scene`.
+/// Returns the examples in the help of a verb, for the store of `scene`.
 fn examples(scene: &Scene, verb: &str) -> Vec<String> {
     let help = said(&program(&[verb, "--help"]).output().unwrap()).ends(0);
     let (_, examples) = help.split_once("Examples:").unwrap();

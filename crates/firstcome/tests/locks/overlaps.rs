@@ -75,7 +75,7 @@ fn leads(mut shell: Shell) -> Leader {
     Leader { shell, term, beside: Pid::from_raw(beside).unwrap() }
 }
 
-/// Gives the lines of the file: terms and times in hundredths of a second, in the order in which they were written.
+/// Returns the lines of the file: terms and times in hundredths of a second, in the order in which they were written.
 fn lines(notes: &str) -> Vec<(u64, f64)> {
     let line = |line: &str| {
         let (term, at) = line.split_once(' ')?;
@@ -89,7 +89,7 @@ fn last_term(notes: &Path) -> u64 {
     lines(&notes).into_iter().map(|(term, _)| term).max().unwrap_or_default()
 }
 
-/// Gives the longest time for which a command ran beside that of a later term.
+/// Returns the longest time for which a command ran beside that of a later term.
 fn longest_overlap(notes: &str) -> f64 {
     let lines = lines(notes);
     let mut longest: f64 = 0.0;

@@ -99,7 +99,7 @@ impl Shell {
         Self { child, lines }
     }
 
-    /// Gives the way to write to it, where it was started with one.
+    /// Returns the way to write to it, where it was started with one.
     pub(crate) fn input(&mut self) -> ChildStdin {
         self.child.stdin.take().unwrap()
     }

@@ -110,7 +110,7 @@ async fn sale(scene: &mut Scene, fire: bool) -> Report {
     crowd.goes_home().await
 }
 
-/// Gives the broken promises with what shows them.
+/// Returns the broken promises with what shows them.
 fn broken(report: &Report) -> Vec<String> {
     let broken = report.promises.iter().filter(|promise| !promise.kept());
     broken.map(|promise| format!("{}: {:?}", promise.name, promise.evidence)).collect()

@@ -12,7 +12,7 @@ async fn with_replica(settings: &[(&str, &str)]) -> Option<Scene> {
     Scene::set(Setup { replica: true, settings, ..Setup::default() }).await
 }
 
-/// Gives the reports of forks, as a server tells them.
+/// Returns the reports of forks, as a server tells them.
 async fn told(scene: &Scene) -> String {
     let said = scene.nodes[2].talk().get("/v1/forks").await;
     let forks = said["forks"].as_array().into_iter().flatten();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// Gives the lines of an event that a server has written.
+/// Returns the lines of an event that a server has written.
 fn lines(node: &Server, event: &str) -> Vec<Value> {
     let errors = node.errors();
     let read =

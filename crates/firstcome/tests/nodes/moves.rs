@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::task::block_in_place;
 use tokio::time::{Instant, sleep};
 
-/// Gives the command of a verb.
+/// Returns the command of a verb.
 fn verb(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
     command.args(args).env_clear().env("FIRSTCOME_KEY", KEY).stdin(Stdio::null());
@@ -43,7 +43,7 @@ async fn embedded(data: &Path) -> Server {
     server
 }
 
-/// Gives the digest that a server has at a position.
+/// Returns the digest that a server has at a position.
 async fn digest_of(server: &Server, position: &Value) -> Value {
     let number = position.as_str().unwrap().split_once('.').unwrap().1;
     server.talk().get(&format!("/v1/audit?position={number}")).await["digest"].clone()

@@ -58,7 +58,7 @@ enum Kind {
 const KINDS: [Kind; 4] = [Kind::Code, Kind::Campaign, Kind::Seat, Kind::Cancel];
 
 impl Kind {
-    /// Gives the thing at one server; gives what that acknowledged and what is asked of the other one then, or what was not
+    /// Returns the thing at one server; gives what that acknowledged and what is asked of the other one then, or what was not
     /// decided.
     async fn give(
         self,
@@ -108,7 +108,7 @@ impl Kind {
         }
     }
 
-    /// Gives the answer of a server that knows what was given.
+    /// Returns the answer of a server that knows what was given.
     fn used(self) -> &'static str {
         match self {
             Self::Code => "redeemed",
@@ -117,7 +117,7 @@ impl Kind {
         }
     }
 
-    /// Gives the thing at one server and uses it at the other.
+    /// Returns the thing at one server and uses it at the other.
     async fn give_and_use(self, number: usize, one: &mut Talk, other: &mut Talk) -> End {
         let (given, then) = match self.give(number, one, other).await {
             Ok(given) => given,

@@ -24,7 +24,7 @@ impl Primary {
         }
     }
 
-    /// Gives the URL of the store, behind a proxy at a port.
+    /// Returns the URL of the store, behind a proxy at a port.
     pub(crate) fn url_through(&self, port: u16) -> String {
         match self {
             Self::Redis(_) => format!("redis://127.0.0.1:{port}"),
@@ -39,7 +39,7 @@ impl Primary {
         }
     }
 
-    /// Gives the position of the journal's head; none where there is no journal.
+    /// Returns the position of the journal's head; none where there is no journal.
     pub(crate) fn position(&self) -> Option<u64> {
         match self {
             Self::Redis(redis) => {
@@ -157,7 +157,7 @@ impl Primary {
 
 const DROP_SCHEMA: &str = "DROP SCHEMA fc_journal_main CASCADE";
 
-/// Gives the tables of the space in a MariaDB.
+/// Returns the tables of the space in a MariaDB.
 fn tables(mariadb: &MariaDb, database: &str) -> Vec<String> {
     let sql = format!(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = '{database}' \

@@ -80,13 +80,13 @@ pub(crate) struct Agreed {
 }
 
 impl Agreed {
-    /// Gives the rank of a subject's last claim.
+    /// Returns the rank of a subject's last claim.
     pub(crate) fn rank(&self, who: &str) -> Option<u64> {
         let mut lines = self.results.iter().rev();
         lines.find(|line| line["subject"] == who && line["kind"] == "claim")?["rank"].as_u64()
     }
 
-    /// Gives the epoch of the position.
+    /// Returns the epoch of the position.
     pub(crate) fn epoch(&self) -> u32 {
         self.position.split_once('.').unwrap().0.parse().unwrap()
     }
@@ -135,22 +135,22 @@ impl Scene {
         Some(scene)
     }
 
-    /// Gives the port of the store.
+    /// Returns the port of the store.
     pub(crate) fn port(&self) -> u16 {
         self.primary.port()
     }
 
-    /// Gives the URL of the store.
+    /// Returns the URL of the store.
     pub(crate) fn url(&self) -> String {
         self.url_through(self.port())
     }
 
-    /// Gives the URL of the store, behind a proxy at a port.
+    /// Returns the URL of the store, behind a proxy at a port.
     pub(crate) fn url_through(&self, port: u16) -> String {
         self.primary.url_through(port)
     }
 
-    /// Gives the Redis that the servers share.
+    /// Returns the Redis that the servers share.
     ///
     /// # Panics
     ///
@@ -165,7 +165,7 @@ impl Scene {
         }
     }
 
-    /// Gives the store a new replica.
+    /// Returns the store a new replica.
     pub(crate) async fn add_replica(&mut self) {
         let link = Proxy::start(self.primary.port()).await;
         let replica = match &self.primary {
@@ -306,7 +306,7 @@ impl Scene {
         }
     }
 
-    /// Gives the number of the server that leads, once there is one that runs.
+    /// Returns the number of the server that leads, once there is one that runs.
     pub(crate) async fn leader(&self) -> usize {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -322,7 +322,7 @@ impl Scene {
         }
     }
 
-    /// Gives the number of the server that leads by what one of them said.
+    /// Returns the number of the server that leads by what one of them said.
     pub(crate) fn leader_in(&self, said: &Value) -> Option<usize> {
         let nodes = said["nodes"].as_array()?;
         let leads = nodes.iter().find(|node| node["leader"] == true)?;

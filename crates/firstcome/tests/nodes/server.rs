@@ -147,7 +147,7 @@ impl Server {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// Gives everything its processes said on standard error.
+    /// Returns everything its processes said on standard error.
     pub(crate) fn errors(&self) -> String {
         self.errors.lock().unwrap().clone()
     }

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Gives what a server says of itself, for a test that fails.
+/// Returns what a server says of itself, for a test that fails.
 pub(crate) async fn condition(port: u16) -> String {
     let mut said = format!("[{port}] ");
     for path in ["/readyz", "/metrics"] {
@@ -47,7 +47,7 @@ impl Talk {
         Self { client: Client::to(server, key, Duration::from_secs(15)) }
     }
 
-    /// Gives the document of the answer, of a yes or of a problem.
+    /// Returns the document of the answer, of a yes or of a problem.
     pub(crate) async fn tell(&mut self, ask: Ask) -> Result<Value, Failure> {
         match self.client.ask::<Value>(ask).await {
             Ok(Reply::Yes(said, _)) => Ok(said),
@@ -127,7 +127,7 @@ impl Talk {
         self.tell(ask).await.unwrap()
     }
 
-    /// Gives one count of `/metrics`.
+    /// Returns one count of `/metrics`.
     pub(crate) async fn count(&mut self, name: &str) -> u64 {
         let text = self.client.ask_raw(Ask::get("/metrics")).await.unwrap().unwrap();
         let text = String::from_utf8(text).unwrap();
@@ -136,7 +136,7 @@ impl Talk {
         value.unwrap_or_else(|| panic!("no {name} in {text}")) as u64
     }
 
-    /// Gives all results of a campaign.
+    /// Returns all results of a campaign.
     pub(crate) async fn results(&mut self, campaign: &str) -> Vec<Value> {
         let (mut after, mut all) = (0, Vec::new());
         loop {

@@ -105,7 +105,7 @@ async fn reads_the_list(port: u16, until: Instant) -> Vec<Observation> {
     heard
 }
 
-/// Gives what is wrong about what people heard, where these wait at the end who were never offered anything.
+/// Returns what is wrong about what people heard, where these wait at the end who were never offered anything.
 fn judged(heard: &[Observation], results: &[Value], waiting: &[(u64, String)]) -> Vec<String> {
     let mut wrong = Vec::new();
     // A hold is one offer, to one subject, of one seat.

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 const VERSION: &str = "4.10.3";
 const SHA256: &str = "0f2b4d7dcdf7d1219df8d1959ad68e565f51d14c3f0d88bb71cd59abeb956292";
 
-/// Gives the script; nothing where it cannot be fetched and the test is skipped for that.
+/// Returns the script; nothing where it cannot be fetched and the test is skipped for that.
 pub(crate) fn script() -> Option<String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let archive = folder.join(format!("axe-core-{VERSION}.tgz"));
@@ -42,7 +42,7 @@ fn fetch(folder: &Path) -> Option<PathBuf> {
     (done.success() && std::fs::rename(own.path().join(&name), &archive).is_ok()).then_some(archive)
 }
 
-/// Gives what axe has to say against the page: each finding with how bad it is and where.
+/// Returns what axe has to say against the page: each finding with how bad it is and where.
 pub(crate) fn findings(browser: &mut Browser, script: &str) -> Vec<String> {
     browser.evaluate(&format!("{script}; 1")).unwrap();
     let run = "axe.run({resultTypes: ['violations']}).then(all => all.violations.map(one => \

@@ -65,7 +65,7 @@ impl Scene {
         minted["token"].as_str().unwrap().to_owned()
     }
 
-    /// Gives the link that a shop gives to a customer. Each is another address, so that the browser loads the page.
+    /// Returns the link that a shop gives to a customer. Each is another address, so that the browser loads the page.
     pub(crate) fn link(&self, campaign: &str, subject: &str) -> String {
         let token = self.token(campaign, subject, 600);
         self.url(&format!(
@@ -83,14 +83,14 @@ impl Scene {
     }
 }
 
-/// Gives the moment so many milliseconds from now, as the server has it.
+/// Returns the moment so many milliseconds from now, as the server has it.
 pub(crate) fn in_ms(talk: &mut Talk, ms: i64) -> String {
     let now: jiff::Timestamp =
         talk.get("/v1/time").json()["now"].as_str().unwrap().parse().unwrap();
     (now + jiff::SignedDuration::from_millis(ms)).to_string()
 }
 
-/// Gives a hall of so many rows of ten seats.
+/// Returns a hall of so many rows of ten seats.
 pub(crate) fn rows(count: u8) -> Value {
     let seats = (0..count).flat_map(|row| {
         (1..=10).map(move |number| {

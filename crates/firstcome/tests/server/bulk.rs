@@ -40,7 +40,7 @@ fn claim(campaign: &str, subject: &str) -> Value {
     json!({"do": "claim", "campaign": campaign, "subject": subject})
 }
 
-/// Gives the outcome of each line, with its number.
+/// Returns the outcome of each line, with its number.
 fn outcomes(lines: &[Value]) -> Vec<String> {
     lines.iter().map(|line| format!("{} {}", line["line"], text(line, "outcome"))).collect()
 }

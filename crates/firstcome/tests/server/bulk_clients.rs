@@ -82,7 +82,7 @@ impl Bulk {
         self.stream.write_all(b"0\r\n\r\n").unwrap();
     }
 
-    /// Gives the next answer; none at the end.
+    /// Returns the next answer; none at the end.
     pub(crate) fn next(&mut self) -> Option<Value> {
         self.try_next().unwrap()
     }
@@ -111,7 +111,7 @@ fn server(folder: &std::path::Path, settings: &[(&str, &str)], places: u32) -> (
     (server, talk)
 }
 
-/// Gives the memory that a process has in use, in KiB.
+/// Returns the memory that a process has in use, in KiB.
 fn memory(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();

@@ -29,7 +29,7 @@ impl Written {
         }
     }
 
-    /// Gives where a text is, in either case, with its hyphens or without.
+    /// Returns where a text is, in either case, with its hyphens or without.
     fn places(&self, text: &str) -> Vec<&str> {
         let plain = text.to_ascii_lowercase();
         let forms = [plain.replace('-', ""), plain.replace('-', " "), plain];

@@ -17,7 +17,7 @@ const OF_NO_OPERATION: [(&str, &str); 4] = [
     ("beyond_results", "only a node's own settle mark is answered so"),
 ];
 
-/// Gives every operation: method, path, what is said of it.
+/// Returns every operation: method, path, what is said of it.
 fn operations() -> impl Iterator<Item = (&'static str, &'static str, &'static Value)> {
     let paths = description()["paths"].as_object().unwrap();
     paths.iter().flat_map(|(path, item)| {

@@ -13,7 +13,7 @@ pub(crate) fn description() -> &'static Value {
     DESCRIPTION.get_or_init(|| firstcome_http::openapi().document)
 }
 
-/// Gives the operation of a method and a path, if it is described.
+/// Returns the operation of a method and a path, if it is described.
 pub(crate) fn operation(method: &str, path: &str) -> Option<(&'static str, &'static Value)> {
     let path = path.split('?').next().unwrap_or_default();
     let is_of = |template: &str| {
@@ -67,7 +67,7 @@ pub(crate) fn check(method: &str, path: &str, answer: &Answer) {
     assert!(wrong.is_empty(), "{of} is not as described: {wrong:#?} in {document}");
 }
 
-/// Gives the validator of a schema of the description, by the name of where it stands.
+/// Returns the validator of a schema of the description, by the name of where it stands.
 fn validator(name: &str, schema: &Value) -> Arc<Validator> {
     static VALIDATORS: Mutex<BTreeMap<String, Arc<Validator>>> = Mutex::new(BTreeMap::new());
     let mut validators = VALIDATORS.lock().unwrap_or_else(PoisonError::into_inner);

@@ -33,7 +33,7 @@ const MICROS: [i64; 11] = [
     i64::MAX,
 ];
 
-/// Gives the settings of an open campaign of one pool.
+/// Returns the settings of an open campaign of one pool.
 pub(crate) fn plain() -> Settings {
     let holding = HoldSettings { each: HoldsEach::Many, per_hour: 1_000, ..Default::default() };
     Settings {

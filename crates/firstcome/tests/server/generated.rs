@@ -93,7 +93,7 @@ fn anything() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// Gives values that a schema allows, and now and then one that it does not.
+/// Returns values that a schema allows, and now and then one that it does not.
 fn of_schema(schema: &Value, depth: u32) -> BoxedStrategy<Value> {
     if let Some(to) = schema["$ref"].as_str() {
         return of_schema(description().pointer(&to[1..]).unwrap(), depth);
@@ -134,7 +134,7 @@ fn object(schema: &Value, depth: u32) -> BoxedStrategy<Value> {
     members.prop_map(Value::from).boxed()
 }
 
-/// Gives text for a parameter.
+/// Returns text for a parameter.
 fn parameter() -> BoxedStrategy<String> {
     let number = number().prop_map(|number| number.to_string());
     let right = select(vec!["1", "0.1", "\"1\"", "subject", "operator", "json", "csv"])
@@ -149,7 +149,7 @@ fn encoded(text: &str) -> String {
         .collect()
 }
 
-/// Gives requests for one operation.
+/// Returns requests for one operation.
 fn request(method: &str, path: &str, operation: &'static Value) -> BoxedStrategy<Drawn> {
     let drawn = Drawn {
         method: method.to_uppercase(),

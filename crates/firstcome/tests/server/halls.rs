@@ -16,7 +16,7 @@ fn unpacked(bytes: &[u8]) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Gives the next event's name and data.
+/// Returns the next event's name and data.
 async fn next(events: &mut Body) -> (String, Value) {
     let frame = events.frame().await.unwrap().unwrap().into_data().unwrap();
     let text = String::from_utf8(frame.to_vec()).unwrap();

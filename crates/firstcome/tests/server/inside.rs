@@ -227,7 +227,7 @@ impl Inside {
         answer
     }
 
-    /// Gives the routes.
+    /// Returns the routes.
     pub(crate) fn router(&self) -> Router {
         self.router.clone()
     }
@@ -307,7 +307,7 @@ impl Inside {
         app.node.stop().await.unwrap();
     }
 
-    /// Gives where this node's state stands.
+    /// Returns where this node's state stands.
     pub(crate) fn position(&self) -> u64 {
         self.app.node.replica.look(|state| state.position())
     }
@@ -323,7 +323,7 @@ impl Inside {
     }
 }
 
-/// Gives the settings of a campaign of one pool.
+/// Returns the settings of a campaign of one pool.
 pub(crate) fn one_pool(opens_at: &str, places: u32) -> Value {
     json!({"opens_at": opens_at, "pools": [{"name": "main", "capacity": places}]})
 }

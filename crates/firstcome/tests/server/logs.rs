@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// What every subject of these tests has in its name.
 const SUBJECT: &str = "somebody-with-a-name";
 
-/// Gives what each line of a log says, which must be JSON.
+/// Returns what each line of a log says, which must be JSON.
 fn lines(log: &str) -> Vec<Value> {
     let read = |line| serde_json::from_str(line).unwrap_or_else(|why| panic!("{why}: {line}"));
     log.lines().map(read).collect()

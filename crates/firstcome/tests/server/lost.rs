@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// Gives what every claim in the journal was for, copies included.
+/// Returns what every claim in the journal was for, copies included.
 async fn claims_in(journal: &Journal) -> Vec<String> {
     let mut claims = Vec::new();
     let mut after = 0;

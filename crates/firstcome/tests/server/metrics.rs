@@ -87,7 +87,7 @@ fn check_buckets(name: &str, family: &Family) {
     }
 }
 
-/// Gives the sum of the samples with a suffix whose labels have all of these.
+/// Returns the sum of the samples with a suffix whose labels have all of these.
 fn sum(family: &Family, suffix: &str, labels: &[&str]) -> f64 {
     let wanted = |of: &str| labels.iter().all(|label| of.contains(label));
     let found = family.samples.iter().filter(|(is, of, _)| is == suffix && wanted(of));

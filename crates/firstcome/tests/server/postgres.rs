@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// How long a test waits for a database that came back before it gives up.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);
 
-/// Gives the numbers in the ledger of a space, in order.
+/// Returns the numbers in the ledger of a space, in order.
 fn numbers(server: &Postgres, space: &str) -> Vec<u64> {
     let sql = format!("SELECT number FROM firstcome_{space}.results ORDER BY 1");
     server.sql("ledger", &sql).lines().map(|line| line.parse().unwrap()).collect()

@@ -21,7 +21,7 @@ pub(crate) struct Server {
     pub(crate) said: String,
 }
 
-/// Gives the command that serves a folder, with settings as environment variables.
+/// Returns the command that serves a folder, with settings as environment variables.
 pub(crate) fn serve(folder: &Path, settings: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
     command.arg("serve").env_clear();

@@ -35,7 +35,7 @@ fn results(talk: &mut Talk, query: &str) -> Vec<Value> {
     page["results"].as_array().unwrap().clone()
 }
 
-/// Gives the ledger's own rows: number, kind, rank, subject.
+/// Returns the ledger's own rows: number, kind, rank, subject.
 fn ledger(folder: &Path) -> Vec<(u64, String, u64, String)> {
     let ledger = Connection::open(folder.join("ledger.sqlite")).unwrap();
     let mut rows =

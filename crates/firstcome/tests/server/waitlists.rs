@@ -29,7 +29,7 @@ impl Inside {
         self.get(&format!("/v1/campaigns/{campaign}/waitlist/{subject}")).await
     }
 
-    /// Gives the offer that a subject has.
+    /// Returns the offer that a subject has.
     async fn offer(&self, campaign: &str, subject: &str) -> Value {
         let place = self.place(campaign, subject).await;
         assert_eq!(place.status, 200, "{}", place.text());

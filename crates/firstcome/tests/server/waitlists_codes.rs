@@ -12,7 +12,7 @@ async fn one_code(node: &Inside, campaign: &str) {
     node.put(campaign, &settings).await.says(201, "created");
 }
 
-/// Gives the code and the rank of a claim that waits, where it was won.
+/// Returns the code and the rank of a claim that waits, where it was won.
 async fn wins(node: &Inside, campaign: &str, subject: &str) -> (String, u64) {
     let won = node.join(campaign, subject, json!({})).await.says(201, "won");
     (won["code"].as_str().unwrap().to_owned(), won["rank"].as_u64().unwrap())

@@ -32,7 +32,7 @@ impl Answer {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Gives the outcome, of a yes or of a problem.
+    /// Returns the outcome, of a yes or of a problem.
     pub(crate) fn outcome(&self) -> String {
         self.json()["outcome"].as_str().unwrap_or_default().to_owned()
     }
@@ -47,7 +47,7 @@ impl Answer {
 
     /// Expects the problem document of an outcome, whole, as the table of answers has it.
     ///
-    /// Gives the document; `detail` must stand in the sentence for people.
+    /// Returns the document; `detail` must stand in the sentence for people.
     #[track_caller]
     pub(crate) fn refuses(&self, outcome: &str, detail: &str) -> Value {
         let row = Code::of(outcome).unwrap_or_else(|| panic!("{outcome:?} is no outcome")).row();
@@ -169,7 +169,7 @@ impl Talk {
         }
     }
 
-    /// Gives a request's bytes.
+    /// Returns a request's bytes.
     pub(crate) fn request(
         &self,
         method: &str,
@@ -244,7 +244,7 @@ impl Talk {
         self.put(&format!("/v1/campaigns/{campaign}"), &body).says(201, "created");
     }
 
-    /// Gives one count of `/metrics`.
+    /// Returns one count of `/metrics`.
     pub(crate) fn metric(&mut self, name: &str) -> u64 {
         let text = self.get("/metrics").text();
         let line = text.lines().find_map(|line| line.strip_prefix(name));
@@ -252,7 +252,7 @@ impl Talk {
         value.unwrap_or_else(|| panic!("no {name} in {text}")) as u64
     }
 
-    /// Gives where the journal stands.
+    /// Returns where the journal stands.
     pub(crate) fn position(&mut self) -> String {
         self.get("/v1/time").json()["position"].as_str().unwrap().to_owned()
     }

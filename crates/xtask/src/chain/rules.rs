@@ -12,7 +12,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Gives the excuse of a version that is there beside another.
+    /// Returns the excuse of a version that is there beside another.
     pub(super) fn excuse(&self, name: &str, version: &str) -> Option<&(String, String)> {
         self.excused.iter().find(|(known, of)| known == name && is_of(version, of))
     }

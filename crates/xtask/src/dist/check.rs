@@ -55,7 +55,7 @@ impl Drop for Installed {
     }
 }
 
-/// Gives all that is here by the name of Firstcome: files, the user and the group.
+/// Returns all that is here by the name of Firstcome: files, the user and the group.
 fn named_firstcome() -> Result<String, String> {
     let mut find = Command::new("find");
     find.args(["/etc", "/usr", "/var", "/run", "-xdev", "-name", "*firstcome*", "-print"]);

@@ -15,7 +15,7 @@ const REVISION: &str = "1";
 
 const MAINTAINER: &str = "The Firstcome authors <firstcome@users.noreply.github.com>";
 
-/// Gives cargo-deb, in a folder of its own below `target`; installs it if it is not there yet.
+/// Returns cargo-deb, in a folder of its own below `target`; installs it if it is not there yet.
 pub(super) fn tool() -> Result<PathBuf, String> {
     let folder = root().join("target/tools");
     let program = folder.join("bin/cargo-deb");
@@ -44,7 +44,7 @@ pub(super) fn package(tool: &Path, folder: &Path, time: u64) -> Result<PathBuf, 
     Ok(package)
 }
 
-/// Gives the changes of the package. Those of the program are in its own changelog.
+/// Returns the changes of the package. Those of the program are in its own changelog.
 fn changelog(time: u64) -> Result<String, String> {
     let date = format!("@{time}");
     let date = output(Command::new("date").args(["--utc", "--rfc-email", "--date", &date]))?;

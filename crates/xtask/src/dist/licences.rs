@@ -42,7 +42,7 @@ pub(super) fn write(folder: &Path) -> Result<(), String> {
     write_file(&folder.join("THIRD-PARTY-LICENSES"), page(&linked, texts)?)
 }
 
-/// Gives the crates of other people that the program is made of: what it depends on, but not to build or test it.
+/// Returns the crates of other people that the program is made of: what it depends on, but not to build or test it.
 fn linked(metadata: &Value) -> Result<BTreeSet<Linked>, String> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let packages: HashMap<String, Value> = list(&metadata["packages"])
@@ -81,7 +81,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Gives the texts of licences beside a manifest.
+/// Returns the texts of licences beside a manifest.
 fn texts(manifest: &str) -> Result<Vec<String>, String> {
     let folder = Path::new(manifest).parent().unwrap_or(Path::new("."));
     let files = std::fs::read_dir(folder).map_err(|why| format!("{}: {why}", folder.display()))?;
@@ -98,7 +98,7 @@ fn texts(manifest: &str) -> Result<Vec<String>, String> {
         .collect()
 }
 
-/// Gives the page: each crate with the name of its licence, and each text once, with the crates it is of.
+/// Returns the page: each crate with the name of its licence, and each text once, with the crates it is of.
 fn page(
     linked: &BTreeSet<Linked>,
     texts: impl Fn(&str) -> Result<Vec<String>, String>,

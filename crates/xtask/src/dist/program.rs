@@ -51,7 +51,7 @@ fn lookup() -> Result<PathBuf, String> {
     Ok(object)
 }
 
-/// Gives the folders of the machine that builds, and what the program and its symbols call them.
+/// Returns the folders of the machine that builds, and what the program and its symbols call them.
 fn folders() -> Result<Vec<(PathBuf, String)>, String> {
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)

@@ -114,7 +114,7 @@ fn exports(lib: &Path) -> BTreeMap<String, Vec<Export>> {
     found
 }
 
-/// Gives the path, the name and the exported name of each leaf of a `use`.
+/// Returns the path, the name and the exported name of each leaf of a `use`.
 fn flatten(tree: &UseTree, path: &mut Vec<String>, into: &mut Vec<(Vec<String>, String, String)>) {
     match tree {
         UseTree::Path(part) => {
@@ -193,7 +193,7 @@ fn fields(path: &str, fields: &Fields, all: bool, lines: &mut BTreeSet<String>) 
     }
 }
 
-/// Gives what is derived, and whether more may be added without breaking anybody.
+/// Returns what is derived, and whether more may be added without breaking anybody.
 fn marks(attrs: &[Attribute]) -> String {
     let marks = attrs
         .iter()

@@ -85,7 +85,7 @@ fn files_do_not_use_each_other_in_loops() {
     assert!(idle.is_empty(), "these excuses are not needed any more: {idle:#?}");
 }
 
-/// Gives the groups of the whole workspace.
+/// Returns the groups of the whole workspace.
 fn groups() -> Vec<Group> {
     let mut groups = Vec::new();
     let mut crates: Vec<PathBuf> = std::fs::read_dir(root().join("crates"))
@@ -111,7 +111,7 @@ fn is_below(child: &Path, parent: &Path) -> bool {
     child.starts_with(parent.with_extension(""))
 }
 
-/// Gives the strongly connected components of more than one file.
+/// Returns the strongly connected components of more than one file.
 fn groups_of(arrows: &[Arrow]) -> Vec<Group> {
     let mut next: BTreeMap<&PathBuf, BTreeSet<&PathBuf>> = BTreeMap::new();
     for arrow in arrows {

@@ -56,7 +56,7 @@ impl Tree {
         tree
     }
 
-    /// Gives an arrow for each use of what another file of the same tree defines.
+    /// Returns an arrow for each use of what another file of the same tree defines.
     pub(crate) fn arrows(&self) -> Vec<Arrow> {
         let mut arrows = Vec::new();
         for (index, module) in self.modules.iter().enumerate() {
@@ -109,7 +109,7 @@ impl Tree {
         Some(found)
     }
 
-    /// Gives what a name stands for in a module: there, or where it is imported from.
+    /// Returns what a name stands for in a module: there, or where it is imported from.
     fn member(&self, module: usize, name: &str, seen: &mut Vec<(usize, String)>) -> Option<Found> {
         let here = &self.modules[module];
         if let Some(child) = here.children.get(name) {
@@ -269,7 +269,7 @@ fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// Gives what follows the bracket that closes the one at `index`.
+/// Returns what follows the bracket that closes the one at `index`.
 fn closed(tokens: &[Token], index: usize) -> usize {
     let mut depth = 0;
     for (offset, token) in tokens[index..].iter().enumerate() {
@@ -285,7 +285,7 @@ fn closed(tokens: &[Token], index: usize) -> usize {
     tokens.len()
 }
 
-/// Gives what follows the item that begins at `index`, with its attributes.
+/// Returns what follows the item that begins at `index`, with its attributes.
 fn item_end(tokens: &[Token], mut index: usize) -> usize {
     let is_use = tokens[index..].iter().take(6).any(|token| token.text == "use");
     while let Some(token) = tokens.get(index) {

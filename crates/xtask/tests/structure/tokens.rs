@@ -57,14 +57,14 @@ pub(crate) fn split(source: &str) -> Vec<Token> {
     tokens
 }
 
-/// Gives where `wanted` begins and ends, from `from` on.
+/// Returns where `wanted` begins and ends, from `from` on.
 fn find(chars: &[char], from: usize, wanted: &str) -> (usize, usize) {
     let wanted: Vec<char> = wanted.chars().collect();
     let begin = (from..chars.len()).find(|index| chars[*index..].starts_with(&wanted));
     begin.map_or((chars.len(), chars.len()), |begin| (begin, begin + wanted.len()))
 }
 
-/// Gives where a string that has escapes ends.
+/// Returns where a string that has escapes ends.
 fn string_end(chars: &[char], mut index: usize, quote: char) -> usize {
     while index < chars.len() && chars[index] != quote {
         index += if chars[index] == '\\' { 2 } else { 1 };
@@ -72,7 +72,7 @@ fn string_end(chars: &[char], mut index: usize, quote: char) -> usize {
     index + 1
 }
 
-/// Gives where a raw string that begins here ends; nothing where none begins.
+/// Returns where a raw string that begins here ends; nothing where none begins.
 fn raw_string(chars: &[char], index: usize) -> Option<usize> {
     let raw = (index..index + 2).find(|index| chars.get(*index) == Some(&'r'))?;
     let hashes = chars[raw + 1..].iter().take_while(|c| **c == '#').count();

@@ -23,7 +23,7 @@ pub enum CodeStatus {
 }
 
 impl CodeStatus {
-    /// Gives the stable string.
+    /// Returns the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Issued => "issued",
@@ -64,7 +64,7 @@ pub struct CodeView<'a> {
 }
 
 impl Campaign {
-    /// Gives the code that a key is of, as of a moment and a service time. A code that was replaced stands as revoked.
+    /// Returns the code that a key is of, as of a moment and a service time. A code that was replaced stands as revoked.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ impl Campaign {
         codes.is_some_and(|codes| codes.find(code) != Found::No)
     }
 
-    /// Gives the codes that a subject has or had, pool by pool, the latest of each first.
+    /// Returns the codes that a subject has or had, pool by pool, the latest of each first.
     pub fn codes_of<'a>(
         &'a self,
         subject: &'a str,
@@ -106,7 +106,7 @@ impl Campaign {
         })
     }
 
-    /// Gives the code of a rank of a coded pool, by the pool's index.
+    /// Returns the code of a rank of a coded pool, by the pool's index.
     pub fn code_at(
         &self,
         index: usize,
@@ -147,7 +147,7 @@ impl Campaign {
         })
     }
 
-    /// Gives the imported codes of a pool that were ever issued, each with the rank of its claim: those of cancelled claims,
+    /// Returns the imported codes of a pool that were ever issued, each with the rank of its claim: those of cancelled claims,
     /// and those that were replaced since, too. Costs a step for each imported code of the pool.
     pub fn issued_imported_codes(&self, pool: &str) -> impl Iterator<Item = (CodeKey, u32)> {
         let codes = self.pool(pool).and_then(|pool| pool.codes());
@@ -156,7 +156,7 @@ impl Campaign {
         issued.map(|(hash, rank)| (CodeKey::Imported { hash }, rank))
     }
 
-    /// Gives the code that a rank of a coded pool, by the pool's index, has now.
+    /// Returns the code that a rank of a coded pool, by the pool's index, has now.
     pub fn code_of_rank(&self, index: usize, rank: u32) -> Option<CodeKey> {
         let codes = self.pools.get(index)?.codes()?;
         let number = codes.issued.get(rank)?.number();
@@ -166,7 +166,7 @@ impl Campaign {
         })
     }
 
-    /// Gives whose claim a code of a pool was issued to, if it was; the claim may be cancelled, and have another code now.
+    /// Returns whose claim a code of a pool was issued to, if it was; the claim may be cancelled, and have another code now.
     pub fn who_was_issued(&self, pool: &str, code: CodeKey) -> Option<&str> {
         let pool = self.pool(pool)?;
         match pool.codes()?.find(code) {
@@ -175,18 +175,18 @@ impl Campaign {
         }
     }
 
-    /// Gives what references did with the code of a rank, the last first, each with its number in the pool.
+    /// Returns what references did with the code of a rank, the last first, each with its number in the pool.
     pub fn uses_of(&self, index: usize, rank: u32) -> impl Iterator<Item = (u32, &Use)> {
         let codes = self.pools.get(index).and_then(|pool| pool.codes());
         codes.into_iter().flat_map(move |codes| codes.uses.of(rank))
     }
 
-    /// Gives a use by its number in the pool.
+    /// Returns a use by its number in the pool.
     pub fn use_numbered(&self, index: usize, number: u32) -> Option<&Use> {
         self.pools.get(index)?.codes()?.uses.get(number)
     }
 
-    /// Gives what operators did to the code of a rank, in order. Costs a step for each mark of the pool.
+    /// Returns what operators did to the code of a rank, in order. Costs a step for each mark of the pool.
     pub fn marks_of(&self, index: usize, rank: u32) -> impl Iterator<Item = &CodeMark> {
         let marks =
             self.pools.get(index).and_then(|pool| pool.codes()).map_or(&[][..], Codes::marks);

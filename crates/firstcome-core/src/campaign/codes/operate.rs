@@ -11,7 +11,7 @@ use crate::results::Kind;
 use firstcome_inject::{Mistake, inject};
 
 impl Campaign {
-    /// Gives the index of a pool that has codes. Refuses with `not_found` (the pool), `not_coded`.
+    /// Returns the index of a pool that has codes. Refuses with `not_found` (the pool), `not_coded`.
     pub(super) fn coded_pool(&self, pool: &str) -> Result<usize, Refusal> {
         let index = self.pool_named(Some(pool))?;
         if self.pools[index].codes().is_some() {
@@ -205,7 +205,7 @@ fn emit_mark(context: &mut ApplyContext<'_>, pool: usize, codes: &Codes) {
     context.emit("", NewResult { kind: Kind::CodeMarked, pool: pool as u16, rank });
 }
 
-/// Gives the word of a rank as a verdict leaves it, if it is another.
+/// Returns the word of a rank as a verdict leaves it, if it is another.
 fn marked(codes: &Codes, rank: u32, verdict: Verdict) -> Option<Word> {
     let word = codes.issued.get(rank)?;
     if word.is_revoked() {

@@ -15,7 +15,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Gives the first thing that does not add up.
+    /// Returns the first thing that does not add up.
     pub(super) fn wrong(&self) -> Option<String> {
         let wrong = self.found.iter().find_map(|(of, found)| {
             let said = self.said.get(of).copied().unwrap_or_default();

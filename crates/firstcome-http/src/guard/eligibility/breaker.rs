@@ -92,7 +92,7 @@ impl Breaker {
         }
     }
 
-    /// Gives its state.
+    /// Returns its state.
     pub fn state(&self) -> BreakerState {
         match self.state {
             State::Closed { .. } => BreakerState::Closed,

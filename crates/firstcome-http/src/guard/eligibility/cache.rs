@@ -19,7 +19,7 @@ impl<A: Clone> Cache<A> {
         Self { most, answers: HashMap::new(), ends: BTreeMap::new(), number: 0 }
     }
 
-    /// Gives the answer, unless its time is over.
+    /// Returns the answer, unless its time is over.
     pub(super) fn get(&self, asked: &str, now: Instant) -> Option<&A> {
         let (answer, until, _) = self.answers.get(asked)?;
         (now < *until).then_some(answer)

@@ -31,7 +31,7 @@ impl CountsOfAll {
         registry.register("eligibility_calls", help, self.under_way.clone());
     }
 
-    /// Gives those of one check, which begin at zero.
+    /// Returns those of one check, which begin at zero.
     pub fn of(&self, check: &str) -> Counts {
         let with = |name, value: &str| vec![("campaign", check.to_owned()), (name, value.into())];
         let answer = |of| self.answers.get_or_create(&with("answer", of)).clone();

@@ -58,7 +58,7 @@ impl TokenKey {
         })
     }
 
-    /// Gives the name of the algorithm, as a token's header has it.
+    /// Returns the name of the algorithm, as a token's header has it.
     pub fn algorithm(&self) -> &'static str {
         match self {
             Self::Hs256(_) => "HS256",
@@ -108,13 +108,13 @@ impl TokenKeys {
         self.keys.insert(id.into(), key);
     }
 
-    /// Gives the id of a secret that was given none: it follows from the secret, and does not reveal it.
+    /// Returns the id of a secret that was given none: it follows from the secret, and does not reveal it.
     pub fn id_of(secret: &str) -> String {
         let hash = Sha256::digest(format!("firstcome token key {secret}"));
         HEXLOWER.encode(&hash[..4])
     }
 
-    /// Gives 32 bytes that follow from all keys and a salt, and are others with other keys; nothing without a key.
+    /// Returns 32 bytes that follow from all keys and a salt, and are others with other keys; nothing without a key.
     ///
     /// They are as secret as the keys: a few bits of them may be shown.
     pub fn proof(&self, salt: &[u8]) -> Option<Vec<u8>> {

@@ -33,7 +33,7 @@ impl Claimed {
         Self { rank, live, last: pool.latest(claim.subject) == Some(rank) }
     }
 
-    /// Gives what a subject claimed last, what they have longest, and what they cancelled. Other units that they have are
+    /// Returns what a subject claimed last, what they have longest, and what they cancelled. Other units that they have are
     /// told with their holds: a claim without one is older than all that they have besides.
     pub(super) fn all(whose: &Whose, state: &State) -> Vec<Self> {
         let Some(pool) = whose.pool(state) else { return Vec::new() };
@@ -48,7 +48,7 @@ impl Claimed {
         Self::all(whose, state).into_iter().next()
     }
 
-    /// Gives what a subject has longest.
+    /// Returns what a subject has longest.
     pub(super) fn longest(whose: &Whose, state: &State) -> Option<Self> {
         Self::all(whose, state).into_iter().rfind(|claimed| claimed.live)
     }

@@ -15,7 +15,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Gives what a hold has in a state; a unit that was given back is none of it.
+    /// Returns what a hold has in a state; a unit that was given back is none of it.
     pub(super) fn by((campaign, id): &HoldName, state: &State) -> Option<Self> {
         let campaign = state.campaign(campaign).ok()?;
         let hold = campaign.hold_of(id)?;

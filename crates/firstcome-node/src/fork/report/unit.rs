@@ -54,7 +54,7 @@ impl fmt::Display for UnitStanding {
     }
 }
 
-/// Gives the names of a pool's seats and areas.
+/// Returns the names of a pool's seats and areas.
 pub(super) fn names(pool: &Pool) -> impl Iterator<Item = &str> {
     pool.hall().into_iter().flat_map(|hall| {
         let seats = (0..hall.seats()).map(|seat| hall.name(Unit::Seat(seat)));

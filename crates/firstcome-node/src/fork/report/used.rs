@@ -15,7 +15,7 @@ impl UseAt {
         Self(campaign.into(), pool.map(Into::into), code, reference.into())
     }
 
-    /// Gives the campaign and the pool as a list names them.
+    /// Returns the campaign and the pool as a list names them.
     pub(super) fn place(&self) -> String {
         let Self(campaign, pool, ..) = self;
         format!("{campaign}/{}", pool.as_deref().unwrap_or_default())
@@ -54,7 +54,7 @@ impl UseStanding {
     }
 }
 
-/// Gives every use of a campaign's codes.
+/// Returns every use of a campaign's codes.
 pub(super) fn uses(campaign: &Campaign) -> impl Iterator<Item = UseAt> {
     campaign.pools().iter().enumerate().flat_map(move |(index, pool)| {
         let ranks = if pool.codes().is_some() { pool.last_rank() } else { 0 };

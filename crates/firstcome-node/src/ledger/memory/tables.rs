@@ -147,12 +147,12 @@ impl Tables {
         }
     }
 
-    /// Gives the results beyond a number, in order.
+    /// Returns the results beyond a number, in order.
     pub(super) fn results_after(&self, after: u64) -> impl Iterator<Item = &Row> {
         self.results.range((Bound::Excluded(after), Bound::Unbounded)).map(|(_, row)| row)
     }
 
-    /// Gives the claims of a campaign beyond a pool and rank, in order.
+    /// Returns the claims of a campaign beyond a pool and rank, in order.
     pub(super) fn claims_after(
         &self,
         campaign: Box<str>,

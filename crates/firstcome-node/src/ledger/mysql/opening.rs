@@ -121,7 +121,7 @@ pub(super) async fn set_aside(
     Ok(None)
 }
 
-/// Gives the first column of the first row of a list.
+/// Returns the first column of the first row of a list.
 fn first<T: firstcome_store::mysql::FromValue>(
     found: &[Vec<Row>],
     list: usize,

@@ -14,7 +14,7 @@ const CLAIM: &str = "SELECT pool, rank, subject, at, result, cancelled_at, cance
     unit, hold FROM ~claims";
 
 impl MySql {
-    /// Gives the id.
+    /// Returns the id.
     pub(in crate::ledger) async fn id(&self) -> Result<u128, LedgerFailure> {
         let rows = self.read("SELECT id FROM ~meta").await?;
         let id = rows.first().map(|row| cell::<Vec<u8>>(row, 0)).transpose()?;
@@ -84,7 +84,7 @@ impl MySql {
         Ok((cell::<u64>(row, 0)?, cell::<u64>(row, 1)?))
     }
 
-    /// Gives the number up to which it has results; nothing if it is not there. Makes nothing.
+    /// Returns the number up to which it has results; nothing if it is not there. Makes nothing.
     pub(in crate::ledger) async fn through(&self) -> Result<Option<u64>, LedgerFailure> {
         if !opening::is_there(&self.reader, &self.identity).await? {
             return Ok(None);

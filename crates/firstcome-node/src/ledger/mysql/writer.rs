@@ -154,7 +154,7 @@ async fn write(
     Ok(())
 }
 
-/// Gives the number in the first row of the first list; nothing where it is null.
+/// Returns the number in the first row of the first list; nothing where it is null.
 fn number(found: &[Vec<Row>]) -> Result<Option<u64>, LedgerFailure> {
     let Some(row) = found.first().and_then(|rows| rows.first()) else { return Ok(None) };
     Ok(cell::<Option<i64>>(row, 0)?.map(i64::cast_unsigned))

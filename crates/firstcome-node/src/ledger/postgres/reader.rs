@@ -76,7 +76,7 @@ impl Postgres {
         Ok((number(0), number(1)))
     }
 
-    /// Gives the number up to which it has results; nothing if it is not there. Makes nothing.
+    /// Returns the number up to which it has results; nothing if it is not there. Makes nothing.
     pub(in crate::ledger) async fn through(&self) -> Result<Option<u64>, LedgerFailure> {
         let mut session = self.reader.session().await?;
         let work = session.begin(Access::ReadOnly).await?;

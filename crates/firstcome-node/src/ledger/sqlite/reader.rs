@@ -35,7 +35,7 @@ impl Reader {
         Ok(Self { connection })
     }
 
-    /// Gives the number up to which the ledger has results.
+    /// Returns the number up to which the ledger has results.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl Reader {
         Ok(standing(&self.connection)?.through)
     }
 
-    /// Gives up to `limit` results beyond a number, in the order of their numbers.
+    /// Returns up to `limit` results beyond a number, in the order of their numbers.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl Reader {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Gives up to `limit` results of a campaign beyond a number, in the order of their numbers.
+    /// Returns up to `limit` results of a campaign beyond a number, in the order of their numbers.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl Reader {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Gives the claim of a rank.
+    /// Returns the claim of a rank.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Reader {
         Ok(statement.query_row((campaign, pool, rank), claim).optional()?)
     }
 
-    /// Gives up to `limit` claims of a campaign by pool and rank, beyond this pool and rank.
+    /// Returns up to `limit` claims of a campaign by pool and rank, beyond this pool and rank.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl Reader {
         Ok(claims.collect::<Result<_, _>>()?)
     }
 
-    /// Gives how many claims of a pool there are, and how many of them are cancelled.
+    /// Returns how many claims of a pool there are, and how many of them are cancelled.
     ///
     /// # Errors
     ///

@@ -54,7 +54,7 @@ pub(super) fn check(plan: &Plan, record: &Record, found: &mut Found) {
     }
 }
 
-/// Gives when a reference's use counted.
+/// Returns when a reference's use counted.
 fn of_reference(plan: &Plan, steps: &[&Step]) -> Use {
     let done = |verb: Verb| steps.iter().find(|step| step.verb == verb && step.is_done());
     let first_sent = |verb: Verb| steps.iter().find(|step| step.verb == verb).map(|step| step.sent);
@@ -84,7 +84,7 @@ fn of_reference(plan: &Plan, steps: &[&Step]) -> Use {
     used
 }
 
-/// Gives how many stretches there are at one moment at most.
+/// Returns how many stretches there are at one moment at most.
 fn most_at_once(stretches: impl Iterator<Item = Stretch>) -> u64 {
     let real = stretches.filter(|(from, to)| from < to);
     let mut turns: Vec<(Duration, bool)> =

@@ -73,7 +73,7 @@ impl Watch {
         self.sold_out
     }
 
-    /// Gives the client back, and how all looks ended.
+    /// Returns the client back, and how all looks ended.
     pub(super) fn end(self) -> (Client, Looks) {
         (self.client, self.looks)
     }

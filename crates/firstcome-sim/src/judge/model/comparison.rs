@@ -29,7 +29,7 @@ fn one<'a>(random: &mut fastrand::Rng, of: &[&'a str]) -> &'a str {
     of[random.usize(..of.len())]
 }
 
-/// Gives one of two keys, drawn apart so that the rest stays as it was.
+/// Returns one of two keys, drawn apart so that the rest stays as it was.
 fn key(random: &fastrand::Rng) -> &'static str {
     one(&mut fastrand::Rng::with_seed(random.clone().u64(..)), &KEYS)
 }

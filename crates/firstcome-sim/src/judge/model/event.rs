@@ -36,7 +36,7 @@ pub(in crate::judge) enum Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// Gives the result, if it is one, and of which kind.
+    /// Returns the result, if it is one, and of which kind.
     pub(in crate::judge) fn result(&self) -> Option<(Kind, &Claimed<'a>)> {
         match self {
             Self::Terms { .. } | Self::Areas { .. } | Self::Issued(_) => None,

@@ -23,7 +23,7 @@ pub(in crate::judge) struct Seen {
 const TAKEN_FOR: i64 = 2_000_000;
 
 impl Model<'_> {
-    /// Gives the answer of this state to a caller; none if it has no answer.
+    /// Returns the answer of this state to a caller; none if it has no answer.
     pub(in crate::judge) fn look(&self, asked: &Asked) -> Option<Seen> {
         let not_found = |origin| Seen {
             outcome: Refusal::NotFound(Missing::Campaign).into(),
@@ -59,7 +59,7 @@ impl Model<'_> {
         Some(Seen { outcome, origin, again, left: None })
     }
 
-    /// Gives the answer of this state to a caller that typed a code.
+    /// Returns the answer of this state to a caller that typed a code.
     fn look_at_code(&self, command: &Command<'_>, number: u32) -> Option<Seen> {
         let Command::Code(code) = command else { return None };
         let step = code.step()?;
@@ -81,7 +81,7 @@ impl Model<'_> {
         None
     }
 
-    /// Gives the answer of this state to a caller that requests a hold.
+    /// Returns the answer of this state to a caller that requests a hold.
     fn look_at_hold(&self, command: &Command<'_>) -> Option<Seen> {
         let Command::Hold { campaign, subject, .. } = command else { return None };
         let seen = |outcome: Outcome, origin, left| Seen { outcome, origin, again: false, left };

@@ -7,7 +7,7 @@ use axum::{Json, Router};
 use redis::Script;
 use std::sync::Arc;
 
-/// Gives the rank; the negative one to who had it already; 0 when all are gone.
+/// Returns the rank; the negative one to who had it already; 0 when all are gone.
 ///
 /// Three calls for whoever wins. It knows no time and keeps no order to replay.
 pub(crate) const CLAIM: &str = "\

@@ -60,7 +60,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Gives how many units the pool has, and how many of them are taken.
+    /// Returns how many units the pool has, and how many of them are taken.
     fn units(&self) -> Result<(u32, u32)> {
         let campaign = self.state.campaign("bench").ok().context("no campaign")?;
         let pool = campaign.pools().first().context("no pool")?;
@@ -83,7 +83,7 @@ pub(super) fn run(codes: usize, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Gives the bytes of each code: what so many take beyond what [`FEW`] do, so that pages of the program that the first ones
+/// Returns the bytes of each code: what so many take beyond what [`FEW`] do, so that pages of the program that the first ones
 /// brought in are not counted as theirs.
 fn measured(what: &str, codes: usize) -> Result<f64> {
     let bytes = |codes: usize| -> Result<f64> {

@@ -40,7 +40,7 @@ impl Figures {
     }
 }
 
-/// Gives the ratios of the figures of the same rounds.
+/// Returns the ratios of the figures of the same rounds.
 pub(crate) fn ratios(ours: &[f64], against: &[f64]) -> Vec<f64> {
     ours.iter().zip(against).map(|(ours, against)| ours / against).collect()
 }

@@ -47,7 +47,7 @@ impl Place {
         Ok(())
     }
 
-    /// Gives how many statements the server has carried out, where it counts them.
+    /// Returns how many statements the server has carried out, where it counts them.
     fn statements(&self) -> Option<f64> {
         match self {
             Self::Postgres(server, _) => {

@@ -64,7 +64,7 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// Gives the milliseconds from the release of one client to the acquire of another that waits for it.
+/// Returns the milliseconds from the release of one client to the acquire of another that waits for it.
 async fn hand_over(server: &Server, ann: &Locks, bob: &Locks) -> Result<f64> {
     let held: Lease = ann.mutex("over")?.lock().await?;
     let lock = bob.mutex("over")?;

@@ -30,7 +30,7 @@ struct Figures {
     by_hand: Vec<f64>,
 }
 
-/// Gives the microseconds that one of [`PAIRS`] takes.
+/// Returns the microseconds that one of [`PAIRS`] takes.
 async fn timed(mut pair: impl AsyncFnMut() -> Result<()>) -> Result<f64> {
     let begun = Instant::now();
     for _ in 0..PAIRS {

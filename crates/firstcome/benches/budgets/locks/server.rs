@@ -19,7 +19,7 @@ impl Server {
         self.0.url()
     }
 
-    /// Gives the processor time it used so far, in microseconds.
+    /// Returns the processor time it used so far, in microseconds.
     pub(crate) fn cpu_us(&self) -> Result<f64> {
         let info = self.0.ask("INFO cpu");
         let part = |name: &str| -> Result<f64> {

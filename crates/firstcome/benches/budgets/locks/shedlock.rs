@@ -43,7 +43,7 @@ pub(crate) async fn run(table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Gives the microseconds that one of so many pairs takes, in a task, as a server does its work.
+/// Returns the microseconds that one of so many pairs takes, in a task, as a server does its work.
 async fn pairs(ours: &ShedLock, pairs: u32) -> Result<f64> {
     let ours = ours.clone();
     let task = tokio::spawn(async move {

@@ -59,7 +59,7 @@ pub(crate) async fn serve(port: u16, lane: Arc<Lane>) -> Result<()> {
     reading.await?
 }
 
-/// Gives the bytes of memory that so many winners take each.
+/// Returns the bytes of memory that so many winners take each.
 pub(crate) fn memory(claims: u64) -> Result<f64> {
     let store = Store::start().context("redis-server is not installed")?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

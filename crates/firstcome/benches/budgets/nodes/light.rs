@@ -27,7 +27,7 @@ struct Light {
 impl Light {
     /// Decodes entries as a node does before it applies them.
     ///
-    /// Gives whether its own batch was among them.
+    /// Returns whether its own batch was among them.
     fn decode(&mut self, entries: &[Entry], own: Name) -> Result<bool> {
         let (now, mut seen) = (Instant::now(), false);
         for entry in entries {

@@ -32,7 +32,7 @@ pub(crate) fn run(table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Gives what a claim takes in the entries and in a snapshot, in bytes.
+/// Returns what a claim takes in the entries and in a snapshot, in bytes.
 async fn claims(store: &Store) -> Result<(f64, f64)> {
     let seats = seat::seats(&store.url(), 1, u32::MAX - 1).await?;
     let before = store.work()?.memory;

@@ -31,7 +31,7 @@ pub(crate) fn run(table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Gives the commands beyond the idle rate, all of them, the time they took, and the idle rate.
+/// Returns the commands beyond the idle rate, all of them, the time they took, and the idle rate.
 async fn claims(store: &Store) -> Result<(f64, f64, f64, f64)> {
     let seats = seat::seats(&store.url(), NODES, PLACES as u32).await?;
     for first in (0..PLACES).step_by(AT_ONCE as usize) {

@@ -98,7 +98,7 @@ impl Candidate {
     }
 }
 
-/// Gives the milliseconds without a leader after one that resigned, and after one that was killed.
+/// Returns the milliseconds without a leader after one that resigned, and after one that was killed.
 async fn leaders() -> Result<(Vec<f64>, Vec<f64>)> {
     let (mut clean, mut killed) = (vec![], vec![]);
     let store = Store::start().context("redis-server is not installed")?;
@@ -137,7 +137,7 @@ async fn leaders() -> Result<(Vec<f64>, Vec<f64>)> {
     Ok((clean, killed))
 }
 
-/// Gives the milliseconds from the start of a store with an older file until its journal is whole
+/// Returns the milliseconds from the start of a store with an older file until its journal is whole
 /// again, and until a claim is accepted.
 async fn lost_tail() -> Result<(f64, f64)> {
     let mut store = Store::start().context("redis-server is not installed")?;

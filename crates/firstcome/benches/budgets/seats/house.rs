@@ -29,7 +29,7 @@ impl House {
         Self { allow_orphans: true, ..self }
     }
 
-    /// Gives the pool and the name of a seat. Its number in its pool is the number modulo a hundred thousand.
+    /// Returns the pool and the name of a seat. Its number in its pool is the number modulo a hundred thousand.
     pub(super) fn seat(&self, number: usize) -> (String, String) {
         let (pool, at) = (number / POOL, number % POOL);
         (format!("p{pool}"), format!("R{:04}-{}", at / ROW, at % ROW + 1))

@@ -127,7 +127,7 @@ fn token(server: &Server, nth: usize) -> Result<String> {
     minted["token"].as_str().map(str::to_owned).context("no token")
 }
 
-/// Gives the position of the map and how its seats stand.
+/// Returns the position of the map and how its seats stand.
 fn map(server: &Server) -> Result<(String, String)> {
     let answer = tell(&server.address, "GET", "/v1/campaigns/hall/pools/p0/seats?standing=1", "")?;
     let (_, body) = answer.split_once("\r\n\r\n").context("no body")?;

@@ -195,7 +195,7 @@ async fn open(database: &Database) -> Result<Journal> {
     })
 }
 
-/// Gives how many claims a second so many nodes append, each reading back all that the others append.
+/// Returns how many claims a second so many nodes append, each reading back all that the others append.
 async fn journal(database: &Database, nodes: u8, claims: usize) -> Result<f64> {
     let mut journals = Vec::new();
     for _ in 0..nodes {
@@ -239,7 +239,7 @@ async fn node_at_work(journal: &Journal, claims: usize) -> Result<u64> {
     Ok(number)
 }
 
-/// Gives how many claims a second so many connections insert in rows of the same bytes.
+/// Returns how many claims a second so many connections insert in rows of the same bytes.
 async fn inserts(pool: &Pool, nodes: u8, claims: usize) -> Result<f64> {
     let mut tasks = JoinSet::new();
     let begun = Instant::now();
@@ -262,7 +262,7 @@ async fn inserts(pool: &Pool, nodes: u8, claims: usize) -> Result<f64> {
     total(tasks, begun, claims).await
 }
 
-/// Gives how many claims a second take a number from one row.
+/// Returns how many claims a second take a number from one row.
 async fn counters(pool: &Pool) -> Result<f64> {
     let mut tasks = JoinSet::new();
     let begun = Instant::now();

@@ -69,7 +69,7 @@ pub(super) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Gives the claims a second that these servers accept, one loader's connections spread over them.
+/// Returns the claims a second that these servers accept, one loader's connections spread over them.
 fn claims(plan: &Plan, servers: &[Server]) -> Result<f64> {
     let addresses: Vec<&str> = servers.iter().map(|server| &*server.address).collect();
     let phase = loader::claims(&addresses, "bench", CONNECTIONS, plan.requests, |number| number)?;

@@ -189,7 +189,7 @@ fn times(settings: &Settings, named: Option<&str>, findings: &mut Findings) {
     }
 }
 
-/// Gives what clocks show at a moment: this machine's, that of the file, and of the usual zones.
+/// Returns what clocks show at a moment: this machine's, that of the file, and of the usual zones.
 fn clocks(at: Timestamp, named: Option<&str>) -> Vec<(String, String)> {
     let Ok(at) = jiff::Timestamp::from_microsecond(at.as_micros()) else { return Vec::new() };
     let here = TimeZone::system();

@@ -38,7 +38,7 @@ pub(super) struct CodesArgs {
 }
 
 impl CodesArgs {
-    /// Gives the pool of codes, if there is to be one.
+    /// Returns the pool of codes, if there is to be one.
     pub(super) async fn pool(&self, client: &mut Client) -> Result<Option<Value>, Complaint> {
         if self.coded.is_none() && !self.coded_import {
             return Ok(None);

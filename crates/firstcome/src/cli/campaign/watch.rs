@@ -119,13 +119,13 @@ impl Watched {
         Ok(true)
     }
 
-    /// Gives the claims of each of the seconds shown, the oldest first.
+    /// Returns the claims of each of the seconds shown, the oldest first.
     fn claims(&self, now: i64) -> Vec<u64> {
         let of = |second: i64| self.seconds.get(&second).map_or(0, |known| known.claims);
         (now - SHOWN + 1..=now).map(of).collect()
     }
 
-    /// Gives refusals by outcome, those that came most first.
+    /// Returns refusals by outcome, those that came most first.
     fn refusals(&self) -> Vec<(&str, u32)> {
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
         for refusal in self.seconds.values().flat_map(|second| &second.here_refusals) {
@@ -184,7 +184,7 @@ impl Watched {
         lines
     }
 
-    /// Gives how it stands in one line, for where nothing can be drawn over.
+    /// Returns how it stands in one line, for where nothing can be drawn over.
     fn line(&self, campaign: &Campaign) -> String {
         let sum = |of: fn(&CampaignPool) -> u64| -> u64 { campaign.pools.iter().map(of).sum() };
         let given = sum(|pool| given(pool).into());
@@ -213,7 +213,7 @@ impl Watched {
     }
 }
 
-/// Gives how many claims of a pool stand.
+/// Returns how many claims of a pool stand.
 fn given(pool: &CampaignPool) -> u32 {
     pool.last_rank.unwrap_or(0).saturating_sub(pool.cancelled.unwrap_or(0))
 }

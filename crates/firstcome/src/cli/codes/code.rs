@@ -7,7 +7,7 @@ use crate::cli::complaint::Complaint;
 /// The most bytes of stdin that are read: more than 4,000 codes ever have.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Gives the code of an argument; `-` is the first line of stdin.
+/// Returns the code of an argument; `-` is the first line of stdin.
 pub(super) fn one(argument: &str) -> Result<String, Complaint> {
     if argument != "-" {
         return Ok(argument.to_owned());
@@ -22,7 +22,7 @@ pub(super) fn one(argument: &str) -> Result<String, Complaint> {
     }
 }
 
-/// Gives the codes of arguments; one of them may be `-`, for all lines of stdin.
+/// Returns the codes of arguments; one of them may be `-`, for all lines of stdin.
 pub(super) fn several(arguments: &[String]) -> Result<Vec<String>, Complaint> {
     let mut codes = Vec::new();
     let mut from_stdin = false;

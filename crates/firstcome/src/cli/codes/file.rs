@@ -103,7 +103,7 @@ fn acceptable(code: String) -> Result<String, String> {
     Ok(code.to_owned())
 }
 
-/// Gives the lines that are not empty.
+/// Returns the lines that are not empty.
 fn plain(bytes: &[u8]) -> impl Iterator<Item = (u64, Result<&str, String>)> {
     let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));
     let full = lines.filter(|(_, line)| !line.trim_ascii().is_empty());

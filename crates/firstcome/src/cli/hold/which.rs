@@ -33,7 +33,7 @@ impl WhichArgs {
         }
     }
 
-    /// Gives what is needed for a step on the hold. Its subject is looked up, unless it is named.
+    /// Returns what is needed for a step on the hold. Its subject is looked up, unless it is named.
     ///
     /// The subject may also stand before the units, as it had to before there was --subject: then it is taken from them.
     pub(super) async fn step(

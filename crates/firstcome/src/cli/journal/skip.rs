@@ -192,7 +192,7 @@ fn say(skip: &Skip, json: bool, what: &str) {
     out::line(format!("entry {position} {what}: {reason}"));
 }
 
-/// Gives a skip as scripts read it.
+/// Returns a skip as scripts read it.
 pub(super) fn document(skip: &Skip) -> Value {
     json!({
         "position": skip.position,

@@ -77,7 +77,7 @@ fn from_text(line: &str) -> Option<Instant> {
     Instant::now().checked_add(left)
 }
 
-/// Gives the time of the clock that all processes of a machine share, and that nobody sets.
+/// Returns the time of the clock that all processes of a machine share, and that nobody sets.
 fn monotonic() -> Duration {
     let now = clock_gettime(ClockId::Monotonic);
     let (seconds, nanos) = (u64::try_from(now.tv_sec), u32::try_from(now.tv_nsec));
@@ -145,7 +145,7 @@ async fn beside(args: BesideArgs) -> std::io::Result<Exit> {
     Ok(Exit::Passed(code))
 }
 
-/// Gives the exit code as a shell would.
+/// Returns the exit code as a shell would.
 fn code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
 }

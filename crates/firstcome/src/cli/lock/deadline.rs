@@ -47,7 +47,7 @@ impl Deadline {
         self.look
     }
 
-    /// Gives when the command gets TERM, and when it must have ended, if the lease is not renewed; `None` if it
+    /// Returns when the command gets TERM, and when it must have ended, if the lease is not renewed; `None` if it
     /// is lost.
     pub(super) fn of(&self, lease: &Lease) -> Option<(Instant, Instant)> {
         let trusted_until = later(lease.remaining())?;
@@ -60,7 +60,7 @@ impl Deadline {
     }
 }
 
-/// Gives the time after `rest`, at most a century away.
+/// Returns the time after `rest`, at most a century away.
 fn later(rest: Duration) -> Option<Instant> {
     Instant::now().checked_add(rest.min(Duration::from_secs(3_155_760_000)))
 }

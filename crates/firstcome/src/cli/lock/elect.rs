@@ -238,7 +238,7 @@ impl Candidate {
         }
     }
 
-    /// Gives the exit of a candidate that a signal has asked to end.
+    /// Returns the exit of a candidate that a signal has asked to end.
     fn ended_by_signal(&self) -> Option<Exit> {
         self.ending.get().map(|signal| Exit::Passed(128 + signal.as_raw()))
     }

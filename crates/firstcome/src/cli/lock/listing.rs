@@ -193,7 +193,7 @@ async fn held_in_redis(args: &ListArgs) -> Result<Vec<(String, Holder)>, Complai
     Ok(held)
 }
 
-/// Gives the names of all locks that have a counter of fences.
+/// Returns the names of all locks that have a counter of fences.
 async fn names(keys: &Redis) -> Result<BTreeSet<String>, firstcome_store::Failure> {
     let mut names = BTreeSet::new();
     for prefix in COUNTERS {
@@ -219,7 +219,7 @@ async fn names(keys: &Redis) -> Result<BTreeSet<String>, firstcome_store::Failur
     Ok(names)
 }
 
-/// Gives the locks that share a counter: one whose name has braces is written like one whose name has none.
+/// Returns the locks that share a counter: one whose name has braces is written like one whose name has none.
 fn names_of(rest: &str) -> Vec<String> {
     let inside = rest.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
     let inside = inside.filter(|inside| !inside.contains('{'));
@@ -257,7 +257,7 @@ async fn inspect(args: &NameArgs, json: bool) -> Result<Exit, Complaint> {
     Ok(Exit::Yes)
 }
 
-/// Gives who holds a lock, and who leads where it is that of an election.
+/// Returns who holds a lock, and who leads where it is that of an election.
 async fn look(locks: &Locks, args: &NameArgs) -> Result<Option<(Holder, Option<Leader>)>, Error> {
     if args.token {
         let holder = locks.token(&args.name)?.inspect().await?;

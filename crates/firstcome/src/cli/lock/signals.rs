@@ -30,7 +30,7 @@ impl Signals {
         })
     }
 
-    /// Gives the channel of signals for the command.
+    /// Returns the channel of signals for the command.
     pub(super) fn to_command(&self) -> broadcast::Sender<Signal> {
         self.to_command.clone()
     }

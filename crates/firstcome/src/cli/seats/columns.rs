@@ -116,7 +116,7 @@ fn not_whole(name: &str, cell: &str) -> String {
     }
 }
 
-/// Gives everything that is wrong with a seat.
+/// Returns everything that is wrong with a seat.
 pub(super) fn faults(seat: &Map<String, Value>) -> Vec<String> {
     let mut wrong: Vec<String> = seat.keys().filter_map(|name| unknown(name)).collect();
     for (name, value) in seat.iter().filter(|(_, value)| !value.is_null()) {

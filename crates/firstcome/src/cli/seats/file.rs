@@ -88,7 +88,7 @@ impl Read {
 
 type Lines = Vec<(u64, Read)>;
 
-/// Gives what stands between the cells: what the header has most of. Where a comma is for decimals, spreadsheets write `;`.
+/// Returns what stands between the cells: what the header has most of. Where a comma is for decimals, spreadsheets write `;`.
 fn delimiter(bytes: &[u8]) -> u8 {
     let header = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let count = |mark: u8| header.iter().filter(|byte| **byte == mark).count();

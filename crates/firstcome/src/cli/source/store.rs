@@ -65,7 +65,7 @@ impl StoreArgs {
         store.into_iter().chain(authorities).collect()
     }
 
-    /// Gives the store that is named.
+    /// Returns the store that is named.
     #[cfg(feature = "locks")]
     pub(in crate::cli) fn url(&self) -> Result<StoreUrl, Complaint> {
         let url = self.named().unwrap_or_default();
@@ -145,7 +145,7 @@ impl StoreArgs {
         }
     }
 
-    /// Gives how a Redis is connected to.
+    /// Returns how a Redis is connected to.
     #[cfg(feature = "redis")]
     pub(in crate::cli) fn redis(
         &self,
@@ -164,19 +164,19 @@ impl StoreArgs {
         Ok(options)
     }
 
-    /// Gives how a PostgreSQL is connected to.
+    /// Returns how a PostgreSQL is connected to.
     #[cfg(feature = "postgres")]
     pub(in crate::cli) fn postgres(&self, url: &StoreUrl) -> firstcome_store::postgres::Options {
         firstcome_store::postgres::Options::new(url.with_authorities(self.store_ca.as_deref()))
     }
 
-    /// Gives how a MariaDB is connected to.
+    /// Returns how a MariaDB is connected to.
     #[cfg(feature = "mysql")]
     pub(in crate::cli) fn mysql(&self, url: &StoreUrl) -> firstcome_store::mysql::Options {
         firstcome_store::mysql::Options::new(url.with_authorities(self.store_ca.as_deref()))
     }
 
-    /// Gives how a NATS server is connected to.
+    /// Returns how a NATS server is connected to.
     #[cfg(feature = "nats")]
     pub(in crate::cli) fn nats(&self, url: &StoreUrl) -> firstcome_store::nats::Options {
         firstcome_store::nats::Options::new(&*url.with_authorities(self.store_ca.as_deref()))

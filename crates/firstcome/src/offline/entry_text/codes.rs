@@ -29,7 +29,7 @@ fn ordered(mut value: Value, order: &Order<'_>) -> Value {
     value
 }
 
-/// Gives a command on codes as JSON.
+/// Returns a command on codes as JSON.
 pub(super) fn text(command: &CodeCommand<'_>) -> Value {
     match command {
         CodeCommand::Reserve { step, subject, ttl_us } => {
@@ -85,7 +85,7 @@ pub(super) fn text(command: &CodeCommand<'_>) -> Value {
     }
 }
 
-/// Gives the settings of codes as JSON.
+/// Returns the settings of codes as JSON.
 pub(super) fn settings(codes: &CodeSettings) -> Value {
     let CodeSettings { source, key, uses, uses_per_subject, valid_until, .. } = codes;
     json!({

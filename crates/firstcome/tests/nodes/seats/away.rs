@@ -23,7 +23,7 @@ async fn holds(scene: &Scene, node: usize, who: &str, seat: &str) -> Value {
     scene.nodes[node].talk().tell(ask).await.unwrap()
 }
 
-/// Gives how a hold is shown by each server, at or past a position.
+/// Returns how a hold is shown by each server, at or past a position.
 async fn shown(scene: &Scene, who: &str, min: u64) -> Vec<Value> {
     let mut all = Vec::new();
     for node in &scene.nodes {

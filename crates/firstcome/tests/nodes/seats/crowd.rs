@@ -167,7 +167,7 @@ async fn who_stands_in_line_costs_the_store_nothing_and_hears_in_time_that_it_wa
     assert!(entries < 30 && commands < LONG_LINE as u64, "{entries} entries, {commands} commands");
 }
 
-/// Gives how many commands the store has carried out.
+/// Returns how many commands the store has carried out.
 fn commands(scene: &Scene) -> u64 {
     let said = scene.redis().ask("INFO stats");
     let count = said.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));

@@ -38,7 +38,7 @@ impl Crowd {
         }
     }
 
-    /// Gives how many seats are sold for good.
+    /// Returns how many seats are sold for good.
     pub(super) fn sold(&self) -> usize {
         self.sold.load(SeqCst)
     }

@@ -260,7 +260,7 @@ impl Guest {
     }
 }
 
-/// Gives what is wanted as a request has it.
+/// Returns what is wanted as a request has it.
 fn picks(wish: &Wish) -> Value {
     let seats: Vec<&String> = wish.units.keys().filter(|unit| *unit != FLOOR).collect();
     let mut picks = Vec::new();

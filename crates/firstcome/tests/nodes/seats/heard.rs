@@ -177,7 +177,7 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    /// Gives how often an outcome was heard.
+    /// Returns how often an outcome was heard.
     pub(crate) fn heard(&self, outcome: &str) -> usize {
         self.all().filter(|heard| heard.outcome == outcome).count()
     }
@@ -187,19 +187,19 @@ impl Book {
     }
 }
 
-/// Gives the name of a unit in an answer, and how many it stands for.
+/// Returns the name of a unit in an answer, and how many it stands for.
 fn named(unit: &Value) -> (String, u32) {
     let name = unit["unit"].as_str().or_else(|| unit["area"].as_str()).unwrap_or_default();
     (name.to_owned(), unit["quantity"].as_u64().unwrap_or(1) as u32)
 }
 
-/// Gives the position of an answer.
+/// Returns the position of an answer.
 pub(crate) fn position(said: &Value) -> u64 {
     let text = said["position"].as_str().unwrap_or_else(|| panic!("no position: {said}"));
     text.split_once('.').unwrap().1.parse().unwrap()
 }
 
-/// Gives a moment in microseconds.
+/// Returns a moment in microseconds.
 pub(crate) fn micros(said: &Value) -> Option<i64> {
     Some(said.as_str()?.parse::<jiff::Timestamp>().unwrap().as_microsecond())
 }

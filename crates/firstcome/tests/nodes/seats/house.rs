@@ -60,12 +60,12 @@ impl House {
         house
     }
 
-    /// Gives all seats, as the map has them.
+    /// Returns all seats, as the map has them.
     pub(crate) fn seats(&self) -> impl Iterator<Item = &String> {
         self.rows.iter().flatten()
     }
 
-    /// Gives how many units there are.
+    /// Returns how many units there are.
     pub(crate) fn capacity(&self) -> u64 {
         self.seats().count() as u64 + u64::from(self.floor)
     }
@@ -89,7 +89,7 @@ pub(crate) fn count(said: &Value) -> Count {
     }
 }
 
-/// Gives how each server that runs counts the pool, at or past what the first one knows.
+/// Returns how each server that runs counts the pool, at or past what the first one knows.
 pub(crate) async fn counts(scene: &Scene) -> Vec<Count> {
     let said = scene.nodes[0].talk().get("/v1/time").await;
     let path =

@@ -120,7 +120,7 @@ impl Times {
         Self(known)
     }
 
-    /// Gives when an entry was, as exactly as is known.
+    /// Returns when an entry was, as exactly as is known.
     fn at(&self, position: u64) -> Bounds {
         let before = self.0.range(..=position).next_back().map_or(i64::MIN, |(_, at)| *at);
         let behind = self.0.range(position..).next().map_or(i64::MAX, |(_, at)| *at);
@@ -128,7 +128,7 @@ impl Times {
     }
 }
 
-/// Gives every promise that was broken, with what shows it.
+/// Returns every promise that was broken, with what shows it.
 pub(crate) fn judge(house: &House, book: &Book) -> Vec<Breach> {
     let mut found = Vec::new();
     let times = Times::of(house, book, &mut found);

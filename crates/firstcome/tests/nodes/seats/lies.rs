@@ -81,7 +81,7 @@ fn held(book: &mut Book) -> impl Iterator<Item = &mut Evening> {
     book.evenings.iter_mut().filter(plain)
 }
 
-/// Gives answers of one kind, the repeated ones left out.
+/// Returns answers of one kind, the repeated ones left out.
 fn answers<'a>(book: &'a mut Book, outcome: &'a str) -> impl Iterator<Item = &'a mut Heard> {
     let all = book.evenings.iter_mut().flat_map(|evening| &mut evening.heard);
     all.filter(move |heard| heard.outcome == outcome && !heard.again && !heard.doubt)
@@ -271,7 +271,7 @@ fn free_called_taken(house: &mut House, book: &mut Book) {
     refused.wish.units.insert(last, 1);
 }
 
-/// Gives refusals that name several seats.
+/// Returns refusals that name several seats.
 fn two_taken(book: &Book) -> impl Iterator<Item = &Heard> {
     book.all().filter(|heard| heard.outcome == "unit_taken" && heard.units.len() > 1)
 }

@@ -10,7 +10,7 @@ use firstcome_testbed::{Fault, Settings};
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Gives how often each outcome was heard, for people.
+/// Returns how often each outcome was heard, for people.
 pub(super) fn tell(name: &str, book: &Book) {
     let mut outcomes: Vec<&str> = book.all().map(|heard| &*heard.outcome).collect();
     outcomes.sort_unstable();

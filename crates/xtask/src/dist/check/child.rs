@@ -65,7 +65,7 @@ impl Drop for Running {
     }
 }
 
-/// Gives the lines of an output; the end of the receiver is the end of the output.
+/// Returns the lines of an output; the end of the receiver is the end of the output.
 fn lines(output: impl Read + Send + 'static) -> Receiver<String> {
     let (send, lines) = channel();
     // It ends with the output, and so with the program.

@@ -58,14 +58,14 @@ pub(super) fn check(unit: &Unit, trace: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Gives what the service did, without what the programs did that started it.
+/// Returns what the service did, without what the programs did that started it.
 fn after_start(trace: &str) -> Result<&str, String> {
     let start = trace.find("execve(\"/usr/bin/firstcome\"").ok_or("strace saw no start")?;
     let line = trace[start..].find('\n').ok_or("strace saw only the start")?;
     Ok(&trace[start + line..])
 }
 
-/// Gives the name of the call in a line of strace, and its arguments.
+/// Returns the name of the call in a line of strace, and its arguments.
 fn call(line: &str) -> Option<(&str, &str)> {
     let (_pid, rest) = line.trim_start().split_once(' ')?;
     let (name, arguments) = rest.trim_start().split_once('(')?;
@@ -73,7 +73,7 @@ fn call(line: &str) -> Option<(&str, &str)> {
     is_name.then_some((name, arguments))
 }
 
-/// Gives the paths that the service wrote and may not.
+/// Returns the paths that the service wrote and may not.
 fn outside(trace: &str) -> BTreeSet<&str> {
     let writes = trace.lines().filter_map(call).filter(|(name, arguments)| {
         let failed = arguments.contains(") = -1 ");
@@ -91,7 +91,7 @@ fn outside(trace: &str) -> BTreeSet<&str> {
     paths.filter(|path| !may(path)).collect()
 }
 
-/// Gives the calls that other settings of the unit refuse: memory that can be written and run, and kinds of sockets.
+/// Returns the calls that other settings of the unit refuse: memory that can be written and run, and kinds of sockets.
 fn other<'t>(unit: &Unit, trace: &'t str) -> Vec<&'t str> {
     let families: Vec<&str> =
         unit.all("RestrictAddressFamilies").flat_map(|value| value.split(' ')).collect();

@@ -24,7 +24,7 @@ pub(super) fn check(program: &Path, folder: &Path) -> Result<(), String> {
     std::fs::remove_dir_all(&root).map_err(|why| format!("{}: {why}", root.display()))
 }
 
-/// Gives the program as it runs with a folder as its whole file system.
+/// Returns the program as it runs with a folder as its whole file system.
 fn inside(root: &Path, args: &[&str]) -> Command {
     let mut command = Command::new("/usr/sbin/chroot");
     command.arg(root).arg("/firstcome").args(args).env_clear();

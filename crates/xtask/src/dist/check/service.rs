@@ -48,7 +48,7 @@ fn claim(unit: &Unit) -> Result<(), String> {
     if is_first { Ok(()) } else { Err(format!("the claim is answered with {claim}")) }
 }
 
-/// Gives the command of the unit, run as systemd would: user, folder, limits, environment. strace writes what it calls.
+/// Returns the command of the unit, run as systemd would: user, folder, limits, environment. strace writes what it calls.
 fn command(unit: &Unit, trace: &Path) -> Result<Command, String> {
     let (user, group) = (unit.value("User")?, unit.value("Group")?);
     let mut command = Command::new("sh");

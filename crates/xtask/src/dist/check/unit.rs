@@ -12,17 +12,17 @@ impl Unit {
         Self(settings.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
     }
 
-    /// Gives all values of a setting.
+    /// Returns all values of a setting.
     pub(super) fn all<'u>(&'u self, name: &str) -> impl Iterator<Item = &'u str> {
         self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| &**value)
     }
 
-    /// Gives the value of a setting that the unit must have.
+    /// Returns the value of a setting that the unit must have.
     pub(super) fn value(&self, name: &str) -> Result<&str, String> {
         self.all(name).next().ok_or_else(|| format!("the unit has no {name}="))
     }
 
-    /// Gives a time that is written in seconds.
+    /// Returns a time that is written in seconds.
     pub(super) fn seconds(&self, name: &str) -> Result<Duration, String> {
         let value = self.value(name)?;
         let seconds = value.parse().map_err(|_| format!("{name}={value} is no number of seconds"));

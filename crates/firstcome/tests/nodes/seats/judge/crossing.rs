@@ -48,7 +48,7 @@ impl<'a> Crossing<'a> {
         }
     }
 
-    /// Gives how much of a unit others may have had at some time between.
+    /// Returns how much of a unit others may have had at some time between.
     fn of_others(&self, hold: &str, unit: &str, when: Bounds) -> u32 {
         let others = self.of_unit(unit).iter().filter(|span| span.hold != hold);
         others.filter(|span| span.may_meet(when)).map(|span| span.count).sum()

@@ -160,7 +160,7 @@ impl<'a> Walk<'a> {
         self.pieces.extend(pieces);
     }
 
-    /// Gives what it has set aside.
+    /// Returns what it has set aside.
     fn has(&self) -> Basket {
         let mut has = Basket::new();
         for piece in &self.pieces {
@@ -193,7 +193,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Gives between which points what an answer says was decided.
+    /// Returns between which points what an answer says was decided.
     fn decided(&self, heard: &Heard) -> Bounds {
         let at = self.times.at(heard.position);
         match heard.doubt {
@@ -345,7 +345,7 @@ impl<'a> Walk<'a> {
         self.loose.extend(units.keys().cloned());
     }
 
-    /// Gives when it is over by itself.
+    /// Returns when it is over by itself.
     fn over(&self) -> Bounds {
         Bounds { lo: (self.deadline.0, 0), hi: (self.deadline.1, 0) }
     }
