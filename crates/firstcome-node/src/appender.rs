@@ -305,8 +305,9 @@ impl Appender {
             let applier = &mut self.applier;
             match read {
                 // It may be another branch's.
-                Ok(_) if may_have_lost => {
+                Ok(read) if may_have_lost || applier.begins_epoch(&read.entries) => {
                     batch.maybe_sent = true;
+                    applier.signals.suspect();
                     return Ok(false);
                 }
                 Ok(EntriesRead { entries, looked }) => match applier.apply(entries, Some(batch))? {
@@ -362,7 +363,7 @@ impl Appender {
     }
 
     async fn take_entries(&mut self, read: EntriesRead) -> Result<(), Stop> {
-        if self.may_have_lost() {
+        if self.may_have_lost() || self.applier.begins_epoch(&read.entries) {
             return self.heal(None).await;
         }
         let EntriesRead { entries, looked } = read;

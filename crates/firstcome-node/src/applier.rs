@@ -95,6 +95,13 @@ impl Applier {
         Ok(Applying::Done { seen })
     }
 
+    /// Says whether entries that were read are of a later epoch. What is brought after a fork keeps its name: only a look at
+    /// the journal tells whether they follow what was applied, or what has its name on another branch.
+    pub(crate) fn begins_epoch(&self, entries: &[Entry]) -> bool {
+        let epoch = self.replica.look(|state| state.token().epoch);
+        self.several && entries.last().is_some_and(|last| last.epoch > epoch)
+    }
+
     /// Notes how far the store had looked when it gave what is applied now.
     pub(crate) fn note_looked(&self, looked: Looked) {
         match looked {

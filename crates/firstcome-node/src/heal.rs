@@ -296,16 +296,20 @@ impl Healer {
             }
             let (applied, _) = applier.replica.applied();
             let asked = Instant::now();
-            let read = applier.journal.read(applied);
-            let EntriesRead { entries, looked } =
+            let read = read_on(applier, applied);
+            let EntriesRead { mut entries, looked } =
                 match applier.patiently(batch.as_deref(), read).await {
                     Ok(read) => read,
                     Err(broken) => return Ok(Err(broken)),
                 };
             // They may be another branch's, and follow an entry that has the name of one that was applied.
-            if self.may_have_lost() {
+            let other = |entry| {
+                applier.retransmit.has(entry) == Some(false) && !inject(Mistake::HeightForName)
+            };
+            if self.may_have_lost() || entries.first().is_some_and(other) {
                 return Ok(Ok(Step::Again));
             }
+            entries.retain(|entry| entry.position > applied);
             if let Applying::Broke = applier.apply(entries, batch.as_deref_mut())? {
                 return Ok(Ok(Step::Again));
             }
@@ -321,5 +325,14 @@ impl Healer {
             }
             sleep_until(asked + LOOK_EVERY).await;
         }
+    }
+}
+
+/// Reads what follows the entry applied last together with that entry, if the journal still has it: one answer is of one
+/// branch.
+async fn read_on(applier: &Applier, applied: u64) -> Result<EntriesRead, Broken> {
+    match applier.journal.read(applied.saturating_sub(1)).await {
+        Err(Broken::Trimmed { .. }) => applier.journal.read(applied).await,
+        read => read,
     }
 }

@@ -204,6 +204,28 @@ async fn what_follows_the_same_name_on_another_branch_is_not_applied() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_primary_reads_that_became_a_copy_is_not_applied_behind_the_same_name() {
+    let first = store();
+    let (link, one) = Link::of(&first, 1).await;
+    one.opens("spring", 1_000).await;
+    let begin = first.kept();
+    let second = forked_with(&begin, 1, [(8, 1), (9, 1)]);
+    // What the second one had brought to the third one has the same name at 3, and another epoch.
+    let third = forked_with(&begin, 1, [(7, 1)]);
+    let journal = Journal::Memory(third.clone());
+    journal.shared().unwrap().raise_epoch(journal.head().await.unwrap()).await.unwrap();
+    let third = forked_with(&third.kept(), 2, [(9, 1), (7, 2)]);
+    link.goes_on(&second);
+    one.reaches(3).await;
+    sleep(20 * SECOND).await;
+    // It stays connected to a server that copies the third one from now on.
+    second.restore(&third.kept());
+    sleep(20 * SECOND).await;
+    assert_eq!((one.claims("z7-1").await, one.claims("z8-1").await), (1, 4));
+    assert_eq!(one.counted("forks"), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_goes_over_does_not_read_on_behind_the_same_name_on_another_branch() {
     let first = store();
     let (link, one) = Link::of(&first, 1).await;
