@@ -2,13 +2,8 @@
 //!
 //! `cargo xtask sim` runs many more, which `cargo xtask test` runs as well.
 
-use firstcome_core::command::{CodeCommand, Command, Encoded, Order};
-use firstcome_core::settings::HoldSettings;
-use firstcome_sim::history::Durability;
 use firstcome_sim::mistakes;
-use firstcome_sim::plan::{
-    Ask, Campaign, Codes, CouponStep, CouponWant, Cut, Fault, Plan, Step, Want, What,
-};
+use firstcome_sim::plan::{Fault, Plan, Step, Want, What};
 use firstcome_sim::trial::{shorten, trial, until_noticed};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -156,78 +151,4 @@ fn a_log_without_conditions_is_in_the_first_worlds() {
     assert!(mistake.is_some());
     let noticed = logs().find_map(|plan| trial(&plan, mistake, None).broken().map(|_| plan.seed));
     assert!(noticed.is_some(), "nobody misses an ancestor");
-}
-
-/// Two nodes give the same imported code on two branches, and find each other when nothing goes wrong any more. Whoever
-/// suspends the code waits for others before that.
-#[test]
-fn a_world_is_whole_only_once_codes_of_two_are_suspended() {
-    let order = Order { id: None, who: "desk" };
-    let ask = |slot, want| {
-        What::Ask(Ask { slot, want, order, retries: 0, sends_position: false, seed: 0 })
-    };
-    let coupon = |what| ask(0, Want::Coupon(CouponWant { campaign: 0, pool: 0, what }));
-    let claim = |slot, subject| ask(slot, Want::Claim { campaign: 0, pool: Some(0), subject });
-    let (import, lines) = ("file", vec!["T0".to_owned(), "T1".to_owned()]);
-    let commit = CodeCommand::Commit { campaign: "c0", pool: "p0", import, lines: 2, order };
-    let command = Encoded::new(&Command::Code(commit)).expect("it is well formed");
-    let second = Duration::from_secs(1);
-    let cut = |slot, seconds| {
-        What::Fault(Fault::Cut { slot, time: seconds * second, direction: Cut::Both })
-    };
-    let steps = [
-        ask(0, Want::Put { campaign: 0, capacity: None }),
-        coupon(CouponStep::Stage { import: import.into(), first: 0, lines }),
-        ask(0, Want::On { command, wait: Duration::ZERO }),
-        What::Fault(Fault::Lag { copy: 0, time: 20 * second }),
-        cut(1, 3),
-        claim(0, 1),
-        cut(0, 20),
-        What::Fault(Fault::Promote { copy: 0, lingers: None }),
-        claim(1, 2),
-    ];
-    let steps = (1..).zip(steps).map(|(number, what)| Step { at: number * second, what });
-    let codes = Codes {
-        imported: true,
-        uses: 1,
-        each: None,
-        until: None,
-        valid_for: None,
-        only_by_holder: false,
-        waitlist: None,
-    };
-    let campaign = Campaign {
-        name: "c0".into(),
-        pools: vec![("p0".into(), 2)],
-        codes: vec![Some(codes)],
-        opens: Duration::ZERO,
-        closes: None,
-        limit: None,
-        claim_again: false,
-        units_return: true,
-        public: false,
-        venue: None,
-        holding: HoldSettings::default(),
-    };
-    let plan = Plan {
-        seed: 0,
-        nodes: 2,
-        copies: 1,
-        durability: Durability::Memory,
-        log: None,
-        ledger: false,
-        noise: false,
-        latency: 200,
-        snapshot_every: 60 * second,
-        keep_for: None,
-        invents_level: false,
-        newer: false,
-        late: false,
-        campaigns: vec![campaign],
-        steps: steps.collect(),
-        ends: 15 * second,
-    };
-    let trial = trial(&plan, None, None);
-    assert_eq!(trial.world_run.forks, 1);
-    assert_eq!(trial.broken(), None);
 }
