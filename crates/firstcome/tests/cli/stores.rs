@@ -365,7 +365,8 @@ fn a_space_is_raised_by_an_admin_and_then_no_older_build_serves_it() {
     let both = ["--server", &servers[0].url, "--server", &servers[1].url];
     let audit = reads(&[&["audit", "--json"], both.as_slice()].concat());
     assert_eq!(audit.code, 0, "{audit:?}");
-    let refused = look(&scene, &redis, &["serve", "--listen", "127.0.0.1:0"]);
+    let mut older = scene.program(&["serve", "--listen", "127.0.0.1:0", "--store", &url]);
+    let refused = said(&older.env("FIRSTCOME_ADMIN_KEY", KEY).output().unwrap());
     assert!(refused.code != 0 && refused.talk.contains("of level 2"), "{refused:?}");
 }
 
