@@ -62,7 +62,9 @@ impl People {
                 let Some(asked) = self.asked(&ask) else { return };
                 Some(asked)
             };
-            let min = heard.filter(|_| ask.sends_position);
+            // Who raises a space cannot bring a position along: its route takes none.
+            let takes_position = !matches!(ask.want, Want::Raise);
+            let min = heard.filter(|_| ask.sends_position && takes_position);
             let seed = random.u64(..);
             let reply = match asked {
                 Some(asked) => self.ask_once(slot, asked, min, seed).await,

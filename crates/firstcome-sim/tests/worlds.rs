@@ -2,6 +2,7 @@
 //!
 //! `cargo xtask sim` runs many more, which `cargo xtask test` runs as well.
 
+use firstcome_sim::history::Asked;
 use firstcome_sim::mistakes;
 use firstcome_sim::plan::{Fault, Plan, Step, Want, What};
 use firstcome_sim::trial::{shorten, trial, until_noticed};
@@ -151,4 +152,19 @@ fn a_log_without_conditions_is_in_the_first_worlds() {
     assert!(mistake.is_some());
     let noticed = logs().find_map(|plan| trial(&plan, mistake, None).broken().map(|_| plan.seed));
     assert!(noticed.is_some(), "nobody misses an ancestor");
+}
+
+#[test]
+fn nobody_raises_a_space_as_of_a_position() {
+    let raised = (0..120).map(Plan::draw).filter(|plan| plan.invents_level);
+    let mut asked = 0;
+    for plan in raised {
+        let history = trial(&plan, None, None).world_run.history;
+        let raises = history.exchanges.iter().filter(|one| matches!(one.asked, Asked::Raise));
+        for raise in raises {
+            assert_eq!(raise.min, None, "world {}", plan.seed);
+            asked += 1;
+        }
+    }
+    assert!(asked > 5, "{asked}");
 }
