@@ -83,23 +83,12 @@ pub struct Node {
     pub this: bool,
     /// `here`; `silent` after 3 s without a heartbeat; `leaving` before it stops; `gone` if it stopped without leaving, 10 s
     /// after its last heartbeat.
-    #[serde(default = "here")]
     pub state: Cow<'static, str>,
-    /// The id of its ledger, `none`, or `unknown` if it has not reached the ledger or is an older build.
-    #[serde(default = "unknown")]
+    /// The id of its ledger, `none`, or `unknown` if it has not reached the ledger.
     pub ledger: Cow<'static, str>,
     /// The settings in which it differs from the server that answers.
     #[serde(default)]
     pub differs: Vec<String>,
-}
-
-/// Of a server of an older build.
-fn here() -> Cow<'static, str> {
-    "here".into()
-}
-
-fn unknown() -> Cow<'static, str> {
-    "unknown".into()
 }
 
 /// The leader.

@@ -224,7 +224,8 @@ mod injected {
 
     thread_local! {
         static MISTAKE: Cell<Option<Mistake>> = Cell::new(from_environment());
-        static LEVELS: Cell<u32> = Cell::new(u32::from(std::env::var_os("FIRSTCOME_INJECT_LEVEL").is_some()));
+        static LEVELS: Cell<u32> =
+            Cell::new(u32::from(std::env::var_os("FIRSTCOME_INJECT_LEVEL").is_some()));
     }
 
     /// Returns the mistake that `FIRSTCOME_INJECT` names.

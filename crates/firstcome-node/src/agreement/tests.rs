@@ -103,7 +103,7 @@ fn a_server_without_the_ledger_gives_way_to_one_that_has_it_and_can_be_elected()
         assert!(!with(own, &has(" stands leaving")).gives_way());
         assert!(!with(own, "1 ledger=none stands").gives_way());
         assert!(!with(own, "1 ledger=unknown stands").gives_way());
-        assert!(!with(own, "").gives_way(), "an older build says nothing of its ledger");
+        assert!(!with(own, "").gives_way(), "nothing is said of its ledger");
     }
     assert!(!with(LedgerMark::Known(0xabc), &has(" stands")).gives_way());
     assert_eq!(with(LedgerMark::Known(0xabc), &has(" stands")).has_other_ledger(), None);
