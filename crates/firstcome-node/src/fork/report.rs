@@ -8,6 +8,7 @@ mod used;
 use super::codes::GivenCodes;
 use super::orphan::Orphan;
 use claimed::{Claimed, Whose};
+use firstcome_core::Timestamp;
 use firstcome_core::command::{Body, CodeCommand, Command, Wanted};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::Refusal;
@@ -73,6 +74,9 @@ impl AbandonedBranch {
             for command in &commands {
                 over.note(command, ours);
             }
+        }
+        if let Some(first) = lost.iter().map(|lost| lost.kept.entry.at).min() {
+            over.note_offers(first, ours);
         }
         let whose = over.claimed.keys();
         let whose =
@@ -180,6 +184,16 @@ impl AbandonedBranch {
         let name = (campaign.into(), id.into());
         let had = Held::by(&name, ours);
         self.holds.entry(name).or_default().insert(had);
+    }
+
+    /// Notes the offers made since a moment: what came free is offered to people whom no lost entry names.
+    fn note_offers(&mut self, since: Timestamp, ours: &State) {
+        for campaign in ours.campaigns() {
+            let offers = campaign.holds().filter(|hold| hold.is_offer());
+            for offer in offers.filter(|offer| offer.started_at() >= since) {
+                self.note_hold(campaign.name(), offer.id(), ours);
+            }
+        }
     }
 
     fn note_use(&mut self, at: UseAt, ours: &State) {

@@ -152,7 +152,7 @@ async fn who_lost_a_claim_that_was_cancelled_and_made_again_is_on_the_list_with_
 }
 
 /// Somebody cancels their claim of a place of `spring`.
-async fn cancels(seat: &Seat, subject: &str, rank: u32) {
+pub(crate) async fn cancels(seat: &Seat, subject: &str, rank: u32) {
     let (campaign, pool, by, reason, who) = ("spring", Some("main"), By::Subject, "", "");
     decides(seat, &Command::Cancel { campaign, pool, subject, rank, by, reason, who }).await;
 }
@@ -365,7 +365,7 @@ async fn a_claim_that_was_sent_once_is_unknown_where_it_cannot_be_sent_twice() {
 }
 
 /// Opens `spring` with codes that were imported, known by the hashes 1, 2, 3 and so on.
-async fn opens_with_codes(seat: &Seat, codes: u8) {
+pub(crate) async fn opens_with_codes(seat: &Seat, codes: u8) {
     let pool = PoolSettings::coded("main", 0, CodeSettings::new(CodeSource::Imported, CODE_KEY));
     seat.puts("spring", Settings { claim_again: true, pools: vec![pool], ..places(0) }).await;
     let (campaign, pool, import, order) = ("spring", "main", "i1", DESK);
@@ -379,7 +379,7 @@ async fn opens_with_codes(seat: &Seat, codes: u8) {
 
 const DESK: Order<'static> = Order { id: None, who: "desk" };
 
-async fn decides(seat: &Seat, command: &Command<'_>) {
+pub(crate) async fn decides(seat: &Seat, command: &Command<'_>) {
     let said = seat.node.intake.decide(command).await.unwrap().outcome;
     assert!(!said.is_refusal(), "{said:?}");
 }

@@ -14,6 +14,7 @@ mod levels;
 mod lines;
 mod lines_and_forks;
 mod lines_unknown;
+mod listed;
 mod mended;
 mod mistakes;
 mod moved;

@@ -81,8 +81,8 @@ impl<'h> Holds<'h> {
         };
         let index = pool.map_or(Some(0), |pool| found.pool_index(pool));
         let kept = index.is_some_and(|index| {
-            let stands = found.stands_redeemed(index, code, reference);
-            if redeemed { stands.is_some() } else { stands != Some(true) }
+            let (was, rolled_back) = found.redeemed(index, code, reference);
+            if redeemed { was } else { rolled_back || !was }
         });
         if kept {
             return Fate::Kept;

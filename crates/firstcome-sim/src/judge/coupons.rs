@@ -446,20 +446,18 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Says how a reference stands with a code: redeemed, or redeemed and rolled back; none if it never redeemed it.
-    pub(super) fn stands_redeemed(
-        &self,
-        pool: usize,
-        code: CodeKey,
-        reference: &str,
-    ) -> Option<bool> {
-        let coupons = self.pools.get(pool)?.coupons.as_ref()?;
-        let Found::OfRank { rank, .. } = coupons.find(code) else { return None };
-        let theirs = coupons.of_rank(rank).filter(|known| known.reference == reference);
-        theirs.last().and_then(|known| match known.state {
-            UseState::Redeemed => Some(true),
-            UseState::RolledBack { .. } => Some(false),
-            UseState::Reserved { .. } | UseState::GivenBack => None,
-        })
+    /// Says whether a reference redeemed a code, and whether such a redemption was rolled back. Who was rolled back may reserve
+    /// it again, and then redeem it again.
+    pub(super) fn redeemed(&self, pool: usize, code: CodeKey, reference: &str) -> (bool, bool) {
+        let coupons = self.pools.get(pool).and_then(|pool| pool.coupons.as_ref());
+        let Some((coupons, Found::OfRank { rank, .. })) =
+            coupons.map(|coupons| (coupons, coupons.find(code)))
+        else {
+            return (false, false);
+        };
+        let theirs = || coupons.of_rank(rank).filter(|known| known.reference == reference);
+        let rolled_back = theirs().any(|known| matches!(known.state, UseState::RolledBack { .. }));
+        let stands = theirs().any(|known| matches!(known.state, UseState::Redeemed));
+        (rolled_back || stands, rolled_back)
     }
 }

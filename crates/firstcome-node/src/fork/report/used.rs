@@ -37,19 +37,20 @@ pub(super) struct UseStanding {
 }
 
 impl UseStanding {
-    /// Says what a reference did in a state; none of one that redeemed nothing: a reservation ends by itself.
+    /// Says what a reference did last in a state; none of one that redeemed nothing: a reservation ends by itself, and takes
+    /// back no redemption that was before it.
     pub(super) fn of(at: &UseAt, state: &State) -> Option<Self> {
         let UseAt(campaign, pool, code, reference) = at;
         let campaign = state.campaign(campaign).ok()?;
         let view = campaign.code(pool.as_deref(), *code, (state.at(), state.service())).ok()?;
         let index = campaign.pools().iter().position(|pool| pool.name() == view.pool)?;
-        let mut uses = campaign.uses_of(index, view.rank);
-        let (_, last) = uses.find(|(_, known)| known.reference == *reference)?;
-        let what = match last.state {
-            UseState::Redeemed => "redeemed",
-            UseState::RolledBack { .. } => "rolled back",
-            UseState::Reserved { .. } | UseState::Released => return None,
-        };
+        let uses = campaign.uses_of(index, view.rank);
+        let mut theirs = uses.filter(|(_, known)| known.reference == *reference);
+        let what = theirs.find_map(|(_, known)| match known.state {
+            UseState::Redeemed => Some("redeemed"),
+            UseState::RolledBack { .. } => Some("rolled back"),
+            UseState::Reserved { .. } | UseState::Released => None,
+        })?;
         Some(Self { what, rank: view.rank, holder: view.subject.into() })
     }
 }
