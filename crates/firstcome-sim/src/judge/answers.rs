@@ -7,7 +7,7 @@ use super::{At, Broken, Story, Verdict, memory};
 use crate::history::{Asked, Exchange, History, Reply};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
-use firstcome_core::{Command, LEVEL, Outcome};
+use firstcome_core::{Command, LEVEL, NodeId, Outcome};
 use firstcome_node::Decided;
 use firstcome_node::Failure;
 use std::collections::BTreeSet;
@@ -66,7 +66,7 @@ pub(super) fn check(
             holds.insert((asked_for.command().campaign(), &held.hold));
         }
         let found = match decided {
-            Decided::Journal => by_journal(tree, replay, exchange, outcome, position)
+            Decided::Journal => by_journal(history, tree, replay, exchange, outcome, position)
                 .map(|(origin, entry, command)| (origin, Some(entry), Some(command))),
             Decided::Replica => {
                 verdict.answers_from_memory += 1;
@@ -107,9 +107,10 @@ fn stale(history: &History, exchange: &Exchange) -> Option<Broken> {
     (!over).then(|| Broken::new("stale_only_if_over", what()))
 }
 
-/// Finds the command that decided; gives the entry that made the answer true, the one it is as of, and which command of
-/// that one it is.
+/// Finds the command that decided, if it can in an entry that the node wrote which was asked; returns the entry that made the
+/// answer true, the one it is as of, and which command of that one it is.
 fn by_journal(
+    history: &History,
     tree: &Tree<'_>,
     replay: &Replay<'_>,
     exchange: &Exchange,
@@ -118,7 +119,17 @@ fn by_journal(
 ) -> Result<(usize, usize, usize), Broken> {
     let mut instead = "no server ever had an entry there".to_owned();
     let mut promise = "answered_by_an_entry";
-    for vertex in tree.at(position.epoch, position.position) {
+    // Branches of one epoch may each have the command there, sent again. After a fork a node writes under an identity with
+    // another second half.
+    let begins = |node: NodeId| node.0[..8].to_owned();
+    let asked = history.node_runs.get(exchange.node_run).map(|run| begins(run.node));
+    let is_others = |vertex: &&usize| {
+        let stored = tree.vertices[**vertex].stored.map(|index| &tree.stored[index]);
+        stored.map(|stored| begins(stored.name.node)) != asked
+    };
+    let mut vertices: Vec<&usize> = tree.at(position.epoch, position.position).iter().collect();
+    vertices.sort_by_key(is_others);
+    for vertex in vertices {
         let Some(index) = tree.vertices[*vertex].stored else { continue };
         let stored = &tree.stored[index];
         let commands = tree.commands[index].iter().enumerate();

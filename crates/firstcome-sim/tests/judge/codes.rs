@@ -4,9 +4,9 @@ use crate::story::{Story, is_broken, passes, tagged, units_for_sale};
 use firstcome_core::codes::{CodeKey, Verdict};
 use firstcome_core::command::{CodeCommand, CodeStep, Encoded, Order, StagedCode};
 use firstcome_core::settings::{CodeSettings, CodeSource, PoolSettings};
-use firstcome_core::{CodeOutcome, Command, Outcome, Settings};
+use firstcome_core::{CodeOutcome, Command, NodeId, Outcome, Settings};
 use firstcome_node::Failure;
-use firstcome_sim::history::{Asked, Cause, Durability, History};
+use firstcome_sim::history::{Asked, Cause, Durability, History, Reply};
 use std::time::Duration;
 
 const SEALED: &[u8] = b"sealed under the key of a test";
@@ -115,4 +115,33 @@ fn a_code_that_was_shown_is_no_typing_error() {
     let typed = "AAAA-BBBB-CCCC-DDDD".to_owned();
     story.fails(Asked::Code { command, typed, number: 1 }, Failure::Malformed("a typing error"));
     is_broken(&story.ends(), "codes_are_read");
+}
+
+#[test]
+fn a_command_that_two_branches_have_at_one_position_is_that_of_the_node_that_was_asked() {
+    let settings = codes_for_sale(CodeSource::Imported, 0);
+    let mut story = Story::opened(Durability::Copies { wanted: 2, of: 2 }, settings);
+    story.history.node_runs[0].node = NodeId([1; 16]);
+    let begin = story.appends(&on(stage_of_one(0)), &[]);
+    story.hears(on(stage_of_one(0)), Reply::Nothing);
+    story.applies();
+    // Another server stored it, and died; the store lost it before this one appended it in the same place.
+    story.stores((2, 1), &[on(stage_of_one(1))], &[]);
+    story.hears(on(stage_of_one(1)), Reply::Nothing);
+    story.loses(Some(begin), Cause::Promotion);
+    story.decides(on(stage_of_one(1)), CodeOutcome::Staged { next: 2 }.into());
+    passes(&story.ends());
+}
+
+fn stage_of_one(first: u32) -> CodeCommand<'static> {
+    let (campaign, pool, import) = ("spring", "main", "i1");
+    let codes = vec![StagedCode { hash: [first as u8; 16], sealed: SEALED }];
+    CodeCommand::Stage {
+        campaign,
+        pool,
+        import,
+        first,
+        codes,
+        order: Order { id: None, who: "desk" },
+    }
 }
