@@ -77,7 +77,7 @@ pub(crate) fn built(mut cargo: Command, package: &str, last: &[&OsStr]) -> Resul
 }
 
 /// Takes steps up to the first that fails; gives its exit code.
-pub(crate) fn finish_with<const N: usize>(steps: [fn() -> u8; N]) -> u8 {
+pub(crate) fn finish_with<const N: usize>(steps: [&dyn Fn() -> u8; N]) -> u8 {
     steps.into_iter().map(|step| step()).find(|code| *code != 0).unwrap_or(0)
 }
 

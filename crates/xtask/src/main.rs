@@ -11,6 +11,7 @@ mod needs;
 mod packages;
 mod python;
 mod shipped;
+mod tests;
 mod worlds;
 
 use commands::{cargo, finish_with, run, sim};
@@ -20,9 +21,9 @@ const USAGE: &str = "\
 usage: cargo xtask TASK
 
   test [ARGS…]    install what the tests need (as root, with apt), or say what to install,
-                  then run `cargo test --workspace` with ARGS; without any, also 15,000
-                  simulated worlds, 5,000 of them with seeds from the commit, every mistake they must
-                  notice, and the demo on the release build that is shipped
+                  then run `cargo test --workspace` with ARGS; without any, its test programs side by
+                  side, then 3,000 simulated worlds, 1,000 of them with seeds from the commit, and
+                  every mistake they must notice
   sim [ARGS…]     live through simulated worlds until a promise breaks; `--help` says more
   bench [ARGS…]   run the benchmark: one table, and bench.json
   neighbours [SECONDS [SEED]]
@@ -47,9 +48,9 @@ usage: cargo xtask TASK
                   archive, a Debian package and checksums; with --check also install the package,
                   run its service, take a claim, stop it, and purge it (as root, on a machine
                   without Firstcome)
-  nightly         300,000 simulated worlds that were never run before, then pairs, then packages, then
-                  api-clients in every language, then api-fuzz, then dist --check: what CI leaves out
-                  because it takes long or asks registries
+  nightly         300,000 simulated worlds that were never run before, then the demo on the release
+                  build that is shipped, pairs, packages, api-clients in every language, api-fuzz and
+                  dist --check: what CI leaves out because it takes long or asks registries
   needs           say what the tests need and whether it is here
 ";
 
@@ -88,48 +89,33 @@ fn main() -> ExitCode {
     }
 }
 
-/// The environment variable for how many tests run at once.
-const THREADS: &str = "RUST_TEST_THREADS";
-/// How many tests run at once for each core: most of them wait for a lease, a server or a deadline.
-const THREADS_PER_CORE: usize = 2;
-
+/// Runs the tests: all that the test command promises, or what ARGS of `cargo test` say.
 fn test(rest: &[String]) -> ExitCode {
     if let Err(why) = needs::provide() {
         eprintln!("{why}");
         return ExitCode::FAILURE;
     }
-    let mut cargo = cargo(&["test", "--workspace", "--locked"]);
-    cargo.args(rest);
-    if std::env::var_os(THREADS).is_none() {
-        let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        cargo.env(THREADS, (cores * THREADS_PER_CORE).to_string());
-    }
     let in_ci = std::env::var_os("CI").is_some();
     let which = if in_ci { needs::Which::WithoutGo } else { needs::Which::Optional };
-    needs::skip(which, "tested", &mut cargo);
-    let mut code = run(cargo);
-    if rest.is_empty() {
-        let steps: [fn() -> u8; 3] = [
-            worlds::of_tests,
-            || run(sim(["--mistakes", "--check", "docs/SIMULATION.md"])),
-            shipped::demo,
-        ];
-        if code == 0 {
-            code = finish_with(steps);
-        }
+    let missing = needs::missing_of(which, "tested");
+    if !rest.is_empty() {
+        let mut cargo = cargo(&["test", "--workspace", "--locked"]);
+        needs::skip(&missing, cargo.args(rest));
+        return finish(cargo);
     }
-    ExitCode::from(code)
+    ExitCode::from(tests::all(&|command| needs::skip(&missing, command)))
 }
 
 /// Runs what takes long or asks registries, up to the first that fails.
 fn nightly() -> ExitCode {
     ExitCode::from(finish_with([
-        worlds::of_night,
-        || pairs(&[]),
-        packages::check,
-        || api_clients::check(&[]),
-        || api_fuzz::fuzz(&[]),
-        || dist::dist(&["--check".to_owned()]),
+        &worlds::of_night,
+        &shipped::demo,
+        &|| pairs(&[]),
+        &packages::check,
+        &|| api_clients::check(&[]),
+        &|| api_fuzz::fuzz(&[]),
+        &|| dist::dist(&["--check".to_owned()]),
     ]))
 }
 
@@ -137,7 +123,7 @@ fn bench(rest: &[String]) -> ExitCode {
     let mut cargo =
         cargo(&["bench", "--locked", "--package", "firstcome", "--bench", "budgets", "--"]);
     cargo.args(rest);
-    needs::skip(needs::Which::All, "measured", &mut cargo);
+    needs::skip(&needs::missing_of(needs::Which::All, "measured"), &mut cargo);
     finish(cargo)
 }
 

@@ -135,21 +135,27 @@ pub(crate) enum Which {
     All,
 }
 
-/// Lets `cargo` skip what needs the programs that may be missing and are, by name, and says what is not done for it.
-///
-/// What the caller's environment names already stays skipped.
-pub(crate) fn skip(which: Which, done: &str, cargo: &mut Command) {
+/// Returns the programs that may be missing and are, and says what is not done for it.
+pub(crate) fn missing_of(which: Which, done: &str) -> Vec<&'static str> {
     let required = NEEDS.iter().filter(|_| which == Which::All);
     let optional = OPTIONAL.iter().filter(|_| which != Which::WithoutGo);
     let nats = [&NATS].into_iter().filter(|_| which != Which::WithoutGo || find("go").is_none());
     let missing = required.chain(optional).chain(nats).filter(|need| find(need.0).is_none());
-    let mut skipped: Vec<String> = std::env::var(SKIP_MISSING).into_iter().collect();
-    for (program, package, purpose) in missing {
+    let names = missing.map(|(program, package, purpose)| {
         eprintln!("not {done}, because {program} (Debian package {package}) is missing: {purpose}");
-        skipped.push((*program).to_owned());
-    }
+        *program
+    });
+    names.collect()
+}
+
+/// Lets a command skip what needs these programs.
+///
+/// What the caller's environment names already stays skipped.
+pub(crate) fn skip(missing: &[&str], command: &mut Command) {
+    let skipped = std::env::var(SKIP_MISSING).into_iter();
+    let skipped: Vec<String> = skipped.chain(missing.iter().map(ToString::to_string)).collect();
     if !skipped.is_empty() {
-        cargo.env(SKIP_MISSING, skipped.join(","));
+        command.env(SKIP_MISSING, skipped.join(","));
     }
 }
 

@@ -4,52 +4,56 @@
 //! has seen yet: so some are of seeds that come from the commit, and those of each night are of seeds that come from the time.
 
 use crate::commands::{finish_with, root, run, sim};
+use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Worlds that the test command always runs, from seed 0.
-const SAME: u64 = 10_000;
+const SAME: u64 = 2_000;
 /// Worlds that it runs with seeds from the commit.
-const OF_COMMIT: u64 = 5_000;
+const OF_COMMIT: u64 = 1_000;
 /// Worlds of one night.
 const OF_NIGHT: u64 = 300_000;
 /// The first seeds of all commits, and of all nights: below them are those that somebody chose.
 const COMMITS: u64 = 1_000_000_000;
 const NIGHTS: u64 = 1_000_000_000_000_000;
 
-/// Runs the worlds of the test command; gives the exit code of the first that fails.
-pub(crate) fn of_tests() -> u8 {
-    finish_with([
-        || run(sim(["--seeds", &SAME.to_string()])),
-        || {
-            let mut git = Command::new("git");
-            git.args(["rev-parse", "HEAD"]).current_dir(root());
-            let commit = git.output().ok().filter(|output| output.status.success());
-            let commit =
-                commit.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-            match commit.as_deref().and_then(first_of_commit) {
-                Some(first) => {
-                    fresh(first, OF_COMMIT, &format!("commit {}", commit.unwrap_or_default()))
-                }
-                // A tree without its history.
-                None => fresh(first_of_now(), OF_COMMIT, "the time, since there is no commit"),
-            }
-        },
+/// Runs the worlds of the test command, and every mistake, with the simulation that was built with the tests; returns the
+/// exit code of the first that fails.
+pub(crate) fn of_tests(program: &Path) -> u8 {
+    let sim = |args: &[&str]| {
+        let mut sim = Command::new(program);
+        sim.args(args).current_dir(root());
+        run(sim)
+    };
+    let mut git = Command::new("git");
+    git.args(["rev-parse", "HEAD"]).current_dir(root());
+    let commit = git.output().ok().filter(|output| output.status.success());
+    let commit = commit.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    let (first, source) = match commit.as_deref().and_then(first_of_commit) {
+        Some(first) => (first, format!("commit {}", commit.unwrap_or_default())),
+        // A tree without its history.
+        None => (first_of_now(), "the time, since there is no commit".to_owned()),
+    };
+    finish_with::<3>([
+        &|| sim(&["--seeds", &SAME.to_string()]),
+        &|| fresh(first, OF_COMMIT, &source, &sim),
+        &|| sim(&["--mistakes", "--check", "docs/SIMULATION.md"]),
     ])
 }
 
 /// Runs worlds that were never run before, to their end.
 pub(crate) fn of_night() -> u8 {
-    fresh(first_of_now(), OF_NIGHT, "the time")
+    fresh(first_of_now(), OF_NIGHT, "the time", &|args| run(sim(args.iter().copied())))
 }
 
-fn fresh(first: u64, worlds: u64, source: &str) -> u8 {
+fn fresh(first: u64, worlds: u64, source: &str, sim: &dyn Fn(&[&str]) -> u8) -> u8 {
     let (first, worlds) = (first.to_string(), worlds.to_string());
     println!(
         "worlds of seeds that come from {source}; `cargo xtask sim --from {first} --seeds {worlds} --keep-going` repeats them. \
          One that breaks a promise shows a bug: mend it, and keep its smallest steps as a test"
     );
-    run(sim(["--from", &first, "--seeds", &worlds, "--keep-going"]))
+    sim(&["--from", &first, "--seeds", &worlds, "--keep-going"])
 }
 
 /// Returns the first seed of the worlds of a commit, named in hexadecimal.

@@ -1,0 +1,287 @@
+//! Builds all tests at once and runs the programs side by side: most of the time they wait for a server, a lease or a deadline.
+
+use crate::commands::{cargo, finish_with, run};
+use crate::worlds;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Test programs that start servers, the longest first: what they weigh. The others weigh one.
+const HEAVY: [(&str, usize); 9] = [
+    ("firstcome nodes", 2),
+    ("firstcome cli", 2),
+    ("firstcome server", 2),
+    ("firstcome-lock it", 2),
+    ("firstcome-journal it", 2),
+    ("firstcome locks", 2),
+    ("firstcome-lock neighbours", 2),
+    ("firstcome pages", 2),
+    ("firstcome-client peers", 2),
+];
+/// The simulation, as [`Program::name`] has it.
+const SIMULATION: &str = "firstcome-sim firstcome-sim";
+/// How many tests of a program run at once for each core.
+const THREADS_PER_CORE: usize = 2;
+/// The environment variable for that.
+const THREADS: &str = "RUST_TEST_THREADS";
+/// A test that takes longer is named.
+const SLOW: Duration = Duration::from_secs(10);
+
+/// A test program.
+struct Program {
+    name: String,
+    path: PathBuf,
+    /// Where it runs: the folder of its package.
+    folder: PathBuf,
+    is_test: bool,
+}
+
+impl Program {
+    fn weight(&self) -> usize {
+        self.place().map_or(1, |place| HEAVY[place].1)
+    }
+
+    fn place(&self) -> Option<usize> {
+        HEAVY.iter().position(|(name, _)| *name == self.name)
+    }
+}
+
+/// How a test program ended.
+struct Ended {
+    program: usize,
+    passed: bool,
+    took: Duration,
+    /// The line that counts its tests.
+    summary: String,
+    output: String,
+    /// Its slow tests, with how long they took.
+    slow: Vec<(Duration, String)>,
+}
+
+/// Builds all tests, runs them, the examples in the documentation and simulated worlds; `prepare` may change a command's
+/// environment. Returns the exit code.
+pub(crate) fn all(prepare: &dyn Fn(&mut Command)) -> u8 {
+    let (programs, simulation) = match built() {
+        Ok(built) => built,
+        Err(why) => {
+            eprintln!("{why}");
+            return 1;
+        }
+    };
+    if !side_by_side(&programs, prepare) {
+        return 1;
+    }
+    let examples = || {
+        let mut cargo = cargo(&["test", "--workspace", "--locked", "--doc", "--quiet"]);
+        prepare(&mut cargo);
+        run(cargo)
+    };
+    finish_with([&examples, &|| worlds::of_tests(&simulation)])
+}
+
+/// Returns the test programs of the workspace, the longest first, and the simulation.
+fn built() -> Result<(Vec<Program>, PathBuf), String> {
+    let mut cargo = cargo(&["test", "--workspace", "--locked", "--no-run"]);
+    cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
+    let output = cargo.output().map_err(|why| format!("cannot run {cargo:?}: {why}"))?;
+    if !output.status.success() {
+        return Err(format!("{cargo:?} failed: {}", output.status));
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let built = messages.lines().filter_map(|message| serde_json::from_str(message).ok());
+    let (tests, programs): (Vec<Program>, Vec<Program>) =
+        built.filter_map(|message| program(&message)).partition(|program| program.is_test);
+    let mut tests = tests;
+    tests.sort_by_key(|program| program.place().unwrap_or(HEAVY.len()));
+    let simulation = programs.into_iter().find(|program| program.name == SIMULATION);
+    let simulation = simulation.ok_or_else(|| format!("{cargo:?} did not name {SIMULATION}"))?;
+    Ok((tests, simulation.path))
+}
+
+/// Returns the program that a message of cargo is about, if it is about one.
+fn program(message: &Value) -> Option<Program> {
+    let path = PathBuf::from(message["executable"].as_str()?);
+    let is_test = message["profile"]["test"].as_bool()?;
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
+    let package = folder.file_name()?.to_str()?;
+    let name = format!("{package} {}", message["target"]["name"].as_str()?);
+    Some(Program { name, path, folder, is_test })
+}
+
+/// Runs programs, as many at once as the machine bears; says how each ended, and all that one printed that failed.
+fn side_by_side(programs: &[Program], prepare: &dyn Fn(&mut Command)) -> bool {
+    let cores = thread::available_parallelism().map_or(2, usize::from);
+    // On two cores a program that starts servers, and one that does not.
+    let (most, mut weight) = (cores + 1, 0);
+    let (sender, receiver) = mpsc::channel();
+    let mut waiting: Vec<usize> = (0..programs.len()).rev().collect();
+    let (mut running, mut failed, mut slow) = (0, Vec::new(), Vec::new());
+    let libraries = libraries();
+    loop {
+        while let Some(next) =
+            waiting.iter().rposition(|next| weight + programs[*next].weight() <= most)
+        {
+            let place = waiting.remove(next);
+            let mut command = Command::new(&programs[place].path);
+            command.current_dir(&programs[place].folder).env("LD_LIBRARY_PATH", &libraries);
+            if std::env::var_os(THREADS).is_none() {
+                command.env(THREADS, (cores * THREADS_PER_CORE).to_string());
+            }
+            prepare(&mut command);
+            (running, weight) = (running + 1, weight + programs[place].weight());
+            let sender = sender.clone();
+            thread::spawn(move || drop(sender.send(ended(place, command))));
+        }
+        if running == 0 {
+            break;
+        }
+        let Ok(ended) = receiver.recv() else { break };
+        let program = &programs[ended.program];
+        (running, weight) = (running - 1, weight - program.weight());
+        let summary = &ended.summary;
+        println!("{:>6.1} s  {}: {summary}", ended.took.as_secs_f64(), program.name);
+        if !ended.passed {
+            println!("{}", ended.output);
+            failed.push(&*program.name);
+        }
+        let of = |(took, test)| (took, format!("{} {test}", program.name));
+        slow.extend(ended.slow.into_iter().map(of));
+    }
+    slow.sort_by(|one, other| other.cmp(one));
+    if !slow.is_empty() {
+        println!("\ntests that took longer than {} s:", SLOW.as_secs());
+    }
+    for (took, test) in slow {
+        println!("{:>6.1} s  {test}", took.as_secs_f64());
+    }
+    if !failed.is_empty() {
+        println!("\nfailed: {}", failed.join(", "));
+    }
+    failed.is_empty()
+}
+
+/// Returns where procedural macros find the compiler's libraries.
+fn libraries() -> OsString {
+    let rustc = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let sysroot = rustc.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    sysroot.map_or_else(|_| OsString::new(), |sysroot| format!("{sysroot}/lib").into())
+}
+
+/// Runs a test program to its end.
+fn ended(program: usize, mut command: Command) -> Ended {
+    let began = Instant::now();
+    let mut ended = Ended {
+        program,
+        passed: false,
+        took: Duration::ZERO,
+        summary: "it did not run".to_owned(),
+        output: String::new(),
+        slow: Vec::new(),
+    };
+    let mut clock = Clock::of(&command);
+    // Both go into one pipe, so that what a failed test printed stands where it belongs.
+    let pipe = std::io::pipe();
+    let started = pipe.and_then(|(reader, writer)| {
+        command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+        Ok((reader, command.spawn()?))
+    });
+    let (reader, mut child) = match started {
+        Ok(started) => started,
+        Err(why) => {
+            ended.output = format!("cannot run {command:?}: {why}");
+            return ended;
+        }
+    };
+    drop(command);
+    let (sender, lines) = mpsc::channel();
+    thread::spawn(move || {
+        let lines = BufReader::new(reader).split(b'\n').map_while(Result::ok);
+        for line in lines {
+            drop(sender.send((Instant::now(), line)));
+        }
+    });
+    ended.passed = child.wait().is_ok_and(|status| status.success());
+    ended.took = began.elapsed();
+    // What a test left running may still have the pipe.
+    while let Ok((at, line)) = lines.recv_timeout(Duration::from_secs(1)) {
+        let line = String::from_utf8_lossy(&line);
+        if let Some(summary) = line.strip_prefix("test result: ") {
+            summary.clone_into(&mut ended.summary);
+        }
+        ended.slow.extend(clock.finds_slow(at, &line));
+        ended.output.push_str(&line);
+        ended.output.push('\n');
+    }
+    ended
+}
+
+/// Tells how long each test took from the lines about those that ended: a program begins its tests in the order in which it
+/// lists them, each when another one has ended.
+struct Clock {
+    /// Those that have not begun, the first of them last.
+    waiting: Vec<String>,
+    running: HashMap<String, Instant>,
+}
+
+impl Clock {
+    fn of(command: &Command) -> Self {
+        let mut list = Command::new(command.get_program());
+        let set = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        list.args(["--list", "--format", "terse"]).envs(set);
+        let output = list.stdin(Stdio::null()).output().map(|output| output.stdout);
+        let listed = String::from_utf8_lossy(&output.unwrap_or_default()).into_owned();
+        let names = listed.lines().rev().filter_map(|line| line.strip_suffix(": test"));
+        let threads = command.get_envs().find(|(name, _)| *name == THREADS);
+        let threads = threads.and_then(|(_, threads)| threads?.to_str()?.parse().ok());
+        let threads = threads.or_else(|| std::env::var(THREADS).ok()?.parse().ok());
+        let mut clock =
+            Self { waiting: names.map(str::to_owned).collect(), running: HashMap::new() };
+        (0..threads.unwrap_or(1)).for_each(|_| clock.begin(Instant::now()));
+        clock
+    }
+
+    fn begin(&mut self, at: Instant) {
+        if let Some(name) = self.waiting.pop() {
+            self.running.insert(name, at);
+        }
+    }
+
+    /// Reads a line; returns the test that ended, if it took long.
+    fn finds_slow(&mut self, at: Instant, line: &str) -> Option<(Duration, String)> {
+        let (name, _) = line.strip_prefix("test ")?.split_once(" ... ")?;
+        let name = name.trim_end_matches(" - should panic");
+        let took = at - self.running.remove(name)?;
+        self.begin(at);
+        (took > SLOW).then(|| (took, name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Clock, SLOW};
+    use std::collections::HashMap;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_test_begins_when_another_one_ends() {
+        let began = Instant::now();
+        let mut clock = Clock {
+            waiting: ["c", "b::x"].map(str::to_owned).to_vec(),
+            running: HashMap::from([("a".to_owned(), began)]),
+        };
+        let at = |seconds| began + Duration::from_secs(seconds);
+        assert_eq!(clock.finds_slow(at(1), "running 3 tests"), None);
+        assert_eq!(clock.finds_slow(at(3), "test a ... ok"), None);
+        assert_eq!(clock.finds_slow(at(4), "test other ... ok"), None);
+        let slow = clock.finds_slow(at(4 + SLOW.as_secs()), "test b::x - should panic ... ok");
+        assert_eq!(slow, Some((SLOW + Duration::from_secs(1), "b::x".to_owned())));
+        assert_eq!(clock.finds_slow(at(20), "test c ... FAILED"), None);
+        assert!(clock.waiting.is_empty() && clock.running.is_empty());
+    }
+}
