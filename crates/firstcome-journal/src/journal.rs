@@ -7,13 +7,9 @@ use crate::call::Call;
 use crate::cluster::EndedDeliveries;
 use crate::entry::{Append, EntriesRead, Exchange, Head};
 use crate::failure::Failure;
-#[cfg(feature = "mysql")]
 use crate::mysql;
-#[cfg(feature = "nats")]
 use crate::nats;
-#[cfg(feature = "postgres")]
 use crate::postgres;
-#[cfg(feature = "redis")]
 use crate::redis;
 use crate::shared::{News, Shared};
 use crate::transaction::{Check, Seen, Transaction};
@@ -38,16 +34,12 @@ pub enum Journal {
     /// In a SQLite file.
     Sqlite(sqlite::Sqlite),
     /// In Redis or Valkey.
-    #[cfg(feature = "redis")]
     Redis(redis::Redis),
     /// In PostgreSQL.
-    #[cfg(feature = "postgres")]
     Postgres(postgres::Postgres),
     /// In MariaDB.
-    #[cfg(feature = "mysql")]
     MySql(mysql::MySql),
     /// In NATS JetStream.
-    #[cfg(feature = "nats")]
     Nats(nats::Nats),
     /// One of the others with faults.
     Faulty(faulty::Faulty),
@@ -60,13 +52,9 @@ macro_rules! each {
         match $self {
             Self::Memory($store) => $call.await,
             Self::Sqlite($store) => $call.await,
-            #[cfg(feature = "redis")]
             Self::Redis($store) => Box::pin($call).await,
-            #[cfg(feature = "postgres")]
             Self::Postgres($store) => Box::pin($call).await,
-            #[cfg(feature = "mysql")]
             Self::MySql($store) => Box::pin($call).await,
-            #[cfg(feature = "nats")]
             Self::Nats($store) => Box::pin($call).await,
             Self::Faulty($store) => Box::pin($call).await,
             Self::Distant($store) => Box::pin($call).await,
@@ -80,13 +68,9 @@ impl Journal {
         let several = match self {
             Self::Memory(memory) => memory.several,
             Self::Sqlite(_) => false,
-            #[cfg(feature = "redis")]
             Self::Redis(_) => true,
-            #[cfg(feature = "postgres")]
             Self::Postgres(_) => true,
-            #[cfg(feature = "mysql")]
             Self::MySql(_) => true,
-            #[cfg(feature = "nats")]
             Self::Nats(_) => true,
             Self::Faulty(faulty) => return faulty.truth().shared().map(|_| Shared::of(self)),
             Self::Distant(_) => true,
@@ -142,13 +126,9 @@ impl Journal {
                 let (read, head) = (sqlite.read(after).await?, self.head().await?);
                 Ok(News { read, now: head.now })
             }
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => Box::pin(redis.follow(after, timeout)).await,
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => Box::pin(postgres.follow(after, timeout)).await,
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => Box::pin(mysql.follow(after, timeout)).await,
-            #[cfg(feature = "nats")]
             Self::Nats(nats) => Box::pin(nats.follow(after, timeout)).await,
             Self::Faulty(faulty) => Box::pin(faulty.follow(after, timeout)).await,
             Self::Distant(distant) => Box::pin(distant.follow(after, timeout)).await,
@@ -158,7 +138,6 @@ impl Journal {
     /// Returns how often it ended that a server delivers what is appended.
     pub(crate) fn ended_deliveries(&self) -> EndedDeliveries {
         match self {
-            #[cfg(feature = "nats")]
             Self::Nats(nats) => nats.ended_deliveries(),
             Self::Faulty(faulty) => faulty.truth().ended_deliveries(),
             _ => EndedDeliveries::default(),
@@ -179,13 +158,9 @@ impl Journal {
         match self {
             Self::Memory(_) | Self::Distant(_) => {}
             Self::Sqlite(sqlite) => sqlite.close().await,
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => redis.close().await,
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.close().await,
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.close().await,
-            #[cfg(feature = "nats")]
             Self::Nats(nats) => nats.close().await,
             Self::Faulty(faulty) => Box::pin(faulty.truth().close()).await,
         }
@@ -201,13 +176,9 @@ impl Journal {
     pub async fn remove(&self) -> Result<(), Failure> {
         match self {
             Self::Memory(_) | Self::Sqlite(_) | Self::Faulty(_) | Self::Distant(_) => Ok(()),
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => Box::pin(redis.remove()).await,
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => Box::pin(postgres.remove()).await,
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => Box::pin(mysql.remove()).await,
-            #[cfg(feature = "nats")]
             Self::Nats(nats) => Box::pin(nats.remove()).await,
         }
     }
@@ -220,7 +191,6 @@ impl Journal {
         last: u64,
         skips: Vec<Skip>,
     ) -> Result<(), Failure> {
-        #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql", feature = "nats"))]
         let read = {
             let journal = self.clone();
             move |after| {
@@ -231,19 +201,15 @@ impl Journal {
         match self {
             Self::Memory(_) | Self::Distant(_) => Ok(()),
             Self::Sqlite(sqlite) => sqlite.archive(first, last, skips).await,
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => {
                 Box::pin(redis.archiving().take_in(first, last, skips, read)).await
             }
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => {
                 Box::pin(postgres.archiving().take_in(first, last, skips, read)).await
             }
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => {
                 Box::pin(mysql.archiving().take_in(first, last, skips, read)).await
             }
-            #[cfg(feature = "nats")]
             Self::Nats(nats) => Box::pin(nats.archiving().take_in(first, last, skips, read)).await,
             Self::Faulty(faulty) => Box::pin(faulty.truth().archive(first, last, skips)).await,
         }
@@ -254,13 +220,9 @@ impl Journal {
         match self {
             Self::Memory(_) | Self::Distant(_) => sqlite::KEEP_FOR,
             Self::Sqlite(sqlite) => sqlite.keep_for(),
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => redis.keep_for(),
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.keep_for(),
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.keep_for(),
-            #[cfg(feature = "nats")]
             Self::Nats(nats) => nats.keep_for(),
             Self::Faulty(faulty) => faulty.truth().keep_for(),
         }
@@ -272,13 +234,9 @@ impl Journal {
             Self::Memory(memory) => memory.incarnations(),
             // Of use to several nodes only, and a SQLite file has one.
             Self::Sqlite(_) => watch::channel(0).1,
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => redis.incarnations(),
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.incarnations(),
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.incarnations(),
-            #[cfg(feature = "nats")]
             Self::Nats(nats) => nats.incarnations(),
             Self::Faulty(faulty) => faulty.truth().incarnations(),
             Self::Distant(distant) => distant.incarnations(),
@@ -290,14 +248,10 @@ impl Journal {
         match self {
             Self::Memory(memory) => memory.confirms_at_once(),
             Self::Sqlite(_) => true,
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => redis.confirms_at_once(),
             // An append is answered when it is durable, and an entry is read when it is.
-            #[cfg(feature = "postgres")]
             Self::Postgres(_) => true,
-            #[cfg(feature = "mysql")]
             Self::MySql(_) => true,
-            #[cfg(feature = "nats")]
             Self::Nats(_) => true,
             Self::Faulty(faulty) => faulty.truth().confirms_at_once(),
             Self::Distant(distant) => distant.confirms_at_once(),

@@ -16,10 +16,10 @@
 //! | `ancestry` | which entries count in a store that takes each append without a condition |
 //! | [`memory`] | the journal in memory, for tests |
 //! | [`sqlite`] | the journal in a SQLite file, with nothing installed |
-//! | `mysql` | the journal in MariaDB, which several nodes share; with the feature `mysql` |
-//! | `nats` | the journal in NATS JetStream, which several nodes share; with the feature `nats` |
-//! | `postgres` | the journal in PostgreSQL, which several nodes share; with the feature `postgres` |
-//! | `redis` | the journal in Redis or Valkey, which several nodes share; with the feature `redis` |
+//! | `mysql` | the journal in MariaDB, which several nodes share |
+//! | `nats` | the journal in NATS JetStream, which several nodes share |
+//! | `postgres` | the journal in PostgreSQL, which several nodes share |
+//! | `redis` | the journal in Redis or Valkey, which several nodes share |
 //! | [`folder`] | the data folder: one process at a time, and who it is |
 //! | [`archive`] | what was trimmed, in files |
 //! | [`reading`] | a journal in any store and its archive, for reading only |
@@ -37,7 +37,6 @@ mod cell;
 mod clock;
 mod cluster;
 mod conditions;
-#[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
 mod database;
 pub mod distant;
 pub mod entry;
@@ -50,15 +49,11 @@ mod journal;
 mod manifest;
 mod membership;
 pub mod memory;
-#[cfg(feature = "mysql")]
 pub mod mysql;
 mod name;
-#[cfg(feature = "nats")]
 pub mod nats;
-#[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod reading;
-#[cfg(feature = "redis")]
 pub mod redis;
 mod reports;
 pub mod shared;
@@ -69,7 +64,6 @@ pub mod sqlite;
 mod transaction;
 mod trimming;
 pub mod verify;
-#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql", feature = "nats"))]
 mod warning;
 pub mod worker;
 

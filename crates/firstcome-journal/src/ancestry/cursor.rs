@@ -110,7 +110,6 @@ impl Cursor {
     }
 
     /// Returns the messages whose marks matter and are not known: from the first one to before the second one.
-    #[cfg(feature = "nats")]
     pub(crate) fn unknown(&self) -> (u64, u64) {
         let reached = (self.sequence + 1).saturating_sub(self.reach);
         let known = self.known_from();
@@ -208,7 +207,6 @@ impl Cursor {
 
 /// Finds where a reader can begin among messages that follow one another: behind the ancestor of one of them, or behind an
 /// entry that says all of itself. Gives a cursor there; `None` where no message tells.
-#[cfg(feature = "nats")]
 pub(crate) fn begin_among(messages: &[Raw<'_>], origin: Place) -> Option<Cursor> {
     let first = messages.first()?.sequence;
     let marks: Vec<u64> = messages.iter().map(|stored| mark(stored.bytes)).collect();

@@ -4,7 +4,6 @@
 
 use crate::several::{Seat, store};
 use firstcome_core::SpaceId;
-#[cfg(feature = "redis")]
 use firstcome_core::command::{Command, Order, Steer};
 use firstcome_journal::faulty::{Call as Stored, Fault};
 use firstcome_node::Metrics;
@@ -114,7 +113,6 @@ async fn a_mark_of_what_the_ledger_has_that_failed_is_said_again() {
     leader.stop().await;
 }
 
-#[cfg(feature = "redis")]
 mod elected {
     use super::*;
     use firstcome_inject::Mistake;

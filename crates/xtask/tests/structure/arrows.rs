@@ -40,7 +40,7 @@ const CRATES: [Row; 16] = [
 
 /// Crates that a crate must not have below it, however deep.
 const ABSENT: [(&str, &[&str]); 2] = [
-    ("firstcome-node", &["axum", "hyper", "http", "clap", "utoipa", "jiff"]),
+    ("firstcome-node", &["axum", "hyper", "http", "clap", "utoipa"]),
     ("firstcome-sim", &["axum", "clap", "utoipa"]),
 ];
 
