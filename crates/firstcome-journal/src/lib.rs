@@ -12,7 +12,7 @@
 //! | `snapshots`, `skips`, `trimming` | what is made of it, once for all stores |
 //! | [`entry`] | an entry, and the chain that entries form |
 //! | [`failure`] | what can go wrong outside, and whether anything may have happened |
-//! | [`shared`], `membership`, `healing`, `reports` | what several nodes on one journal need beyond it: news, who else is there, repairs |
+//! | [`cluster`], `membership`, `healing`, `reports` | what several nodes on one journal need beyond it: news, who else is there, repairs |
 //! | `ancestry` | which entries count in a store that takes each append without a condition |
 //! | [`memory`] | the journal in memory, for tests |
 //! | [`sqlite`] | the journal in a SQLite file, with nothing installed |
@@ -25,9 +25,8 @@
 //! | [`reading`] | a journal in any store and its archive, for reading only |
 //! | [`space_file`] | a space in one file, to bring it to another store |
 //! | [`verify`] | everything stored, checked from the first entry to the last |
+//! | [`WrappedJournal`] | a journal with the faults of a test or a simulated network in between |
 //! | [`worker`] | a thread that owns what blocks |
-//! | [`faulty`] | a journal that loses calls, answers and tails, for tests |
-//! | [`distant`] | a journal reached over a simulated network with loss, delay and reordering |
 
 mod ancestry;
 pub mod archive;
@@ -35,13 +34,11 @@ mod bytes;
 mod call;
 mod cell;
 mod clock;
-mod cluster;
+pub mod cluster;
 mod conditions;
 mod database;
-pub mod distant;
 pub mod entry;
 pub mod failure;
-pub mod faulty;
 pub mod folder;
 mod healing;
 mod heartbeat;
@@ -56,7 +53,6 @@ pub mod postgres;
 pub mod reading;
 pub mod redis;
 mod reports;
-pub mod shared;
 mod skips;
 mod snapshots;
 pub mod space_file;
@@ -66,11 +62,14 @@ mod trimming;
 pub mod verify;
 mod warning;
 pub mod worker;
+mod wrapped;
 
+pub use call::Call;
 pub use clock::Clock;
 pub use entry::{Append, Confirm, EntriesRead, Entry, Exchange, Head, Looked};
 pub use failure::Failure;
 pub use journal::Journal;
 pub use name::{Name, Tip};
 pub use reading::Reading;
-pub use shared::Shared;
+pub use transaction::{Seen, Transaction};
+pub use wrapped::{Boxed, WrappedJournal};

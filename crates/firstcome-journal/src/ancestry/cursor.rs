@@ -11,7 +11,7 @@ pub(crate) const REACH: u64 = 1024;
 
 /// Where a reader stands in the log: behind a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Cursor {
+pub struct Cursor {
     /// The sequence of the message read last.
     pub(crate) sequence: u64,
     /// The last entry that counts.
@@ -67,6 +67,11 @@ enum Found {
 }
 
 impl Cursor {
+    /// Returns the last entry before it that counts.
+    pub fn tip(&self) -> Tip {
+        self.tip
+    }
+
     /// Begins behind a message of which all is known.
     pub(crate) fn at(place: Place, tip: Tip, epoch: u32, origin: Place) -> Self {
         let marks = [place.mark].into();

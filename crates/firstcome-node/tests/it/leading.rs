@@ -5,7 +5,7 @@
 use crate::several::{Seat, store};
 use firstcome_core::SpaceId;
 use firstcome_core::command::{Command, Order, Steer};
-use firstcome_journal::faulty::{Call as Stored, Fault};
+use firstcome_faults::faulty::{Call as Stored, Fault};
 use firstcome_node::Metrics;
 use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::ledger::memory::{Call, Memory as Tables, Way, Work};

@@ -27,14 +27,6 @@ const EXCUSED: &[Excuse] = &[
     ),
     (
         &[
-            "crates/firstcome-journal/src/faulty.rs",
-            "crates/firstcome-journal/src/journal.rs",
-            "crates/firstcome-journal/src/shared.rs",
-        ],
-        "a journal with faults wraps a journal and is one; it goes with the boxed variant",
-    ),
-    (
-        &[
             "crates/firstcome-lock/src/lease.rs",
             "crates/firstcome-lock/src/local_waiters.rs",
             "crates/firstcome-lock/src/release.rs",

@@ -132,9 +132,7 @@ async fn make_space(store: &StoreArgs, name: &str) -> Result<(), Complaint> {
     let done = async {
         let url = store.url()?;
         let about = |failure| Complaint::about_store(&url, &failure);
-        if let Some(shared) = journal.shared()
-            && let Some((node, _)) = shared.members().await.map_err(about)?.first()
-        {
+        if let Some((node, _)) = journal.members().await.map_err(about)?.first() {
             let address = &node.address;
             let why =
                 format!("a rehearsal is under way in the space {name}: a server at {address}");
