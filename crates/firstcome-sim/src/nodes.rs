@@ -1,7 +1,8 @@
 //! The nodes of a world: each slot runs one node at a time, which starts, pauses, crashes and is replaced.
 
 use crate::environment::Environment;
-use crate::network::{Gate, StoreLink};
+use crate::gate::Gate;
+use crate::network::StoreLink;
 use crate::plan::Cut;
 use crate::record::Record;
 use crate::store::Store;
