@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::key::Role;
 use firstcome_api::node::{Fork, Forks, Leader, Node, Nodes, Raised, Reseed};
 use firstcome_core::{NodeId, State, Timestamp};
-use firstcome_journal::shared::{Membership, NodeStatus};
+use firstcome_journal::cluster::{Membership, NodeStatus};
 use firstcome_node::Failure;
 use firstcome_node::agreement::Announcement;
 use firstcome_node::raise::CannotRaise;
@@ -107,7 +107,7 @@ pub(super) async fn nodes(
         durability: durability.promise,
         durability_trouble: durability.trouble,
         stale,
-        shared: app.node.journal.shared().is_some(),
+        shared: app.node.journal.is_shared(),
         level: state.level(),
         expected: (nodes.len() + gone.len()) as u64,
         nodes,
@@ -143,7 +143,7 @@ pub(super) async fn raise_level(Extract(app): Extract<Arc<App>>, headers: Header
     responses((status = 202, description = "accepted: it is done at the next check of the store", body = Reseed)))]
 pub(super) async fn reseed(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
     app.keys.know(&headers, Role::Admin)?;
-    if app.node.journal.shared().is_none() {
+    if !app.node.journal.is_shared() {
         let detail = "this server keeps its journal in its own data folder: there is no shared store to seed";
         return Err(Problem::new(Code::NothingLost, detail));
     }
@@ -165,11 +165,12 @@ pub(super) async fn forks(
 ) -> Answered {
     app.may_read_of_all(query, &headers).await?;
     // A journal of one node cannot fork.
-    let reports = match app.node.journal.shared() {
-        None => Vec::new(),
-        Some(shared) => shared.reports().await.map_err(|broken| {
+    let reports = if app.node.journal.is_shared() {
+        app.node.journal.reports().await.map_err(|broken| {
             Problem::failed(&Failure::Unavailable(format!("the reports cannot be read: {broken}")))
-        })?,
+        })?
+    } else {
+        Vec::new()
     };
     let fork = |(epoch, node, report): (u32, NodeId, String)| Fork {
         epoch,

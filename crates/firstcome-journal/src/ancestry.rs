@@ -15,9 +15,8 @@
 pub(crate) mod cursor;
 pub(crate) mod message;
 
-pub(crate) use cursor::{Cursor, Stuck, Taken};
-#[cfg(feature = "nats")]
+pub use cursor::Cursor;
 pub(crate) use cursor::{REACH, begin_among};
-#[cfg(feature = "nats")]
+pub(crate) use cursor::{Stuck, Taken};
 pub(crate) use message::mark;
 pub(crate) use message::{Content, Message, Place, Raw};

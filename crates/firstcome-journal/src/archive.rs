@@ -21,13 +21,11 @@
 //! | n | body |
 //! | 8 | checksum over all of it: see [`Sealer::seal`] |
 
-#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql", feature = "nats"))]
 mod archiving;
 mod reader;
 mod skips;
 mod writer;
 
-#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql", feature = "nats"))]
 pub(crate) use archiving::Archiving;
 pub use reader::Frames;
 pub use skips::skips;

@@ -12,7 +12,6 @@ impl Reader<'_> {
         Some(*front)
     }
 
-    #[cfg(feature = "nats")]
     pub(crate) fn bytes(&mut self, count: usize) -> Option<Vec<u8>> {
         let (front, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
@@ -39,7 +38,6 @@ impl Reader<'_> {
         Name::from_bytes(&self.take::<24>()?)
     }
 
-    #[cfg(feature = "nats")]
     pub(crate) fn length(&mut self) -> Option<usize> {
         usize::try_from(self.u32()?).ok()
     }

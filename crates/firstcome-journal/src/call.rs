@@ -7,15 +7,15 @@ pub enum Call {
     Append,
     /// [`Journal::read`](crate::Journal::read).
     Read,
-    /// [`Shared::follow`](crate::Shared::follow).
+    /// [`Journal::follow`](crate::Journal::follow).
     Follow,
-    /// [`Shared::announce`](crate::Shared::announce).
+    /// [`Journal::announce`](crate::Journal::announce).
     Announce,
-    /// [`Shared::put_back`](crate::Shared::put_back).
+    /// [`Journal::put_back`](crate::Journal::put_back).
     PutBack,
-    /// [`Shared::raise_epoch`](crate::Shared::raise_epoch).
+    /// [`Journal::raise_epoch`](crate::Journal::raise_epoch).
     RaiseEpoch,
-    /// [`Shared::reseed`](crate::Shared::reseed).
+    /// [`Journal::reseed`](crate::Journal::reseed).
     Reseed,
     /// [`Journal::head`](crate::Journal::head).
     Head,
@@ -33,8 +33,8 @@ pub enum Call {
     Skip,
     /// A look at cells and manifests: what another call rests on, or all of one that only reads.
     Look,
-    /// [`Shared::leave`](crate::Shared::leave).
+    /// [`Journal::leave`](crate::Journal::leave).
     Leave,
-    /// [`Shared::report`](crate::Shared::report).
+    /// [`Journal::report`](crate::Journal::report).
     Report,
 }

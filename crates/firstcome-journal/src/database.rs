@@ -15,7 +15,6 @@ pub(crate) use pace::Pace;
 pub use read_only::ReadOnly;
 pub(crate) use read_only::Source;
 pub(crate) use run::Run;
-#[cfg(feature = "mysql")]
 pub(crate) use trouble::is_missing;
 pub(crate) use trouble::{Broken, looked, makes_the_space, refused, strange, trouble, unchanged};
 
@@ -27,7 +26,6 @@ use crate::manifest::Manifest;
 use crate::name::{Name, Tip};
 use crate::transaction::{Check, Read};
 use firstcome_core::Timestamp;
-#[cfg(feature = "postgres")]
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::{PieceName, SpaceId};
 use std::collections::BTreeSet;
@@ -49,7 +47,6 @@ pub(crate) struct Needs {
 
 impl Needs {
     /// Says whether nothing is needed but the head.
-    #[cfg(feature = "mysql")]
     pub(crate) fn is_empty(&self) -> bool {
         let Self { manifests, pieces, piece, kinds, entries, old } = self;
         let lists = pieces.is_empty() && kinds.is_empty() && entries.is_empty();
@@ -229,7 +226,6 @@ pub(crate) fn follow_on(after: u64, entries: Vec<Entry>) -> EntryRun {
 
 /// Returns the position at which a journal ends of which these rows were read behind a position, 64 at most; the largest
 /// number if there may be more.
-#[cfg(feature = "postgres")]
 pub(crate) fn end_of(after: u64, rows: &[Entry]) -> u64 {
     match rows.last() {
         Some(_) if rows.len() >= READ_ENTRIES => u64::MAX,

@@ -152,7 +152,7 @@ pub struct Exchange {
 
 impl Exchange {
     /// What an append read, which may be more entries than it gives: the next read gives the others.
-    pub(crate) fn of(mut read: EntriesRead, confirm: Confirm) -> Self {
+    pub fn of(mut read: EntriesRead, confirm: Confirm) -> Self {
         if read.entries.len() > READ_ENTRIES {
             read.entries.truncate(READ_ENTRIES);
             read.looked = Looked::More;

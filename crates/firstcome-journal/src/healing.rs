@@ -1,16 +1,16 @@
 //! Repairs after a store lost entries, in any store: backfill, raising the epoch, reseeding.
 
 use crate::call::Call;
+use crate::cluster::Seed;
 use crate::entry::{Entry, Head};
 use crate::failure::Failure;
 use crate::journal::Journal;
 use crate::manifest::{Manifest, names};
 use crate::name::{Name, Tip};
-use crate::shared::{Seed, Shared};
 use crate::transaction::{Check, Read, Transaction, Write};
 use firstcome_inject::{Mistake, inject};
 
-impl Shared {
+impl Journal {
     /// Backfills entries whole, store part included, after the entry with this position and name,
     /// if that is the last one.
     ///
@@ -66,7 +66,7 @@ impl Shared {
     ///
     /// [`Failure::Moved`] when it changed since; [`Failure::PieceMissing`]. Nothing was changed then.
     pub async fn reseed(&self, seen: Option<Head>, seed: Seed) -> Result<(), Failure> {
-        reseed(&self.journal, seen, seed).await
+        reseed(self, seen, seed).await
     }
 }
 

@@ -4,21 +4,18 @@
 //! nodes `membership`, `healing` and `reports`.
 
 use crate::call::Call;
-use crate::cluster::EndedDeliveries;
+use crate::cluster::{EndedDeliveries, News};
 use crate::entry::{Append, EntriesRead, Exchange, Head};
 use crate::failure::Failure;
-#[cfg(feature = "mysql")]
 use crate::mysql;
-#[cfg(feature = "nats")]
 use crate::nats;
-#[cfg(feature = "postgres")]
 use crate::postgres;
-#[cfg(feature = "redis")]
 use crate::redis;
-use crate::shared::{News, Shared};
 use crate::transaction::{Check, Seen, Transaction};
-use crate::{distant, faulty, memory, sqlite};
+use crate::wrapped::WrappedJournal;
+use crate::{memory, sqlite};
 use firstcome_core::state::Skip;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -38,21 +35,15 @@ pub enum Journal {
     /// In a SQLite file.
     Sqlite(sqlite::Sqlite),
     /// In Redis or Valkey.
-    #[cfg(feature = "redis")]
     Redis(redis::Redis),
     /// In PostgreSQL.
-    #[cfg(feature = "postgres")]
     Postgres(postgres::Postgres),
     /// In MariaDB.
-    #[cfg(feature = "mysql")]
     MySql(mysql::MySql),
     /// In NATS JetStream.
-    #[cfg(feature = "nats")]
     Nats(nats::Nats),
-    /// One of the others with faults.
-    Faulty(faulty::Faulty),
-    /// One in memory, over a simulated network.
-    Distant(distant::Distant),
+    /// One that code outside this crate reaches or disturbs.
+    Wrapped(Arc<dyn WrappedJournal>),
 }
 
 macro_rules! each {
@@ -60,38 +51,24 @@ macro_rules! each {
         match $self {
             Self::Memory($store) => $call.await,
             Self::Sqlite($store) => $call.await,
-            #[cfg(feature = "redis")]
             Self::Redis($store) => Box::pin($call).await,
-            #[cfg(feature = "postgres")]
             Self::Postgres($store) => Box::pin($call).await,
-            #[cfg(feature = "mysql")]
             Self::MySql($store) => Box::pin($call).await,
-            #[cfg(feature = "nats")]
             Self::Nats($store) => Box::pin($call).await,
-            Self::Faulty($store) => Box::pin($call).await,
-            Self::Distant($store) => Box::pin($call).await,
+            Self::Wrapped($store) => $call.await,
         }
     };
 }
 
 impl Journal {
-    /// Returns what several nodes need, where several may share this journal.
-    pub fn shared(&self) -> Option<Shared> {
-        let several = match self {
+    /// Says whether several nodes may share it. Some methods are for them: see `membership`, `healing` and `reports`.
+    pub fn is_shared(&self) -> bool {
+        match self {
             Self::Memory(memory) => memory.several,
             Self::Sqlite(_) => false,
-            #[cfg(feature = "redis")]
-            Self::Redis(_) => true,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(_) => true,
-            #[cfg(feature = "mysql")]
-            Self::MySql(_) => true,
-            #[cfg(feature = "nats")]
-            Self::Nats(_) => true,
-            Self::Faulty(faulty) => return faulty.truth().shared().map(|_| Shared::of(self)),
-            Self::Distant(_) => true,
-        };
-        several.then(|| Shared::of(self))
+            Self::Redis(_) | Self::Postgres(_) | Self::MySql(_) | Self::Nats(_) => true,
+            Self::Wrapped(wrapped) => wrapped.is_shared(),
+        }
     }
 
     /// Appends a batch and reads everything stored since what the caller applied, the batch included.
@@ -134,7 +111,12 @@ impl Journal {
     }
 
     /// Reads up to 64 entries beyond a position, waiting for the first at most for `timeout`.
-    pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Journal::read`]. Where nothing at all is left after a position that was
+    /// trimmed, [`Failure::Trimmed`] may come up to two seconds late.
+    pub async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
         match self {
             Self::Memory(memory) => memory.follow(after, timeout).await,
             Self::Sqlite(sqlite) => {
@@ -142,31 +124,29 @@ impl Journal {
                 let (read, head) = (sqlite.read(after).await?, self.head().await?);
                 Ok(News { read, now: head.now })
             }
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => Box::pin(redis.follow(after, timeout)).await,
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => Box::pin(postgres.follow(after, timeout)).await,
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => Box::pin(mysql.follow(after, timeout)).await,
-            #[cfg(feature = "nats")]
             Self::Nats(nats) => Box::pin(nats.follow(after, timeout)).await,
-            Self::Faulty(faulty) => Box::pin(faulty.follow(after, timeout)).await,
-            Self::Distant(distant) => Box::pin(distant.follow(after, timeout)).await,
+            Self::Wrapped(wrapped) => wrapped.follow(after, timeout).await,
         }
     }
 
-    /// Returns how often it ended that a server delivers what is appended.
-    pub(crate) fn ended_deliveries(&self) -> EndedDeliveries {
+    /// Returns how often it ended that a server delivers what is appended; never, where none does.
+    pub fn ended_deliveries(&self) -> EndedDeliveries {
         match self {
-            #[cfg(feature = "nats")]
             Self::Nats(nats) => nats.ended_deliveries(),
-            Self::Faulty(faulty) => faulty.truth().ended_deliveries(),
+            Self::Wrapped(wrapped) => wrapped.ended_deliveries(),
             _ => EndedDeliveries::default(),
         }
     }
 
-    /// Does one atomic step: see [`Transaction`].
-    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
+    /// Does one atomic step.
+    ///
+    /// # Errors
+    ///
+    /// The failure of the first condition that does not hold, and those of the store being out of reach.
+    pub async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
         each!(self, store => store.commit(transaction))
     }
 
@@ -177,17 +157,13 @@ impl Journal {
     /// Cancel safe.
     pub async fn close(&self) {
         match self {
-            Self::Memory(_) | Self::Distant(_) => {}
+            Self::Memory(_) => {}
             Self::Sqlite(sqlite) => sqlite.close().await,
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => redis.close().await,
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.close().await,
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.close().await,
-            #[cfg(feature = "nats")]
             Self::Nats(nats) => nats.close().await,
-            Self::Faulty(faulty) => Box::pin(faulty.truth().close()).await,
+            Self::Wrapped(wrapped) => wrapped.close().await,
         }
     }
 
@@ -200,14 +176,10 @@ impl Journal {
     /// removed; the next call removes the rest.
     pub async fn remove(&self) -> Result<(), Failure> {
         match self {
-            Self::Memory(_) | Self::Sqlite(_) | Self::Faulty(_) | Self::Distant(_) => Ok(()),
-            #[cfg(feature = "redis")]
+            Self::Memory(_) | Self::Sqlite(_) | Self::Wrapped(_) => Ok(()),
             Self::Redis(redis) => Box::pin(redis.remove()).await,
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => Box::pin(postgres.remove()).await,
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => Box::pin(mysql.remove()).await,
-            #[cfg(feature = "nats")]
             Self::Nats(nats) => Box::pin(nats.remove()).await,
         }
     }
@@ -220,7 +192,6 @@ impl Journal {
         last: u64,
         skips: Vec<Skip>,
     ) -> Result<(), Failure> {
-        #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql", feature = "nats"))]
         let read = {
             let journal = self.clone();
             move |after| {
@@ -229,78 +200,60 @@ impl Journal {
             }
         };
         match self {
-            Self::Memory(_) | Self::Distant(_) => Ok(()),
+            Self::Memory(_) | Self::Wrapped(_) => Ok(()),
             Self::Sqlite(sqlite) => sqlite.archive(first, last, skips).await,
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => {
                 Box::pin(redis.archiving().take_in(first, last, skips, read)).await
             }
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => {
                 Box::pin(postgres.archiving().take_in(first, last, skips, read)).await
             }
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => {
                 Box::pin(mysql.archiving().take_in(first, last, skips, read)).await
             }
-            #[cfg(feature = "nats")]
             Self::Nats(nats) => Box::pin(nats.archiving().take_in(first, last, skips, read)).await,
-            Self::Faulty(faulty) => Box::pin(faulty.truth().archive(first, last, skips)).await,
         }
     }
 
     /// Returns how long entries and idle pieces are kept at least.
     pub(crate) fn keep_for(&self) -> Duration {
         match self {
-            Self::Memory(_) | Self::Distant(_) => sqlite::KEEP_FOR,
+            Self::Memory(_) | Self::Wrapped(_) => sqlite::KEEP_FOR,
             Self::Sqlite(sqlite) => sqlite.keep_for(),
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => redis.keep_for(),
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.keep_for(),
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.keep_for(),
-            #[cfg(feature = "nats")]
             Self::Nats(nats) => nats.keep_for(),
-            Self::Faulty(faulty) => faulty.truth().keep_for(),
         }
     }
 
-    /// Watches a number that changes whenever the store may have lost what it had.
-    pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
+    /// Watches a number that changes whenever the store may have lost what it had: at a new
+    /// connection, a failover, a restart.
+    pub fn incarnations(&self) -> watch::Receiver<u64> {
         match self {
             Self::Memory(memory) => memory.incarnations(),
             // Of use to several nodes only, and a SQLite file has one.
             Self::Sqlite(_) => watch::channel(0).1,
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => redis.incarnations(),
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.incarnations(),
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.incarnations(),
-            #[cfg(feature = "nats")]
             Self::Nats(nats) => nats.incarnations(),
-            Self::Faulty(faulty) => faulty.truth().incarnations(),
-            Self::Distant(distant) => distant.incarnations(),
+            Self::Wrapped(wrapped) => wrapped.incarnations(),
         }
     }
 
-    /// Says whether every entry that can be read is as durable as the store's setting has it.
-    pub(crate) fn confirms_at_once(&self) -> bool {
+    /// Says whether every entry that can be read is as durable as the store's setting has it, so
+    /// that there is nothing to wait for: [`Confirm::AtOnce`](crate::Confirm::AtOnce) each time.
+    pub fn confirms_at_once(&self) -> bool {
         match self {
             Self::Memory(memory) => memory.confirms_at_once(),
             Self::Sqlite(_) => true,
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => redis.confirms_at_once(),
             // An append is answered when it is durable, and an entry is read when it is.
-            #[cfg(feature = "postgres")]
             Self::Postgres(_) => true,
-            #[cfg(feature = "mysql")]
             Self::MySql(_) => true,
-            #[cfg(feature = "nats")]
             Self::Nats(_) => true,
-            Self::Faulty(faulty) => faulty.truth().confirms_at_once(),
-            Self::Distant(distant) => distant.confirms_at_once(),
+            Self::Wrapped(wrapped) => wrapped.confirms_at_once(),
         }
     }
 }

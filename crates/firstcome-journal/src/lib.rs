@@ -12,22 +12,21 @@
 //! | `snapshots`, `skips`, `trimming` | what is made of it, once for all stores |
 //! | [`entry`] | an entry, and the chain that entries form |
 //! | [`failure`] | what can go wrong outside, and whether anything may have happened |
-//! | [`shared`], `membership`, `healing`, `reports` | what several nodes on one journal need beyond it: news, who else is there, repairs |
+//! | [`cluster`], `membership`, `healing`, `reports` | what several nodes on one journal need beyond it: news, who else is there, repairs |
 //! | `ancestry` | which entries count in a store that takes each append without a condition |
 //! | [`memory`] | the journal in memory, for tests |
 //! | [`sqlite`] | the journal in a SQLite file, with nothing installed |
-//! | `mysql` | the journal in MariaDB, which several nodes share; with the feature `mysql` |
-//! | `nats` | the journal in NATS JetStream, which several nodes share; with the feature `nats` |
-//! | `postgres` | the journal in PostgreSQL, which several nodes share; with the feature `postgres` |
-//! | `redis` | the journal in Redis or Valkey, which several nodes share; with the feature `redis` |
+//! | `mysql` | the journal in MariaDB, which several nodes share |
+//! | `nats` | the journal in NATS JetStream, which several nodes share |
+//! | `postgres` | the journal in PostgreSQL, which several nodes share |
+//! | `redis` | the journal in Redis or Valkey, which several nodes share |
 //! | [`folder`] | the data folder: one process at a time, and who it is |
 //! | [`archive`] | what was trimmed, in files |
 //! | [`reading`] | a journal in any store and its archive, for reading only |
 //! | [`space_file`] | a space in one file, to bring it to another store |
 //! | [`verify`] | everything stored, checked from the first entry to the last |
+//! | [`WrappedJournal`] | a journal with the faults of a test or a simulated network in between |
 //! | [`worker`] | a thread that owns what blocks |
-//! | [`faulty`] | a journal that loses calls, answers and tails, for tests |
-//! | [`distant`] | a journal reached over a simulated network with loss, delay and reordering |
 
 mod ancestry;
 pub mod archive;
@@ -35,14 +34,11 @@ mod bytes;
 mod call;
 mod cell;
 mod clock;
-mod cluster;
+pub mod cluster;
 mod conditions;
-#[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
 mod database;
-pub mod distant;
 pub mod entry;
 pub mod failure;
-pub mod faulty;
 pub mod folder;
 mod healing;
 mod heartbeat;
@@ -50,18 +46,13 @@ mod journal;
 mod manifest;
 mod membership;
 pub mod memory;
-#[cfg(feature = "mysql")]
 pub mod mysql;
 mod name;
-#[cfg(feature = "nats")]
 pub mod nats;
-#[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod reading;
-#[cfg(feature = "redis")]
 pub mod redis;
 mod reports;
-pub mod shared;
 mod skips;
 mod snapshots;
 pub mod space_file;
@@ -69,14 +60,16 @@ pub mod sqlite;
 mod transaction;
 mod trimming;
 pub mod verify;
-#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql", feature = "nats"))]
 mod warning;
 pub mod worker;
+mod wrapped;
 
+pub use call::Call;
 pub use clock::Clock;
 pub use entry::{Append, Confirm, EntriesRead, Entry, Exchange, Head, Looked};
 pub use failure::Failure;
 pub use journal::Journal;
 pub use name::{Name, Tip};
 pub use reading::Reading;
-pub use shared::Shared;
+pub use transaction::{Seen, Transaction};
+pub use wrapped::{Boxed, WrappedJournal};

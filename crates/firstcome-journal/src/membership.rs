@@ -2,15 +2,15 @@
 
 use crate::call::Call;
 use crate::cell::{Cell, Kind};
-use crate::cluster::{GONE_FOR, GONE_NODES, MEMBER_FOR};
+use crate::cluster::{GONE_FOR, GONE_NODES, MEMBER_FOR, Membership, NodeStatus};
 use crate::failure::Failure;
 use crate::heartbeat;
-use crate::shared::{Membership, NodeStatus, Shared};
+use crate::journal::Journal;
 use crate::transaction::{Check, Read, Transaction, Write};
 use firstcome_core::{NodeId, Timestamp};
 use std::cmp::Reverse;
 
-impl Shared {
+impl Journal {
     /// Sends a heartbeat; gives which nodes sent one lately and where the journal stands. The level of the head follows
     /// that of the space, as of what the node applied, and never goes down.
     ///

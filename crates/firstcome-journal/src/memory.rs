@@ -5,6 +5,7 @@ mod judged;
 mod log;
 mod state;
 
+pub use crate::ancestry::Cursor;
 use crate::clock::Clock;
 use crate::cluster::News;
 use crate::entry::{Append, Confirm, EntriesRead, Exchange};
@@ -12,7 +13,7 @@ use crate::failure::Failure;
 use crate::name::Name;
 use firstcome_core::names::SpaceId;
 use firstcome_inject::{Mistake, inject};
-pub(crate) use judged::{Appended, Stand};
+pub use judged::{Appended, Stand};
 use log::Log;
 use state::State;
 use std::sync::{Arc, Mutex, PoisonError};

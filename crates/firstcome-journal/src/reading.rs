@@ -13,9 +13,7 @@ use firstcome_core::names::PieceName;
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::state::Skip;
 
-#[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
 use crate::database;
-#[cfg(feature = "redis")]
 use crate::redis;
 
 /// A journal and its archive, for reading only. All of it blocks, so that it is not for asynchronous code.
@@ -26,10 +24,8 @@ pub enum Reading {
     /// In a file of an exported space.
     File(SpaceFile),
     /// In Redis or Valkey.
-    #[cfg(feature = "redis")]
     Redis(redis::ReadOnly),
     /// In PostgreSQL or MariaDB.
-    #[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
     Database(database::ReadOnly),
 }
 
@@ -38,9 +34,7 @@ macro_rules! each {
         match $self {
             Self::Sqlite($store) => $call,
             Self::File($store) => $call,
-            #[cfg(feature = "redis")]
             Self::Redis($store) => $call,
-            #[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
             Self::Database($store) => $call,
         }
     };

@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::cell::{Cell, Kind};
 use crate::failure::Failure;
-use crate::shared::Shared;
+use crate::journal::Journal;
 use crate::transaction::{Read, Transaction, Write};
 use firstcome_core::NodeId;
 
@@ -12,7 +12,7 @@ const REPORTS: usize = 64;
 /// The longest report, in bytes.
 const REPORT_BYTES: usize = 1 << 20;
 
-impl Shared {
+impl Journal {
     /// Keeps what a node found out about a fork, for operators; at most 1 MiB.
     ///
     /// # Errors

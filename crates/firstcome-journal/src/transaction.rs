@@ -16,7 +16,7 @@ use firstcome_core::names::PieceName;
 
 /// One atomic step. If a condition does not hold, nothing is changed and its failure is the answer.
 #[derive(Clone, Debug)]
-pub(crate) struct Transaction {
+pub struct Transaction {
     /// What it is a part of: faults of tests and of the simulation are planned by this.
     pub(crate) call: Call,
     /// Looked at in order, before anything changes.
@@ -110,9 +110,9 @@ pub(crate) enum Read {
     Old { through: u64, cutoff: Timestamp },
 }
 
-/// What a transaction found, after its changes.
+/// What a [`Transaction`] found, after its changes.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub struct Seen {
     /// Where the journal stands; `None` where the store has nothing of the space.
     pub(crate) head: Option<Head>,
     /// The term that was minted last.
@@ -136,6 +136,11 @@ impl Transaction {
     pub(crate) fn new(call: Call) -> Self {
         let (checks, writes, reads) = (Vec::new(), Vec::new(), Vec::new());
         Self { call, checks, writes, reads, frees: false }
+    }
+
+    /// Returns what it is a part of.
+    pub fn call(&self) -> Call {
+        self.call
     }
 
     /// Adds a condition.
@@ -170,7 +175,11 @@ impl Seen {
     }
 
     /// Returns where the journal stands.
-    pub(crate) fn head(&self) -> Result<Head, Failure> {
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Broken`] where the store has nothing of the space.
+    pub fn head(&self) -> Result<Head, Failure> {
         self.head.ok_or_else(|| Failure::Broken("its head cannot be read".to_owned()))
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::signals::Signals;
 use firstcome_core::{NodeId, Timestamp, newest_level};
-use firstcome_journal::shared::{Membership, NodeStatus};
+use firstcome_journal::cluster::{Membership, NodeStatus};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;

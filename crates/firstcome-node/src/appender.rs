@@ -21,7 +21,7 @@ use crate::slow::SlowBatches;
 use firstcome_core::command::BodyWriter;
 use firstcome_core::newest_level;
 use firstcome_inject::{Mistake, inject};
-use firstcome_journal::shared::News;
+use firstcome_journal::cluster::News;
 use firstcome_journal::{Append, EntriesRead, Failure as Broken, Looked, Name};
 use std::sync::Arc;
 use std::time::Duration;

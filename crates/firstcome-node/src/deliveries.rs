@@ -1,7 +1,7 @@
 //! Says when a shared store no longer delivers what is appended, so that this node has to ask it.
 
 use crate::event::log;
-use firstcome_journal::shared::EndedDeliveries;
+use firstcome_journal::cluster::EndedDeliveries;
 
 /// What was said of deliveries last.
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! What the appender does next: take commands, or follow the journal while nobody asks for anything.
 
 use crate::applier::Applier;
-use firstcome_journal::shared::News;
-use firstcome_journal::{Failure as Broken, Shared};
+use firstcome_journal::cluster::News;
+use firstcome_journal::{Failure as Broken, Journal};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -28,28 +28,28 @@ pub(crate) enum Next {
 
 /// Polls a journal that several nodes share.
 pub(crate) struct Follower {
-    shared: Shared,
+    journal: Journal,
     /// The poll under way, with when it was sent.
     poll_in_flight: JoinSet<(Instant, Result<News, Broken>)>,
     next_poll_at: Instant,
 }
 
 impl Follower {
-    pub(crate) fn new(shared: Shared, now: Instant) -> Self {
-        Self { shared, poll_in_flight: JoinSet::new(), next_poll_at: now }
+    pub(crate) fn new(journal: Journal, now: Instant) -> Self {
+        Self { journal, poll_in_flight: JoinSet::new(), next_poll_at: now }
     }
 
     /// Waits for the next thing to do; nothing is appended before `next_append_at`.
     pub(crate) async fn next(&mut self, applier: &Applier, next_append_at: Instant) -> Next {
         let (applied, _) = applier.replica.applied();
-        let (shared, next_poll_at) = (&self.shared, self.next_poll_at);
+        let (journal, next_poll_at) = (&self.journal, self.next_poll_at);
         let in_flight = &mut self.poll_in_flight;
         // A poll under way stays: dropped, it would still be answered, and sent again.
         let news = async {
             if in_flight.is_empty() {
                 sleep_until(next_poll_at).await;
-                let (shared, now) = (shared.clone(), Instant::now());
-                in_flight.spawn(async move { (now, shared.follow(applied, NEWS_WITHIN).await) });
+                let (journal, now) = (journal.clone(), Instant::now());
+                in_flight.spawn(async move { (now, journal.follow(applied, NEWS_WITHIN).await) });
             }
             match in_flight.join_next().await {
                 Some(Ok((since, news))) => Next::News(since, news),

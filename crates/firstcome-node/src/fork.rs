@@ -24,7 +24,7 @@ use firstcome_core::State;
 use firstcome_core::limits::NODE_MEMORY_US;
 use firstcome_core::names::NodeId;
 use firstcome_inject::{Mistake, inject};
-use firstcome_journal::{Append, Entry, Failure as Broken, Head, Journal, Shared};
+use firstcome_journal::{Append, Entry, Failure as Broken, Head, Journal};
 use orphan::Orphan;
 use report::AbandonedBranch;
 use std::collections::VecDeque;
@@ -163,14 +163,13 @@ impl Fork {
     pub(crate) async fn repropose(
         &mut self,
         applier: &mut Applier,
-        shared: &Shared,
         head: Head,
         mut batch: Option<&mut Batch>,
     ) -> Result<Result<Step, Broken>, Stop> {
         let before =
             self.abandoned.as_ref().map_or(head.epoch, |abandoned| abandoned.applied.epoch);
         if head.epoch <= before {
-            match applier.patiently(batch.as_deref(), shared.raise_epoch(head)).await {
+            match applier.patiently(batch.as_deref(), applier.journal.raise_epoch(head)).await {
                 Ok(epoch) if epoch > before => {}
                 Ok(_) | Err(Broken::Moved { .. }) => return Ok(Ok(Step::Again)),
                 Err(broken) => return Ok(Err(broken)),
@@ -227,11 +226,11 @@ impl Fork {
     /// Says, once the journal has all this node could re-propose, who kept, changed or lost a rank.
     ///
     /// What it said before is stored again: whoever calls this knows that the store may have lost something.
-    pub(crate) async fn report(&mut self, applier: &mut Applier, shared: &Shared) {
+    pub(crate) async fn report(&mut self, applier: &mut Applier) {
         let is_new = self.compare(applier);
         for (number, report) in self.reports.iter().rev().enumerate() {
             let Report { epoch, writer, text } = report;
-            let stored = shared.report(*epoch, *writer, text.clone());
+            let stored = applier.journal.report(*epoch, *writer, text.clone());
             let stored = applier.patiently(None, stored).await;
             if stored.is_err() && number == 0 && is_new {
                 log!(

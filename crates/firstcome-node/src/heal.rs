@@ -19,8 +19,8 @@ use crate::replica::Stop;
 use firstcome_core::limits::{BATCH_BYTES, READ_ENTRIES};
 use firstcome_core::{State, newest_level};
 use firstcome_inject::{Mistake, inject};
-use firstcome_journal::shared::{Membership, Seed};
-use firstcome_journal::{EntriesRead, Entry, Failure as Broken, Head, Looked, Name, Shared, Tip};
+use firstcome_journal::cluster::{Membership, Seed};
+use firstcome_journal::{EntriesRead, Entry, Failure as Broken, Head, Looked, Name, Tip};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -37,7 +37,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Mends a journal that its store lost a part of.
 pub(crate) struct Healer {
-    shared: Shared,
     /// Counts how often the store may have become another one.
     incarnations: watch::Receiver<u64>,
     /// The nodes that send heartbeats.
@@ -47,12 +46,11 @@ pub(crate) struct Healer {
 
 impl Healer {
     pub(crate) fn new(
-        shared: Shared,
         incarnations: watch::Receiver<u64>,
         membership: watch::Receiver<Option<Membership>>,
         fork: Fork,
     ) -> Self {
-        Self { shared, incarnations, membership, fork }
+        Self { incarnations, membership, fork }
     }
 
     /// Says whether the store may have lost something since this was last asked.
@@ -188,9 +186,9 @@ impl Healer {
             Some(false) | None => return self.fork.switch_branch(applier, batch).await,
         }
         if self.fork.has_orphans() {
-            return self.fork.repropose(applier, &self.shared, head, batch).await;
+            return self.fork.repropose(applier, head, batch).await;
         }
-        self.fork.report(applier, &self.shared).await;
+        self.fork.report(applier).await;
         self.wait_for_others(applier, batch).await
     }
 
@@ -225,7 +223,7 @@ impl Healer {
                 entry
             };
             let entries = part.into_iter().map(|(entry, _)| restamped(entry)).collect();
-            let put = self.shared.put_back(position, before, entries);
+            let put = applier.journal.put_back(position, before, entries);
             match applier.patiently(batch.as_deref(), put).await {
                 Ok(()) => {
                     applier.metrics.put_back.inc_by(count);
@@ -264,7 +262,7 @@ impl Healer {
             pieces: manifest.pieces.clone(),
             manifest: manifest.encode(),
         };
-        match applier.patiently(batch.as_deref(), self.shared.reseed(seen, seed)).await {
+        match applier.patiently(batch.as_deref(), applier.journal.reseed(seen, seed)).await {
             Ok(()) => {
                 applier.metrics.reseeds.inc();
                 let position = stamp.position;

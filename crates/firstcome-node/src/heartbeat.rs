@@ -9,8 +9,8 @@ use crate::replica::{Difference, Replica};
 use crate::signals::Signals;
 use crate::task::stopped;
 use firstcome_core::{NodeId, Timestamp, newest_level};
-use firstcome_journal::shared::{Membership, NodeStatus};
-use firstcome_journal::{Failure, Shared};
+use firstcome_journal::cluster::{Membership, NodeStatus};
+use firstcome_journal::{Failure, Journal};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub(crate) struct Heartbeat {
     pub(crate) since: Timestamp,
     pub(crate) memory: u64,
     pub(crate) address: Box<str>,
-    pub(crate) shared: Shared,
+    pub(crate) journal: Journal,
     pub(crate) replica: Arc<Replica>,
     pub(crate) signals: Arc<Signals>,
     pub(crate) clock: Arc<StoreClock>,
@@ -59,7 +59,7 @@ impl Heartbeat {
         loop {
             let before = Instant::now();
             self.announce(&mut differs).await;
-            let ended = deliveries.look(&self.shared.ended_deliveries());
+            let ended = deliveries.look(&self.journal.ended_deliveries());
             self.metrics.deliveries_ended.inc_by(ended);
             // What is durable from here on nobody has heard of yet.
             durable.borrow_and_update();
@@ -90,7 +90,7 @@ impl Heartbeat {
 
     async fn leave(&self) {
         // If it fails, the membership forgets this node after a while.
-        drop(self.shared.leave(self.node).await);
+        drop(self.journal.leave(self.node).await);
     }
 
     async fn announce(&self, differs: &mut Option<Differs>) {
@@ -112,7 +112,7 @@ impl Heartbeat {
             words: self.agreement.words(),
         };
         let asked = Instant::now();
-        match self.shared.announce(me, level).await {
+        match self.journal.announce(me, level).await {
             Ok(membership) => {
                 self.clock.heard(membership.head.now, asked);
                 let head = &membership.head;

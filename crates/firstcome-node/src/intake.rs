@@ -28,7 +28,7 @@ use firstcome_core::limits::SERVICE_STEP_US;
 use firstcome_core::names::Position;
 use firstcome_core::{Command, Outcome, Refusal, State, Timestamp};
 use firstcome_inject::{Mistake, inject};
-use firstcome_journal::shared::Membership;
+use firstcome_journal::cluster::Membership;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;

@@ -13,7 +13,6 @@ mod leaderless;
 mod long_log;
 mod settle;
 mod snapshots;
-#[cfg(feature = "redis")]
 mod told;
 mod without_ledger;
 
@@ -24,10 +23,8 @@ use crate::event::Event;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::says::Speaker;
-#[cfg(feature = "redis")]
 use crate::stopped;
 use crate::{Intake, Node, Task, stopped_within};
-#[cfg(feature = "redis")]
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::Journal;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,7 +72,6 @@ pub enum Election {
     /// This node does: it is the only one there can be.
     Alone,
     /// One of those who stand for it.
-    #[cfg(feature = "redis")]
     Among {
         /// What this node stands with; its node id is the node's.
         candidate: firstcome_lock::Election,
@@ -89,7 +85,6 @@ impl Election {
     fn who(&self, own: Option<Leads>) -> Option<Leads> {
         match self {
             Self::Alone => own,
-            #[cfg(feature = "redis")]
             Self::Among { watch, .. } => {
                 let seen = watch.current();
                 let seen = seen.map(|leader| Leads { node: leader.node, term: leader.term.get() });
@@ -103,7 +98,6 @@ impl Election {
     fn trouble(&self) -> Option<String> {
         match self {
             Self::Alone => None,
-            #[cfg(feature = "redis")]
             Self::Among { candidate, .. } => candidate.trouble().map(|why| why.to_string()),
         }
     }
@@ -112,7 +106,6 @@ impl Election {
     fn is_healthy(&self) -> bool {
         match self {
             Self::Alone => true,
-            #[cfg(feature = "redis")]
             Self::Among { candidate, .. } => candidate.healthy(IN_TOUCH),
         }
     }
@@ -121,14 +114,12 @@ impl Election {
     fn store_silent(&self) -> Duration {
         match self {
             Self::Alone => Duration::ZERO,
-            #[cfg(feature = "redis")]
             Self::Among { candidate, .. } => candidate.silent(),
         }
     }
 }
 
 /// How long ago the lock's store may have answered one who does not lead: whoever watches who leads asks each 30 s at least.
-#[cfg(feature = "redis")]
 const IN_TOUCH: Duration = Duration::from_secs(35);
 
 /// This node's part in leading: the leader's tasks while it leads, a place in the line while it does not.
@@ -144,7 +135,6 @@ pub struct Leader {
     election: Arc<Election>,
     leaderless: Arc<leaderless::Leaderless>,
     watching: Task<()>,
-    #[cfg(feature = "redis")]
     #[expect(dead_code, reason = "it ends when it is dropped")]
     told: Option<Task<()>>,
     looking: Task<()>,
@@ -191,7 +181,6 @@ impl Leader {
         );
         let panics = &node.panics;
         let watching = panics.spawn("leaderless", watching);
-        #[cfg(feature = "redis")]
         let told = match &*election {
             Election::Alone => None,
             Election::Among { candidate, .. } => Some(panics.spawn(
@@ -204,18 +193,7 @@ impl Leader {
         let seat =
             sit(Arc::clone(&election), Arc::clone(&work), leading, stop, node.id.to_string());
         let seat = panics.spawn("leader", seat);
-        Self {
-            seat,
-            stopping,
-            work,
-            leads,
-            election,
-            leaderless,
-            watching,
-            looking,
-            #[cfg(feature = "redis")]
-            told,
-        }
+        Self { seat, stopping, work, leads, election, leaderless, watching, looking, told }
     }
 
     /// Returns how settling stands.
@@ -232,7 +210,6 @@ impl Leader {
     pub fn who(&self) -> Option<Leads> {
         match &*self.election {
             Election::Alone => None,
-            #[cfg(feature = "redis")]
             Election::Among { .. } => self.election.who(self.leads.borrow().clone()),
         }
     }
@@ -284,7 +261,6 @@ async fn look_at_ledger(ledger: Option<Ledger>, agreement: Arc<Agreement>) {
 }
 
 /// How long handing over may take.
-#[cfg(feature = "redis")]
 const HAND_OVER: Duration = Duration::from_secs(1);
 
 /// The pause after leading or standing for election broke off; it doubles while that goes on.
@@ -300,7 +276,6 @@ enum Broken {
     /// A task of the leader panicked.
     Task,
     /// The election's lock was refused.
-    #[cfg(feature = "redis")]
     Election(String),
 }
 
@@ -310,7 +285,6 @@ impl std::fmt::Display for Broken {
             Self::Task => {
                 f.write_str("a task of the leader panicked: this node resigns, and stands again")
             }
-            #[cfg(feature = "redis")]
             Self::Election(why) => {
                 write!(f, "this node cannot stand for election and tries again: {why}")
             }
@@ -333,7 +307,6 @@ async fn sit(
         let ended = stand(&election, &work, &leading, stop.clone(), &node, &mut terms).await;
         work.intake.agreement.stands(false);
         let Err(broken) = ended else { return };
-        #[cfg(feature = "redis")]
         if matches!(broken, Broken::Election(_)) && inject(Mistake::LeaderEndsOnRefusal) {
             return;
         }
@@ -368,7 +341,6 @@ async fn stand(
             let _leading = Flag::raise(leading, Leads { node: node.to_owned(), term: 0 });
             work.lead(stop).await
         }
-        #[cfg(feature = "redis")]
         Election::Among { candidate, .. } => {
             let agreement = &work.intake.agreement;
             let mut stop_signal = stop.clone();
@@ -417,7 +389,6 @@ async fn stand(
 }
 
 /// Waits until this node leaves leading to others, or until it does not any more.
-#[cfg(feature = "redis")]
 async fn gives_way(agreement: &Agreement, wanted: bool) {
     while agreement.gives_way() != wanted {
         agreement.changed().await;
@@ -425,7 +396,6 @@ async fn gives_way(agreement: &Agreement, wanted: bool) {
 }
 
 /// Keeps announced, while it is polled, whether this node can be elected as far as the lock's store says.
-#[cfg(feature = "redis")]
 async fn announces(agreement: &Agreement, candidate: &firstcome_lock::Election) {
     loop {
         agreement.stands(candidate.trouble().is_none());
@@ -434,7 +404,6 @@ async fn announces(agreement: &Agreement, candidate: &firstcome_lock::Election) 
 }
 
 /// How often it is looked whether this node can be elected.
-#[cfg(feature = "redis")]
 const LOOK_AT_STANDING_EVERY: Duration = Duration::from_secs(1);
 
 impl Work {

@@ -13,14 +13,10 @@ mod details;
 mod failure;
 mod look;
 pub mod memory;
-#[cfg(feature = "mysql")]
 mod mysql;
-#[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 mod queue;
 mod row;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 mod rows;
 mod sqlite;
 #[cfg(test)]
@@ -32,9 +28,7 @@ pub use details::Details;
 pub use failure::LedgerFailure;
 pub use look::Look;
 pub use memory::Memory;
-#[cfg(feature = "mysql")]
 pub use mysql::MySql;
-#[cfg(feature = "postgres")]
 pub use postgres::Postgres;
 pub use row::Row;
 pub use sqlite::{Reader, Sqlite};
@@ -117,10 +111,8 @@ pub enum Ledger {
     /// In a SQLite file.
     Sqlite(Sqlite),
     /// In a PostgreSQL database.
-    #[cfg(feature = "postgres")]
     Postgres(Postgres),
     /// In a MariaDB.
-    #[cfg(feature = "mysql")]
     MySql(MySql),
     /// In memory, for tests and simulations.
     Memory(Memory),
@@ -131,9 +123,7 @@ macro_rules! each {
     ($self:ident, $ledger:ident => $call:expr) => {
         match $self {
             Self::Sqlite($ledger) => $call,
-            #[cfg(feature = "postgres")]
             Self::Postgres($ledger) => $call,
-            #[cfg(feature = "mysql")]
             Self::MySql($ledger) => $call,
             Self::Memory($ledger) => $call,
         }
@@ -174,14 +164,8 @@ impl Ledger {
                 Some(folder) => Self::open_sqlite(&folder.ledger(), space).await.map(Some),
             },
             Named::SqliteFile(file) => Self::open_sqlite(file, space).await.map(Some),
-            #[cfg(feature = "postgres")]
             Named::Postgres(url) => Self::postgres(url.reveal(), name, space).map(Some),
-            #[cfg(feature = "mysql")]
             Named::MySql(url) => Self::mysql(url.reveal(), name, space).map(Some),
-            #[cfg(not(feature = "postgres"))]
-            Named::Postgres(url) => Err(url.not_built(name)),
-            #[cfg(not(feature = "mysql"))]
-            Named::MySql(url) => Err(url.not_built(name)),
         }
     }
 
@@ -192,7 +176,6 @@ impl Ledger {
     /// # Errors
     ///
     /// [`LedgerFailure::Denied`] when the URL cannot be read, [`LedgerFailure::Broken`] when the name is too long.
-    #[cfg(feature = "postgres")]
     pub fn postgres(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerFailure> {
         Postgres::new(url, name, space).map(Self::Postgres)
     }
@@ -204,7 +187,6 @@ impl Ledger {
     /// # Errors
     ///
     /// [`LedgerFailure::Denied`] when the URL cannot be read, [`LedgerFailure::Broken`] when the name is too long.
-    #[cfg(feature = "mysql")]
     pub fn mysql(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerFailure> {
         MySql::new(url, name, space).map(Self::MySql)
     }
@@ -221,9 +203,7 @@ impl Ledger {
     pub async fn ready(&self) -> Result<(), LedgerFailure> {
         match self {
             Self::Sqlite(sqlite) => sqlite.standing().await.map(drop),
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.ready().await,
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.ready().await,
             Self::Memory(memory) => memory.standing().await.map(drop),
         }
@@ -237,9 +217,7 @@ impl Ledger {
     pub async fn id(&self) -> Result<u128, LedgerFailure> {
         match self {
             Self::Sqlite(sqlite) => sqlite.id().await,
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.id().await,
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.id().await,
             Self::Memory(memory) => Ok(memory.id()),
         }
@@ -254,9 +232,7 @@ impl Ledger {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "sqlite",
-            #[cfg(feature = "postgres")]
             Self::Postgres(_) => "postgres",
-            #[cfg(feature = "mysql")]
             Self::MySql(_) => "mariadb",
             Self::Memory(_) => "memory",
         }
@@ -366,9 +342,7 @@ impl Ledger {
     pub async fn close(&self) {
         match self {
             Self::Sqlite(sqlite) => sqlite.close().await,
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.close().await,
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.close().await,
             Self::Memory(memory) => memory.close(),
         }

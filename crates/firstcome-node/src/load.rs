@@ -55,7 +55,7 @@ pub(crate) async fn branch(
     through: u64,
     ours: &RetransmitBuffer,
 ) -> Result<Branch, CannotStart> {
-    let incarnations = journal.shared().map(|shared| shared.incarnations());
+    let incarnations = journal.is_shared().then(|| journal.incarnations());
     loop {
         let seen = incarnations.as_ref().map(|number| *number.borrow());
         let branch = branch_once(journal, &mut progress, through, ours).await?;

@@ -117,7 +117,6 @@ impl Metrics {
     }
 
     /// Counts a term that ended, by its reason.
-    #[cfg(feature = "redis")]
     pub(crate) fn term_lost(&self, reason: &'static str) {
         self.terms_lost.get_or_create(&[("reason", reason)]).inc();
     }

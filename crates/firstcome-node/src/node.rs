@@ -28,7 +28,7 @@ use crate::suspensions::Suspensions;
 use crate::task::{Panics, Task};
 use crate::ticker;
 use firstcome_core::{NodeId, Timestamp};
-use firstcome_journal::{Clock, Journal, Shared};
+use firstcome_journal::{Clock, Journal};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -110,16 +110,15 @@ impl Node {
         for part in id.0.chunks_exact_mut(8) {
             part.copy_from_slice(&(given.random)().to_le_bytes());
         }
-        let shared = given.journal.shared();
+        let several = given.journal.is_shared();
         // Before anything is read: what is lost from here on is noticed.
-        let incarnations = shared.as_ref().map(Shared::incarnations);
+        let incarnations = several.then(|| given.journal.incarnations());
         let asked = Instant::now();
         let said = given.journal.head().await?.now;
         let clock = Arc::new(match given.clock {
             Some(clock) => StoreClock::Own(clock),
             None => StoreClock::learned(said, asked),
         });
-        let several = shared.is_some();
         let whole = begin(&given.journal, several, &mut progress, u64::MAX).await;
         let (Branch { state, asked, kept, .. }, stuck) = match whole {
             Err(CannotStart::Entry(Stop::Stuck(Stuck { broke, .. }))) => {
@@ -129,7 +128,7 @@ impl Node {
             }
             whole => (whole?, None),
         };
-        let at_once = shared.as_ref().is_none_or(Shared::confirms_at_once);
+        let at_once = !several || given.journal.confirms_at_once();
         let replica = Arc::new(Replica::new(state, at_once));
         if let Some(stuck) = stuck {
             replica.stop_before(stuck);
@@ -158,13 +157,13 @@ impl Node {
         });
         let panics = Panics::new(Arc::clone(&given.says));
         let (stopping, stop) = watch::channel(false);
-        let heartbeat = shared.clone().map(|shared| {
+        let heartbeat = several.then(|| {
             let heartbeat = Heartbeat {
                 node: id,
                 since,
                 memory: given.limits.memory,
                 address: given.address.clone(),
-                shared,
+                journal: given.journal.clone(),
                 replica: Arc::clone(&replica),
                 signals: Arc::clone(&signals),
                 clock: Arc::clone(&clock),
@@ -177,10 +176,9 @@ impl Node {
             let check = DivergenceCheck { journal, replica, says, last: None };
             panics.spawn("heartbeat", heartbeat.run(check, stop.clone()))
         });
-        let several = shared.zip(incarnations).map(|(shared, incarnations)| Several {
-            follower: Follower::new(shared.clone(), asked),
+        let several = incarnations.map(|incarnations| Several {
+            follower: Follower::new(given.journal.clone(), asked),
             healer: Healer::new(
-                shared,
                 incarnations,
                 membership,
                 Fork::new(Arc::clone(&given.says), suspensions),

@@ -1,7 +1,7 @@
 //! The simulated ledger: its database is away, loses the answer to a COMMIT, blocks in a transaction, or is restored
 //! from an old backup.
 
-use crate::network::Gate;
+use crate::gate::Gate;
 use crate::record::Record;
 use crate::trace::Trace;
 use fastrand::Rng;

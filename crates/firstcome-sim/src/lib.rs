@@ -7,6 +7,7 @@ compile_error!(
 );
 
 mod environment;
+mod gate;
 pub mod history;
 pub mod judge;
 mod ledger;

@@ -3,12 +3,13 @@
 //! Messages are late, lost or repeated; a connection is cut and made again to another server; a node pauses.
 
 use crate::environment::Environment;
+use crate::gate::Gate;
 use crate::history::Durability;
 use crate::plan::Cut;
 use crate::store::{Connection, Store};
 use fastrand::Rng;
+use firstcome_faults::distant::{Call, Carried, Way, Work};
 use firstcome_inject::Mistake;
-use firstcome_journal::distant::{Call, Carried, Way, Work};
 use firstcome_journal::{Confirm, Failure};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -43,26 +44,6 @@ struct LinkState {
     slow: (Instant, Duration),
     /// Whether messages are lost, late and repeated at random.
     noise: bool,
-}
-
-/// Whether a node runs or is paused. Clones are the same gate.
-#[derive(Clone, Debug)]
-pub(crate) struct Gate(watch::Sender<bool>);
-
-impl Gate {
-    pub(crate) fn open() -> Self {
-        Self(watch::Sender::new(true))
-    }
-
-    pub(crate) fn set(&self, open: bool) {
-        self.0.send_replace(open);
-    }
-
-    /// Waits until the node goes on.
-    pub(crate) async fn pass(&self) {
-        // The sender lives as long as this.
-        drop(self.0.subscribe().wait_for(|open| *open).await);
-    }
 }
 
 /// The delays and losses of one message.

@@ -1,15 +1,15 @@
 //! The nodes of a world: each slot runs one node at a time, which starts, pauses, crashes and is replaced.
 
 use crate::environment::Environment;
-use crate::network::{Gate, StoreLink};
+use crate::gate::Gate;
+use crate::network::StoreLink;
 use crate::plan::Cut;
 use crate::record::Record;
 use crate::store::Store;
 use fastrand::Rng;
 use firstcome_core::State;
+use firstcome_faults::distant;
 use firstcome_inject::Mistake;
-use firstcome_journal::Journal;
-use firstcome_journal::distant::Distant;
 use firstcome_lock::Locks;
 use firstcome_node::Metrics;
 use firstcome_node::codes::CodeKeys;
@@ -153,7 +153,7 @@ impl Slots {
         let metrics = Arc::new(Metrics::default());
         let (says, record) = (trace.clone(), self.record().clone());
         let given = Given {
-            journal: Journal::Distant(Distant::over(Arc::new(link.clone()))),
+            journal: distant::over(Arc::new(link.clone())),
             clock: None,
             address: format!("slot {slot}").into(),
             random: Box::new(move || random.u64(..)),

@@ -15,7 +15,6 @@ mod demo;
 mod hold;
 mod journal;
 mod lines;
-#[cfg(feature = "locks")]
 mod lock;
 mod manual;
 mod nodes;
@@ -125,13 +124,10 @@ enum Verb {
     /// Show the servers of the space, and repair a store that lost it.
     Nodes(nodes::NodesArgs),
     /// Run a command under a lock.
-    #[cfg(feature = "locks")]
     Lock(lock::LockArgs),
     /// Run a command on one of many candidates.
-    #[cfg(feature = "locks")]
     Elect(lock::ElectArgs),
     /// Show locks, and release them.
-    #[cfg(feature = "locks")]
     #[command(subcommand)]
     Locks(lock::LocksVerb),
     /// Print the completions for a shell.
@@ -139,11 +135,9 @@ enum Verb {
     /// Write a man page for each verb into a folder.
     Man(manual::ManArgs),
     /// Supervise a command and kill it when its time is over.
-    #[cfg(feature = "locks")]
     #[command(hide = true)]
     StandBeside(lock::BesideArgs),
     /// Become a command that ends with its parent.
-    #[cfg(feature = "locks")]
     #[command(hide = true)]
     RunBeside(lock::ChildArgs),
 }
@@ -165,9 +159,7 @@ impl Verb {
                 matches!(verb, journal::JournalVerb::Show(_) | journal::JournalVerb::Verify(_))
             }
             Self::Nodes(args) => args.only_looks(),
-            #[cfg(feature = "locks")]
             Self::Locks(verb) => !matches!(verb, lock::LocksVerb::Release(_)),
-            #[cfg(feature = "locks")]
             Self::Lock(_) | Self::Elect(_) | Self::StandBeside(_) | Self::RunBeside(_) => true,
             Self::Demo(_)
             | Self::Serve(_)
@@ -238,15 +230,10 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
         Verb::Completions(args) => manual::completions(&args),
         Verb::Man(args) => manual::man(&args),
         Verb::Nodes(args) => on_one_core(nodes::run(args, json)),
-        #[cfg(feature = "locks")]
         Verb::Lock(args) => on_one_core(lock::run(args)),
-        #[cfg(feature = "locks")]
         Verb::Elect(args) => on_one_core(lock::elect(args)),
-        #[cfg(feature = "locks")]
         Verb::Locks(verb) => on_one_core(lock::locks(verb, json)),
-        #[cfg(feature = "locks")]
         Verb::StandBeside(args) => on_one_core(lock::stand_beside(args)),
-        #[cfg(feature = "locks")]
         Verb::RunBeside(args) => lock::run_child(args),
     }
 }

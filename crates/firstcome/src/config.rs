@@ -4,11 +4,13 @@
 
 mod code_keys;
 mod eligibility;
+mod entries;
 mod file;
 mod guards;
 mod keys;
 mod logs;
 mod memory;
+mod number;
 mod origin;
 mod printed;
 mod span;

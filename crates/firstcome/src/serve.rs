@@ -5,10 +5,8 @@ mod announce;
 mod code_keys;
 mod files;
 mod listen;
-#[cfg(feature = "nats")]
 mod nats_monitor;
 mod serving;
-#[cfg(feature = "locks")]
 mod shared;
 mod signals;
 mod store;

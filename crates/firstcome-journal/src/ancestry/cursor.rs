@@ -11,7 +11,7 @@ pub(crate) const REACH: u64 = 1024;
 
 /// Where a reader stands in the log: behind a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Cursor {
+pub struct Cursor {
     /// The sequence of the message read last.
     pub(crate) sequence: u64,
     /// The last entry that counts.
@@ -67,6 +67,11 @@ enum Found {
 }
 
 impl Cursor {
+    /// Returns the last entry before it that counts.
+    pub fn tip(&self) -> Tip {
+        self.tip
+    }
+
     /// Begins behind a message of which all is known.
     pub(crate) fn at(place: Place, tip: Tip, epoch: u32, origin: Place) -> Self {
         let marks = [place.mark].into();
@@ -110,7 +115,6 @@ impl Cursor {
     }
 
     /// Returns the messages whose marks matter and are not known: from the first one to before the second one.
-    #[cfg(feature = "nats")]
     pub(crate) fn unknown(&self) -> (u64, u64) {
         let reached = (self.sequence + 1).saturating_sub(self.reach);
         let known = self.known_from();
@@ -208,7 +212,6 @@ impl Cursor {
 
 /// Finds where a reader can begin among messages that follow one another: behind the ancestor of one of them, or behind an
 /// entry that says all of itself. Gives a cursor there; `None` where no message tells.
-#[cfg(feature = "nats")]
 pub(crate) fn begin_among(messages: &[Raw<'_>], origin: Place) -> Option<Cursor> {
     let first = messages.first()?.sequence;
     let marks: Vec<u64> = messages.iter().map(|stored| mark(stored.bytes)).collect();

@@ -31,13 +31,11 @@ impl Run {
     }
 
     /// Takes another number for the run that was seen last.
-    #[cfg(any(feature = "mysql", feature = "nats"))]
     pub(crate) fn forget(&self, run: i64) {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = run;
     }
 
     /// Takes the same run for another one: it has lost something all the same.
-    #[cfg(feature = "nats")]
     pub(crate) fn note_again(&self) -> Result<(), Failure> {
         self.times.send_modify(|times| *times += 1);
         Err(Failure::Changed)

@@ -17,16 +17,16 @@ use tokio::time::Instant;
 
 /// What whoever appends and reads remembers of the log.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stand {
+pub struct Stand {
     /// Behind what the caller applied last, if that was read in this log.
-    pub(crate) cursor: Option<Cursor>,
+    pub cursor: Option<Cursor>,
     /// The epoch of the head that was seen last.
-    pub(crate) epoch: u32,
+    pub epoch: u32,
 }
 
 /// What became of an entry that was sent.
 #[derive(Debug)]
-pub(crate) enum Appended {
+pub enum Appended {
     /// It counts. With where the caller stands behind it, in a log without conditions.
     Counts(Exchange, Option<Cursor>),
     /// It does not count, since its ancestor lies too far back. With the entries that were read.
@@ -168,11 +168,11 @@ fn message<'a>(stands: &Cursor, epoch: u32, name: Name, body: &'a [u8]) -> Messa
 
 impl Memory {
     /// Appends an entry; where the log takes each one, it rests on where the caller stands.
-    pub(crate) async fn append_behind(
-        &self,
-        append: &Append,
-        stand: Stand,
-    ) -> Result<Appended, Failure> {
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Journal::append`](crate::Journal::append).
+    pub async fn append_behind(&self, append: &Append, stand: Stand) -> Result<Appended, Failure> {
         let appended = self.with(|state| {
             if state.log.is_none() {
                 let exchange = self.append_on_condition(state, append)?;
@@ -192,7 +192,11 @@ impl Memory {
 
     /// Reads entries, without the newest `lag` of the journal; gives where the caller stands behind them, in a log without
     /// conditions.
-    pub(crate) async fn read_behind(
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Journal::read`](crate::Journal::read), and [`Failure::Changed`] where the cursor does not stand any more.
+    pub async fn read_behind(
         &self,
         after: u64,
         stand: Option<Cursor>,
@@ -226,7 +230,11 @@ impl Memory {
     }
 
     /// The same, and waits for the first entry.
-    pub(crate) async fn follow_behind(
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::read_behind`].
+    pub async fn follow_behind(
         &self,
         after: u64,
         timeout: Duration,

@@ -9,9 +9,7 @@ use crate::sqlite;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-#[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
 use crate::database;
-#[cfg(feature = "redis")]
 use crate::redis;
 
 /// How often the store and the archive are looked into for one entry: a trim may move it meanwhile.
@@ -22,9 +20,7 @@ const LOOKS: u32 = 4;
 enum Store<'a> {
     Sqlite(&'a sqlite::ReadOnly),
     File(&'a SpaceFile),
-    #[cfg(feature = "redis")]
     Redis(&'a redis::ReadOnly),
-    #[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
     Database(&'a database::ReadOnly),
 }
 
@@ -33,9 +29,7 @@ macro_rules! each {
         match $self {
             Self::Sqlite($store) => $call,
             Self::File($store) => $call,
-            #[cfg(feature = "redis")]
             Self::Redis($store) => $call,
-            #[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
             Self::Database($store) => $call,
         }
     };
@@ -185,7 +179,6 @@ impl SpaceFile {
     }
 }
 
-#[cfg(feature = "redis")]
 impl redis::ReadOnly {
     /// Returns the entries from a position on, those in the archives first, each checked.
     ///
@@ -195,7 +188,6 @@ impl redis::ReadOnly {
     }
 }
 
-#[cfg(any(feature = "postgres", feature = "mysql", feature = "nats"))]
 impl database::ReadOnly {
     /// Returns the entries from a position on, those in the archives first, each checked.
     ///

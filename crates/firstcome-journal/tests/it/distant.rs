@@ -1,7 +1,7 @@
 //! A journal at the end of a way does what its way says, and never tells of an answer that did not come.
 
 use crate::world::{Hands, Player, SPACE, all, name_of};
-use firstcome_journal::distant::{Call, Carried, Distant, Way, Work};
+use firstcome_faults::distant::{self, Call, Carried, Way, Work};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Confirm, Failure, Journal};
 use std::sync::{Arc, Mutex};
@@ -47,7 +47,7 @@ impl Road {
     }
 
     pub(crate) fn journal(&self) -> Journal {
-        Journal::Distant(Distant::over(Arc::new(self.clone())))
+        distant::over(Arc::new(self.clone()))
     }
 
     fn fate(&self, fate: Fate) {
@@ -115,7 +115,7 @@ async fn a_call_arrives_though_its_caller_is_dropped() {
     assert!(gone.is_err(), "it is on its way");
     assert_eq!(all(&there, 0).await, []);
     road.open.send_replace(true);
-    let news = there.shared().unwrap().follow(0, LONG).await.unwrap();
+    let news = there.follow(0, LONG).await.unwrap();
     assert_eq!(news.read.entries.len(), 1, "it did not arrive");
     assert_eq!(*road.carried.lock().unwrap(), [Call::Append]);
 }
@@ -155,7 +155,7 @@ async fn a_call_that_comes_twice_is_answered_with_what_came_of_the_first() {
     assert_eq!((name_of(&entries[0]), name_of(&entries[1])), (ann.applied_name, ann.applied_name));
     // The second time is refused, and nobody hears of it.
     let head = journal.head().await.unwrap();
-    assert_eq!(journal.shared().unwrap().raise_epoch(head).await.unwrap(), 1);
+    assert_eq!(journal.raise_epoch(head).await.unwrap(), 1);
     assert_eq!(there.head().await.unwrap().epoch, 1);
     // Where the first is refused, the second is no answer either.
     let failure = Player { applied: 9, ..ann }.claims(&journal, "ann").await.unwrap_err();
@@ -178,9 +178,8 @@ async fn a_call_may_arrive_at_several_servers_and_the_first_one_answers() {
 #[tokio::test]
 async fn the_way_says_what_is_durable_and_when_something_may_be_lost() {
     let (road, journal, _there) = distant();
-    let shared = journal.shared().unwrap();
-    assert!(!shared.confirms_at_once());
-    let mut incarnations = shared.incarnations();
+    assert!(!journal.confirms_at_once());
+    let mut incarnations = journal.incarnations();
     road.incarnation.send_modify(|times| *times += 1);
     assert!(incarnations.has_changed().unwrap());
     assert_eq!(*incarnations.borrow_and_update(), 1);

@@ -3,7 +3,7 @@
 use crate::world::{Hands, Player, SPACE, all, name_of, subject_of};
 use firstcome_core::command::{Body, Command};
 use firstcome_core::names::NodeId;
-use firstcome_journal::faulty::{Call, Fault, Faulty};
+use firstcome_faults::faulty::{Call, Fault, Faulty};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Entry, Failure, Journal, Name};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 fn faulty() -> (Faulty, Memory, Journal) {
     let memory = Memory::new(SPACE, Hands::new().clock());
     let faulty = Faulty::new(Journal::Memory(memory.clone()));
-    (faulty.clone(), memory, Journal::Faulty(faulty))
+    (faulty.clone(), memory, faulty.journal())
 }
 
 /// Subjects in order, copies left out as the rules leave them out: by the number of the batch.

@@ -5,9 +5,9 @@ use crate::skips::skip;
 use crate::world::{Hands, MINUTE, Player, SPACE, all, install, node};
 use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;
-use firstcome_journal::distant::{Call, Carried, Distant, Way, Work};
+use firstcome_faults::distant::{self, Call, Carried, Way, Work};
+use firstcome_journal::cluster::Seed;
 use firstcome_journal::memory::Memory;
-use firstcome_journal::shared::Seed;
 use firstcome_journal::{Confirm, Failure, Journal, Name};
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -80,7 +80,7 @@ impl Scene {
     fn interrupted<const N: usize>(&self, before: Call, actions: [Action; N]) -> Journal {
         let (memory, actions) =
             (self.memory.clone(), Mutex::new(actions.into_iter().rev().collect()));
-        Journal::Distant(Distant::over(Arc::new(Between { memory, before, actions })))
+        distant::over(Arc::new(Between { memory, before, actions }))
     }
 
     async fn has(&self, piece: u8) -> bool {
@@ -137,7 +137,7 @@ async fn an_entry_that_a_node_applies_meanwhile_is_not_skipped() {
     let scene = Scene::with_entries(5).await;
     let applies: Action = Box::new(|there| {
         Box::pin(async move {
-            there.shared().unwrap().announce(announcement(b'b', 5), 1).await.unwrap();
+            there.announce(announcement(b'b', 5), 1).await.unwrap();
         })
     });
     let journal = scene.interrupted(Call::Skip, [applies]);
@@ -164,7 +164,7 @@ async fn a_journal_that_was_seeded_meanwhile_is_not_trimmed() {
     let entries = all(&scene.there, 0).await;
     let seeds: Action = Box::new(move |there| {
         Box::pin(async move {
-            let (shared, seen) = (there.shared().unwrap(), there.head().await.unwrap());
+            let (shared, seen) = (&there, there.head().await.unwrap());
             let (name, at) = (entries[1].name().unwrap(), entries[1].at);
             let (manifest, pieces) = (b"seed".to_vec(), Vec::new());
             let seed = Seed { position: 2, name, at, epoch: 0, level: 1, manifest, pieces };
@@ -191,7 +191,7 @@ async fn a_seed_is_refused_where_a_snapshot_came_meanwhile() {
         manifest: Vec::new(),
         pieces: Vec::new(),
     };
-    let failure = journal.shared().unwrap().reseed(Some(seen), seed).await.unwrap_err();
+    let failure = journal.reseed(Some(seen), seed).await.unwrap_err();
     assert!(matches!(failure, Failure::Moved { head: 3, .. }), "{failure}");
     assert_eq!(all(&scene.there, 0).await.len(), 3);
 }
@@ -199,16 +199,16 @@ async fn a_seed_is_refused_where_a_snapshot_came_meanwhile() {
 #[tokio::test]
 async fn a_node_that_comes_back_meanwhile_is_not_forgotten() {
     let scene = Scene::with_entries(1).await;
-    let shared = scene.there.shared().unwrap();
+    let shared = &scene.there;
     shared.announce(announcement(b'b', 1), 1).await.unwrap();
     scene.hands.turn(24 * 60 * MINUTE);
     let comes_back: Action = Box::new(|there| {
         Box::pin(async move {
-            there.shared().unwrap().announce(announcement(b'b', 1), 1).await.unwrap();
+            there.announce(announcement(b'b', 1), 1).await.unwrap();
         })
     });
     let journal = scene.interrupted(Call::Leave, [comes_back]);
-    let roll = journal.shared().unwrap().announce(announcement(b'c', 1), 1).await.unwrap();
+    let roll = journal.announce(announcement(b'c', 1), 1).await.unwrap();
     assert_eq!((roll.nodes.len(), roll.gone.len()), (1, 0), "it was not back then");
     let roll = shared.announce(announcement(b'c', 1), 1).await.unwrap();
     assert_eq!(roll.nodes.len(), 2);

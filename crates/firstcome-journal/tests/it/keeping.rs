@@ -24,7 +24,7 @@ async fn it_goes_on_with_what_was_kept_and_not_with_what_came_since() {
     let three = claims(&journal, &mut ann, 3).await;
     let (kept, then) = (memory.kept(), ann.clone());
     claims(&journal, &mut ann, 2).await;
-    let mut incarnations = journal.shared().unwrap().incarnations();
+    let mut incarnations = journal.incarnations();
     incarnations.borrow_and_update();
     memory.restore(&kept);
     assert!(incarnations.has_changed().unwrap(), "whoever uses it must find out");
@@ -48,7 +48,7 @@ async fn everything_is_kept_and_another_one_may_go_on_with_it() {
     journal.put_piece(name, bytes.clone()).await.unwrap();
     let term = journal.mint_term().await.unwrap();
     install(&journal, 3, b"a manifest".to_vec(), vec![name], term).await.unwrap();
-    let there = journal.shared().unwrap();
+    let there = &journal;
     there.announce(announcement(b'a', 4), 1).await.unwrap();
     there.raise_epoch(journal.head().await.unwrap()).await.unwrap();
     there.report(1, node(b'a'), "a report".into()).await.unwrap();
@@ -59,14 +59,13 @@ async fn everything_is_kept_and_another_one_may_go_on_with_it() {
     let (copy, other) = shared();
     for (memory, journal) in [(memory, journal), (copy, other)] {
         memory.restore(&kept);
-        let shared = journal.shared().unwrap();
         assert_eq!(all(&journal, 0).await, entries);
         assert_eq!(journal.head().await.unwrap().epoch, 1);
         assert_eq!(journal.newest_snapshot().await.unwrap().unwrap(), b"a manifest");
         assert_eq!(journal.piece(name).await.unwrap(), Some(bytes.clone()));
         assert_eq!(journal.mint_term().await.unwrap(), term + 1);
-        assert_eq!(shared.announce(announcement(b'b', 4), 1).await.unwrap().nodes.len(), 2);
-        assert_eq!(shared.reports().await.unwrap(), [(1, node(b'a'), "a report".into())]);
+        assert_eq!(journal.announce(announcement(b'b', 4), 1).await.unwrap().nodes.len(), 2);
+        assert_eq!(journal.reports().await.unwrap(), [(1, node(b'a'), "a report".into())]);
         claims(&journal, &mut ann.clone(), 1).await;
     }
 }

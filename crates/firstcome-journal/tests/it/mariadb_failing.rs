@@ -191,7 +191,7 @@ async fn a_server_that_crashes_and_comes_back_has_everything_and_is_noticed() {
     let Some(mut server) = durable() else { return };
     let url = server.new_database();
     let journal = Journal::MySql(open(&url, fsync).await.unwrap());
-    let mut incarnations = journal.shared().unwrap().incarnations();
+    let mut incarnations = journal.incarnations();
     incarnations.borrow_and_update();
     let mut ann = Player::new(b'a');
     for number in 0..5 {
@@ -251,8 +251,7 @@ async fn a_server_that_lacks_the_last_entries_is_noticed_and_they_are_put_back()
     let append = ann.next("late");
     let failure = patiently(async || journal.append(append.clone()).await).await.unwrap_err();
     assert!(matches!(failure, Failure::Behind { head: 3, applied: 5 }), "{failure}");
-    let shared = journal.shared().unwrap();
-    shared.put_back(3, name_of(&entries[2]), entries[3..].to_vec()).await.unwrap();
+    journal.put_back(3, name_of(&entries[2]), entries[3..].to_vec()).await.unwrap();
     ann.apply(&journal.append(append).await.unwrap().entries);
     let there = all(&journal, 0).await;
     assert_eq!(there[..5], entries);

@@ -62,7 +62,7 @@ async fn a_server_that_was_killed_has_all_and_whoever_comes_back_is_told_once() 
         ann.claims(&journal, &format!("ann{number}")).await.unwrap();
     }
     let before = all(&journal, 0).await;
-    let incarnations = journal.shared().unwrap().incarnations();
+    let incarnations = journal.incarnations();
     block_in_place(|| server.kill());
     let append = ann.next("after");
     let failure = journal.append(append.clone()).await.unwrap_err();
@@ -163,8 +163,7 @@ async fn a_server_that_lacks_the_last_entries_is_noticed_and_they_are_put_back()
     let append = ann.next("late");
     let failure = patiently(async || journal.append(append.clone()).await).await.unwrap_err();
     assert!(matches!(failure, Failure::Behind { head: 3, applied: 5 }), "{failure}");
-    let shared = journal.shared().unwrap();
-    shared.put_back(3, name_of(&entries[2]), entries[3..].to_vec()).await.unwrap();
+    journal.put_back(3, name_of(&entries[2]), entries[3..].to_vec()).await.unwrap();
     ann.apply(&journal.append(append).await.unwrap().entries);
     let there = all(&journal, 0).await;
     assert_eq!(there[..5], entries);

@@ -104,8 +104,7 @@ async fn a_lost_log_ends_the_journal_where_it_was_trimmed_and_is_written_again()
     let append = ann.next("late");
     let failure = patiently(async || journal.append(append.clone()).await).await.unwrap_err();
     assert!(matches!(failure, Failure::Behind { head: 0, applied: 3 }), "{failure}");
-    let shared = journal.shared().unwrap();
-    shared.put_back(0, firstcome_journal::Name::default(), entries.clone()).await.unwrap();
+    journal.put_back(0, firstcome_journal::Name::default(), entries.clone()).await.unwrap();
     let other = scene.open().await;
     ann.apply(&journal.append(append).await.unwrap().entries);
     let there = all(&other, 0).await;
@@ -121,8 +120,7 @@ async fn a_lost_table_is_a_lost_space_and_what_the_log_has_does_not_count_after_
     delete_stream(&scene.url, &format!("fc_journal_{}", scene.name), probed).await;
     let failure = journal.head().await.unwrap_err();
     assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
-    let shared = journal.shared().unwrap();
-    shared.reseed(None, seed(Vec::new())).await.unwrap();
+    journal.reseed(None, seed(Vec::new())).await.unwrap();
     assert_eq!(journal.head().await.unwrap().position, 10);
     // A node that had applied what was in the log before.
     let failure = ann.claims(&journal, "late").await.unwrap_err();
@@ -142,7 +140,7 @@ async fn a_state_that_the_log_goes_on_after_counts_before_the_table_knows_of_it(
     journal.put_piece(name, bytes).await.unwrap();
     let before = [scene.last("head").await, scene.last("index").await];
     let seen = journal.head().await.unwrap();
-    journal.shared().unwrap().reseed(Some(seen), seed(vec![name])).await.unwrap();
+    journal.reseed(Some(seen), seed(vec![name])).await.unwrap();
     let after = scene.last("head").await.bytes;
     // As if the node had been killed between its two messages.
     for old in before {
@@ -167,7 +165,7 @@ async fn whoever_is_no_longer_delivered_to_reads_by_itself_and_is_delivered_to_a
     let Some(scene) = Scene::set().await else { return };
     let (of_ann, of_bob) = (scene.open().await, scene.open().await);
     let (mut ann, mut bob) = (Player::new(b'a'), Player::new(b'b'));
-    let shared = of_bob.shared().unwrap();
+    let shared = &of_bob;
     for round in 0..4 {
         for number in 0..5 {
             ann.claims(&of_ann, &format!("ann-{round}-{number}")).await.unwrap();
@@ -193,7 +191,7 @@ async fn whoever_is_no_longer_delivered_to_reads_by_itself_and_is_delivered_to_a
     }
     assert_eq!(bob.applied, 20);
     // One that went before it had begun, or that nobody missed, ended unseen.
-    let ended = [of_ann.shared().unwrap().ended_deliveries(), shared.ended_deliveries()];
+    let ended = [of_ann.ended_deliveries(), shared.ended_deliveries()];
     let seen = ended.iter().filter(|ended| ended.count > 0);
     assert!(seen.clone().count() > 0, "{ended:?}");
     assert!(seen.clone().all(|ended| ended.why.contains("not delivered")), "{ended:?}");

@@ -24,16 +24,15 @@ async fn everything(url: &str, space: &str) -> Result<(), Failure> {
     }
     let before = journal.head().await?.position;
     let following = tokio::spawn({
-        let shared = other.shared().unwrap();
+        let shared = other.clone();
         async move { shared.follow(before, Duration::from_secs(10)).await }
     });
     ann.claims(&journal, "followed").await?;
     assert_eq!(following.await.unwrap()?.read.entries.len(), 1);
-    let shared = journal.shared().unwrap();
-    shared.announce(announcement(b'a', 4), 1).await?;
-    assert_eq!(shared.members().await?.len(), 1);
-    shared.report(1, node(b'a'), "x".repeat(1 << 20)).await?;
-    assert_eq!(shared.reports().await?.len(), 1);
+    journal.announce(announcement(b'a', 4), 1).await?;
+    assert_eq!(journal.members().await?.len(), 1);
+    journal.report(1, node(b'a'), "x".repeat(1 << 20)).await?;
+    assert_eq!(journal.reports().await?.len(), 1);
     journal.skip(crate::skips::skip(5, b'a', 3)).await?;
     assert_eq!(journal.skips().await?.len(), 1);
     let term = journal.mint_term().await?;
@@ -46,7 +45,7 @@ async fn everything(url: &str, space: &str) -> Result<(), Failure> {
     assert_eq!(journal.piece(piece).await?, Some(bytes));
     assert!(journal.trim(term).await? > 1, "something goes");
     assert_eq!(all(&other, 4).await.len(), 3);
-    shared.leave(node(b'a')).await?;
+    journal.leave(node(b'a')).await?;
     journal.remove().await?;
     journal.close().await;
     other.close().await;

@@ -32,7 +32,7 @@ async fn nobody_is_notified_where_nobody_waits_and_at_most_every_20_ms_else() {
     assert_eq!(heard.recv().await, Ok(Heard::Note("the end".into())));
 
     let other = own.again().await;
-    let (mut bob, shared) = (Player::new(b'b'), other.shared().unwrap());
+    let (mut bob, shared) = (Player::new(b'b'), other.clone());
     // It listens from before its first look on.
     bob.apply(&shared.follow(0, LONG).await.unwrap().read.entries);
     let follower = tokio::spawn(async move {
@@ -60,7 +60,7 @@ async fn whoever_waits_is_woken_and_does_not_poll() {
     let mut ann = Player::new(b'a');
     ann.claims(&own.journal, "ann").await.unwrap();
     let other = own.again().await;
-    let shared = other.shared().unwrap();
+    let shared = &other;
     assert_eq!(shared.follow(0, LONG).await.unwrap().read.entries.len(), 1);
     let mut waited = Vec::new();
     for position in 1..=10 {
@@ -84,7 +84,7 @@ async fn whoever_waits_is_woken_and_does_not_poll() {
 async fn a_listener_that_was_cut_still_sees_everything() {
     let Some(own) = Own::start().await else { return };
     let (mut ann, other) = (Player::new(b'a'), own.again().await);
-    let shared = other.shared().unwrap();
+    let shared = &other;
     shared.follow(0, Duration::from_millis(1)).await.unwrap();
     for position in 0..5 {
         own.sql(

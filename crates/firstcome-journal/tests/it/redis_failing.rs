@@ -101,8 +101,7 @@ async fn a_lost_tail_is_noticed_and_put_back() {
     let append = ann.next("late");
     let failure = patiently(async || journal.append(append.clone()).await).await.unwrap_err();
     assert!(matches!(failure, Failure::Behind { head: 3, applied: 5 }), "{failure}");
-    let shared = journal.shared().unwrap();
-    shared.put_back(3, name_of(&entries[2]), entries[3..].to_vec()).await.unwrap();
+    journal.put_back(3, name_of(&entries[2]), entries[3..].to_vec()).await.unwrap();
     ann.apply(&journal.append(append).await.unwrap().entries);
     let there = all(&journal, 0).await;
     assert_eq!(there[..5], entries);
@@ -174,8 +173,7 @@ async fn a_replica_that_was_cut_off_is_promoted_and_what_it_lacks_is_put_back() 
     for lost in unconfirmed {
         lost.await.expect_err("nobody has a copy of these");
     }
-    let shared = journal.shared().unwrap();
-    let again = async || shared.put_back(3, name_of(&entries[2]), entries[3..].to_vec()).await;
+    let again = async || journal.put_back(3, name_of(&entries[2]), entries[3..].to_vec()).await;
     match patiently(again).await {
         // Its answer may have been lost the first time.
         Ok(()) | Err(Failure::Moved { head: 5, .. }) => {}

@@ -240,13 +240,12 @@ async fn a_user_without_rights_over_settings_can_run_it_and_is_told() {
 /// Makes every call once that uses a command of its own.
 async fn every_call(journal: &Journal) {
     use firstcome_core::names::PieceName;
-    let shared = journal.shared().unwrap();
     let mut ann = Player::new(b'a');
     ann.claims(journal, "ann").await.unwrap();
     ann.claims(journal, "ann").await.unwrap();
     let old = Player::new(b'o').claims(journal, "old").await.unwrap();
     assert_eq!(old.entries.len(), 3);
-    shared.follow(0, std::time::Duration::from_millis(1)).await.unwrap();
+    journal.follow(0, std::time::Duration::from_millis(1)).await.unwrap();
     let term = journal.mint_term().await.unwrap();
     let name = PieceName::of(b"piece");
     journal.put_piece(name, b"piece".to_vec()).await.unwrap();
@@ -258,10 +257,10 @@ async fn every_call(journal: &Journal) {
     journal.skip(crate::skips::skip(3, b'o', 1)).await.unwrap();
     assert_eq!(journal.skips().await.unwrap().len(), 1);
     let head = journal.head().await.unwrap();
-    shared.raise_epoch(head).await.unwrap();
-    shared.report(1, crate::world::node(b'a'), "a fork".into()).await.unwrap();
-    shared.reports().await.unwrap();
-    shared.leave(crate::world::node(b'a')).await.unwrap();
+    journal.raise_epoch(head).await.unwrap();
+    journal.report(1, crate::world::node(b'a'), "a fork".into()).await.unwrap();
+    journal.reports().await.unwrap();
+    journal.leave(crate::world::node(b'a')).await.unwrap();
 }
 
 #[tokio::test]

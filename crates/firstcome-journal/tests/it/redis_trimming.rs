@@ -182,7 +182,7 @@ async fn a_full_server_is_still_trimmed_and_has_a_roll() {
     assert!(matches!(failure, Failure::Full(_)), "{failure}");
     assert_eq!(t.journal.mint_term().await.unwrap(), 2);
     assert_eq!(t.journal.trim(2).await.unwrap(), 11);
-    let shared = t.journal.shared().unwrap();
+    let shared = &t.journal;
     let roll = shared.announce(crate::sharing::announcement(b'a', 20), 1).await.unwrap();
     assert_eq!(roll.nodes.len(), 1);
     shared.leave(node(b'a')).await.unwrap();
@@ -192,7 +192,7 @@ async fn a_full_server_is_still_trimmed_and_has_a_roll() {
 #[tokio::test]
 async fn a_follower_without_news_asks_for_nothing_that_an_announcement_told() {
     let Some(t) = Trimmed::new(|_| {}).await else { return };
-    let shared = t.journal.shared().unwrap();
+    let shared = &t.journal;
     shared.announce(crate::sharing::announcement(b'a', 0), 1).await.unwrap();
     let before = t.server.calls_of("hget");
     for _ in 0..5 {

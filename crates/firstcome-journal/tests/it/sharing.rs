@@ -3,35 +3,35 @@
 use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, name_of, node, subject_of};
 use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;
+use firstcome_journal::cluster::{NodeStatus, Seed};
 use firstcome_journal::memory::Memory;
-use firstcome_journal::shared::{NodeStatus, Seed};
 use firstcome_journal::{Entry, Failure, Journal, Name};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(30);
 
 pub(crate) async fn waiting_ends_with_the_entry(stage: &Stage) {
-    let shared = stage.shared();
+    let journal = &stage.journal;
     let waiting = tokio::spawn({
-        let shared = shared.clone();
-        async move { shared.follow(0, LONG).await }
+        let journal = journal.clone();
+        async move { journal.follow(0, LONG).await }
     });
     Player::new(b'a').claims(&stage.journal, "ann").await.unwrap();
     let news = waiting.await.unwrap().unwrap();
     assert_eq!(news.read.entries, all(&stage.journal, 0).await);
-    assert_eq!(shared.follow(0, LONG).await.unwrap().read.entries, news.read.entries);
+    assert_eq!(journal.follow(0, LONG).await.unwrap().read.entries, news.read.entries);
     assert_eq!(news.now, Timestamp::from_micros(NOON));
 }
 
 pub(crate) async fn waiting_ends_with_the_time(stage: &Stage) {
-    let news = stage.shared().follow(0, Duration::from_millis(1)).await.unwrap();
+    let news = stage.journal.follow(0, Duration::from_millis(1)).await.unwrap();
     assert_eq!(news.read.entries, []);
     assert_eq!(stage.journal.head().await.unwrap().position, 0);
 }
 
 pub(crate) async fn following_sees_everything_in_order(stage: &Stage) {
     let follower = tokio::spawn({
-        let shared = stage.shared();
+        let shared = stage.journal.clone();
         async move {
             let mut player = Player::new(b'f');
             while player.applied < 60 {
@@ -73,91 +73,91 @@ pub(crate) fn announcement(letter: u8, position: u64) -> NodeStatus {
 }
 
 pub(crate) async fn the_roll_has_who_announced_lately(stage: &Stage) {
-    let (shared, second) = (stage.shared(), 1_000_000);
+    let (journal, second) = (&stage.journal, 1_000_000);
     Player::new(b'x').claims(&stage.journal, "someone").await.unwrap();
-    let roll = shared.announce(announcement(b'a', 1), 1).await.unwrap();
+    let roll = journal.announce(announcement(b'a', 1), 1).await.unwrap();
     assert_eq!(roll.head, stage.journal.head().await.unwrap());
     assert_eq!(roll.nodes, [(announcement(b'a', 1), Timestamp::from_micros(NOON))]);
     stage.hands.turn(4 * second);
-    shared.announce(announcement(b'b', 1), 1).await.unwrap();
+    journal.announce(announcement(b'b', 1), 1).await.unwrap();
     stage.hands.turn(6 * second - 1);
-    let roll = shared.announce(announcement(b'b', 2), 1).await.unwrap();
+    let roll = journal.announce(announcement(b'b', 2), 1).await.unwrap();
     let seen: Vec<_> = roll.nodes.iter().map(|(who, at)| (who.clone(), at.as_micros())).collect();
     let now = NOON + 10 * second - 1;
     assert_eq!(seen, [(announcement(b'a', 1), NOON), (announcement(b'b', 2), now)]);
     stage.hands.turn(1);
-    let roll = shared.announce(announcement(b'b', 2), 1).await.unwrap();
+    let roll = journal.announce(announcement(b'b', 2), 1).await.unwrap();
     assert_eq!(roll.nodes.len(), 1, "ten seconds are too long");
     assert_eq!(roll.head.now.as_micros(), NOON + 10 * second);
     assert_eq!(roll.gone, [(announcement(b'a', 1), Timestamp::from_micros(NOON))]);
 }
 
 pub(crate) async fn who_only_looks_sees_the_members_and_is_none(stage: &Stage) {
-    let (shared, second) = (stage.shared(), 1_000_000);
-    assert_eq!(shared.members().await.unwrap(), []);
-    shared.announce(announcement(b'a', 1), 1).await.unwrap();
+    let (journal, second) = (&stage.journal, 1_000_000);
+    assert_eq!(journal.members().await.unwrap(), []);
+    journal.announce(announcement(b'a', 1), 1).await.unwrap();
     let seen = [(announcement(b'a', 1), Timestamp::from_micros(NOON))];
-    assert_eq!(shared.members().await.unwrap(), seen);
+    assert_eq!(journal.members().await.unwrap(), seen);
     stage.hands.turn(10 * second - 1);
-    assert_eq!(shared.members().await.unwrap(), seen);
+    assert_eq!(journal.members().await.unwrap(), seen);
     stage.hands.turn(1);
-    assert_eq!(shared.members().await.unwrap(), [], "ten seconds are too long");
+    assert_eq!(journal.members().await.unwrap(), [], "ten seconds are too long");
 }
 
 pub(crate) async fn who_went_without_a_word_is_remembered_for_a_day(stage: &Stage) {
-    let (shared, second) = (stage.shared(), 1_000_000);
+    let (journal, second) = (&stage.journal, 1_000_000);
     for letter in [b'a', b'b'] {
-        shared.announce(announcement(letter, 1), 1).await.unwrap();
+        journal.announce(announcement(letter, 1), 1).await.unwrap();
     }
-    shared.announce(announcement(b'l', 1), 1).await.unwrap();
-    shared.leave(node(b'l')).await.unwrap();
+    journal.announce(announcement(b'l', 1), 1).await.unwrap();
+    journal.leave(node(b'l')).await.unwrap();
     stage.hands.turn(10 * second);
     let gone = async || {
-        let roll = shared.announce(announcement(b'z', 1), 1).await.unwrap();
+        let roll = journal.announce(announcement(b'z', 1), 1).await.unwrap();
         roll.gone.iter().map(|(who, _)| who.node).collect::<Vec<_>>()
     };
     assert_eq!(gone().await.len(), 2, "who left is not missed");
     // Started again: another node under the same address takes its place.
     let again = NodeStatus { node: node(b'A'), ..announcement(b'a', 1) };
-    shared.announce(again, 1).await.unwrap();
+    journal.announce(again, 1).await.unwrap();
     assert_eq!(gone().await, [node(b'b')]);
     // Whoever is told to forget it: it is as if it had left.
     stage.hands.turn(86_400 * second - 10 * second - 1);
     assert_eq!(gone().await.len(), 2, "the one that took its place went too");
     stage.hands.turn(1);
     assert_eq!(gone().await, [node(b'A')], "a day is over");
-    shared.leave(node(b'A')).await.unwrap();
+    journal.leave(node(b'A')).await.unwrap();
     assert_eq!(gone().await, []);
 }
 
 pub(crate) async fn only_the_last_64_that_went_are_remembered(stage: &Stage) {
-    let (shared, second) = (stage.shared(), 1_000_000);
+    let (journal, second) = (&stage.journal, 1_000_000);
     for letter in 0..70 {
-        shared.announce(announcement(letter, 1), 1).await.unwrap();
+        journal.announce(announcement(letter, 1), 1).await.unwrap();
         stage.hands.turn(1);
     }
     stage.hands.turn(10 * second);
-    let roll = shared.announce(announcement(b'z', 1), 1).await.unwrap();
+    let roll = journal.announce(announcement(b'z', 1), 1).await.unwrap();
     let last: Vec<_> = (6..70).rev().map(node).collect();
     assert_eq!(roll.gone.iter().map(|(who, _)| who.node).collect::<Vec<_>>(), last);
 }
 
 pub(crate) async fn who_leaves_is_off_the_roll(stage: &Stage) {
-    let shared = stage.shared();
-    shared.announce(announcement(b'a', 0), 1).await.unwrap();
-    shared.announce(announcement(b'b', 0), 1).await.unwrap();
+    let journal = &stage.journal;
+    journal.announce(announcement(b'a', 0), 1).await.unwrap();
+    journal.announce(announcement(b'b', 0), 1).await.unwrap();
     for _ in 0..2 {
-        shared.leave(node(b'a')).await.unwrap();
+        journal.leave(node(b'a')).await.unwrap();
     }
-    let roll = shared.announce(announcement(b'b', 0), 1).await.unwrap();
+    let roll = journal.announce(announcement(b'b', 0), 1).await.unwrap();
     assert_eq!(roll.nodes.len(), 1);
     assert_eq!(roll.nodes[0].0.node, node(b'b'));
 }
 
 pub(crate) async fn the_level_of_the_head_follows_the_nodes_and_never_goes_down(stage: &Stage) {
-    let (shared, newest) = (stage.shared(), stage.journal.head().await.unwrap().level);
+    let (journal, newest) = (&stage.journal, stage.journal.head().await.unwrap().level);
     for (said, is) in [(1, newest), (newest + 1, newest + 1), (newest, newest + 1)] {
-        let membership = shared.announce(announcement(b'a', 0), said).await.unwrap();
+        let membership = journal.announce(announcement(b'a', 0), said).await.unwrap();
         assert_eq!(membership.head.level, is);
         assert_eq!(stage.journal.head().await.unwrap().level, is);
     }
@@ -183,7 +183,7 @@ async fn lost_after(rounds: u64) -> Vec<Entry> {
 
 pub(crate) async fn entries_are_put_back_whole(stage: &Stage) {
     let entries = lost().await;
-    stage.shared().put_back(0, Name::default(), entries.clone()).await.unwrap();
+    stage.journal.put_back(0, Name::default(), entries.clone()).await.unwrap();
     assert_eq!(all(&stage.journal, 0).await, entries, "the store's part, too");
     let last = &entries[7];
     let head = stage.journal.head().await.unwrap();
@@ -197,13 +197,13 @@ pub(crate) async fn entries_are_put_back_whole(stage: &Stage) {
 }
 
 pub(crate) async fn entries_are_put_back_in_parts_and_once(stage: &Stage) {
-    let (shared, entries) = (stage.shared(), lost().await);
-    shared.put_back(0, Name::default(), entries[..3].to_vec()).await.unwrap();
+    let (journal, entries) = (&stage.journal, lost().await);
+    journal.put_back(0, Name::default(), entries[..3].to_vec()).await.unwrap();
     let third = name_of(&entries[2]);
-    shared.put_back(3, third, entries[3..].to_vec()).await.unwrap();
+    journal.put_back(3, third, entries[3..].to_vec()).await.unwrap();
     for (position, name) in [(0, Name::default()), (3, third)] {
         let again = entries[position as usize..].to_vec();
-        let failure = shared.put_back(position, name, again).await.unwrap_err();
+        let failure = journal.put_back(position, name, again).await.unwrap_err();
         let expected = name_of(&entries[7]);
         assert!(
             matches!(failure, Failure::Moved { head: 8, name } if name == expected),
@@ -220,21 +220,21 @@ pub(crate) async fn callers_are_compared_with_what_was_put_back(stage: &Stage) {
     let seen = stage.journal.head().await.unwrap();
     let seed = Seed { position: 0, name: Name::default(), epoch: 0, ..seed(Vec::new()) };
     let at = entries[0].at;
-    stage.shared().reseed(Some(seen), Seed { at, ..seed }).await.unwrap();
-    stage.shared().put_back(0, Name::default(), entries[..50].to_vec()).await.unwrap();
+    stage.journal.reseed(Some(seen), Seed { at, ..seed }).await.unwrap();
+    stage.journal.put_back(0, Name::default(), entries[..50].to_vec()).await.unwrap();
     let last = name_of(&entries[49]);
-    stage.shared().put_back(50, last, entries[50..].to_vec()).await.unwrap();
+    stage.journal.put_back(50, last, entries[50..].to_vec()).await.unwrap();
     crate::conformance::every_position_is_compared(stage).await;
 }
 
 pub(crate) async fn entries_are_put_back_behind_the_right_end_only(stage: &Stage) {
-    let (shared, entries) = (stage.shared(), lost().await);
+    let (journal, entries) = (&stage.journal, lost().await);
     Player::new(b'x').claims(&stage.journal, "somebody else").await.unwrap();
     let there = stage.journal.head().await.unwrap();
     // Neither where the height is another nor where the height is the same and the entry is another.
     let ends = [(0, Name::default(), 0), (1, name_of(&entries[0]), 1)];
     for (position, name, from) in ends {
-        let failure = shared.put_back(position, name, entries[from..].to_vec()).await.unwrap_err();
+        let failure = journal.put_back(position, name, entries[from..].to_vec()).await.unwrap_err();
         let is_moved = matches!(failure, Failure::Moved { head: 1, name } if name == there.name);
         assert!(is_moved, "{failure}");
     }
@@ -251,8 +251,7 @@ pub(crate) async fn several_may_put_back_the_same_at_once(stage: &Stage) {
                 let head = journal.head().await.unwrap();
                 let from = head.position as usize;
                 let Some(next) = entries.get(from) else { return };
-                let shared = journal.shared().unwrap();
-                match shared.put_back(head.position, head.name, vec![next.clone()]).await {
+                match journal.put_back(head.position, head.name, vec![next.clone()]).await {
                     Ok(()) | Err(Failure::Moved { .. }) => {}
                     Err(failure) => panic!("{failure}"),
                 }
@@ -264,18 +263,18 @@ pub(crate) async fn several_may_put_back_the_same_at_once(stage: &Stage) {
 }
 
 pub(crate) async fn the_epoch_is_raised_where_it_was_seen(stage: &Stage) {
-    let shared = stage.shared();
+    let journal = &stage.journal;
     let mut ann = Player::new(b'a');
     ann.claims(&stage.journal, "ann").await.unwrap();
     let seen = stage.journal.head().await.unwrap();
-    assert_eq!(shared.raise_epoch(seen).await.unwrap(), 1);
-    let failure = shared.raise_epoch(seen).await.unwrap_err();
+    assert_eq!(journal.raise_epoch(seen).await.unwrap(), 1);
+    let failure = journal.raise_epoch(seen).await.unwrap_err();
     assert!(matches!(failure, Failure::Moved { head: 1, .. }), "{failure}");
     let seen = stage.journal.head().await.unwrap();
     assert_eq!(seen.epoch, 1);
     let exchange = ann.claims(&stage.journal, "ann2").await.unwrap();
     assert_eq!(exchange.entries[0].epoch, 1);
-    let failure = shared.raise_epoch(seen).await.unwrap_err();
+    let failure = journal.raise_epoch(seen).await.unwrap_err();
     assert!(matches!(failure, Failure::Moved { head: 2, .. }), "{failure}");
     assert_eq!(stage.journal.head().await.unwrap().epoch, 1);
 }
@@ -303,7 +302,7 @@ async fn is_seeded(stage: &Stage) {
     let failure = journal.read(2).await.unwrap_err();
     assert!(matches!(failure, Failure::Trimmed { wanted: 3, first: 11 }), "{failure}");
     let timeout = Duration::from_millis(1);
-    let failure = stage.shared().follow(2, timeout).await.unwrap_err();
+    let failure = stage.journal.follow(2, timeout).await.unwrap_err();
     assert!(matches!(failure, Failure::Trimmed { wanted: 3, first: 11 }), "{failure}");
 
     let mut late = Player { applied: 2, ..Player::new(b'l') };
@@ -325,25 +324,25 @@ pub(crate) async fn a_seed_takes_the_place_of_what_is_there(stage: &Stage) {
     let name = PieceName::of(&bytes);
     journal.put_piece(name, bytes.clone()).await.unwrap();
     let seen = journal.head().await.unwrap();
-    stage.shared().reseed(Some(seen), seed(vec![name])).await.unwrap();
+    stage.journal.reseed(Some(seen), seed(vec![name])).await.unwrap();
     is_seeded(stage).await;
     assert_eq!(journal.piece(name).await.unwrap(), Some(bytes));
-    let failure = stage.shared().reseed(Some(seen), seed(vec![name])).await.unwrap_err();
+    let failure = stage.journal.reseed(Some(seen), seed(vec![name])).await.unwrap_err();
     assert!(matches!(failure, Failure::Moved { head: 11, .. }), "{failure}");
 }
 
 pub(crate) async fn a_seed_is_refused_where_things_moved(stage: &Stage) {
-    let (journal, shared, mut ann) = (&stage.journal, stage.shared(), Player::new(b'a'));
+    let (journal, mut ann) = (&stage.journal, Player::new(b'a'));
     let seen = journal.head().await.unwrap();
     ann.claims(journal, "ann").await.unwrap();
     let there = journal.head().await.unwrap();
     for seen in [Some(seen), None] {
-        let failure = shared.reseed(seen, seed(Vec::new())).await.unwrap_err();
+        let failure = journal.reseed(seen, seed(Vec::new())).await.unwrap_err();
         let is_moved = matches!(failure, Failure::Moved { head: 1, name } if name == there.name);
         assert!(is_moved, "{failure}");
     }
     let missing = PieceName([9; 16]);
-    let failure = shared.reseed(Some(there), seed(vec![missing])).await.unwrap_err();
+    let failure = journal.reseed(Some(there), seed(vec![missing])).await.unwrap_err();
     assert!(matches!(failure, Failure::PieceMissing(name) if name == missing), "{failure}");
     assert_eq!(journal.head().await.unwrap(), there);
     assert_eq!(all(journal, 0).await.len(), 1);
@@ -351,7 +350,7 @@ pub(crate) async fn a_seed_is_refused_where_things_moved(stage: &Stage) {
 }
 
 pub(crate) async fn a_seed_makes_a_lost_space_again(stage: &Stage) {
-    let (journal, shared, mut ann) = (&stage.journal, stage.shared(), Player::new(b'a'));
+    let (journal, mut ann) = (&stage.journal, Player::new(b'a'));
     ann.claims(journal, "ann").await.unwrap();
     let seen = journal.head().await.unwrap();
     stage.empty().await;
@@ -360,36 +359,36 @@ pub(crate) async fn a_seed_makes_a_lost_space_again(stage: &Stage) {
     };
     is_gone(ann.claims(journal, "ann").await.unwrap_err());
     is_gone(journal.head().await.unwrap_err());
-    is_gone(shared.announce(announcement(b'a', 1), 1).await.unwrap_err());
-    is_gone(shared.raise_epoch(seen).await.unwrap_err());
-    is_gone(shared.put_back(0, Name::default(), lost().await).await.unwrap_err());
-    is_gone(shared.reseed(Some(seen), seed(Vec::new())).await.unwrap_err());
+    is_gone(journal.announce(announcement(b'a', 1), 1).await.unwrap_err());
+    is_gone(journal.raise_epoch(seen).await.unwrap_err());
+    is_gone(journal.put_back(0, Name::default(), lost().await).await.unwrap_err());
+    is_gone(journal.reseed(Some(seen), seed(Vec::new())).await.unwrap_err());
     let bytes = b"a piece".to_vec();
     let name = PieceName::of(&bytes);
     journal.put_piece(name, bytes).await.unwrap();
-    shared.reseed(None, seed(vec![name])).await.unwrap();
+    journal.reseed(None, seed(vec![name])).await.unwrap();
     is_seeded(stage).await;
 }
 
 pub(crate) async fn reports_are_kept_by_epoch_and_node(stage: &Stage) {
-    let shared = stage.shared();
-    assert_eq!(shared.reports().await.unwrap(), []);
+    let journal = &stage.journal;
+    assert_eq!(journal.reports().await.unwrap(), []);
     for (epoch, letter, text) in [(2, b'a', "x"), (1, b'b', "y"), (1, b'a', "z"), (2, b'a', "é")] {
-        shared.report(epoch, node(letter), text.to_owned()).await.unwrap();
+        journal.report(epoch, node(letter), text.to_owned()).await.unwrap();
     }
     let expected =
         [(1, node(b'a'), "z".to_owned()), (1, node(b'b'), "y".into()), (2, node(b'a'), "é".into())];
-    assert_eq!(shared.reports().await.unwrap(), expected);
+    assert_eq!(journal.reports().await.unwrap(), expected);
 }
 
 pub(crate) async fn only_so_many_reports_are_kept_and_the_oldest_epochs_go_first(stage: &Stage) {
-    let shared = stage.shared();
+    let journal = &stage.journal;
     for epoch in (1..=70).rev() {
-        shared.report(epoch, node(b'a'), format!("fork {epoch}")).await.unwrap();
+        journal.report(epoch, node(b'a'), format!("fork {epoch}")).await.unwrap();
     }
-    let epochs: Vec<u32> = shared.reports().await.unwrap().iter().map(|(e, ..)| *e).collect();
+    let epochs: Vec<u32> = journal.reports().await.unwrap().iter().map(|(e, ..)| *e).collect();
     assert_eq!(epochs, (7..=70).collect::<Vec<_>>());
-    let failure = shared.report(80, node(b'a'), "x".repeat((1 << 20) + 1)).await.unwrap_err();
+    let failure = journal.report(80, node(b'a'), "x".repeat((1 << 20) + 1)).await.unwrap_err();
     assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
 }
 
@@ -398,7 +397,7 @@ pub(crate) async fn only_so_many_reports_are_kept_and_the_oldest_epochs_go_first
 pub(crate) async fn what_is_removed_is_gone_and_can_be_removed_again(stage: &Stage) {
     let mut player = Player::new(b'a');
     player.claims(&stage.journal, "ann").await.unwrap();
-    stage.shared().announce(announcement(b'a', 1), 1).await.unwrap();
+    stage.journal.announce(announcement(b'a', 1), 1).await.unwrap();
     let piece = PieceName::of(b"piece");
     stage.journal.put_piece(piece, b"piece".to_vec()).await.unwrap();
     stage.journal.remove().await.unwrap();

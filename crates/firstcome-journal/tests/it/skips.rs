@@ -3,7 +3,7 @@
 use crate::world::{MINUTE, NOON, Player, SPACE, Stage, install, node, open};
 use firstcome_core::Timestamp;
 use firstcome_core::state::Skip;
-use firstcome_journal::shared::NodeStatus;
+use firstcome_journal::cluster::NodeStatus;
 use firstcome_journal::{Failure, Journal, Reading, archive, sqlite};
 
 pub(crate) fn skip(position: u64, letter: u8, number: u64) -> Skip {
@@ -62,7 +62,7 @@ pub(crate) async fn an_entry_that_a_snapshot_has_is_not_skipped(stage: &Stage) {
 }
 
 pub(crate) async fn an_entry_that_a_node_applied_is_not_skipped(stage: &Stage) {
-    let (journal, shared) = (&stage.journal, stage.shared());
+    let journal = &stage.journal;
     let mut ann = Player::new(b'a');
     for _ in 0..4 {
         ann.claims(journal, "ann").await.unwrap();
@@ -79,12 +79,12 @@ pub(crate) async fn an_entry_that_a_node_applied_is_not_skipped(stage: &Stage) {
         address: "http://10.0.0.7:8080".into(),
         words: "".into(),
     };
-    assert_eq!(shared.announce(says(b'x', 2), 1).await.unwrap().head.skips, 0);
-    shared.announce(says(b'y', 3), 1).await.unwrap();
+    assert_eq!(journal.announce(says(b'x', 2), 1).await.unwrap().head.skips, 0);
+    journal.announce(says(b'y', 3), 1).await.unwrap();
     let refused = journal.skip(skip(3, b'a', 3)).await.unwrap_err();
     assert!(refused.to_string().contains("10.0.0.7:8080"), "{refused}");
     journal.skip(skip(4, b'a', 4)).await.unwrap();
-    assert_eq!(shared.announce(says(b'x', 2), 1).await.unwrap().head.skips, 1);
+    assert_eq!(journal.announce(says(b'x', 2), 1).await.unwrap().head.skips, 1);
     // One that is gone for ten seconds says nothing any more.
     stage.hands.turn(MINUTE);
     journal.skip(skip(3, b'a', 3)).await.unwrap();

@@ -8,9 +8,9 @@ use crate::skips::skip;
 use crate::world::{Hands, MINUTE, NOON, Player, SPACE, Scratch, all, install, node, options};
 use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;
+use firstcome_journal::cluster::Seed;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::redis::{self, Durability, Redis};
-use firstcome_journal::shared::Seed;
 use firstcome_journal::sqlite::Sqlite;
 use firstcome_journal::{Failure, Journal, Name};
 use firstcome_store::{Command, Options as Store, Reply, Wire};
@@ -60,14 +60,13 @@ async fn one_node(journal: &Journal, hands: &Hands) {
 
 /// Heartbeats, a fork and its report, and entries that were put back.
 async fn several_nodes(journal: &Journal, hands: &Hands) {
-    let shared = journal.shared().unwrap();
     for letter in [b'a', b'b', b'c'] {
-        shared.announce(announcement(letter, 7), 2).await.unwrap();
+        journal.announce(announcement(letter, 7), 2).await.unwrap();
         hands.turn(1);
     }
-    shared.leave(node(b'c')).await.unwrap();
-    shared.raise_epoch(journal.head().await.unwrap()).await.unwrap();
-    shared.report(1, node(b'a'), "a report".to_owned()).await.unwrap();
+    journal.leave(node(b'c')).await.unwrap();
+    journal.raise_epoch(journal.head().await.unwrap()).await.unwrap();
+    journal.report(1, node(b'a'), "a report".to_owned()).await.unwrap();
     let head = journal.head().await.unwrap();
     let elsewhere = Journal::Memory(firstcome_journal::memory::Memory::new(SPACE, hands.clock()));
     let mut zoe = Player::new(b'z');
@@ -80,7 +79,7 @@ async fn several_nodes(journal: &Journal, hands: &Hands) {
         (entry.position, entry.epoch, entry.before) = (head.position + place, 2, before);
         before = entry.name().unwrap();
     }
-    shared.put_back(head.position, head.name, entries).await.unwrap();
+    journal.put_back(head.position, head.name, entries).await.unwrap();
     let mut ann = Player::new(b'a');
     (ann.number, ann.applied, ann.applied_name) = (5, head.position + 3, before);
     ann.claims(journal, "ann").await.unwrap();
@@ -88,7 +87,6 @@ async fn several_nodes(journal: &Journal, hands: &Hands) {
 
 /// A state in the place of what is there, and after everything was lost.
 async fn seeded(journal: &Journal, seen: bool) {
-    let shared = journal.shared().unwrap();
     let bytes = vec![7; 3];
     let piece = PieceName::of(&bytes);
     journal.put_piece(piece, bytes).await.unwrap();
@@ -102,7 +100,7 @@ async fn seeded(journal: &Journal, seen: bool) {
         pieces: vec![piece],
     };
     let seen = if seen { Some(journal.head().await.unwrap()) } else { None };
-    shared.reseed(seen, seed.clone()).await.unwrap();
+    journal.reseed(seen, seed.clone()).await.unwrap();
     let mut eve = Player { applied: 30, applied_name: seed.name, ..Player::new(b'e') };
     eve.claims(journal, "eve").await.unwrap();
 }

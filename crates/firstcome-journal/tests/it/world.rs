@@ -4,7 +4,7 @@ use firstcome_core::Timestamp;
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::PieceName;
 use firstcome_core::names::{NodeId, SpaceId};
-use firstcome_journal::faulty::Faulty;
+use firstcome_faults::faulty::Faulty;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::mysql::{self, MySql};
@@ -12,7 +12,7 @@ use firstcome_journal::nats::{self, Nats};
 use firstcome_journal::postgres::{self, Postgres};
 use firstcome_journal::redis::{self, Durability, Redis};
 use firstcome_journal::sqlite::{Options, Sqlite};
-use firstcome_journal::{Append, Clock, Entry, Exchange, Failure, Journal, Name, Shared, Tip};
+use firstcome_journal::{Append, Clock, Entry, Exchange, Failure, Journal, Name, Tip};
 use firstcome_testbed::{
     MariaDb, Nats as NatsServer, NatsCluster, PgBouncer, Postgres as Database, Redis as Server,
 };
@@ -119,8 +119,7 @@ impl Stage {
 
     /// One with faults, of which none is planned.
     pub(crate) fn faulty() -> Self {
-        Self::memory()
-            .wrapped(|memory| Journal::Faulty(Faulty::new(Journal::Memory(memory.clone()))))
+        Self::memory().wrapped(|memory| Faulty::new(Journal::Memory(memory.clone())).journal())
     }
 
     fn wrapped(self, wrap: impl FnOnce(&Memory) -> Journal) -> Self {
@@ -214,10 +213,6 @@ impl Stage {
             nats: None,
             beyond,
         }
-    }
-
-    pub(crate) fn shared(&self) -> Shared {
-        self.journal.shared().unwrap()
     }
 
     /// Says whether it is in a store that outlives it.

@@ -27,14 +27,8 @@ pub async fn set_aside(
             }
         },
         Named::SqliteFile(file) => set_file_aside(file),
-        #[cfg(feature = "postgres")]
         Named::Postgres(url) => super::postgres::set_aside(url.reveal(), name).await,
-        #[cfg(feature = "mysql")]
         Named::MySql(url) => super::mysql::set_aside(url.reveal(), name).await,
-        #[cfg(not(feature = "mysql"))]
-        Named::MySql(url) => Err(url.not_built(name)),
-        #[cfg(not(feature = "postgres"))]
-        Named::Postgres(url) => Err(url.not_built(name)),
     }
 }
 

@@ -30,13 +30,6 @@ impl DatabaseUrl {
         self.0.starts_with("mysql:") || self.0.starts_with("mariadb:")
     }
 
-    /// Says that this build knows no such database.
-    #[cfg(not(all(feature = "postgres", feature = "mysql")))]
-    pub(super) fn not_built(&self, space: &str) -> super::LedgerFailure {
-        let why = format!("{self} of space {space}: this build knows no such database");
-        super::LedgerFailure::Denied(why)
-    }
-
     /// The URL itself.
     pub fn reveal(&self) -> &str {
         &self.0
@@ -56,30 +49,17 @@ impl DatabaseUrl {
 }
 
 /// Says what is wrong with the URL of a PostgreSQL.
-#[cfg(feature = "postgres")]
 fn postgres(url: &str) -> Result<(), String> {
     use firstcome_store::postgres::{Options, Postgres};
     Postgres::new(Options::new(url)).map(drop).map_err(|failure| cannot(&failure))
 }
 
-#[cfg(not(feature = "postgres"))]
-fn postgres(_: &str) -> Result<(), String> {
-    Err("names a PostgreSQL database, which this build cannot use".to_owned())
-}
-
 /// Says what is wrong with the URL of a MariaDB.
-#[cfg(feature = "mysql")]
 fn mysql(url: &str) -> Result<(), String> {
     use firstcome_store::mysql::{MySql, Options};
     MySql::new(Options::new(url)).map(drop).map_err(|failure| cannot(&failure))
 }
 
-#[cfg(not(feature = "mysql"))]
-fn mysql(_: &str) -> Result<(), String> {
-    Err("names a MariaDB, which this build cannot use".to_owned())
-}
-
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 fn cannot(failure: &firstcome_store::Failure) -> String {
     match failure.hint() {
         Some(hint) => format!("cannot be used: {failure}; {hint}"),

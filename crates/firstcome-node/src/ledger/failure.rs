@@ -87,7 +87,6 @@ impl From<rusqlite::Error> for LedgerFailure {
     }
 }
 
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 impl From<firstcome_store::Failure> for LedgerFailure {
     fn from(failure: firstcome_store::Failure) -> Self {
         use firstcome_store::{Effect, Meaning};
@@ -110,7 +109,6 @@ impl From<firstcome_store::Failure> for LedgerFailure {
 }
 
 /// Says what a failure is whose code is in no list, or that has none.
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 fn unlisted(failure: &firstcome_store::Failure, text: String) -> LedgerFailure {
     use firstcome_store::Failure;
     if let Failure::Address { .. }

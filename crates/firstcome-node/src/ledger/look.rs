@@ -12,7 +12,6 @@ pub enum Look {
     /// In a SQLite file.
     Sqlite(Reader),
     /// In a PostgreSQL database.
-    #[cfg(feature = "postgres")]
     Postgres {
         /// What its connections run on.
         runtime: tokio::runtime::Runtime,
@@ -20,7 +19,6 @@ pub enum Look {
         ledger: super::Postgres,
     },
     /// In a MariaDB.
-    #[cfg(feature = "mysql")]
     MySql {
         /// What its connections run on.
         runtime: tokio::runtime::Runtime,
@@ -50,7 +48,6 @@ impl Look {
                 None => Ok(None),
             },
             Named::SqliteFile(file) => Self::open_file(file, space),
-            #[cfg(feature = "postgres")]
             Named::Postgres(url) => {
                 let runtime = runtime()?;
                 let looked = runtime.block_on(async {
@@ -59,7 +56,6 @@ impl Look {
                 });
                 Ok(looked?.map(|ledger| Self::Postgres { runtime, ledger }))
             }
-            #[cfg(feature = "mysql")]
             Named::MySql(url) => {
                 let runtime = runtime()?;
                 let looked = runtime.block_on(async {
@@ -68,10 +64,6 @@ impl Look {
                 });
                 Ok(looked?.map(|ledger| Self::MySql { runtime, ledger }))
             }
-            #[cfg(not(feature = "mysql"))]
-            Named::MySql(url) => Err(url.not_built(name)),
-            #[cfg(not(feature = "postgres"))]
-            Named::Postgres(url) => Err(url.not_built(name)),
         }
     }
 
@@ -90,11 +82,9 @@ impl Look {
     pub fn through(&self) -> Result<u64, LedgerFailure> {
         match self {
             Self::Sqlite(reader) => reader.through(),
-            #[cfg(feature = "postgres")]
             Self::Postgres { runtime, ledger } => {
                 runtime.block_on(ledger.through())?.ok_or_else(gone)
             }
-            #[cfg(feature = "mysql")]
             Self::MySql { runtime, ledger } => runtime.block_on(ledger.through())?.ok_or_else(gone),
         }
     }
@@ -107,11 +97,9 @@ impl Look {
     pub fn results(&self, after: u64, limit: usize) -> Result<Vec<Row>, LedgerFailure> {
         match self {
             Self::Sqlite(reader) => reader.results(after, limit),
-            #[cfg(feature = "postgres")]
             Self::Postgres { runtime, ledger } => {
                 runtime.block_on(ledger.results(after, limit, None))
             }
-            #[cfg(feature = "mysql")]
             Self::MySql { runtime, ledger } => runtime.block_on(ledger.results(after, limit, None)),
         }
     }
@@ -124,11 +112,9 @@ impl Look {
     pub fn claim_counts(&self, campaign: &str, pool: &str) -> Result<(u64, u64), LedgerFailure> {
         match self {
             Self::Sqlite(reader) => reader.claim_counts(campaign, pool),
-            #[cfg(feature = "postgres")]
             Self::Postgres { runtime, ledger } => {
                 runtime.block_on(ledger.claim_counts(campaign, pool))
             }
-            #[cfg(feature = "mysql")]
             Self::MySql { runtime, ledger } => {
                 runtime.block_on(ledger.claim_counts(campaign, pool))
             }
@@ -137,13 +123,11 @@ impl Look {
 }
 
 /// Makes what the connections of a ledger run on.
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 fn runtime() -> Result<tokio::runtime::Runtime, LedgerFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|why| LedgerFailure::Unavailable(why.to_string()))
 }
 
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 fn gone() -> LedgerFailure {
     LedgerFailure::Unavailable("its tables are gone".to_owned())
 }

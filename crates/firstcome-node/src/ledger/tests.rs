@@ -4,9 +4,7 @@ mod doc;
 mod files;
 mod full_disk;
 mod memory;
-#[cfg(feature = "mysql")]
 mod mysql;
-#[cfg(feature = "postgres")]
 mod postgres;
 mod settling;
 
@@ -14,9 +12,7 @@ use super::{Batch, Details, Ledger, LedgerFailure, Memory, Reader, Row, Standing
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::{SpaceId, Timestamp};
-#[cfg(feature = "mysql")]
 use firstcome_testbed::MariaDb;
-#[cfg(feature = "postgres")]
 use firstcome_testbed::Postgres;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -52,7 +48,6 @@ macro_rules! on_each_database {
                 super::$test(crate::ledger::tests::Stage::sqlite().await).await;
             })*
         }
-        #[cfg(feature = "postgres")]
         mod on_postgres {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $test() {
@@ -62,7 +57,6 @@ macro_rules! on_each_database {
                 }
             })*
         }
-        #[cfg(feature = "mysql")]
         mod on_mariadb {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $test() {
@@ -84,10 +78,8 @@ struct Stage {
 enum Place {
     Folder(TempDir),
     /// A schema of the server that all tests share, by the name of the space.
-    #[cfg(feature = "postgres")]
     Space(&'static Postgres, String),
     /// A database of the server that all tests share, by the name of the space.
-    #[cfg(feature = "mysql")]
     Database(&'static MariaDb, String),
     Memory(Memory),
 }
@@ -96,13 +88,11 @@ impl Place {
     async fn open(&self, space: SpaceId) -> Result<Ledger, LedgerFailure> {
         match self {
             Self::Folder(folder) => Ledger::open_sqlite(&file(folder), space).await,
-            #[cfg(feature = "postgres")]
             Self::Space(server, name) => {
                 let ledger = Ledger::postgres(&server.url(), name, space)?;
                 ledger.ready().await?;
                 Ok(ledger)
             }
-            #[cfg(feature = "mysql")]
             Self::Database(server, name) => {
                 let ledger = Ledger::mysql(&url_of(server), name, space)?;
                 ledger.ready().await?;
@@ -130,14 +120,12 @@ impl Stage {
         Self { place, ledger }
     }
 
-    #[cfg(feature = "postgres")]
     async fn postgres() -> Option<Self> {
         let place = Place::Space(Postgres::shared()?, fresh_space());
         let ledger = place.open(SPACE).await.unwrap();
         Some(Self { place, ledger })
     }
 
-    #[cfg(feature = "mysql")]
     async fn mariadb() -> Option<Self> {
         let place = Place::Database(MariaDb::shared()?, fresh_space());
         let ledger = place.open(SPACE).await.unwrap();
@@ -182,7 +170,6 @@ impl Stage {
     fn try_sql(&self, sql: &str) -> Result<Vec<String>, String> {
         match &self.place {
             Place::Folder(folder) => lines(&Connection::open(file(folder)).unwrap(), sql),
-            #[cfg(feature = "postgres")]
             Place::Space(server, name) => {
                 let sql = format!("SET search_path TO firstcome_{name}; {sql}");
                 let text = server.try_sql("ledger", &sql)?;
@@ -191,7 +178,6 @@ impl Stage {
                 let line = |line: &str| line.split(" | ").map(cell).collect::<Vec<_>>().join(" | ");
                 Ok(text.lines().map(line).collect())
             }
-            #[cfg(feature = "mysql")]
             Place::Database(server, name) => {
                 let text = server.try_sql(&format!("USE firstcome_{name}; {sql}"))?;
                 let cell =
@@ -205,13 +191,11 @@ impl Stage {
 }
 
 /// The URL of a database that has none of the ledgers' tables.
-#[cfg(feature = "mysql")]
 fn url_of(server: &MariaDb) -> String {
     server.url_through(server.port(), "information_schema")
 }
 
 /// A name no other test here has.
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 fn fresh_space() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -131,7 +131,6 @@ async fn a_leader_that_is_dropped_does_nothing_more() {
 }
 
 /// A leader of several, which lets go of its place when it is dropped.
-#[cfg(feature = "redis")]
 #[tokio::test(start_paused = true)]
 async fn another_leads_after_a_leader_was_dropped() {
     use firstcome_lock::{Locks, Memory as Locked, MemoryLink};

@@ -9,8 +9,8 @@ use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::NodeId;
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::{Outcome, SpaceId};
+use firstcome_faults::distant::{self, Call, Carried, Way, Work};
 use firstcome_inject::Mistake;
-use firstcome_journal::distant::{Call, Carried, Distant, Way, Work};
 use firstcome_journal::memory::{Kept, Memory};
 use firstcome_journal::{Confirm, Failure, Journal, Name};
 use firstcome_node::Failure::StalePosition;
@@ -42,7 +42,7 @@ impl Link {
     async fn of(server: &Memory, node: u64) -> (Self, Seat) {
         let state = LinkState { server: server.clone(), next: VecDeque::new() };
         let link = Self { state: Arc::new(Mutex::new(state)), incarnation: watch::Sender::new(0) };
-        let journal = Journal::Distant(Distant::over(Arc::new(link.clone())));
+        let journal = distant::over(Arc::new(link.clone()));
         let mut drawn = node << 32;
         let random = move || {
             drawn += 1;
@@ -213,7 +213,7 @@ async fn what_a_primary_reads_that_became_a_copy_is_not_applied_behind_the_same_
     // What the second one had brought to the third one has the same name at 3, and another epoch.
     let third = forked_with(&begin, 1, [(7, 1)]);
     let journal = Journal::Memory(third.clone());
-    journal.shared().unwrap().raise_epoch(journal.head().await.unwrap()).await.unwrap();
+    journal.raise_epoch(journal.head().await.unwrap()).await.unwrap();
     let third = forked_with(&third.kept(), 2, [(9, 1), (7, 2)]);
     link.goes_on(&second);
     one.reaches(3).await;
@@ -395,8 +395,7 @@ async fn the_list_of_a_fork_is_there_after_the_next_failover_too() {
     one.claims("ann").await;
     let second = forked(&begin, 1, 9, 1);
     let older = second.kept();
-    let reports =
-        async || Journal::Memory(second.clone()).shared().unwrap().reports().await.unwrap();
+    let reports = async || Journal::Memory(second.clone()).reports().await.unwrap();
     link.goes_on(&second);
     sleep(20 * SECOND).await;
     let before = reports().await;
@@ -417,7 +416,7 @@ async fn positions_of_each_branch_that_is_over_are_stale() {
     // The second branch is of a later epoch than the first one, and than the third one.
     let (second, third) = (forked(&begin, 1, 9, 1), forked(&begin, 1, 8, 9));
     let journal = Journal::Memory(second.clone());
-    journal.shared().unwrap().raise_epoch(journal.head().await.unwrap()).await.unwrap();
+    journal.raise_epoch(journal.head().await.unwrap()).await.unwrap();
     let two = Seat::at(&second).await;
     let bobs = two.tries("bob", None).await.unwrap().position;
     assert_eq!((bobs.epoch, bobs.position), (1, 3));

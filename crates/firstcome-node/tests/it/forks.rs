@@ -15,8 +15,8 @@ use firstcome_core::outcome::By;
 use firstcome_core::settings::CodeSource::Generated;
 use firstcome_core::settings::{CodeSettings, CodeSource, PoolSettings};
 use firstcome_core::{Outcome, Settings};
+use firstcome_faults::faulty::{Call, Fault};
 use firstcome_inject::Mistake;
-use firstcome_journal::faulty::{Call, Fault};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
 use firstcome_node::Failure;
@@ -60,7 +60,7 @@ async fn a_fork_is_brought_together_and_the_list_says_who_changed_rank() {
     });
     assert_eq!(ranks, [Some(1), Some(2), Some(3), Some(4), None], "four places, in the new order");
     assert_eq!(store_head(&store).await.1, 1, "the epoch was raised once");
-    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let reports = Journal::Memory(store.clone()).reports().await.unwrap();
     let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
     for line in [
         "spring/main \"bob\" changed from rank 2 to 4",
@@ -92,7 +92,7 @@ async fn who_had_a_rank_in_either_of_two_histories_that_are_over_is_on_the_list(
     forks(&store, 2, 8, "yan");
     one.journal.mend();
     sleep(Duration::from_secs(20)).await;
-    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let reports = Journal::Memory(store.clone()).reports().await.unwrap();
     let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
     for line in ["spring/main \"bob\" lost rank 2\n", "spring/main \"zed\" lost rank 2\n"] {
         assert!(text.contains(line), "{line} is missing from: {text}");
@@ -122,7 +122,7 @@ async fn who_lost_a_claim_that_was_cancelled_is_on_the_list_too() {
     forks(&store, 2, 9, "zed");
     sleep(Duration::from_secs(20)).await;
     agree(&[&one, &two]).await;
-    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let reports = Journal::Memory(store.clone()).reports().await.unwrap();
     let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
     assert!(text.contains("spring/main \"bob\" lost rank 2\n"), "{text}");
     assert!(!text.contains("\"ann\""), "{text}");
@@ -143,7 +143,7 @@ async fn who_lost_a_claim_that_was_cancelled_and_made_again_is_on_the_list_with_
     forks(&store, 4, 9, "zed");
     sleep(Duration::from_secs(20)).await;
     agree(&[&one, &two]).await;
-    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let reports = Journal::Memory(store.clone()).reports().await.unwrap();
     let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
     for line in ["spring/main \"bob\" lost rank 3\n", "spring/main \"bob\" kept rank 4\n"] {
         assert!(text.contains(line), "{line} is missing from: {text}");
@@ -181,7 +181,7 @@ async fn whoever_held_something_that_a_fork_took_or_changed_is_on_the_list() {
     forks(&store, 1, 9, "zed");
     sleep(Duration::from_secs(20)).await;
     agree(&[&one, &two]).await;
-    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let reports = Journal::Memory(store.clone()).reports().await.unwrap();
     let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
     for line in [
         "spring hold \"h1\" of \"ann\" has main as rank 2, main as rank 3, it had main as rank 1, main as rank 2\n",
@@ -208,7 +208,7 @@ async fn a_claim_of_who_has_a_hold_as_well_is_on_the_list_too() {
     forks(&store, 2, 9, "zed");
     sleep(Duration::from_secs(20)).await;
     agree(&[&one, &two]).await;
-    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let reports = Journal::Memory(store.clone()).reports().await.unwrap();
     let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
     for line in [
         "spring/main \"bob\" changed from rank 2 to 3\n",
@@ -237,7 +237,7 @@ async fn is_undone(said: &Command<'_>) -> String {
     store.fork(kept, [(Name { node: stranger, number: 1 }, body.finish())]);
     sleep(Duration::from_secs(20)).await;
     agree(&[&one, &two]).await;
-    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let reports = Journal::Memory(store.clone()).reports().await.unwrap();
     reports.iter().map(|(_, _, text)| text.as_str()).collect()
 }
 
@@ -435,7 +435,7 @@ async fn a_code_that_was_replaced_or_given_back_before_a_fork_gave_it_to_another
         stands("cid", CodeStatus::Issued),
     ];
     assert_eq!(whose_codes(&one, 6), expected);
-    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let reports = Journal::Memory(store.clone()).reports().await.unwrap();
     assert!(!reports.is_empty());
     for (_, _, text) in &reports {
         let lines = |subject| {

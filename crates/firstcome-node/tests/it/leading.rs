@@ -4,9 +4,8 @@
 
 use crate::several::{Seat, store};
 use firstcome_core::SpaceId;
-#[cfg(feature = "redis")]
 use firstcome_core::command::{Command, Order, Steer};
-use firstcome_journal::faulty::{Call as Stored, Fault};
+use firstcome_faults::faulty::{Call as Stored, Fault};
 use firstcome_node::Metrics;
 use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::ledger::memory::{Call, Memory as Tables, Way, Work};
@@ -114,7 +113,6 @@ async fn a_mark_of_what_the_ledger_has_that_failed_is_said_again() {
     leader.stop().await;
 }
 
-#[cfg(feature = "redis")]
 mod elected {
     use super::*;
     use firstcome_inject::Mistake;

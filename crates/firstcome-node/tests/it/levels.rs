@@ -3,10 +3,10 @@
 use crate::several::{Seat, agree, at, places, store};
 use firstcome_core::command::{Body, BodyWriter, Late, Order, Pick, Step, level_of};
 use firstcome_core::{Command, Expect, LEVEL, NodeId, Outcome, State};
+use firstcome_faults::faulty::{Call, Fault};
 use firstcome_inject::{Mistake, invent_level, set};
-use firstcome_journal::faulty::{Call, Fault};
+use firstcome_journal::cluster::NodeStatus;
 use firstcome_journal::memory::Memory;
-use firstcome_journal::shared::NodeStatus;
 use firstcome_journal::{Journal, Name};
 use firstcome_node::Failure;
 use firstcome_node::raise::CannotRaise;
@@ -92,7 +92,7 @@ async fn a_space_is_not_raised_over_a_server_that_reads_less() {
         address: "http://10.0.0.9:8080".into(),
         words: "".into(),
     };
-    let shared = Journal::Memory(store.clone()).shared().unwrap();
+    let shared = Journal::Memory(store.clone());
     shared.announce(older, 1).await.unwrap();
     sleep(2 * SECOND).await;
     let refused = one.node.intake.raise_level("ops").await.unwrap_err();

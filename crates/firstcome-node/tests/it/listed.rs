@@ -22,7 +22,7 @@ async fn lists(store: &Memory, keep: u64, command: &Command<'_>, nodes: [&Seat; 
     store.fork(keep, [(Name { node: stranger, number: 1 }, body.finish())]);
     sleep(Duration::from_secs(20)).await;
     agree(&nodes).await;
-    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let reports = Journal::Memory(store.clone()).reports().await.unwrap();
     reports.iter().map(|(_, _, text)| text.as_str()).collect()
 }
 

@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops there")]
 
 mod crashes;
-#[cfg(all(feature = "postgres", feature = "redis"))]
 mod databases;
 mod failovers;
 mod forks;

@@ -6,7 +6,7 @@ use crate::mistakes::{SPACE, leader};
 use crate::several::{Seat, agree, store};
 use firstcome_core::command::{Body, Command};
 use firstcome_core::{Outcome, State};
-use firstcome_journal::faulty::{Call, Fault};
+use firstcome_faults::faulty::{Call, Fault};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Head, Journal};
 use firstcome_node::Decided;

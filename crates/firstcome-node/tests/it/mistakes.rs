@@ -298,7 +298,7 @@ async fn what_was_lost_in_a_fork_stays_lost() {
 async fn nobody_is_told_of_a_fork() {
     shows(Mistake::ForkWithoutReport, async || {
         let (store, _one) = after_a_fork(async |_| {}).await;
-        Journal::Memory(store).shared().unwrap().reports().await.unwrap().is_empty()
+        Journal::Memory(store).reports().await.unwrap().is_empty()
     })
     .await;
 }

@@ -6,7 +6,7 @@ use firstcome_core::command::{BodyWriter, Command, Expect, Order};
 use firstcome_core::names::{NodeId, Position};
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{LEVEL, Outcome, Settings, SpaceId, State};
-use firstcome_journal::faulty::Faulty;
+use firstcome_faults::faulty::Faulty;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal, Name};
 use firstcome_node::Failure;
@@ -69,7 +69,7 @@ impl Seat {
         let said = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&said);
         let given = Given {
-            journal: Journal::Faulty(journal.clone()),
+            journal: journal.journal(),
             clock: None,
             address: "".into(),
             random: Box::new(random),
@@ -288,7 +288,7 @@ async fn a_store_older_than_what_is_kept_is_seeded_anew() {
     one.claims("bob").await;
     let at = one.position().position;
     // Another process that was started since keeps only what came after its start.
-    let shared = Journal::Memory(store.clone()).shared().unwrap();
+    let shared = Journal::Memory(store.clone());
     let head = Journal::Memory(store.clone()).head().await.unwrap();
     let state = one.node.replica.look(|state| state.freeze(true));
     seed(&store, &shared, head, state).await;
@@ -311,7 +311,7 @@ async fn one_that_started_from_a_snapshot_seeds_a_store_that_has_nothing_of_the_
     one.opens("spring", 10).await;
     one.claims("ann").await;
     one.claims("bob").await;
-    let shared = Journal::Memory(store.clone()).shared().unwrap();
+    let shared = Journal::Memory(store.clone());
     let head = Journal::Memory(store.clone()).head().await.unwrap();
     let state = one.node.replica.look(|state| state.freeze(true));
     seed(&store, &shared, head, state).await;
@@ -329,7 +329,7 @@ async fn one_that_started_from_a_snapshot_seeds_a_store_that_has_nothing_of_the_
 /// Puts a state in the place of the entries before it.
 async fn seed(
     store: &Memory,
-    shared: &firstcome_journal::Shared,
+    shared: &Journal,
     head: firstcome_journal::Head,
     mut frozen: firstcome_core::snapshot::Frozen,
 ) {
@@ -340,7 +340,7 @@ async fn seed(
         }
     }
     let manifest = frozen.finish();
-    let seed = firstcome_journal::shared::Seed {
+    let seed = firstcome_journal::cluster::Seed {
         level: LEVEL,
         position: head.position,
         name: head.name,

@@ -5,8 +5,8 @@
 
 use crate::several::{Seat, agree, store};
 use firstcome_core::{Outcome, State};
+use firstcome_faults::faulty::{Call, Fault};
 use firstcome_journal::Journal;
-use firstcome_journal::faulty::{Call, Fault};
 use firstcome_node::Answer;
 use firstcome_node::Failure;
 use std::collections::BTreeMap;

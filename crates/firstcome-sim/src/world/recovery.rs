@@ -155,11 +155,7 @@ pub(super) async fn end(environment: &Environment, slots: &Slots) -> End {
     let troubles = slots.each(|_, _, leader| leader.standing().trouble.filter(|_| leader.leads()));
     let rows = environment.ledger.as_ref().map(|ledger| ledger.rows());
     let rows: Option<Vec<Row>> = rows.map(|rows| rows.into_iter().map(row).collect());
-    let shared = Journal::Memory(memory).shared();
-    let reports = match shared {
-        Some(shared) => shared.reports().await.unwrap_or_default(),
-        None => Vec::new(),
-    };
+    let reports = Journal::Memory(memory).reports().await.unwrap_or_default();
     let lines = reports.iter().flat_map(|(_, _, text)| text.lines().skip(1).map(str::to_owned));
     End {
         journal: chain.to_vec(),

@@ -4,16 +4,12 @@
 //! file of the same process or in a real server of its own.
 
 mod bare;
-#[cfg(feature = "redis")]
 mod lua;
 mod per_core;
-#[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(feature = "postgres")]
 mod postgres_codes;
 mod sqlite;
 
-#[cfg(feature = "postgres")]
 use crate::processor;
 use crate::server::Server;
 use anyhow::{Context, Result, bail};
@@ -24,7 +20,6 @@ use axum::serve::ListenerExt;
 use serde::Deserialize;
 use std::path::Path;
 
-#[cfg(feature = "redis")]
 pub(crate) use lua::CLAIM;
 
 /// A server to compare with.
@@ -37,36 +32,24 @@ pub(crate) enum Anchor {
     /// axum and SQLite, with group commit.
     Sqlite,
     /// axum and a Lua script in Redis for each claim.
-    #[cfg(feature = "redis")]
     Lua,
     /// axum and a row in PostgreSQL.
-    #[cfg(feature = "postgres")]
     Postgres,
     /// axum and a row in PostgreSQL for each coupon code.
-    #[cfg(feature = "postgres")]
     PostgresCodes,
 }
 
 impl Anchor {
     /// Those that claims are compared with.
-    pub(crate) const ALL: &[Self] = &[
-        Self::Bare,
-        Self::PerCore,
-        Self::Sqlite,
-        #[cfg(feature = "redis")]
-        Self::Lua,
-        #[cfg(feature = "postgres")]
-        Self::Postgres,
-    ];
+    pub(crate) const ALL: &[Self] =
+        &[Self::Bare, Self::PerCore, Self::Sqlite, Self::Lua, Self::Postgres];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Bare => "bare axum",
             Self::PerCore => "bare hyper, a runtime per core",
             Self::Sqlite => "axum + SQLite by hand",
-            #[cfg(feature = "redis")]
             Self::Lua => "axum + Lua script by hand",
-            #[cfg(feature = "postgres")]
             Self::Postgres | Self::PostgresCodes => "axum + PostgreSQL by hand",
         }
     }
@@ -74,9 +57,7 @@ impl Anchor {
     /// Says whether it is many times slower than the others.
     pub(crate) fn is_slow(self) -> bool {
         match self {
-            #[cfg(feature = "postgres")]
             Self::Postgres | Self::PostgresCodes => true,
-            #[cfg(feature = "redis")]
             Self::Lua => false,
             Self::Bare | Self::PerCore | Self::Sqlite => false,
         }
@@ -92,13 +73,11 @@ impl Anchor {
                 let file = file.to_str().context("the folder's name is UTF-8")?;
                 (Server::of_this_program(&["--serve", "sqlite", file])?, Store::None)
             }
-            #[cfg(feature = "redis")]
             Self::Lua => {
                 let Some(store) = crate::redis_server::Store::start() else { return Ok(None) };
                 let server = Server::of_this_program(&["--serve", "lua", &store.url()])?;
                 (server, Store::Redis(store))
             }
-            #[cfg(feature = "postgres")]
             Self::Postgres | Self::PostgresCodes => {
                 use firstcome_testbed::{Postgres, PostgresSettings};
                 let settings = PostgresSettings { fsync: true, ..PostgresSettings::default() };
@@ -123,9 +102,7 @@ pub(crate) struct Running {
 enum Store {
     /// None, or a file of the server's own process.
     None,
-    #[cfg(feature = "redis")]
     Redis(crate::redis_server::Store),
-    #[cfg(feature = "postgres")]
     Postgres {
         pid: u32,
         #[expect(dead_code, reason = "it runs until it is dropped")]
@@ -143,9 +120,7 @@ impl Running {
     pub(crate) fn store_cpu_us(&self) -> Result<Option<f64>> {
         Ok(match &self.store {
             Store::None => None,
-            #[cfg(feature = "redis")]
             Store::Redis(store) => Some(store.work()?.cpu_us),
-            #[cfg(feature = "postgres")]
             Store::Postgres { pid, .. } => Some(processor::of_family(*pid)?),
         })
     }
@@ -161,11 +136,8 @@ pub(crate) fn serve(name: &str, store: Option<&str>) -> Result<()> {
         let router = match (name, store) {
             ("bare", _) => bare::router(),
             ("sqlite", Some(file)) => sqlite::router(Path::new(file))?,
-            #[cfg(feature = "redis")]
             ("lua", Some(url)) => lua::router(url).await?,
-            #[cfg(feature = "postgres")]
             ("postgres", Some(url)) => postgres::router(url).await?,
-            #[cfg(feature = "postgres")]
             ("postgres-codes", Some(url)) => postgres_codes::router(url).await?,
             (name, store) => bail!("there is no server {name} on {store:?}"),
         };

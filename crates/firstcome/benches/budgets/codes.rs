@@ -1,7 +1,6 @@
 //! Coupon codes over HTTP against plain claims and against what teams write by hand, a large import, and memory.
 
 mod memory;
-#[cfg(feature = "postgres")]
 mod postgres;
 
 use crate::http::{CONNECTIONS, Figures, ratios};
@@ -25,9 +24,7 @@ struct Rounds {
     redeemed: Figures,
     /// One code with as many uses as there are requests.
     shared: Figures,
-    #[cfg(feature = "postgres")]
     by_hand: Figures,
-    #[cfg(feature = "postgres")]
     shared_by_hand: Figures,
     /// Seconds.
     import: Vec<f64>,
@@ -41,14 +38,11 @@ pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
     for _ in 0..plan.rounds {
         rounds.measure(plan.requests)?;
         rounds.measure_shared(plan.requests)?;
-        #[cfg(feature = "postgres")]
-        {
-            let requests = plan.requests / 10;
-            let own = |turn| format!("CODE-{turn:07}");
-            postgres::measure(requests, own, &mut rounds.by_hand)?;
-            let shared = |_| "CODE-SHARED".to_owned();
-            postgres::measure(requests, shared, &mut rounds.shared_by_hand)?;
-        }
+        let requests = plan.requests / 10;
+        let own = |turn| format!("CODE-{turn:07}");
+        postgres::measure(requests, own, &mut rounds.by_hand)?;
+        let shared = |_| "CODE-SHARED".to_owned();
+        postgres::measure(requests, shared, &mut rounds.shared_by_hand)?;
         rounds.import.push(import(imported)?);
     }
     rounds.add(imported, table);
@@ -109,7 +103,6 @@ impl Rounds {
             let rate = ratios(&figures.rate, &self.claimed.rate);
             table.add(what, figures.text(), &against, rate, Budget::AtLeast(0.8));
         }
-        #[cfg(feature = "postgres")]
         for (what, ours, by_hand) in [
             ("codes redeemed", &self.redeemed, &self.by_hand),
             ("one code redeemed by all", &self.shared, &self.shared_by_hand),

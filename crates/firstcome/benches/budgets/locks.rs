@@ -4,14 +4,12 @@
 //! without Java or Maven the figures of Redisson are.
 
 mod crowd;
-#[cfg(all(feature = "postgres", feature = "mysql"))]
 mod databases;
 mod ends;
 mod idle;
 mod pairs;
 mod redisson;
 mod server;
-#[cfg(feature = "postgres")]
 mod shedlock;
 mod turns;
 
@@ -21,7 +19,6 @@ use anyhow::Result;
 use redisson::Redisson;
 use server::Server;
 
-#[cfg(all(feature = "postgres", feature = "mysql"))]
 pub(crate) use databases::run as run_on_databases;
 pub(crate) use turns::take_turns;
 
@@ -31,7 +28,6 @@ const ROUNDS: usize = 5;
 pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    #[cfg(feature = "postgres")]
     if plan.wants("locks", "shedlock") {
         runtime.block_on(shedlock::run(table))?;
     }

@@ -9,24 +9,19 @@ mod codes;
 mod embedded;
 mod http;
 mod large;
-#[cfg(feature = "postgres")]
 mod ledger;
 mod loader;
-#[cfg(feature = "redis")]
 mod locks;
-#[cfg(feature = "redis")]
 mod nodes;
 mod pages;
 mod plan;
 mod processor;
 mod quiet;
-#[cfg(feature = "redis")]
 mod redis_server;
 mod rules;
 mod seats;
 mod server;
 mod spread;
-#[cfg(all(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod stores;
 mod table;
 mod waitlist;
@@ -50,7 +45,6 @@ fn main() -> Result<ExitCode> {
             "--seat-memory" => seats::print_memory(),
             "--code-memory" => codes::print_memory(&value()?),
             "--state-memory" => rules::print_memory(value()?.parse()?),
-            #[cfg(feature = "redis")]
             "--take-turns" => locks::take_turns(&value()?),
             "--quiet-check" => return quiet::check_alone(),
             "--help" | "-h" => {
@@ -88,7 +82,6 @@ fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     if plan.wants_part("embedded") {
         embedded::run(table)?;
     }
-    #[cfg(feature = "postgres")]
     if plan.wants_part("ledger") {
         ledger::run(table)?;
     }
@@ -113,19 +106,15 @@ fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     if plan.wants_part("large") {
         large::run(plan, table)?;
     }
-    #[cfg(feature = "redis")]
     if plan.wants_part("locks") {
         locks::run(plan, table)?;
     }
-    #[cfg(all(feature = "redis", feature = "postgres", feature = "mysql"))]
     if plan.wants_part("databases") {
         locks::run_on_databases(table)?;
     }
-    #[cfg(all(feature = "redis", feature = "postgres", feature = "mysql"))]
     if plan.wants_part("stores") {
         stores::run(plan, table)?;
     }
-    #[cfg(feature = "redis")]
     if plan.wants_part("nodes") {
         nodes::run(plan, table)?;
     }

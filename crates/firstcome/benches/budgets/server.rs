@@ -53,7 +53,6 @@ impl Server {
     }
 
     /// Starts a server on a store that several share, with more words for its command line.
-    #[cfg(feature = "redis")]
     pub(crate) fn on_store(url: &str, more: &[&str]) -> Result<Self> {
         let mut command = Self::firstcome();
         command.args(["--store", url]).args(more);

@@ -106,7 +106,6 @@ impl Complaint {
     }
 
     /// Gives it the code that verbs use which pass on a command's codes, unless it has one of those already.
-    #[cfg(feature = "locks")]
     #[must_use]
     pub(super) fn of_our_own(mut self) -> Self {
         if matches!(self.exit, Exit::Usage | Exit::Unchanged | Exit::Unknown | Exit::Refused) {
@@ -150,7 +149,6 @@ fn hint_of(error: &anyhow::Error) -> Option<String> {
     if let Some(firstcome_node::CannotStart::Journal(failure)) = error.downcast_ref() {
         return failure.hint().map(str::to_owned);
     }
-    #[cfg(feature = "locks")]
     if let Some(failure) = error.downcast_ref::<firstcome_lock::Error>() {
         return failure.hint().map(str::to_owned);
     }

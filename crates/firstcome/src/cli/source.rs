@@ -3,7 +3,6 @@
 mod store;
 
 pub(super) use self::store::StoreArgs;
-#[cfg(feature = "locks")]
 pub(super) use self::store::{Presence, Wanted};
 
 use std::path::{Path, PathBuf};
@@ -153,45 +152,29 @@ impl SourceArgs {
 
     fn open_url(&self, url: &StoreUrl, space: &str) -> Result<Reading, Complaint> {
         match url.kind() {
-            #[cfg(feature = "redis")]
             StoreKind::Redis => {
                 let (options, archive) = (self.store.redis(url)?, self.archive.clone());
                 firstcome_journal::redis::ReadOnly::open(options, space, archive)
                     .map(Reading::Redis)
                     .map_err(|failure| Complaint::about_store(url, &failure))
             }
-            #[cfg(feature = "postgres")]
             StoreKind::Postgres => {
                 let (options, archive) = (self.store.postgres(url), self.archive.clone());
                 firstcome_journal::postgres::open_read_only(options, space, archive)
                     .map(Reading::Database)
                     .map_err(|failure| Complaint::about_store(url, &failure))
             }
-            #[cfg(feature = "mysql")]
             StoreKind::MySql => {
                 let (options, archive) = (self.store.mysql(url), self.archive.clone());
                 firstcome_journal::mysql::open_read_only(options, space, archive)
                     .map(Reading::Database)
                     .map_err(|failure| Complaint::about_store(url, &failure))
             }
-            #[cfg(feature = "nats")]
             StoreKind::Nats => {
                 let (options, archive) = (self.store.nats(url), self.archive.clone());
                 firstcome_journal::nats::open_read_only(options, space, archive)
                     .map(Reading::Database)
                     .map_err(|failure| Complaint::about_store(url, &failure))
-            }
-            #[cfg(not(all(
-                feature = "redis",
-                feature = "postgres",
-                feature = "mysql",
-                feature = "nats"
-            )))]
-            StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql | StoreKind::Nats => {
-                let _: &str = space;
-                Err(Complaint::usage(format!(
-                    "{url} cannot be read: this build has no such store (features `redis`, `postgres`, `mysql`, `nats`)"
-                )))
             }
         }
     }
@@ -220,7 +203,6 @@ impl From<Failure> for Complaint {
     }
 }
 
-#[cfg(feature = "locks")]
 impl Complaint {
     /// Names the store that a failure is about; its password is left out.
     pub(super) fn about_store(url: &StoreUrl, failure: &Failure) -> Self {

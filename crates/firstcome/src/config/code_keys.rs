@@ -1,6 +1,6 @@
 //! Keys of coupon codes as the configuration names them, and the text of a secret.
 
-use super::file::Entries;
+use super::entries::Entries;
 use data_encoding::{
     BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD, Encoding, HEXLOWER_PERMISSIVE,
 };

@@ -1,8 +1,8 @@
 //! `[[eligibility]]` entries: whom to ask before a claim or a hold, and what is so while nobody answers.
 
-use super::file::Entries;
+use super::entries::Entries;
+use super::number::{size, whole};
 use super::span::duration_from_text;
-use super::table::whole;
 use firstcome_http::guard::eligibility::Terms;
 use firstcome_http::guard::token::Scope;
 use http::{HeaderValue, Uri};
@@ -114,10 +114,10 @@ fn read_field(entry: &mut EligibilitySetting, field: &str, text: &str) -> Result
         }
         "ca" => entry.ca = Some(text.into()),
         "timeout_ms" => terms.timeout = Duration::from_millis(whole(text, 1, 60_000)?),
-        "concurrent" => terms.concurrent = small(text, 1, 65_536)?,
+        "concurrent" => terms.concurrent = size(text, 1, 65_536)?,
         "keep_yes" => terms.keep_yes = keep(text)?,
         "keep_no" => terms.keep_no = keep(text)?,
-        "entries" => terms.entries = small(text, 0, 100_000_000)?,
+        "entries" => terms.entries = size(text, 0, 100_000_000)?,
         "failures" => terms.failures = whole(text, 0, 1_000_000)? as u32,
         _ => {
             let times = Duration::from_millis(10)..=Duration::from_secs(3_600);
@@ -146,8 +146,4 @@ fn keep(text: &str) -> Result<Duration, String> {
     let most = Duration::from_secs(86_400);
     let time = duration_from_text(text).ok().filter(|time| *time <= most);
     time.ok_or_else(|| format!("must be a time up to 1d, like `60s`, not `{text}`"))
-}
-
-fn small(text: &str, least: u64, most: u64) -> Result<usize, String> {
-    super::table::size(text, least, most)
 }

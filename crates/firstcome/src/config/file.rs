@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::code_keys::{CODE_KEYS, CodeKeySetting};
 use super::eligibility::{ELIGIBILITY, EligibilitySetting};
+use super::entries::{Entries, Section};
 use super::guards::{TOKEN_KEYS, TokenKeySetting};
 use super::keys::{KEYS, KeySetting};
 use super::origin::Origin;
@@ -21,37 +22,6 @@ pub(super) struct Contents {
     pub(super) token_keys: Section<TokenKeySetting>,
     pub(super) code_keys: Section<CodeKeySetting>,
     pub(super) eligibility: Section<EligibilitySetting>,
-}
-
-/// The `[[entries]]` of a setting, and where they begin.
-#[derive(Debug)]
-pub(super) struct Section<E> {
-    pub(super) entries: Vec<E>,
-    pub(super) origin: Origin,
-}
-
-impl<E> Default for Section<E> {
-    fn default() -> Self {
-        Self { entries: Vec::new(), origin: Origin::Default }
-    }
-}
-
-/// How the `[[entries]]` of a setting are read.
-pub(super) struct Entries<E> {
-    /// The setting.
-    pub(super) setting: &'static str,
-    /// The fields an entry may have, in the order they are documented.
-    pub(super) fields: &'static [&'static str],
-    /// Those it must have.
-    pub(super) required: &'static [&'static str],
-    /// Returns an entry in which nothing is said yet.
-    pub(super) begin: fn() -> E,
-    /// Reads one field into an entry, or says what the field must be.
-    pub(super) read: fn(&mut E, &str, &str) -> Result<(), String>,
-    /// Says what is wrong with an entry as a whole.
-    pub(super) whole: fn(&E) -> Result<(), String>,
-    /// Returns what no two entries may share.
-    pub(super) name: fn(&E) -> &str,
 }
 
 /// Reads a file and refuses what no setting knows, so that a slip of the pen is not silently a default.

@@ -1,8 +1,9 @@
 //! Settings of the checks before the rules: rate limits, and trusted sources of client addresses.
 
 use super::eligibility::EligibilitySetting;
-use super::file::Entries;
-use super::{ConfigError, Layers, table};
+use super::entries::Entries;
+use super::number::size;
+use super::{ConfigError, Layers};
 use firstcome_http::guard::cors::Origin;
 use firstcome_http::guard::peer::{Header, Network};
 use firstcome_http::guard::rate::Rate;
@@ -54,7 +55,7 @@ pub(super) fn settings_from(layers: &mut Layers<'_>) -> Result<GuardSettings, Co
         rate_entries: layers.take(
             "rate_entries",
             || 65_536,
-            |text| table::size(text, 1_024, 16_777_216),
+            |text| size(text, 1_024, 16_777_216),
         )?,
         trusted_proxies: layers.take("trusted_proxies", Vec::new, list)?,
         proxy_header: layers.take("proxy_header", Header::default, str::parse)?,

@@ -1,6 +1,6 @@
 //! Keys as the configuration names them: the hash of the key, its role, and the campaigns it is for.
 
-use super::file::Entries;
+use super::entries::Entries;
 use data_encoding::HEXLOWER_PERMISSIVE;
 use firstcome_api::key::Role;
 use firstcome_http::guard::rate::Rate;

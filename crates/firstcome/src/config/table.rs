@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::memory;
+use super::number::{size, whole};
 use super::span::{every, keep_for};
 use super::store::monitors;
 use super::{Config, ConfigError, Durability, Layers, LogLevel, StoreKind, StoreUrl, default_data};
@@ -405,19 +406,6 @@ fn check_database(layers: &Layers<'_>, config: &Config) -> Result<(), ConfigErro
 
 fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
-}
-
-pub(super) fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {
-    let number = text.trim().replace('_', "").parse::<u64>().ok();
-    number
-        .filter(|number| (least..=most).contains(number))
-        .ok_or_else(|| format!("must be a whole number from {least} to {most}, not `{text}`"))
-}
-
-pub(super) fn size(text: &str, least: u64, most: u64) -> Result<usize, String> {
-    whole(text, least, most).and_then(|number| {
-        usize::try_from(number).map_err(|_| format!("`{text}` is too large for this machine"))
-    })
 }
 
 fn wait(text: &str, least: u64, most: u64) -> Result<Duration, String> {

@@ -176,7 +176,6 @@ fn the_store_is_printed_without_its_password() {
     assert_eq!(print_json(&none)["store"]["value"], serde_json::Value::Null);
 }
 
-#[cfg(feature = "postgres")]
 #[test]
 fn a_ledger_in_a_database_is_named_by_its_url_and_its_password_is_not_shown() {
     let url = "postgres://ann:hunter2-secret@db:5433/shop?sslmode=disable";

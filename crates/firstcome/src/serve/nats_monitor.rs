@@ -82,8 +82,7 @@ struct Watcher {
 impl Watcher {
     async fn run(mut self, monitors: Vec<String>) {
         let journal = Journal::Nats(self.nats.clone());
-        let shared = journal.shared().expect("a journal in NATS is shared");
-        let mut processes = shared.incarnations();
+        let mut processes = journal.incarnations();
         let mut pause = self.every;
         loop {
             tokio::select! {

@@ -5,35 +5,23 @@ use anyhow::Context;
 use firstcome_core::SpaceId;
 use firstcome_http::Durability;
 use firstcome_journal::Journal;
-#[cfg(all(feature = "mysql", not(feature = "postgres")))]
-use firstcome_journal::mysql as database;
-#[cfg(feature = "mysql")]
 use firstcome_journal::mysql::MySql;
-#[cfg(feature = "nats")]
 use firstcome_journal::nats::{self, Nats};
-#[cfg(feature = "postgres")]
 use firstcome_journal::postgres as database;
-#[cfg(feature = "postgres")]
 use firstcome_journal::postgres::Postgres;
-#[cfg(feature = "redis")]
 use firstcome_journal::redis::{self, Redis};
 use firstcome_lock::Locks;
 use firstcome_node::log;
 use std::path::PathBuf;
 use tokio::sync::watch;
 
-#[cfg(feature = "nats")]
 use super::nats_monitor::{self, Watching};
 
 /// A journal that several servers share, opened.
 pub(super) enum SharedJournal {
-    #[cfg(feature = "redis")]
     Redis(Redis),
-    #[cfg(feature = "postgres")]
     Postgres(Postgres),
-    #[cfg(feature = "mysql")]
     MySql(MySql),
-    #[cfg(feature = "nats")]
     Nats {
         nats: Nats,
         /// What was proven when it was opened.
@@ -46,13 +34,9 @@ pub(super) enum SharedJournal {
 
 /// Where it is decided who leads: on the store of the journal.
 pub(super) enum Candidates {
-    #[cfg(feature = "redis")]
     Redis(Box<firstcome_store::Options>),
-    #[cfg(feature = "postgres")]
     Postgres(Box<firstcome_lock::PostgresOptions>),
-    #[cfg(feature = "mysql")]
     MySql(Box<firstcome_lock::MySqlOptions>),
-    #[cfg(feature = "nats")]
     Nats(Box<firstcome_lock::NatsOptions>),
 }
 
@@ -60,20 +44,15 @@ impl Candidates {
     /// Connects; the watchdog's lease is that of locks without one of their own, and the leader's has one.
     pub(super) async fn connect(self) -> Result<Locks, firstcome_lock::Error> {
         match self {
-            #[cfg(feature = "redis")]
             Self::Redis(options) => Locks::builder().connect(*options).await,
-            #[cfg(feature = "postgres")]
             Self::Postgres(options) => Locks::builder().postgres(*options).await,
-            #[cfg(feature = "mysql")]
             Self::MySql(options) => Locks::builder().mysql(*options).await,
-            #[cfg(feature = "nats")]
             Self::Nats(options) => Locks::builder().nats(*options).await,
         }
     }
 }
 
 /// Returns how a journal in a database is opened: PostgreSQL and MariaDB have the same options.
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 fn in_database(
     config: &Config,
     archive: Option<PathBuf>,
@@ -93,7 +72,6 @@ fn in_database(
 }
 
 impl SharedJournal {
-    #[cfg(feature = "redis")]
     pub(super) async fn redis(
         config: &Config,
         url: &StoreUrl,
@@ -122,17 +100,6 @@ impl SharedJournal {
         Ok((Self::Redis(redis), Candidates::Redis(Box::new(options))))
     }
 
-    #[cfg(not(feature = "redis"))]
-    pub(super) async fn redis(
-        _: &Config,
-        _: &StoreUrl,
-        _: Option<PathBuf>,
-        _: SpaceId,
-    ) -> anyhow::Result<(Self, Candidates)> {
-        anyhow::bail!("this build has no Redis (feature `redis`)")
-    }
-
-    #[cfg(feature = "postgres")]
     pub(super) async fn postgres(
         config: &Config,
         url: &StoreUrl,
@@ -152,17 +119,6 @@ impl SharedJournal {
         Ok((Self::Postgres(postgres), Candidates::Postgres(Box::new(locks))))
     }
 
-    #[cfg(not(feature = "postgres"))]
-    pub(super) async fn postgres(
-        _: &Config,
-        _: &StoreUrl,
-        _: Option<PathBuf>,
-        _: SpaceId,
-    ) -> anyhow::Result<(Self, Candidates)> {
-        anyhow::bail!("this build has no PostgreSQL (feature `postgres`)")
-    }
-
-    #[cfg(feature = "mysql")]
     pub(super) async fn mysql(
         config: &Config,
         url: &StoreUrl,
@@ -181,17 +137,6 @@ impl SharedJournal {
         Ok((Self::MySql(mysql), Candidates::MySql(Box::new(locks))))
     }
 
-    #[cfg(not(feature = "mysql"))]
-    pub(super) async fn mysql(
-        _: &Config,
-        _: &StoreUrl,
-        _: Option<PathBuf>,
-        _: SpaceId,
-    ) -> anyhow::Result<(Self, Candidates)> {
-        anyhow::bail!("this build has no MariaDB (feature `mysql`)")
-    }
-
-    #[cfg(feature = "nats")]
     pub(super) async fn nats(
         config: &Config,
         url: &StoreUrl,
@@ -234,26 +179,12 @@ impl SharedJournal {
         Ok((opened, Candidates::Nats(Box::new(locks))))
     }
 
-    #[cfg(not(feature = "nats"))]
-    pub(super) async fn nats(
-        _: &Config,
-        _: &StoreUrl,
-        _: Option<PathBuf>,
-        _: SpaceId,
-    ) -> anyhow::Result<(Self, Candidates)> {
-        anyhow::bail!("this build has no NATS (feature `nats`)")
-    }
-
     /// Logs settings of the store that weaken the promises, and what to do.
     pub(super) fn warn(&self) {
         let warnings = match self {
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => redis.warnings().to_vec(),
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.warnings().to_vec(),
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => mysql.warnings().to_vec(),
-            #[cfg(feature = "nats")]
             Self::Nats { nats, at_start, .. } => nats.warnings(*at_start),
         };
         for warning in warnings {
@@ -263,13 +194,9 @@ impl SharedJournal {
 
     pub(super) fn journal(&self) -> Journal {
         match self {
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => Journal::Redis(redis.clone()),
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => Journal::Postgres(postgres.clone()),
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => Journal::MySql(mysql.clone()),
-            #[cfg(feature = "nats")]
             Self::Nats { nats, .. } => Journal::Nats(nats.clone()),
         }
     }
@@ -277,13 +204,9 @@ impl SharedJournal {
     /// Says what an answer that left is safe against.
     pub(super) fn durability(&self) -> watch::Receiver<Durability> {
         match self {
-            #[cfg(feature = "redis")]
             Self::Redis(redis) => Durability::fixed(redis.promise()),
-            #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => Durability::fixed(postgres.promise()),
-            #[cfg(feature = "mysql")]
             Self::MySql(mysql) => Durability::fixed(mysql.promise()),
-            #[cfg(feature = "nats")]
             Self::Nats { durability, .. } => durability.clone(),
         }
     }
@@ -294,5 +217,4 @@ impl SharedJournal {
 }
 
 /// How long a step of the leader's lock may take in a database.
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 const LOCKS_ANSWER_WITHIN: std::time::Duration = std::time::Duration::from_secs(3);

@@ -1,32 +1,22 @@
 //! The store a server runs on: the embedded file of this process, or one that several servers share.
 
-use crate::config::Config;
-#[cfg(feature = "locks")]
-use crate::config::StoreKind;
+use super::shared::SharedJournal;
+use crate::config::{Config, StoreKind};
+use anyhow::Context;
 use firstcome_core::{NodeId, SpaceId};
 use firstcome_http::Durability;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{self, Sqlite};
 use firstcome_journal::{Clock, Journal};
+use firstcome_lock::Locks;
 use firstcome_node::leader::Election;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-#[cfg(feature = "locks")]
-use super::shared::SharedJournal;
-#[cfg(feature = "locks")]
-use anyhow::Context;
-#[cfg(feature = "locks")]
-use firstcome_lock::Locks;
-
 /// The store, opened.
 pub(super) enum Store {
     Embedded(Sqlite),
-    #[cfg(feature = "locks")]
-    Shared {
-        journal: SharedJournal,
-        locks: Locks,
-    },
+    Shared { journal: SharedJournal, locks: Locks },
 }
 
 impl Store {
@@ -38,10 +28,6 @@ impl Store {
         config: &Config,
         folder: Option<&DataFolder>,
         fresh: SpaceId,
-        #[cfg_attr(
-            not(feature = "locks"),
-            expect(unused_variables, reason = "one alone elects nobody")
-        )]
         main: &Handle,
     ) -> anyhow::Result<Self> {
         let Some(url) = &config.store else {
@@ -50,29 +36,23 @@ impl Store {
                 sqlite::Options { archive: config.archive, ..sqlite::Options::new(fresh) };
             return Ok(Self::Embedded(Sqlite::open(folder, options)?));
         };
-        #[cfg(not(feature = "locks"))]
-        anyhow::bail!("{url} cannot be used: this build has no shared store");
-        #[cfg(feature = "locks")]
-        {
-            let about = || format!("the store {url} cannot be used");
-            let archive = folder.filter(|_| config.archive).map(DataFolder::archive);
-            let opened = match url.kind() {
-                StoreKind::Redis => SharedJournal::redis(config, url, archive, fresh).await,
-                StoreKind::Postgres => SharedJournal::postgres(config, url, archive, fresh).await,
-                StoreKind::MySql => SharedJournal::mysql(config, url, archive, fresh).await,
-                StoreKind::Nats => SharedJournal::nats(config, url, archive, fresh).await,
-            };
-            let (journal, candidates) = opened.with_context(about)?;
-            journal.warn();
-            let locks = main.spawn(candidates.connect()).await?.with_context(about)?;
-            Ok(Self::Shared { journal, locks })
-        }
+        let about = || format!("the store {url} cannot be used");
+        let archive = folder.filter(|_| config.archive).map(DataFolder::archive);
+        let opened = match url.kind() {
+            StoreKind::Redis => SharedJournal::redis(config, url, archive, fresh).await,
+            StoreKind::Postgres => SharedJournal::postgres(config, url, archive, fresh).await,
+            StoreKind::MySql => SharedJournal::mysql(config, url, archive, fresh).await,
+            StoreKind::Nats => SharedJournal::nats(config, url, archive, fresh).await,
+        };
+        let (journal, candidates) = opened.with_context(about)?;
+        journal.warn();
+        let locks = main.spawn(candidates.connect()).await?.with_context(about)?;
+        Ok(Self::Shared { journal, locks })
     }
 
     pub(super) fn journal(&self) -> Journal {
         match self {
             Self::Embedded(sqlite) => Journal::Sqlite(sqlite.clone()),
-            #[cfg(feature = "locks")]
             Self::Shared { journal, .. } => journal.journal(),
         }
     }
@@ -81,7 +61,6 @@ impl Store {
     pub(super) fn clock(&self) -> Option<Clock> {
         match self {
             Self::Embedded(_) => Some(Clock::system()),
-            #[cfg(feature = "locks")]
             Self::Shared { .. } => None,
         }
     }
@@ -94,20 +73,14 @@ impl Store {
                  a killed process or a power cut loses none, a lost disk loses all"
                     .to_owned(),
             ),
-            #[cfg(feature = "locks")]
             Self::Shared { journal, .. } => journal.durability(),
         }
     }
 
     /// Returns how it is decided who leads.
-    #[cfg_attr(
-        not(feature = "locks"),
-        expect(unused_variables, reason = "one alone elects nobody")
-    )]
     pub(super) async fn election(&self, config: &Config, node: NodeId) -> anyhow::Result<Election> {
         match self {
             Self::Embedded(_) => Ok(Election::Alone),
-            #[cfg(feature = "locks")]
             Self::Shared { locks, .. } => {
                 let name = format!("fc:{{{}}}:leader", config.space);
                 let candidate = firstcome_lock::Election::new(locks, &name)?
@@ -122,7 +95,6 @@ impl Store {
     pub(super) async fn close(self) {
         match self {
             Self::Embedded(sqlite) => sqlite.close().await,
-            #[cfg(feature = "locks")]
             Self::Shared { journal, locks } => {
                 locks.close().await;
                 journal.close().await;

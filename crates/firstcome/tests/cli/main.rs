@@ -19,13 +19,10 @@ mod rehearsals;
 mod scene;
 mod screens;
 mod seats;
-#[cfg(feature = "redis")]
 mod stores;
 mod trouble;
 mod trust;
-#[cfg(feature = "redis")]
 mod typed;
-#[cfg(feature = "redis")]
 mod unfit;
 mod watching;
 mod winners;

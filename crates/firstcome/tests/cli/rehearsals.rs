@@ -192,7 +192,6 @@ fn one_rehearsal_at_a_time_and_what_a_killed_one_left_is_cleared_away() {
     was_good(&rehearse(&scene, &["--json"], &[]), &PLACES);
 }
 
-#[cfg(feature = "redis")]
 #[test]
 fn a_rehearsal_on_a_redis_has_a_space_of_its_own_and_removes_it() {
     use firstcome_testbed::Redis;
@@ -244,7 +243,6 @@ fn a_rehearsal_on_a_redis_has_a_space_of_its_own_and_removes_it() {
     assert!(said.code == 3 && said.talk.contains("cannot be used"), "{said:?}");
 }
 
-#[cfg(feature = "postgres")]
 #[test]
 fn a_rehearsal_on_a_postgres_removes_its_schema() {
     let Some(postgres) = firstcome_testbed::Postgres::shared() else { return };
@@ -259,7 +257,6 @@ fn a_rehearsal_on_a_postgres_removes_its_schema() {
     assert_eq!(postgres.sql(database.split('?').next().unwrap(), left).trim(), "0");
 }
 
-#[cfg(feature = "mysql")]
 #[test]
 fn a_rehearsal_on_a_mariadb_removes_its_tables() {
     let Some(mariadb) = firstcome_testbed::MariaDb::shared() else { return };
@@ -276,7 +273,6 @@ fn a_rehearsal_on_a_mariadb_removes_its_tables() {
     assert_eq!(mariadb.sql(&left), "0");
 }
 
-#[cfg(feature = "nats")]
 #[test]
 fn a_rehearsal_on_nats_has_streams_of_its_own_and_removes_them() {
     let Some(nats) = firstcome_testbed::Nats::start() else { return };

@@ -1,9 +1,7 @@
 //! `lock`, `elect` and `locks` as two shells meet them, on a real server.
 
-#![cfg(feature = "redis")]
 #![expect(clippy::unwrap_used, reason = "a scene that cannot be set up fails its test")]
 
-#[cfg(all(feature = "postgres", feature = "mysql"))]
 mod databases;
 mod elections;
 mod examples;

@@ -3,14 +3,11 @@
 use crate::flood::Flood;
 use crate::primary::Primary;
 use crate::scene::{Scene, Setup};
-#[cfg(feature = "nats")]
 use crate::server::{PATIENCE, Server};
 use crate::{failovers, kills, leaders, links, stores};
-#[cfg(feature = "nats")]
 use firstcome_testbed::Nats;
 use std::time::Duration;
 use tokio::task::block_in_place;
-#[cfg(feature = "nats")]
 use tokio::time::Instant;
 use tokio::time::sleep;
 
@@ -65,9 +62,7 @@ macro_rules! stories {
 }
 
 stories!(postgres, Setup::on_postgres());
-#[cfg(feature = "mysql")]
 stories!(mariadb, Setup::on_mariadb());
-#[cfg(feature = "nats")]
 stories!(nats, Setup::on_nats());
 
 async fn database_killed_and_paused(setup: Setup<'_>) {
@@ -107,13 +102,11 @@ async fn a_standby_lacked() -> bool {
     was_put_back(&mut scene, flood).await
 }
 
-#[cfg(feature = "mysql")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_mariadb_lost_is_put_back_and_nothing_is_lost() {
     told_again(async || a_mariadb_lost().await).await;
 }
 
-#[cfg(feature = "mysql")]
 async fn a_mariadb_lost() -> bool {
     let Some(mut scene) = Scene::set(Setup::on_mariadb()).await else { return true };
     scene.nodes[0].talk().open("spring", 100_000).await;
@@ -133,13 +126,11 @@ async fn a_server_that_lagged_makes_a_fork_of_a_standby() {
     failovers::lagged(Setup { replica: true, ..Setup::on_postgres() }).await;
 }
 
-#[cfg(feature = "mysql")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_lagged_makes_a_fork_of_a_mariadb() {
     failovers::lagged(Setup::on_mariadb()).await;
 }
 
-#[cfg(feature = "nats")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_lagged_makes_a_fork_of_a_nats_server() {
     failovers::lagged(Setup::on_nats()).await;
@@ -147,7 +138,6 @@ async fn a_server_that_lagged_makes_a_fork_of_a_nats_server() {
 
 /// One of the two streams is deleted while servers run. They write the log again by themselves; without the other one the space is
 /// gone, which is for the operator to mend.
-#[cfg(feature = "nats")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_of_nats_that_is_deleted_comes_back_and_loses_nothing() {
     let Some(mut scene) = Scene::set(Setup::on_nats()).await else { return };
@@ -165,13 +155,11 @@ async fn a_stream_of_nats_that_is_deleted_comes_back_and_loses_nothing() {
     assert_eq!(["ann", "bob", "cid"].map(|who| agreed.rank(who)), [Some(1), Some(2), Some(3)]);
 }
 
-#[cfg(feature = "nats")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_nats_server_lost_is_put_back_and_nothing_is_lost() {
     told_again(async || a_nats_server_lost().await).await;
 }
 
-#[cfg(feature = "nats")]
 async fn a_nats_server_lost() -> bool {
     let Some(mut scene) = Scene::set(Setup::on_nats()).await else { return true };
     scene.nodes[0].talk().open("spring", 30_000).await;
@@ -195,7 +183,6 @@ async fn a_nats_server_lost() -> bool {
     was_put_back(&mut scene, flood).await
 }
 
-#[cfg(feature = "nats")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fsync_in_nats_is_promised_only_where_it_is_proven() {
     let (Some(plain), Some(syncing)) = (Nats::start(), Nats::syncing()) else { return };
@@ -238,7 +225,6 @@ async fn fsync_in_nats_is_promised_only_where_it_is_proven() {
 }
 
 /// Has the servers that lead the streams of the journal give that up.
-#[cfg(feature = "nats")]
 async fn step_down(url: &str) {
     use firstcome_store::nats::{Nats, Options};
     let nats = Nats::connect(Options::new(url)).await.unwrap();
@@ -254,7 +240,6 @@ async fn step_down(url: &str) {
 }
 
 /// The leaders of the streams step down, each server of the cluster is killed in turn, and then all at once.
-#[cfg(feature = "nats")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_nats_servers_that_step_down_and_are_killed_in_turn_and_together_lose_nothing() {
     let Some(mut scene) = Scene::set(Setup::on_nats_cluster()).await else { return };
@@ -279,13 +264,11 @@ async fn three_nats_servers_that_step_down_and_are_killed_in_turn_and_together_l
 }
 
 /// The whole cluster comes back with folders of a while ago: servers that run write again what they have.
-#[cfg(feature = "nats")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_three_nats_servers_lost_together_is_put_back_and_nothing_is_lost() {
     told_again(async || three_nats_servers_lost_together().await).await;
 }
 
-#[cfg(feature = "nats")]
 async fn three_nats_servers_lost_together() -> bool {
     let Some(mut scene) = Scene::set(Setup::on_nats_cluster()).await else { return true };
     scene.nodes[0].talk().open("spring", 30_000).await;
@@ -311,7 +294,6 @@ async fn three_nats_servers_lost_together() -> bool {
 
 /// Each server of the cluster in turn loses the last third of its messages, as a file that was cut off has it: the other two
 /// bring it back, or servers that run do.
-#[cfg(feature = "nats")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nats_servers_whose_messages_were_cut_off_in_turn_lose_nothing() {
     let Some(mut scene) = Scene::set(Setup::on_nats_cluster()).await else { return };
@@ -336,7 +318,6 @@ async fn nats_servers_whose_messages_were_cut_off_in_turn_lose_nothing() {
 }
 
 /// Each server of the cluster is parted from the other two in turn. Servers that are connected to it find another one or wait.
-#[cfg(feature = "nats")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nats_servers_that_are_parted_in_turn_lose_nothing() {
     let Some(mut scene) = Scene::set(Setup::on_nats_with_links()).await else { return };

@@ -4,27 +4,23 @@
 //! a flood of claims holds every answer against all it heard before. What is drawn at random follows
 //! from a seed, which is printed; `FIRSTCOME_SEED` draws the same again.
 
-#![cfg(feature = "redis")]
 #![expect(clippy::unwrap_used, reason = "a scene that cannot be set up fails its test")]
 #![expect(clippy::print_stdout, reason = "figures and seeds are for people")]
 
 mod clocks;
 mod codes;
 mod codes_at_once;
-#[cfg(feature = "postgres")]
 mod databases;
 mod failovers;
 mod flood;
 mod forks;
 mod kills;
 mod leaders;
-#[cfg(feature = "postgres")]
 mod ledgers;
 mod links;
 mod logs;
 mod memory;
 mod moves;
-#[cfg(feature = "nats")]
 mod nats_proof;
 mod newcomers;
 mod pairs;

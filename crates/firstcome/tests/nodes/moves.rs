@@ -75,11 +75,8 @@ macro_rules! stories {
 }
 
 stories!(redis, Setup::default());
-#[cfg(feature = "postgres")]
 stories!(postgres, Setup::on_postgres());
-#[cfg(feature = "mysql")]
 stories!(mariadb, Setup::on_mariadb());
-#[cfg(feature = "nats")]
 stories!(nats, Setup::on_nats());
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

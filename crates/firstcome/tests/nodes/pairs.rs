@@ -318,11 +318,8 @@ macro_rules! stories {
 }
 
 stories!(redis, Setup::default());
-#[cfg(feature = "postgres")]
 stories!(postgres, Setup::on_postgres());
-#[cfg(feature = "mysql")]
 stories!(mariadb, Setup::on_mariadb());
-#[cfg(feature = "nats")]
 stories!(nats, Setup::on_nats());
 
 /// The same with a protection switched off: pairs of a kind are not known soon.

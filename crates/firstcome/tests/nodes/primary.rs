@@ -98,13 +98,6 @@ impl Primary {
     }
 
     /// Deletes a stream of NATS.
-    #[cfg(not(feature = "nats"))]
-    pub(crate) async fn delete(&self, _: &str) {
-        panic!("this build has no NATS")
-    }
-
-    /// Deletes a stream of NATS.
-    #[cfg(feature = "nats")]
     pub(crate) async fn delete(&self, stream: &str) {
         let (Self::Nats(nats), name) = (self, stream) else { panic!("this story is about NATS") };
         let options = firstcome_store::nats::Options::new(nats.url());

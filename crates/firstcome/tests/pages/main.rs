@@ -16,7 +16,6 @@ mod process;
 mod public;
 mod scene;
 mod seats;
-#[cfg(feature = "redis")]
 mod several;
 mod shop;
 mod states;

@@ -2,7 +2,7 @@
 
 use crate::inside::Inside;
 use crate::wire::Answer;
-use firstcome_journal::faulty::{Call, Fault};
+use firstcome_faults::faulty::{Call, Fault};
 use serde_json::{Value, json};
 
 const SECOND: i64 = 1_000_000;

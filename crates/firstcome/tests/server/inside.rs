@@ -12,11 +12,11 @@ use axum::body::Body;
 use axum::http::Request;
 use firstcome_api::key::Role;
 use firstcome_core::SpaceId;
+use firstcome_faults::faulty::Faulty;
 use firstcome_http::guard::Guards;
 use firstcome_http::guard::rate::Pace;
 use firstcome_http::metrics::Metrics;
 use firstcome_http::{App, BulkRequests, Durability, Key, Keys, MissingKey, Options, SeatMaps};
-use firstcome_journal::faulty::Faulty;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal};
 use firstcome_node::codes::CodeKeys;
@@ -137,7 +137,7 @@ impl Inside {
             core,
         } = setup;
         let given = Given {
-            journal: Journal::Faulty(journal.clone()),
+            journal: journal.journal(),
             clock: Some(clock),
             address: "".into(),
             random: Box::new(move || {

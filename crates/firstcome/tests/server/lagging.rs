@@ -2,8 +2,7 @@
 
 use crate::inside::Inside;
 use firstcome_core::{NodeId, State};
-use firstcome_journal::Journal;
-use firstcome_journal::shared::NodeStatus;
+use firstcome_journal::cluster::NodeStatus;
 use serde_json::json;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -52,7 +51,7 @@ async fn a_space_is_not_raised_over_a_server_of_an_older_build() {
         address: "http://10.0.0.9:8080".into(),
         words: "".into(),
     };
-    let shared = Journal::Faulty(one.journal.clone()).shared().unwrap();
+    let shared = one.journal.journal();
     shared.announce(older, 1).await.unwrap();
     sleep(Duration::from_secs(2)).await;
     let refused = two.post("/v1/level").await;

@@ -2,7 +2,7 @@
 //! whoever asks again learns it.
 
 use crate::inside::{Inside, Setup};
-use firstcome_journal::faulty::{Call, Fault};
+use firstcome_faults::faulty::{Call, Fault};
 use firstcome_journal::{Append, Entry, Journal, Name};
 use serde_json::json;
 use std::sync::Arc;

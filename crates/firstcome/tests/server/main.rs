@@ -47,7 +47,6 @@ mod outcomes;
 mod pages;
 mod panicked;
 mod permissions;
-#[cfg(feature = "postgres")]
 mod postgres;
 mod process;
 mod rates;

@@ -3,7 +3,6 @@
 use crate::process::{Server, verb};
 use crate::settling::settled;
 use crate::wire::Talk;
-#[cfg(feature = "postgres")]
 use firstcome_testbed::Postgres;
 use serde_json::Value;
 use std::path::Path;
@@ -20,7 +19,6 @@ struct Scene {
 enum Ledger {
     File,
     /// A database of its own, by name, and its URL.
-    #[cfg(feature = "postgres")]
     Database(&'static Postgres, String, String),
 }
 
@@ -36,7 +34,6 @@ impl Scene {
         Self { folder, copies, ledger: Ledger::File }
     }
 
-    #[cfg(feature = "postgres")]
     fn on_database(name: &str) -> Option<Self> {
         let server = Postgres::shared()?;
         server.sql("postgres", &format!("CREATE DATABASE {name}"));
@@ -47,7 +44,6 @@ impl Scene {
     fn settings(&self) -> Vec<(&str, &str)> {
         match &self.ledger {
             Ledger::File => vec![("SETTLE_INTERVAL_MS", "1")],
-            #[cfg(feature = "postgres")]
             Ledger::Database(_, _, url) => vec![("SETTLE_INTERVAL_MS", "1"), ("LEDGER", url)],
         }
     }
@@ -133,7 +129,6 @@ impl Scene {
                 let from = self.folder.path().join("ledger.sqlite");
                 copy(&from, &self.copies.path().join("ledger.sqlite"));
             }
-            #[cfg(feature = "postgres")]
             Ledger::Database(server, name, _) => {
                 server.sql("postgres", &format!("CREATE DATABASE {name}_kept TEMPLATE {name}"));
             }
@@ -146,7 +141,6 @@ impl Scene {
                 let to = self.folder.path().join("ledger.sqlite");
                 copy(&self.copies.path().join("ledger.sqlite"), &to);
             }
-            #[cfg(feature = "postgres")]
             Ledger::Database(server, name, _) => {
                 server.sql("postgres", &format!("DROP DATABASE {name}"));
                 server.sql("postgres", &format!("ALTER DATABASE {name}_kept RENAME TO {name}"));
@@ -221,7 +215,6 @@ fn a_file_of_a_longer_journal_is_set_aside_and_written_anew() {
     Scene::on_file().is_ahead_and_then_another();
 }
 
-#[cfg(feature = "postgres")]
 #[test]
 fn a_database_restored_from_yesterday_is_brought_up_to_the_journal() {
     if let Some(scene) = Scene::on_database("behind") {
@@ -229,7 +222,6 @@ fn a_database_restored_from_yesterday_is_brought_up_to_the_journal() {
     }
 }
 
-#[cfg(feature = "postgres")]
 #[test]
 fn a_database_of_a_longer_journal_is_set_aside_and_written_anew() {
     if let Some(scene) = Scene::on_database("ahead") {

@@ -77,9 +77,7 @@ async fn the_checks_on_the_page_find_what_is_wrong(stage: Stage) {
     fill(&stage).await;
     match stage.place {
         Place::Folder(_) => stage.sql("DROP TRIGGER results_are_never_deleted"),
-        #[cfg(feature = "postgres")]
         Place::Space(..) => stage.sql("DROP TRIGGER results_are_never_changed ON results"),
-        #[cfg(feature = "mysql")]
         Place::Database(..) => stage.sql("DROP TRIGGER results_are_never_deleted"),
         Place::Memory(_) => unreachable!("it has no triggers"),
     };
@@ -115,9 +113,7 @@ async fn new_tables_are_those_of_layout_1(stage: Stage) {
                  FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type IN ('table', 'view')";
             (2, sql.to_owned())
         }
-        #[cfg(feature = "postgres")]
         Place::Space(..) => (3, catalogue("data_type", "current_schema()")),
-        #[cfg(feature = "mysql")]
         Place::Database(..) => (4, catalogue("column_type", "DATABASE()")),
         Place::Memory(_) => unreachable!("it has no tables"),
     };

@@ -170,9 +170,7 @@ async fn twin_without_the_comparison_there_is_a_gap(stage: Stage) {
     stage.ledger.close().await;
     let with = match &stage.place {
         Place::Folder(_) => include_str!("../sqlite/settle.sql").replace('?', "$"),
-        #[cfg(feature = "postgres")]
         Place::Space(..) => include_str!("../postgres/settle.sql").to_owned(),
-        #[cfg(feature = "mysql")]
         Place::Database(..) => include_str!("../mysql/settle.sql").replace('~', ""),
         Place::Memory(_) => unreachable!("it has no statements"),
     };
@@ -185,7 +183,6 @@ async fn twin_without_the_comparison_there_is_a_gap(stage: Stage) {
         let sql = values.iter().fold(sql.to_owned(), fill);
         match &stage.place {
             // It gives no rows back from an update.
-            #[cfg(feature = "mysql")]
             Place::Database(..) => {
                 stage.sql(&format!("{sql}; SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1")).len()
             }

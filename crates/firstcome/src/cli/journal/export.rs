@@ -15,9 +15,7 @@ use std::time::Duration;
 use super::super::audit::progress_bar;
 use super::super::complaint::{Complaint, Exit};
 use super::super::out;
-#[cfg(feature = "locks")]
-use super::super::source::{Presence, Wanted};
-use super::super::source::{SourceArgs, SpaceArgs};
+use super::super::source::{Presence, SourceArgs, SpaceArgs, Wanted};
 use crate::data_folder;
 use crate::offline::export::{self, Kind};
 
@@ -170,7 +168,6 @@ async fn send(journal: &Journal, append: Append) -> Result<(), Failure> {
     }
 }
 
-#[cfg(feature = "locks")]
 async fn in_store(args: &ExportArgs, head: &Head, append: Append) -> Result<(), Complaint> {
     let url = args.source.store.url()?;
     let name = args.space.space.as_str();
@@ -179,9 +176,4 @@ async fn in_store(args: &ExportArgs, head: &Head, append: Append) -> Result<(), 
     let ended = send(&journal, append).await;
     journal.close().await;
     ended.map_err(|failure| Complaint::about_store(&url, &failure))
-}
-
-#[cfg(not(feature = "locks"))]
-async fn in_store(_: &ExportArgs, _: &Head, _: Append) -> Result<(), Complaint> {
-    Err(Complaint::usage("this build has no shared store (features `redis`, `postgres`, `mysql`)"))
 }

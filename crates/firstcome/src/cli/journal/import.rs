@@ -13,9 +13,7 @@ use std::path::PathBuf;
 use super::super::audit::progress_bar;
 use super::super::complaint::{Complaint, Exit};
 use super::super::connect::LedgerArgs;
-#[cfg(feature = "locks")]
-use super::super::source::{Presence, Wanted};
-use super::super::source::{SourceArgs, open_file};
+use super::super::source::{Presence, SourceArgs, Wanted, open_file};
 use super::super::{on_one_core, out};
 use crate::data_folder;
 use crate::offline::rebuild::Rebuilt;
@@ -148,7 +146,6 @@ fn shown(meter: &ProgressBar, done: u64, all: u64) {
     meter.set_position(done);
 }
 
-#[cfg(feature = "locks")]
 fn into_store(
     args: &ImportArgs,
     file: SpaceFile,
@@ -180,14 +177,4 @@ fn into_store(
         Complaint::about_store(&url, &failure)
     })?;
     Ok((Reading::File(file), rebuilt))
-}
-
-#[cfg(not(feature = "locks"))]
-fn into_store(
-    _: &ImportArgs,
-    _: SpaceFile,
-    _: &Ledger,
-    _: &ProgressBar,
-) -> Result<(Reading, Option<Rebuilt>), Complaint> {
-    Err(Complaint::usage("this build has no shared store (features `redis`, `postgres`, `mysql`)"))
 }

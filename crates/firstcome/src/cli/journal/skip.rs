@@ -14,9 +14,7 @@ use super::super::audit::progress_bar;
 use super::super::complaint::{Complaint, Exit};
 use super::super::connect::LedgerArgs;
 use super::super::out;
-use super::super::source::SourceArgs;
-#[cfg(feature = "locks")]
-use super::super::source::{Presence, Wanted};
+use super::super::source::{Presence, SourceArgs, Wanted};
 use crate::data_folder;
 use crate::offline::breaking::{self, Refused};
 use firstcome_core::names::check_text;
@@ -161,7 +159,6 @@ fn write(
     }
 }
 
-#[cfg(feature = "locks")]
 async fn in_store(args: &SkipArgs, head: &Head, skip: Skip) -> Result<(), Complaint> {
     let url = args.source.store.url()?;
     let about = |failure| Complaint::about_store(&url, &failure);
@@ -175,13 +172,6 @@ async fn in_store(args: &SkipArgs, head: &Head, skip: Skip) -> Result<(), Compla
     }
     let complaint = Complaint::new(Exit::Refused, failure.to_string());
     Err(complaint.hint(failure.hint().unwrap_or_default()))
-}
-
-#[cfg(not(feature = "locks"))]
-async fn in_store(_: &SkipArgs, _: &Head, _: Skip) -> Result<(), Complaint> {
-    Err(Complaint::usage(
-        "this build has no shared store (features `redis`, `postgres`, `mysql`, `nats`)",
-    ))
 }
 
 fn say(skip: &Skip, json: bool, what: &str) {

@@ -51,10 +51,8 @@ pub(in crate::cli) struct DdlArgs {
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Kind {
     /// PostgreSQL.
-    #[cfg(feature = "postgres")]
     Postgres,
     /// MariaDB and MySQL.
-    #[cfg(feature = "mysql")]
     Mysql,
     /// A SQLite file.
     Sqlite,
@@ -118,9 +116,7 @@ pub(in crate::cli) async fn run(verb: LocksVerb, json: bool) -> Result<Exit, Com
 
 fn ddl(args: &DdlArgs, json: bool) -> Exit {
     let database = match args.kind {
-        #[cfg(feature = "postgres")]
         Kind::Postgres => Database::Postgres,
-        #[cfg(feature = "mysql")]
         Kind::Mysql => Database::MySql,
         Kind::Sqlite => Database::Sqlite,
     };

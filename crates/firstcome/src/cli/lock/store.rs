@@ -13,17 +13,11 @@ const KNOWN: &[&str] = &[
     "rediss",
     "redis+sentinel",
     "rediss+sentinel",
-    #[cfg(feature = "postgres")]
     "postgres",
-    #[cfg(feature = "postgres")]
     "postgresql",
-    #[cfg(feature = "mysql")]
     "mysql",
-    #[cfg(feature = "mysql")]
     "mariadb",
-    #[cfg(feature = "nats")]
     "nats",
-    #[cfg(feature = "nats")]
     "tls",
     "sqlite",
 ];

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use super::RehearseArgs;
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::source::StoreArgs;
-#[cfg(feature = "locks")]
 use firstcome_journal::Journal;
 use firstcome_journal::folder;
 
@@ -125,19 +124,15 @@ fn clear_folder(path: &Path) -> Result<(), Complaint> {
 }
 
 /// What the id of a space begins with that is made for a rehearsal: one that somebody else made is never removed.
-#[cfg(feature = "locks")]
 const MARK: &[u8; 9] = b"rehearsal";
 
 /// Makes the space of a rehearsal in its store, empty, in the place of what another one left there.
-#[cfg(feature = "locks")]
 async fn make_space(store: &StoreArgs, name: &str) -> Result<(), Complaint> {
     let journal = open_space(store, name).await?;
     let done = async {
         let url = store.url()?;
         let about = |failure| Complaint::about_store(&url, &failure);
-        if let Some(shared) = journal.shared()
-            && let Some((node, _)) = shared.members().await.map_err(about)?.first()
-        {
+        if let Some((node, _)) = journal.members().await.map_err(about)?.first() {
             let address = &node.address;
             let why =
                 format!("a rehearsal is under way in the space {name}: a server at {address}");
@@ -160,7 +155,6 @@ async fn make_space(store: &StoreArgs, name: &str) -> Result<(), Complaint> {
 }
 
 /// Removes the space of a rehearsal from its store.
-#[cfg(feature = "locks")]
 async fn remove_space(store: &StoreArgs, name: &str) -> Result<(), Complaint> {
     let journal = open_space(store, name).await?;
     let removed = journal.remove().await;
@@ -170,7 +164,6 @@ async fn remove_space(store: &StoreArgs, name: &str) -> Result<(), Complaint> {
 }
 
 /// Opens the space of a rehearsal, which is made where there is none; refuses one that no rehearsal made.
-#[cfg(feature = "locks")]
 async fn open_space(store: &StoreArgs, name: &str) -> Result<Journal, Complaint> {
     use crate::cli::source::{Presence, Wanted};
     let url = store.url()?;
@@ -191,16 +184,4 @@ async fn open_space(store: &StoreArgs, name: &str) -> Result<Journal, Complaint>
     };
     journal.close().await;
     Err(complaint)
-}
-
-#[cfg(not(feature = "locks"))]
-async fn make_space(_: &StoreArgs, _: &str) -> Result<(), Complaint> {
-    Err(Complaint::usage(
-        "this build has no shared store (features `redis`, `postgres`, `mysql`, `nats`)",
-    ))
-}
-
-#[cfg(not(feature = "locks"))]
-async fn remove_space(_: &StoreArgs, _: &str) -> Result<(), Complaint> {
-    Ok(())
 }

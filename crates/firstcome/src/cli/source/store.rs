@@ -3,13 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-#[cfg(feature = "locks")]
 use firstcome_journal::Journal;
 
 use crate::cli::complaint::Complaint;
-#[cfg(feature = "locks")]
-use crate::config::StoreKind;
-use crate::config::StoreUrl;
+use crate::config::{StoreKind, StoreUrl};
 
 /// A store that several servers share.
 #[derive(Debug, Args)]
@@ -24,7 +21,6 @@ pub(in crate::cli) struct StoreArgs {
 }
 
 /// A space: its name, the number of the journal in it, its identity.
-#[cfg(feature = "locks")]
 pub(in crate::cli) struct Wanted<'a> {
     pub(in crate::cli) name: &'a str,
     pub(in crate::cli) space: firstcome_core::SpaceId,
@@ -32,7 +28,6 @@ pub(in crate::cli) struct Wanted<'a> {
 }
 
 /// What is expected of the store in which a space is opened to be written to.
-#[cfg(feature = "locks")]
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cli) enum Presence {
     /// It has this space.
@@ -66,14 +61,12 @@ impl StoreArgs {
     }
 
     /// Returns the store that is named.
-    #[cfg(feature = "locks")]
     pub(in crate::cli) fn url(&self) -> Result<StoreUrl, Complaint> {
         let url = self.named().unwrap_or_default();
         url.parse().map_err(|why| Complaint::usage(format!("the store: it {why}")))
     }
 
     /// Opens the journal of a space in a store that is named, to write to it.
-    #[cfg(feature = "locks")]
     pub(in crate::cli) async fn open_to_write(
         &self,
         url: &StoreUrl,
@@ -84,7 +77,6 @@ impl StoreArgs {
         let wanted = (!matches!(presence, Presence::Any)).then_some(space);
         let about = |failure| Complaint::about_store(url, &failure);
         match url.kind() {
-            #[cfg(feature = "redis")]
             StoreKind::Redis => {
                 use firstcome_journal::redis::{Durability, Options, Redis};
                 let options = Options {
@@ -96,7 +88,6 @@ impl StoreArgs {
                 let redis = Redis::open(self.redis(url)?, options).await;
                 redis.map(Journal::Redis).map_err(about)
             }
-            #[cfg(feature = "postgres")]
             StoreKind::Postgres => {
                 use firstcome_journal::postgres::{Durability, Options, Postgres};
                 let options = Options {
@@ -108,7 +99,6 @@ impl StoreArgs {
                 let postgres = Postgres::open(self.postgres(url), options).await;
                 postgres.map(Journal::Postgres).map_err(about)
             }
-            #[cfg(feature = "mysql")]
             StoreKind::MySql => {
                 use firstcome_journal::mysql::{Durability, MySql, Options};
                 let options = Options {
@@ -120,7 +110,6 @@ impl StoreArgs {
                 let mysql = MySql::open(self.mysql(url), options).await;
                 mysql.map(Journal::MySql).map_err(about)
             }
-            #[cfg(feature = "nats")]
             StoreKind::Nats => {
                 use firstcome_journal::nats::{Durability, Nats, Options};
                 let options = Options {
@@ -132,21 +121,10 @@ impl StoreArgs {
                 let nats = Nats::open(self.nats(url), options).await;
                 nats.map(Journal::Nats).map_err(about)
             }
-            #[cfg(not(all(
-                feature = "redis",
-                feature = "postgres",
-                feature = "mysql",
-                feature = "nats"
-            )))]
-            StoreKind::Redis | StoreKind::Postgres | StoreKind::MySql | StoreKind::Nats => {
-                let _ = (name, space, wanted, vacant, about);
-                Err(Complaint::usage("this build has no such store"))
-            }
         }
     }
 
     /// Returns how a Redis is connected to.
-    #[cfg(feature = "redis")]
     pub(in crate::cli) fn redis(
         &self,
         url: &StoreUrl,
@@ -165,19 +143,16 @@ impl StoreArgs {
     }
 
     /// Returns how a PostgreSQL is connected to.
-    #[cfg(feature = "postgres")]
     pub(in crate::cli) fn postgres(&self, url: &StoreUrl) -> firstcome_store::postgres::Options {
         firstcome_store::postgres::Options::new(url.with_authorities(self.store_ca.as_deref()))
     }
 
     /// Returns how a MariaDB is connected to.
-    #[cfg(feature = "mysql")]
     pub(in crate::cli) fn mysql(&self, url: &StoreUrl) -> firstcome_store::mysql::Options {
         firstcome_store::mysql::Options::new(url.with_authorities(self.store_ca.as_deref()))
     }
 
     /// Returns how a NATS server is connected to.
-    #[cfg(feature = "nats")]
     pub(in crate::cli) fn nats(&self, url: &StoreUrl) -> firstcome_store::nats::Options {
         firstcome_store::nats::Options::new(&*url.with_authorities(self.store_ca.as_deref()))
     }

@@ -2,16 +2,14 @@
 //!
 //! Faults are asked for by number: the first append from now is 1. Where a test means another kind
 //! of call, [`Faulty::fault`] takes the kind. Lost tails and forks belong to the store itself: see
-//! [`Memory::lose_tail`](crate::memory::Memory::lose_tail) and
-//! [`Memory::fork`](crate::memory::Memory::fork).
+//! [`Memory::lose_tail`](firstcome_journal::memory::Memory::lose_tail) and
+//! [`Memory::fork`](firstcome_journal::memory::Memory::fork).
 
-pub use crate::call::Call;
+pub use firstcome_journal::Call;
 
-use crate::cluster::News;
-use crate::entry::{Append, EntriesRead, Exchange, Looked};
-use crate::failure::Failure;
-use crate::journal::Journal;
-use crate::transaction::{Seen, Transaction};
+use firstcome_journal::cluster::{EndedDeliveries, News};
+use firstcome_journal::{Append, Boxed, EntriesRead, Exchange, Failure, Journal, Looked};
+use firstcome_journal::{Seen, Transaction, WrappedJournal};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -61,6 +59,11 @@ impl Faulty {
     pub fn new(journal: Journal) -> Self {
         let plan = Arc::new(Mutex::new(Plan::default()));
         Self { journal: Arc::new(journal), plan, open: watch::Sender::new(true) }
+    }
+
+    /// Returns it as a journal.
+    pub fn journal(&self) -> Journal {
+        Journal::Wrapped(Arc::new(self.clone()))
     }
 
     /// Returns the journal without the faults, to see what really happened.
@@ -171,39 +174,67 @@ impl Faulty {
             Some(fault) => Err(fault.failure()),
         }
     }
+}
 
-    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
-        let fault = self.comes(Call::Append).await;
-        if let Some(fault @ Fault::DeliverLate) = fault {
-            self.plan(|plan| plan.late.push(append));
-            return Err(fault.failure());
-        }
-        let lost_before = fault.is_some_and(|fault| fault != Fault::LoseAnswer);
-        if let Some(fault) = fault.filter(|_| lost_before) {
-            return Err(fault.failure());
-        }
-        let answer = self.journal.append(append).await;
-        for late in self.plan(|plan| std::mem::take(&mut plan.late)) {
-            // Whether it is still taken is for the store to say, and for nobody to hear.
-            drop(self.journal.append(late).await);
-        }
-        match (answer, fault) {
-            (Ok(_), Some(fault)) => Err(fault.failure()),
-            (answer, _) => answer,
-        }
+impl WrappedJournal for Faulty {
+    fn is_shared(&self) -> bool {
+        self.journal.is_shared()
     }
 
-    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
-        self.pass(Call::Read, self.journal.read(after)).await.map(|read| self.lagging(read))
+    fn append(&self, append: Append) -> Boxed<'_, Result<Exchange, Failure>> {
+        Box::pin(async move {
+            let fault = self.comes(Call::Append).await;
+            if let Some(fault @ Fault::DeliverLate) = fault {
+                self.plan(|plan| plan.late.push(append));
+                return Err(fault.failure());
+            }
+            let lost_before = fault.is_some_and(|fault| fault != Fault::LoseAnswer);
+            if let Some(fault) = fault.filter(|_| lost_before) {
+                return Err(fault.failure());
+            }
+            let answer = self.journal.append(append).await;
+            for late in self.plan(|plan| std::mem::take(&mut plan.late)) {
+                // Whether it is still taken is for the store to say, and for nobody to hear.
+                drop(self.journal.append(late).await);
+            }
+            match (answer, fault) {
+                (Ok(_), Some(fault)) => Err(fault.failure()),
+                (answer, _) => answer,
+            }
+        })
     }
 
-    pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
-        let news = self.pass(Call::Follow, self.journal.follow(after, timeout)).await?;
-        Ok(News { read: self.lagging(news.read), ..news })
+    fn read(&self, after: u64) -> Boxed<'_, Result<EntriesRead, Failure>> {
+        Box::pin(async move {
+            self.pass(Call::Read, self.journal.read(after)).await.map(|read| self.lagging(read))
+        })
     }
 
-    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
-        self.pass(transaction.call, self.journal.commit(transaction)).await
+    fn follow(&self, after: u64, timeout: Duration) -> Boxed<'_, Result<News, Failure>> {
+        Box::pin(async move {
+            let news = self.pass(Call::Follow, self.journal.follow(after, timeout)).await?;
+            Ok(News { read: self.lagging(news.read), ..news })
+        })
+    }
+
+    fn commit(&self, transaction: Transaction) -> Boxed<'_, Result<Seen, Failure>> {
+        Box::pin(self.pass(transaction.call(), self.journal.commit(transaction)))
+    }
+
+    fn incarnations(&self) -> watch::Receiver<u64> {
+        self.journal.incarnations()
+    }
+
+    fn confirms_at_once(&self) -> bool {
+        self.journal.confirms_at_once()
+    }
+
+    fn ended_deliveries(&self) -> EndedDeliveries {
+        self.journal.ended_deliveries()
+    }
+
+    fn close(&self) -> Boxed<'_, ()> {
+        Box::pin(self.journal.close())
     }
 }
 

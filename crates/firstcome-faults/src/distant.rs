@@ -3,14 +3,11 @@
 //! The journal itself is a [`Memory`]. Whether a call arrives, when, at which of several servers,
 //! how often, and whether its answer comes back, is decided by a [`Way`].
 
-use crate::ancestry::Cursor;
-use crate::cluster::News;
-use crate::entry::{Append, Confirm, EntriesRead, Exchange};
-use crate::failure::Failure;
-use crate::memory::{Appended, Memory, Stand};
-use crate::name::Name;
-use crate::transaction::{Seen, Transaction};
 use firstcome_inject::{Mistake, inject};
+use firstcome_journal::cluster::News;
+use firstcome_journal::memory::{Appended, Cursor, Memory, Stand};
+use firstcome_journal::{Append, Boxed, Confirm, EntriesRead, Exchange, Failure, Journal, Name};
+use firstcome_journal::{Seen, Transaction, WrappedJournal};
 use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
@@ -18,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
-pub use crate::call::Call;
+pub use firstcome_journal::Call;
 
 /// A future that a [`Way`] gives.
 pub type Carried<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -49,11 +46,16 @@ const TRIES: usize = 8;
 /// How many cursors are remembered: of a node that follows, and of one that looks at older entries.
 const CURSORS: usize = 4;
 
+/// Returns the journal at the other end of a link.
+pub fn over(way: Arc<dyn Way>) -> Journal {
+    Journal::Wrapped(Arc::new(Distant { way, known: Mutex::default() }))
+}
+
 /// A journal at the other end of a simulated link.
-#[derive(Clone, Debug)]
-pub struct Distant {
+#[derive(Debug)]
+struct Distant {
     way: Arc<dyn Way>,
-    known: Arc<Mutex<Known>>,
+    known: Mutex<Known>,
 }
 
 /// What is remembered of a log that takes each append without a condition.
@@ -70,11 +72,6 @@ struct Known {
 }
 
 impl Distant {
-    /// Reaches the store over a link.
-    pub fn over(way: Arc<dyn Way>) -> Self {
-        Self { way, known: Arc::default() }
-    }
-
     /// Returns what is remembered, unless the connection was made anew since.
     fn known(&self) -> MutexGuard<'_, Known> {
         let incarnation = *self.way.incarnations().borrow();
@@ -130,15 +127,7 @@ impl Distant {
             .map(|answer| (answer, confirm))
     }
 
-    pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
-        self.way.incarnations()
-    }
-
-    pub(crate) fn confirms_at_once(&self) -> bool {
-        self.way.confirms_at_once()
-    }
-
-    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
+    async fn append(&self, append: Append) -> Result<Exchange, Failure> {
         let (mut stand, incarnation) = {
             let mut known = self.known();
             if std::mem::take(&mut known.lost) {
@@ -182,7 +171,7 @@ impl Distant {
         Err(Failure::Unavailable("others were quicker each time".into()))
     }
 
-    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
+    async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
         let (stand, lag) = (self.known().cursor(after, None), self.way.undelivered());
         let done = move |memory: Memory| {
             let stand = stand.clone();
@@ -193,7 +182,7 @@ impl Distant {
         Ok(read)
     }
 
-    pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
+    async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
         let (stand, lag) = (self.known().cursor(after, None), self.way.undelivered());
         let done = move |memory: Memory| {
             let stand = stand.clone();
@@ -212,17 +201,47 @@ impl Distant {
         answer
     }
 
-    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
-        let call = transaction.call;
+    async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
+        let call = transaction.call();
         let done = move |memory: Memory| {
             let transaction = transaction.clone();
-            async move { memory.commit(transaction).await }
+            async move { Journal::Memory(memory).commit(transaction).await }
         };
         let (seen, _) = self.ask(call, done).await?;
-        if let Some(head) = seen.head {
+        if let Ok(head) = seen.head() {
             self.known().epoch = head.epoch;
         }
         Ok(seen)
+    }
+}
+
+impl WrappedJournal for Distant {
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn append(&self, append: Append) -> Boxed<'_, Result<Exchange, Failure>> {
+        Box::pin(self.append(append))
+    }
+
+    fn read(&self, after: u64) -> Boxed<'_, Result<EntriesRead, Failure>> {
+        Box::pin(self.read(after))
+    }
+
+    fn follow(&self, after: u64, timeout: Duration) -> Boxed<'_, Result<News, Failure>> {
+        Box::pin(self.follow(after, timeout))
+    }
+
+    fn commit(&self, transaction: Transaction) -> Boxed<'_, Result<Seen, Failure>> {
+        Box::pin(self.commit(transaction))
+    }
+
+    fn incarnations(&self) -> watch::Receiver<u64> {
+        self.way.incarnations()
+    }
+
+    fn confirms_at_once(&self) -> bool {
+        self.way.confirms_at_once()
     }
 }
 
@@ -230,14 +249,14 @@ impl Known {
     /// Returns where a reader stood behind an entry.
     fn cursor(&self, position: u64, name: Option<Name>) -> Option<Cursor> {
         let fits = |cursor: &&Cursor| {
-            cursor.tip.position == position && name.is_none_or(|name| name == cursor.tip.name)
+            cursor.tip().position == position && name.is_none_or(|name| name == cursor.tip().name)
         };
         self.cursors.iter().rev().find(fits).cloned()
     }
 
     fn remember(&mut self, cursor: Option<Cursor>) {
         let Some(cursor) = cursor else { return };
-        self.cursors.retain(|other| other.tip.position != cursor.tip.position);
+        self.cursors.retain(|other| other.tip().position != cursor.tip().position);
         if self.cursors.len() == CURSORS {
             self.cursors.pop_front();
         }

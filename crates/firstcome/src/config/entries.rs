@@ -1,0 +1,34 @@
+//! What the `[[entries]]` of a setting are, and how each kind of them is read.
+
+use super::origin::Origin;
+
+/// The `[[entries]]` of a setting, and where they begin.
+#[derive(Debug)]
+pub(super) struct Section<E> {
+    pub(super) entries: Vec<E>,
+    pub(super) origin: Origin,
+}
+
+impl<E> Default for Section<E> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), origin: Origin::Default }
+    }
+}
+
+/// How the `[[entries]]` of a setting are read.
+pub(super) struct Entries<E> {
+    /// The setting.
+    pub(super) setting: &'static str,
+    /// The fields an entry may have, in the order they are documented.
+    pub(super) fields: &'static [&'static str],
+    /// Those it must have.
+    pub(super) required: &'static [&'static str],
+    /// Returns an entry in which nothing is said yet.
+    pub(super) begin: fn() -> E,
+    /// Reads one field into an entry, or says what the field must be.
+    pub(super) read: fn(&mut E, &str, &str) -> Result<(), String>,
+    /// Says what is wrong with an entry as a whole.
+    pub(super) whole: fn(&E) -> Result<(), String>,
+    /// Returns what no two entries may share.
+    pub(super) name: fn(&E) -> &str,
+}
