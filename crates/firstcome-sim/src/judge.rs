@@ -2,7 +2,7 @@
 //! store had.
 //!
 //! The judge knows nothing of the code of the rules, of nodes, or of digests: it reads the commands in
-//! the entries and makes of them what the documents say, with rules of its own (`judge/model.rs`).
+//! the entries and makes of them what the documents say, with rules written once more (`firstcome-model`).
 //!
 //! | Promise | What is checked | Where |
 //! |---|---|---|
@@ -46,33 +46,21 @@
 //! | `quiet_at_the_end` | every node is at the end of the journal, they agree, one leads, nothing is in trouble | `ended` |
 
 mod acknowledged;
-mod acts;
 mod answers;
 mod asked;
 mod baskets;
-mod campaign;
-mod confirming;
-mod coupons;
 mod ended;
 mod events;
 mod excuses;
 mod failover;
-mod hall;
-mod holding;
 mod levels;
 mod link;
-mod lists;
 mod memory;
-mod model;
 mod promises;
 mod replay;
-mod reseating;
-mod seating;
 mod settled;
-mod stocking;
 mod tree;
 mod wait_queue;
-mod wanted;
 mod whose_codes;
 
 use crate::history::{Asked, Exchange, History, Moment, Reply};

@@ -2,10 +2,10 @@
 //! terms.
 
 use super::Broken;
-use super::model::{Claimed, Event};
 use firstcome_core::results::Kind;
 use firstcome_core::settings::{CodeSource, PoolKind, PoolSettings};
 use firstcome_core::{Settings, Timestamp};
+use firstcome_model::{Claimed, Event};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]

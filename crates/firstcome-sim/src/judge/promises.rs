@@ -2,9 +2,7 @@
 
 use super::acknowledged::{Fate, Holds};
 use super::answers::Heard;
-use super::campaign::{Campaign, Pool};
 use super::excuses::{Excuses, Listed};
-use super::model::Event;
 use super::replay::Replay;
 use super::tree::Tree;
 use super::{Broken, Story, Verdict};
@@ -12,6 +10,7 @@ use crate::history::{Asked, History, Reply};
 use firstcome_core::outcome::Clamped;
 use firstcome_core::settings::Opens;
 use firstcome_core::{LEVEL, Outcome, Settings};
+use firstcome_model::{Campaign, Event, Pool};
 use std::collections::BTreeSet;
 
 /// Checks every yes that was true when it was said.
@@ -47,7 +46,7 @@ pub(super) fn check(
                 Asked::Claim { campaign, pool, subject },
                 Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. },
             ) => {
-                let found = replay.last.campaigns.get(campaign.as_str());
+                let found = replay.last.campaign(campaign);
                 let has = found.and_then(|found| found.pool(pool.as_deref()));
                 // The pool's name, also where the claim did not say it or the campaign is gone.
                 let only = found.and_then(|found| found.settings.pools.first());
@@ -58,7 +57,7 @@ pub(super) fn check(
                 holds.listed(name, *rank).unwrap_or_else(|| claim(has, *rank, name, over, &excuses))
             }
             (Asked::Cancel { campaign, pool, subject, rank, .. }, Outcome::Cancelled { .. }) => {
-                let found = replay.last.campaigns.get(campaign.as_str());
+                let found = replay.last.campaign(campaign);
                 let has = found.and_then(|found| found.pool(pool.as_deref()));
                 let only = found.and_then(|found| found.settings.pools.first());
                 let only = only.map(|pool| &*pool.name);
@@ -73,7 +72,7 @@ pub(super) fn check(
                 | Outcome::Changed { version, .. }
                 | Outcome::Unchanged { version },
             ) => {
-                let found = replay.last.campaigns.get(campaign.as_str());
+                let found = replay.last.campaign(campaign);
                 // Brought to another history it has done there what it could.
                 let brought = heard.entry.is_some_and(|entry| excuses.is_brought(entry, replay));
                 let now = found.map(|found| found.version);

@@ -7,7 +7,7 @@ use serde_json::Value;
 type Row = (&'static str, &'static [&'static str], &'static str);
 
 /// Every crate, each below the ones it depends on. Dependencies of tests, benches and examples alone are not listed.
-const CRATES: [Row; 16] = [
+const CRATES: [Row; 17] = [
     ("firstcome-inject", &[], "says which mistake is made on purpose; nothing in a shipped build"),
     ("firstcome-core", &["inject"], "the rules and the stored bytes, without clock or network"),
     ("firstcome-store", &[], "connections to Redis and SQL databases"),
@@ -29,9 +29,10 @@ const CRATES: [Row; 16] = [
         &["api", "client", "core", "http", "inject", "journal", "lock", "node", "rush", "store"],
         "the program: its command line and configuration",
     ),
+    ("firstcome-model", &["core"], "the rules once more, which tests compare them with"),
     (
         "firstcome-sim",
-        &["core", "inject", "journal", "lock", "node"],
+        &["core", "inject", "journal", "lock", "model", "node"],
         "the simulation: nodes over a store, a network and a clock that are drawn from a number",
     ),
     ("firstcome-testbed", &[], "real servers for the tests"),
@@ -39,8 +40,9 @@ const CRATES: [Row; 16] = [
 ];
 
 /// Crates that a crate must not have below it, however deep.
-const ABSENT: [(&str, &[&str]); 2] = [
+const ABSENT: [(&str, &[&str]); 3] = [
     ("firstcome-node", &["axum", "hyper", "http", "clap", "utoipa", "jiff"]),
+    ("firstcome-model", &["tokio"]),
     ("firstcome-sim", &["axum", "clap", "utoipa"]),
 ];
 

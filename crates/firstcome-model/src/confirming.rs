@@ -1,16 +1,16 @@
-//! The judge's own rules for the end of a hold by its subject: confirm and release.
+//! The model's rules for the end of a hold by its subject: confirm and release.
 
-use super::campaign::{Campaign, Row};
-use super::hall::{Owner, Unit};
-use super::holding::{Fate, Hold, Made, Said, Turn, asks};
-use super::wanted::{Wanted, refused};
+use crate::campaign::{Campaign, Row};
+use crate::hall::{Owner, Unit};
+use crate::holding::{Fate, Hold, Made, Said, Turn, asks};
+use crate::wanted::{Wanted, refused};
 use firstcome_core::command::Late;
-use firstcome_core::outcome::{Release, UnitName};
+use firstcome_core::outcome::{Confirmation, RankedUnit, Refund, Release, UnitName};
 use firstcome_core::results::Kind;
-use firstcome_core::{CodeRefusal, Command, Outcome, Refusal};
+use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, Timestamp};
 
 impl<'a> Campaign<'a> {
-    pub(super) fn confirm(
+    pub(crate) fn confirm(
         &mut self,
         turn: &Turn,
         command: &Command<'a>,
@@ -156,7 +156,36 @@ impl<'a> Campaign<'a> {
         (self.refund(at, which), self.holds[at].entry)
     }
 
-    pub(super) fn release(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+    /// Says that those of a hold's units are due a refund that are.
+    pub(crate) fn refund(&self, at: usize, which: &[usize]) -> Outcome {
+        let hold = &self.holds[at];
+        let takes = which.iter().map(|take| hold.takes[*take]);
+        let due = takes.filter(|take| take.fate == Fate::Refunded);
+        let units = due.map(|take| self.unit_name(take.pool, take.unit)).collect();
+        let when = hold.refunded_at.unwrap_or(Timestamp::from_micros(0));
+        Outcome::RefundDue(Box::new(Refund { hold: hold.id.into(), units, at: when }))
+    }
+
+    /// Says that those of a hold's units are confirmed that are.
+    pub(crate) fn confirmed(&self, at: usize, which: &[usize]) -> Outcome {
+        let hold = &self.holds[at];
+        let (mut units, mut latest) = (Vec::new(), Timestamp::from_micros(0));
+        for take in which.iter().map(|take| hold.takes[*take]) {
+            let Fate::Confirmed(rank) = take.fate else { continue };
+            let row = self.pools[take.pool].row(rank);
+            latest = latest.max(row.map_or(latest, |row| row.at));
+            units.push(RankedUnit { unit: self.unit_name(take.pool, take.unit), rank });
+        }
+        Outcome::Confirmed(Box::new(Confirmation {
+            hold: hold.id.into(),
+            units,
+            at: latest,
+            retaken: hold.retaken,
+            left: hold.held(),
+        }))
+    }
+
+    pub(crate) fn release(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
         let Command::Release { step, units } = command else {
             unreachable!("it is a release");
         };

@@ -6,19 +6,34 @@ use firstcome_core::{Outcome, Settings, Timestamp};
 
 /// What a command came to.
 #[derive(Clone, Debug)]
-pub(in crate::judge) struct Decision {
-    pub(in crate::judge) outcome: Outcome,
-    /// The entry that made true what the outcome says; an index into the stored ones.
-    pub(in crate::judge) origin: usize,
+pub struct Decision {
+    /// What its caller is told.
+    pub outcome: Outcome,
+    /// The entry that made true what the outcome says: the index that it was applied with.
+    pub origin: usize,
 }
 
 /// What an entry did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::judge) enum Event<'a> {
+pub enum Event<'a> {
     /// A campaign stands under these terms from here on.
-    Terms { campaign: &'a str, settings: Box<Settings>, shut: bool },
+    Terms {
+        /// Its name.
+        campaign: &'a str,
+        /// As they stand now.
+        settings: Box<Settings>,
+        /// Whether it is paused, closed by hand, or archived.
+        shut: bool,
+    },
     /// A pool has areas of so many units.
-    Areas { campaign: &'a str, pool: &'a str, areas: Vec<(&'a str, u32)> },
+    Areas {
+        /// In which campaign.
+        campaign: &'a str,
+        /// In which pool.
+        pool: &'a str,
+        /// The name and the capacity of each.
+        areas: Vec<(&'a str, u32)>,
+    },
     /// A unit was given.
     Won(Claimed<'a>),
     /// A claim was undone.
@@ -37,7 +52,7 @@ pub(in crate::judge) enum Event<'a> {
 
 impl<'a> Event<'a> {
     /// Returns the result, if it is one, and of which kind.
-    pub(in crate::judge) fn result(&self) -> Option<(Kind, &Claimed<'a>)> {
+    pub fn result(&self) -> Option<(Kind, &Claimed<'a>)> {
         match self {
             Self::Terms { .. } | Self::Areas { .. } | Self::Issued(_) => None,
             Self::Won(claimed) => Some((Kind::Claim, claimed)),
@@ -52,27 +67,36 @@ impl<'a> Event<'a> {
 
 /// A code and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::judge) struct Issued<'a> {
-    pub(in crate::judge) campaign: &'a str,
-    pub(in crate::judge) pool: Box<str>,
-    pub(in crate::judge) code: CodeKey,
-    pub(in crate::judge) subject: &'a str,
+pub struct Issued<'a> {
+    /// In which campaign.
+    pub campaign: &'a str,
+    /// In which pool.
+    pub pool: Box<str>,
+    /// The code.
+    pub code: CodeKey,
+    /// Whose claim has it.
+    pub subject: &'a str,
 }
 
 /// A result: which claim of whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::judge) struct Claimed<'a> {
+pub struct Claimed<'a> {
     /// The result's number, over the whole journal.
-    pub(in crate::judge) number: u64,
-    pub(in crate::judge) campaign: &'a str,
-    pub(in crate::judge) pool: Box<str>,
-    pub(in crate::judge) rank: u32,
-    pub(in crate::judge) subject: &'a str,
-    pub(in crate::judge) at: Timestamp,
+    pub number: u64,
+    /// In which campaign.
+    pub campaign: &'a str,
+    /// In which pool.
+    pub pool: Box<str>,
+    /// Which claim; 0 where it is about none.
+    pub rank: u32,
+    /// Whose.
+    pub subject: &'a str,
+    /// When.
+    pub at: Timestamp,
     /// Which unit of a seated pool; of an exchange the new one.
-    pub(in crate::judge) unit: Option<&'a str>,
+    pub unit: Option<&'a str>,
     /// The hold it came from.
-    pub(in crate::judge) hold: Option<&'a str>,
+    pub hold: Option<&'a str>,
     /// Of an exchange the old unit.
-    pub(in crate::judge) from: Option<&'a str>,
+    pub from: Option<&'a str>,
 }

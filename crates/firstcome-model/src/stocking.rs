@@ -1,8 +1,8 @@
-//! The judge's own rules for what operators do to codes: revoke, suspend, restore, replace, import.
+//! The model's rules for what operators do to codes: revoke, suspend, restore, replace, import.
 
-use super::campaign::Campaign;
-use super::coupons::{Card, Coupons, Found};
-use super::holding::{Made, Said, Turn};
+use crate::campaign::Campaign;
+use crate::coupons::{Card, Coupons, Found};
+use crate::holding::{Made, Said, Turn};
 use firstcome_core::codes::{CodeKey, Verdict};
 use firstcome_core::command::{CodeCommand, StagedCode};
 use firstcome_core::outcome::Missing;
@@ -19,7 +19,7 @@ const ISSUES: u16 = 1_000;
 
 /// How an imported code stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stands {
+pub(crate) enum Stands {
     Free,
     Suspended,
     Revoked,
@@ -28,16 +28,16 @@ pub(super) enum Stands {
 
 /// An imported code.
 #[derive(Clone, Debug)]
-pub(super) struct Shelved {
-    pub(super) hash: [u8; 16],
-    pub(super) stands: Stands,
+pub(crate) struct Shelved {
+    pub(crate) hash: [u8; 16],
+    pub(crate) stands: Stands,
     /// Which import it came with.
     import: usize,
 }
 
 /// An import under way.
 #[derive(Clone, Debug)]
-pub(super) struct OpenFile<'a> {
+pub(crate) struct OpenFile<'a> {
     id: &'a str,
     began: i64,
     lines: u32,
@@ -47,7 +47,7 @@ pub(super) struct OpenFile<'a> {
 
 /// An import that is done.
 #[derive(Clone, Debug)]
-pub(super) struct Imported<'a> {
+pub(crate) struct Imported<'a> {
     id: &'a str,
     lines: u32,
     added: u32,
@@ -58,7 +58,7 @@ pub(super) struct Imported<'a> {
 
 impl Coupons<'_> {
     /// Says whether a code on the shelf was revoked with its import.
-    pub(super) fn is_withdrawn(&self, at: usize) -> bool {
+    pub(crate) fn is_withdrawn(&self, at: usize) -> bool {
         let import = self.shelf.get(at).and_then(|shelved| self.imports.get(shelved.import));
         import.is_some_and(|import| import.revoked)
     }
@@ -68,12 +68,12 @@ impl Coupons<'_> {
     }
 
     /// Returns how many imported codes can be issued.
-    pub(super) fn free(&self) -> u32 {
+    pub(crate) fn free(&self) -> u32 {
         (0..self.shelf.len()).filter(|at| self.is_free(*at)).count() as u32
     }
 
     /// Returns the next free code to a rank.
-    pub(super) fn take_next(&mut self, rank: u32) -> Option<u64> {
+    pub(crate) fn take_next(&mut self, rank: u32) -> Option<u64> {
         let at = (0..self.shelf.len()).find(|at| self.is_free(*at))?;
         self.shelf[at].stands = Stands::Given(rank);
         Some(at as u64)
@@ -83,8 +83,8 @@ impl Coupons<'_> {
         self.shelf.iter().any(|shelved| shelved.hash == *hash)
     }
 
-    /// Says whether a code is known to two people and still counts, or will be issued: it must not.
-    pub(super) fn counts(&self, code: CodeKey) -> bool {
+    /// Says whether a code can be used, or will be issued.
+    pub(crate) fn counts(&self, code: CodeKey) -> bool {
         match self.find(code) {
             Found::Nothing => false,
             Found::OnShelf(at) => self.is_free(at),
@@ -111,7 +111,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Runs an operator's command on codes.
-    pub(super) fn on_stock(
+    pub(crate) fn on_stock(
         &mut self,
         turn: &Turn,
         command: &CodeCommand<'a>,

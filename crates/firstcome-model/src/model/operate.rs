@@ -1,7 +1,7 @@
-//! The judge's own rules for what operators do to campaigns, and for results that a ledger has.
+//! The model's rules for what operators do to campaigns, and for results that a ledger has.
 
 use super::{Campaign, Decision, Model};
-use crate::judge::acts::Act;
+use crate::acts::Act;
 use firstcome_core::command::{Expect, Steer};
 use firstcome_core::outcome::Missing;
 use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, Settings, Timestamp};

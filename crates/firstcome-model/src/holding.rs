@@ -1,11 +1,11 @@
-//! The judge's own rules for holds: hold, change, extend, and expire.
+//! The model's rules for holds: hold, change, extend, and expire.
 
-use super::campaign::Campaign;
-use super::hall::{Seat, Unit};
-use super::lists::Offer;
-use super::wanted::Wanted;
+use crate::campaign::Campaign;
+use crate::hall::{Seat, Unit};
+use crate::lists::Offer;
+use crate::wanted::Wanted;
 use firstcome_core::command::Step;
-use firstcome_core::outcome::{Confirmation, Holding, RankedUnit, Refund, RefusedFor, UnitName};
+use firstcome_core::outcome::{Holding, RefusedFor, UnitName};
 use firstcome_core::results::Kind;
 use firstcome_core::settings::HoldsEach;
 use firstcome_core::{Command, Outcome, Refusal, Timestamp};
@@ -17,7 +17,7 @@ const STEPS: usize = 16;
 
 /// What became of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     Held,
     Confirmed(u32),
     Expired,
@@ -27,48 +27,48 @@ pub(super) enum Fate {
 
 /// A unit of a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Take {
-    pub(super) pool: usize,
-    pub(super) unit: Unit,
-    pub(super) fate: Fate,
+pub(crate) struct Take {
+    pub(crate) pool: usize,
+    pub(crate) unit: Unit,
+    pub(crate) fate: Fate,
 }
 
 /// A hold.
 #[derive(Clone, Debug)]
-pub(super) struct Hold<'a> {
-    pub(super) id: &'a str,
-    pub(super) subject: &'a str,
-    pub(super) asked: Command<'a>,
+pub struct Hold<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) subject: &'a str,
+    pub(crate) asked: Command<'a>,
     /// Service time, as is the deadline.
-    pub(super) started: i64,
-    pub(super) deadline: i64,
-    pub(super) live: bool,
-    pub(super) steps: Vec<(&'a str, Command<'a>)>,
+    pub(crate) started: i64,
+    pub(crate) deadline: i64,
+    pub(crate) live: bool,
+    pub(crate) steps: Vec<(&'a str, Command<'a>)>,
     /// What each extension with an id came to: the deadline, and the entry that made it so.
-    pub(super) extended: Vec<(&'a str, i64, usize)>,
-    pub(super) takes: Vec<Take>,
-    pub(super) retaken: bool,
-    pub(super) refunded_at: Option<Timestamp>,
+    pub(crate) extended: Vec<(&'a str, i64, usize)>,
+    pub(crate) takes: Vec<Take>,
+    pub(crate) retaken: bool,
+    pub(crate) refunded_at: Option<Timestamp>,
     /// How many units its subject may have, as it was said last.
-    pub(super) limit: Option<u32>,
+    pub(crate) limit: Option<u32>,
     /// The entry that made it what it is.
-    pub(super) entry: usize,
+    pub(crate) entry: usize,
     /// Of an offer to somebody on a waitlist, what it was for.
-    pub(super) offer: Option<Offer<'a>>,
+    pub(crate) offer: Option<Offer<'a>>,
 }
 
 impl Hold<'_> {
-    pub(super) fn has(&self, is: impl Fn(Fate) -> bool) -> bool {
+    pub(crate) fn has(&self, is: impl Fn(Fate) -> bool) -> bool {
         self.takes.iter().any(|take| is(take.fate))
     }
 
-    pub(super) fn held(&self) -> u32 {
+    pub(crate) fn held(&self) -> u32 {
         let held = self.takes.iter().filter(|take| take.fate == Fate::Held).count();
         u32::try_from(held).unwrap_or(u32::MAX)
     }
 
     /// Returns which of its units are held and wanted, as far as there are.
-    pub(super) fn held_of(&self, wanted: &Wanted<'_>) -> Vec<usize> {
+    pub(crate) fn held_of(&self, wanted: &Wanted<'_>) -> Vec<usize> {
         let mut found = Vec::new();
         for (pool, unit, count) in wanted.quantities() {
             let is = |take: &Take| (take.pool, take.unit, take.fate) == (pool, unit, Fate::Held);
@@ -90,7 +90,7 @@ impl Hold<'_> {
     }
 
     /// Says whether a step was made before, by its id; refuses one whose id asked something else.
-    pub(super) fn is_repeated(
+    pub(crate) fn is_repeated(
         &self,
         id: Option<&str>,
         asks: &Command<'_>,
@@ -103,7 +103,7 @@ impl Hold<'_> {
 }
 
 impl<'a> Hold<'a> {
-    pub(super) fn remember(&mut self, id: Option<&'a str>, asks: Command<'a>) {
+    pub(crate) fn remember(&mut self, id: Option<&'a str>, asks: Command<'a>) {
         if let Some(id) = id {
             if self.steps.len() == STEPS {
                 self.steps.remove(0);
@@ -114,7 +114,7 @@ impl<'a> Hold<'a> {
 }
 
 /// Returns what a command asks, whatever the hold and the ids.
-pub(super) fn asks<'a>(command: &Command<'a>) -> Command<'a> {
+pub(crate) fn asks<'a>(command: &Command<'a>) -> Command<'a> {
     let mut asks = command.clone();
     let nobodys = Step { campaign: "", hold: "", subject: "", id: None };
     match &mut asks {
@@ -145,42 +145,40 @@ pub(super) fn asks<'a>(command: &Command<'a>) -> Command<'a> {
 
 /// When a command runs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
-    pub(super) at: Timestamp,
-    pub(super) service: i64,
-    pub(super) entry: usize,
+pub(crate) struct Turn {
+    pub(crate) at: Timestamp,
+    pub(crate) service: i64,
+    pub(crate) entry: usize,
 }
 
 impl Turn {
-    pub(super) fn moment(&self, service: i64) -> Timestamp {
+    pub(crate) fn moment(&self, service: i64) -> Timestamp {
         self.at.plus_micros(service - self.service)
+    }
+
+    pub(crate) fn says(&self, outcome: impl Into<Outcome>) -> Said {
+        (outcome.into(), self.entry)
     }
 }
 
 /// A result that a command made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Made<'a> {
-    pub(super) kind: Kind,
-    pub(super) pool: usize,
-    pub(super) rank: u32,
-    pub(super) subject: &'a str,
-    pub(super) unit: Option<&'a str>,
-    pub(super) hold: Option<&'a str>,
-    pub(super) from: Option<&'a str>,
+pub(crate) struct Made<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) pool: usize,
+    pub(crate) rank: u32,
+    pub(crate) subject: &'a str,
+    pub(crate) unit: Option<&'a str>,
+    pub(crate) hold: Option<&'a str>,
+    pub(crate) from: Option<&'a str>,
 }
 
 /// What is said, and which entry made it true.
-pub(super) type Said = (Outcome, usize);
-
-impl Turn {
-    pub(super) fn says(&self, outcome: impl Into<Outcome>) -> Said {
-        (outcome.into(), self.entry)
-    }
-}
+pub(crate) type Said = (Outcome, usize);
 
 impl<'a> Campaign<'a> {
     /// Ends every hold whose time is over.
-    pub(super) fn expire(&mut self, turn: &Turn) {
+    pub(crate) fn expire(&mut self, turn: &Turn) {
         for at in 0..self.holds.len() {
             if !self.holds[at].live || self.holds[at].deadline > turn.service {
                 continue;
@@ -197,18 +195,23 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Returns the hold of an id.
-    pub(super) fn hold_of(&self, id: &str) -> Option<usize> {
+    /// Returns the index of the hold of an id: the last one, if there were several.
+    pub(crate) fn find_hold(&self, id: &str) -> Option<usize> {
         self.holds.iter().rposition(|hold| hold.id == id)
     }
 
+    /// Returns the hold of an id.
+    pub fn hold_of(&self, id: &str) -> Option<&Hold<'a>> {
+        self.find_hold(id).map(|at| &self.holds[at])
+    }
+
     /// Returns a subject's own hold.
-    pub(super) fn own(&self, step: &Step<'_>) -> Result<usize, Outcome> {
-        let at = self.hold_of(step.hold).ok_or(Outcome::Refused(Refusal::NoSuchHold))?;
+    pub(crate) fn own(&self, step: &Step<'_>) -> Result<usize, Outcome> {
+        let at = self.find_hold(step.hold).ok_or(Outcome::Refused(Refusal::NoSuchHold))?;
         if self.holds[at].subject == step.subject { Ok(at) } else { Err(Refusal::NotYours.into()) }
     }
 
-    pub(super) fn hold(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+    pub(crate) fn hold(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
         let Command::Hold { id, subject, limit, .. } = command else {
             unreachable!("it is a hold");
         };
@@ -235,7 +238,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Returns what a hold wants, or the first answer of the ladder that applies, but for what is taken.
-    pub(super) fn may_hold<'c>(
+    pub(crate) fn may_hold<'c>(
         &self,
         turn: &Turn,
         command: &Command<'c>,
@@ -245,7 +248,7 @@ impl<'a> Campaign<'a> {
         };
         let no = |outcome: Outcome| turn.says(outcome);
         self.check_pools(picks.iter()).map_err(no)?;
-        if let Some(known) = self.hold_of(id) {
+        if let Some(known) = self.find_hold(id) {
             if self.holds[known].asked != asks(command) {
                 return Err(turn.says(Refusal::IdReused));
             }
@@ -324,7 +327,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    pub(super) fn change(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+    pub(crate) fn change(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
         let before = (self.pools.clone(), self.holds.clone());
         let changed = self.try_change(turn, command);
         if changed.is_err() {
@@ -391,7 +394,7 @@ impl<'a> Campaign<'a> {
         Ok(turn.says(Outcome::Held(self.holding(turn, at))))
     }
 
-    pub(super) fn extend(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+    pub(crate) fn extend(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
         let Command::Extend { step, by_us: by } = command else { unreachable!("it extends") };
         let at = self.own(step).map_err(|no| turn.says(no))?;
         let asked = asks(command);
@@ -420,7 +423,7 @@ impl<'a> Campaign<'a> {
         Ok((Outcome::Extended { expires_at: turn.moment(hold.deadline) }, hold.entry))
     }
 
-    pub(super) fn holding(&self, turn: &Turn, at: usize) -> Box<Holding> {
+    pub(crate) fn holding(&self, turn: &Turn, at: usize) -> Box<Holding> {
         let hold = &self.holds[at];
         let held = hold.takes.iter().filter(|take| take.fate == Fate::Held);
         Box::new(Holding {
@@ -431,14 +434,14 @@ impl<'a> Campaign<'a> {
     }
 
     /// Says whether a hold is, or was, what a caller heard of it, but for units that were given up since.
-    pub(super) fn has_as_told(
+    pub fn has_as_told(
         &self,
-        at: usize,
+        hold: &Hold<'_>,
         outcome: &Outcome,
         gave_up: impl Fn(&UnitName) -> bool,
     ) -> bool {
         let has = |unit: &UnitName, is: &dyn Fn(Fate) -> bool| {
-            let mut takes = self.holds[at].takes.iter().filter(|take| is(take.fate));
+            let mut takes = hold.takes.iter().filter(|take| is(take.fate));
             gave_up(unit) || takes.any(|take| self.is_named(take.pool, take.unit, unit))
         };
         if let Outcome::Confirmed(answered) = outcome {
@@ -466,34 +469,5 @@ impl<'a> Campaign<'a> {
             Unit::Counted | Unit::Area(_) => None,
         };
         self.unit_name(pool, unit) == *told || seat.is_some_and(was)
-    }
-
-    /// Says that those of a hold's units are due a refund that are.
-    pub(super) fn refund(&self, at: usize, which: &[usize]) -> Outcome {
-        let hold = &self.holds[at];
-        let takes = which.iter().map(|take| hold.takes[*take]);
-        let due = takes.filter(|take| take.fate == Fate::Refunded);
-        let units = due.map(|take| self.unit_name(take.pool, take.unit)).collect();
-        let when = hold.refunded_at.unwrap_or(Timestamp::from_micros(0));
-        Outcome::RefundDue(Box::new(Refund { hold: hold.id.into(), units, at: when }))
-    }
-
-    /// Says that those of a hold's units are confirmed that are.
-    pub(super) fn confirmed(&self, at: usize, which: &[usize]) -> Outcome {
-        let hold = &self.holds[at];
-        let (mut units, mut latest) = (Vec::new(), Timestamp::from_micros(0));
-        for take in which.iter().map(|take| hold.takes[*take]) {
-            let Fate::Confirmed(rank) = take.fate else { continue };
-            let row = self.pools[take.pool].row(rank);
-            latest = latest.max(row.map_or(latest, |row| row.at));
-            units.push(RankedUnit { unit: self.unit_name(take.pool, take.unit), rank });
-        }
-        Outcome::Confirmed(Box::new(Confirmation {
-            hold: hold.id.into(),
-            units,
-            at: latest,
-            retaken: hold.retaken,
-            left: hold.held(),
-        }))
     }
 }

@@ -1,11 +1,11 @@
-//! The judge's own rules for codes: reserve, redeem, roll back and give back. Everything is a plain list that is looked
+//! The model's rules for codes: reserve, redeem, roll back and give back. Everything is a plain list that is looked
 //! through each time.
 //!
 //! What operators do to codes, and imports: `stocking.rs`.
 
-use super::campaign::Campaign;
-use super::holding::{Made, Said, Turn};
-use super::stocking::{Imported, OpenFile, Shelved, Stands};
+use crate::campaign::Campaign;
+use crate::holding::{Made, Said, Turn};
+use crate::stocking::{Imported, OpenFile, Shelved, Stands};
 use firstcome_core::codes::CodeKey;
 use firstcome_core::command::{CodeCommand, CodeStep};
 use firstcome_core::results::Kind;
@@ -19,21 +19,21 @@ const LONGEST: i64 = 24 * 3_600_000_000;
 
 /// The code of a rank.
 #[derive(Clone, Debug)]
-pub(super) struct Card {
+pub(crate) struct Card {
     /// The tag of a generated code, or where on the shelf an imported one stands.
-    pub(super) now: u64,
+    pub(crate) now: u64,
     /// The same of those that were replaced.
-    pub(super) before: Vec<u64>,
-    pub(super) issue: u16,
-    pub(super) revoked: bool,
-    pub(super) suspended: bool,
+    pub(crate) before: Vec<u64>,
+    pub(crate) issue: u16,
+    pub(crate) revoked: bool,
+    pub(crate) suspended: bool,
     /// The entry that issued it, or replaced it last.
-    pub(super) entry: usize,
+    pub(crate) entry: usize,
 }
 
 /// What a reference did with a code.
 #[derive(Clone, Debug)]
-pub(super) struct Use<'a> {
+pub(crate) struct Use<'a> {
     rank: u32,
     reference: &'a str,
     /// Who used it, where somebody was named; else its holder.
@@ -65,36 +65,36 @@ impl Use<'_> {
 
 /// The codes of a pool.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Coupons<'a> {
-    pub(super) imported: bool,
+pub(crate) struct Coupons<'a> {
+    pub(crate) imported: bool,
     /// By rank, from 1.
-    pub(super) cards: Vec<Card>,
+    pub(crate) cards: Vec<Card>,
     /// Imported codes in the order of their files.
-    pub(super) shelf: Vec<Shelved>,
-    pub(super) file: Option<OpenFile<'a>>,
-    pub(super) imports: Vec<Imported<'a>>,
+    pub(crate) shelf: Vec<Shelved>,
+    pub(crate) file: Option<OpenFile<'a>>,
+    pub(crate) imports: Vec<Imported<'a>>,
     uses: Vec<Use<'a>>,
 }
 
 /// What is known of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(crate) enum Found {
     Nothing,
     OnShelf(usize),
     OfRank { rank: u32, replaced: bool },
 }
 
 impl<'a> Coupons<'a> {
-    pub(super) fn of(said: &PoolSettings) -> Option<Self> {
+    pub(crate) fn of(said: &PoolSettings) -> Option<Self> {
         let codes = said.codes.as_deref()?;
         Some(Self { imported: codes.source == CodeSource::Imported, ..Self::default() })
     }
 
-    pub(super) fn card(&self, rank: u32) -> Option<&Card> {
+    pub(crate) fn card(&self, rank: u32) -> Option<&Card> {
         self.cards.get((rank as usize).checked_sub(1)?)
     }
 
-    pub(super) fn find(&self, code: CodeKey) -> Found {
+    pub(crate) fn find(&self, code: CodeKey) -> Found {
         match code {
             CodeKey::Rank(rank) if self.card(rank).is_some() => {
                 Found::OfRank { rank, replaced: false }
@@ -120,7 +120,7 @@ impl<'a> Coupons<'a> {
     }
 
     /// Returns the code that a rank has now.
-    pub(super) fn key_of(&self, rank: u32) -> Option<CodeKey> {
+    pub(crate) fn key_of(&self, rank: u32) -> Option<CodeKey> {
         let now = self.card(rank)?.now;
         if self.imported {
             let at = usize::try_from(now).ok()?;
@@ -130,13 +130,13 @@ impl<'a> Coupons<'a> {
     }
 
     /// Says whether a code of a rank was revoked, or the import it came with.
-    pub(super) fn is_revoked(&self, rank: u32) -> bool {
+    pub(crate) fn is_revoked(&self, rank: u32) -> bool {
         let Some(card) = self.card(rank) else { return false };
         card.revoked || self.imported && self.is_withdrawn(card.now as usize)
     }
 
     /// Issues the code of the next rank.
-    pub(super) fn issue(&mut self, tag: Option<u64>, entry: usize) {
+    pub(crate) fn issue(&mut self, tag: Option<u64>, entry: usize) {
         let rank = self.cards.len() as u32 + 1;
         let now = if self.imported { self.take_next(rank) } else { tag };
         let now = now.unwrap_or(u64::MAX);
@@ -149,7 +149,7 @@ impl<'a> Coupons<'a> {
     }
 
     /// Says whether the claim of a rank cannot be undone.
-    pub(super) fn is_in_use(&self, rank: u32, service: i64) -> bool {
+    pub(crate) fn is_in_use(&self, rank: u32, service: i64) -> bool {
         self.of_rank(rank).any(|known| known.takes_one(service))
     }
 }
@@ -165,13 +165,13 @@ struct Step<'c> {
 }
 
 impl<'a> Campaign<'a> {
-    pub(super) fn settings_of_codes(&self, pool: usize) -> Option<&CodeSettings> {
+    pub(crate) fn settings_of_codes(&self, pool: usize) -> Option<&CodeSettings> {
         self.settings.pools[pool].codes.as_deref()
     }
 
     /// Says whether a code can be redeemed still, or one may be reserved. Those that were revoked cannot, nor those of
     /// cancelled claims; how long the others last is what the last claim says.
-    pub(super) fn has_valid_codes(&self, at: Timestamp) -> bool {
+    pub(crate) fn has_valid_codes(&self, at: Timestamp) -> bool {
         (0..self.pools.len()).any(|pool| {
             let last = self.pools[pool].rows.last();
             let (Some(codes), Some(last)) = (self.settings_of_codes(pool), last) else {
@@ -310,7 +310,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Runs a step on a code.
-    pub(super) fn on_code(
+    pub(crate) fn on_code(
         &mut self,
         turn: &Turn,
         command: &CodeCommand<'a>,
@@ -446,18 +446,29 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Says whether a reference redeemed a code, and whether such a redemption was rolled back. Who was rolled back may reserve
-    /// it again, and then redeem it again.
-    pub(super) fn redeemed(&self, pool: usize, code: CodeKey, reference: &str) -> (bool, bool) {
-        let coupons = self.pools.get(pool).and_then(|pool| pool.coupons.as_ref());
+    /// Says whether a reference redeemed a code, and whether such a redemption was rolled back; nothing if there is no such
+    /// pool. Who was rolled back may reserve it again, and then redeem it again.
+    pub fn redeemed(
+        &self,
+        pool: Option<&str>,
+        code: CodeKey,
+        reference: &str,
+    ) -> Option<(bool, bool)> {
+        let coupons = self.pool(pool)?.coupons.as_ref();
         let Some((coupons, Found::OfRank { rank, .. })) =
             coupons.map(|coupons| (coupons, coupons.find(code)))
         else {
-            return (false, false);
+            return Some((false, false));
         };
         let theirs = || coupons.of_rank(rank).filter(|known| known.reference == reference);
         let rolled_back = theirs().any(|known| matches!(known.state, UseState::RolledBack { .. }));
         let stands = theirs().any(|known| matches!(known.state, UseState::Redeemed));
-        (rolled_back || stands, rolled_back)
+        Some((rolled_back || stands, rolled_back))
+    }
+
+    /// Says whether a code of a pool can be used, or will be issued.
+    pub fn counts_code(&self, pool: &str, code: CodeKey) -> bool {
+        let coupons = self.pool(Some(pool)).and_then(|pool| pool.coupons.as_ref());
+        !self.archived && coupons.is_some_and(|coupons| coupons.counts(code))
     }
 }

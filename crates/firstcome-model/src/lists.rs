@@ -1,9 +1,9 @@
-//! The judge's own rules for waitlists: everybody in one list, looked through from its beginning every time.
+//! The model's rules for waitlists: everybody in one list, looked through from its beginning every time.
 
-use super::campaign::Campaign;
-use super::hall::Unit;
-use super::holding::{Fate, Hold, Made, Said, Take, Turn};
-use super::wanted::{Wanted, refused};
+use crate::campaign::Campaign;
+use crate::hall::Unit;
+use crate::holding::{Fate, Hold, Made, Said, Take, Turn};
+use crate::wanted::{Wanted, refused};
 use firstcome_core::command::{BestPick, Mark, Wish};
 use firstcome_core::outcome::{Missing, UnitName};
 use firstcome_core::results::Kind;
@@ -16,9 +16,9 @@ const MOST: u32 = 100_000;
 
 /// One who waits.
 #[derive(Clone, Debug)]
-pub(super) struct Waiter<'a> {
-    pub(super) pool: usize,
-    pub(super) subject: &'a str,
+pub(crate) struct Waiter<'a> {
+    pub(crate) pool: usize,
+    pub(crate) subject: &'a str,
     wish: Wish<'a>,
     limit: Option<u32>,
     missed: u8,
@@ -28,7 +28,7 @@ pub(super) struct Waiter<'a> {
 
 /// What an offer was for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Offer<'a> {
+pub(crate) struct Offer<'a> {
     pool: usize,
     wish: Wish<'a>,
     missed: u8,
@@ -37,17 +37,17 @@ pub(super) struct Offer<'a> {
 }
 
 impl<'a> Campaign<'a> {
-    pub(super) fn is_anybody_listed(&self) -> bool {
+    pub(crate) fn is_anybody_listed(&self) -> bool {
         let offered = |hold: &Hold<'_>| hold.live && hold.offer.is_some();
         !self.lists.is_empty() || self.holds.iter().any(offered)
     }
 
     /// Says whether somebody waits for a pool whose turn comes when the campaign goes on.
-    pub(super) fn has_somebody_first(&self, pool: usize) -> bool {
+    pub(crate) fn has_somebody_first(&self, pool: usize) -> bool {
         self.untried.contains(&pool) && self.lists.iter().any(|waiter| waiter.pool == pool)
     }
 
-    pub(super) fn listed_pool(&self, pool: Option<&str>) -> Result<usize, Outcome> {
+    pub(crate) fn listed_pool(&self, pool: Option<&str>) -> Result<usize, Outcome> {
         match pool {
             None if self.pools.len() > 1 => Err(Refusal::PoolRequired.into()),
             None => Ok(0),
@@ -56,7 +56,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Returns the live offer of a subject.
-    pub(super) fn offer_of(&self, pool: usize, subject: &str) -> Option<usize> {
+    pub(crate) fn offer_of(&self, pool: usize, subject: &str) -> Option<usize> {
         let is = |hold: &Hold<'_>| hold.offer.is_some_and(|offer| offer.pool == pool);
         self.holds.iter().position(|hold| hold.live && hold.subject == subject && is(hold))
     }
@@ -69,7 +69,7 @@ impl<'a> Campaign<'a> {
         (Outcome::Waitlisted { ahead, quantity, passed_over }, waiter.entry)
     }
 
-    pub(super) fn join(
+    pub(crate) fn join(
         &mut self,
         turn: &Turn,
         command: &Command<'a>,
@@ -153,7 +153,7 @@ impl<'a> Campaign<'a> {
         Ok(self.place(self.lists.len() - 1))
     }
 
-    pub(super) fn leave(
+    pub(crate) fn leave(
         &mut self,
         turn: &Turn,
         pool: Option<&str>,
@@ -182,7 +182,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Takes off the list whose offer was confirmed after it had expired.
-    pub(super) fn is_late_and_served(&mut self, at: usize) {
+    pub(crate) fn is_late_and_served(&mut self, at: usize) {
         let hold = &self.holds[at];
         let (Some(offer), subject) = (hold.offer, hold.subject) else { return };
         if offer.over {
@@ -191,7 +191,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Decides what becomes of those whose offers have ended, then of what is free.
-    pub(super) fn serve_lists(&mut self, turn: &Turn, made: &mut Vec<Made<'a>>) {
+    pub(crate) fn serve_lists(&mut self, turn: &Turn, made: &mut Vec<Made<'a>>) {
         self.end_offers(turn, made);
         if self.is_closed(turn.at) {
             let mut waiting = std::mem::take(&mut self.lists);
@@ -296,7 +296,7 @@ impl<'a> Campaign<'a> {
             .map(|(pool, unit)| Take { pool: *pool, unit: *unit, fate: Fate::Held })
             .collect();
         takes.sort_by_key(|take| (take.pool, take.unit));
-        // An id lives as long as the journal that is judged, and few offers are made.
+        // An id lives as long as the process, and few offers are made.
         let id: &'a str = Box::leak(format!("offer-{}", number + 1).into_boxed_str());
         self.holds.push(Hold {
             id,

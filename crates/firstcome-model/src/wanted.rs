@@ -1,8 +1,8 @@
-//! The judge's own rules for picks: which units they ask for, whether these are free, and how many a subject may have.
+//! The model's rules for picks: which units they ask for, whether these are free, and how many a subject may have.
 
-use super::campaign::Campaign;
-use super::hall::{Named, Owner, Unit};
-use super::holding::{Fate, Take};
+use crate::campaign::Campaign;
+use crate::hall::{Named, Owner, Unit};
+use crate::holding::{Fate, Take};
 use firstcome_core::command::{BestPick, Pick, Wanted as Asked};
 use firstcome_core::outcome::{Missing, UnitName};
 use firstcome_core::settings::GradeLimit;
@@ -13,19 +13,19 @@ const UNITS: usize = 500;
 
 /// What picks ask for. Pools are known by their index in the campaign.
 #[derive(Debug, Default)]
-pub(super) struct Wanted<'c> {
+pub(crate) struct Wanted<'c> {
     /// Seats that were named, by themselves or with their group, each once and in order.
-    pub(super) seats: Vec<(usize, usize)>,
+    pub(crate) seats: Vec<(usize, usize)>,
     /// So many of a counted pool or of an area.
-    pub(super) counts: Vec<(usize, Unit, u32)>,
+    pub(crate) counts: Vec<(usize, Unit, u32)>,
     /// So many of the best, and through which channel.
-    pub(super) best: Vec<(usize, BestPick<'c>, Option<&'c str>)>,
+    pub(crate) best: Vec<(usize, BestPick<'c>, Option<&'c str>)>,
     /// Whether nothing but names was given.
-    pub(super) named: bool,
+    pub(crate) named: bool,
 }
 
 impl Wanted<'_> {
-    pub(super) fn units(&self) -> usize {
+    pub(crate) fn units(&self) -> usize {
         self.by_pool().map(|(_, count)| count).sum()
     }
 
@@ -44,26 +44,26 @@ impl Wanted<'_> {
     }
 
     /// Gives each unit that is named or counted, with how many of it.
-    pub(super) fn quantities(&self) -> Vec<(usize, Unit, usize)> {
+    pub(crate) fn quantities(&self) -> Vec<(usize, Unit, usize)> {
         let seats = self.seats.iter().map(|(pool, seat)| (*pool, Unit::Seat(*seat), 1));
         let counts = self.counts.iter().map(|(pool, unit, n)| (*pool, *unit, *n as usize));
         seats.chain(counts).collect()
     }
 
-    pub(super) fn check_size(&self, has: usize) -> Result<(), Outcome> {
+    pub(crate) fn check_size(&self, has: usize) -> Result<(), Outcome> {
         if has + self.units() > UNITS { Err(Refusal::TooManyUnits.into()) } else { Ok(()) }
     }
 }
 
 /// A refusal that names units.
-pub(super) fn refused(refusal: Refusal, units: Vec<UnitName>) -> Outcome {
+pub(crate) fn refused(refusal: Refusal, units: Vec<UnitName>) -> Outcome {
     let named = firstcome_core::outcome::RefusedFor { refusal, hold: None, units, seat: None };
     Outcome::RefusedFor(Box::new(named))
 }
 
 impl<'a> Campaign<'a> {
     /// Returns the pool of a pick, as its index.
-    pub(super) fn pool_of(&self, pick: &Pick<'_>) -> Result<usize, Outcome> {
+    pub(crate) fn pool_of(&self, pick: &Pick<'_>) -> Result<usize, Outcome> {
         match pick.pool {
             Some(name) => self.pool_index(name).ok_or(Refusal::NotFound(Missing::Pool).into()),
             None if self.pools.len() == 1 => Ok(0),
@@ -71,14 +71,14 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    pub(super) fn check_pools<'p>(
+    pub(crate) fn check_pools<'p>(
         &self,
         mut picks: impl Iterator<Item = &'p Pick<'p>>,
     ) -> Result<(), Outcome> {
         picks.try_for_each(|pick| self.pool_of(pick).map(|_| ()))
     }
 
-    pub(super) fn unit_name(&self, pool: usize, unit: Unit) -> UnitName {
+    pub(crate) fn unit_name(&self, pool: usize, unit: Unit) -> UnitName {
         let unit = self.pools[pool].hall.as_ref().and_then(|hall| hall.name(unit));
         self.named(pool, unit)
     }
@@ -88,7 +88,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Says what picks ask for. Who is `buying` cannot have what is not sold now.
-    pub(super) fn wanted<'c>(
+    pub(crate) fn wanted<'c>(
         &self,
         picks: &[Pick<'c>],
         buying: bool,
@@ -193,7 +193,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Refuses what would give a subject more than it may have; `said` came with the command, and the smaller one counts.
-    pub(super) fn check_limits(
+    pub(crate) fn check_limits(
         &self,
         subject: &str,
         wanted: &Wanted<'_>,
@@ -224,7 +224,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Says whether more units keep every limit of a grade.
-    pub(super) fn keeps_grades(&self, subject: &str, more: &[(usize, Unit)]) -> bool {
+    pub(crate) fn keeps_grades(&self, subject: &str, more: &[(usize, Unit)]) -> bool {
         let of = |grade: &str, units: &[(usize, Unit)]| {
             let mine = units.iter().filter(|(pool, unit)| {
                 let hall = self.pools[*pool].hall.as_ref();
@@ -239,7 +239,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Returns the seats that were named and are not free.
-    pub(super) fn taken(&self, wanted: &Wanted<'_>) -> Vec<(usize, usize)> {
+    pub(crate) fn taken(&self, wanted: &Wanted<'_>) -> Vec<(usize, usize)> {
         let is_free = |pool: usize, seat: usize| {
             self.pools[pool].hall.as_ref().is_some_and(|hall| hall.is_free(seat))
         };
@@ -247,7 +247,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Sets aside what is wanted for a hold: all of it, or none.
-    pub(super) fn choose(
+    pub(crate) fn choose(
         &mut self,
         subject: &str,
         hold: usize,
@@ -327,7 +327,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Returns how many units like this one are free.
-    pub(super) fn free(&self, pool: usize, unit: Unit) -> u32 {
+    pub(crate) fn free(&self, pool: usize, unit: Unit) -> u32 {
         match (unit, &self.pools[pool].hall) {
             (Unit::Seat(seat), Some(hall)) => u32::from(hall.is_free(seat)),
             (Unit::Area(area), Some(hall)) => hall.areas[area].free(),
@@ -336,8 +336,8 @@ impl<'a> Campaign<'a> {
     }
 
     /// Sets a free unit aside.
-    pub(super) fn set_aside(&mut self, pool: usize, unit: Unit, hold: usize) {
-        assert!(self.free(pool, unit) > 0, "the judge gives a unit twice");
+    pub(crate) fn set_aside(&mut self, pool: usize, unit: Unit, hold: usize) {
+        assert!(self.free(pool, unit) > 0, "the model gives a unit twice");
         let pool = &mut self.pools[pool];
         match (unit, &mut pool.hall) {
             (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Hold(hold),
@@ -347,7 +347,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Gives a unit back that was set aside.
-    pub(super) fn put_back(&mut self, pool: usize, unit: Unit) {
+    pub(crate) fn put_back(&mut self, pool: usize, unit: Unit) {
         self.untried.insert(pool);
         let pool = &mut self.pools[pool];
         match (unit, &mut pool.hall) {

@@ -1,14 +1,15 @@
-//! The judge's own rules for a campaign: put, steer, claim and cancel.
+//! The model's rules for a campaign: put, steer, claim and cancel.
 //!
 //! Codes: `coupons.rs`, `stocking.rs`. Holds and seats: `holding.rs`, `confirming.rs`, `seating.rs`, with `wanted.rs` and `hall.rs` below them.
 
-use super::acts::Act;
-use super::coupons::Coupons;
-use super::hall::{Hall, Owner, Unit};
-use super::holding::{Fate, Hold, Made, Turn};
-use super::lists::Waiter;
-use super::wanted::Wanted;
+use crate::acts::Act;
+use crate::coupons::Coupons;
+use crate::hall::{Hall, Owner, Unit};
+use crate::holding::{Fate, Hold, Made, Turn};
+use crate::lists::Waiter;
+use crate::wanted::Wanted;
 use firstcome_core::command::Steer;
+use firstcome_core::hall::Counts;
 use firstcome_core::outcome::{By, Clamped, Fixed, Missing};
 use firstcome_core::results::Kind;
 use firstcome_core::settings::{Opens, PoolKind, PoolSettings};
@@ -17,43 +18,50 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How a claim was undone.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Undone {
-    pub(super) by: By,
-    pub(super) at: Timestamp,
-    /// By which entry; an index into the stored ones.
-    pub(super) entry: usize,
+pub struct Undone {
+    /// On whose word.
+    pub by: By,
+    /// When.
+    pub at: Timestamp,
+    /// By which entry: the index that it was applied with.
+    pub(crate) entry: usize,
 }
 
 /// A claim that was won; its rank is its position in the pool's list.
 #[derive(Clone, Debug)]
-pub(super) struct Row<'a> {
-    pub(super) subject: &'a str,
-    pub(super) at: Timestamp,
-    /// By which entry; an index into the stored ones.
-    pub(super) entry: usize,
-    pub(super) undone: Option<Undone>,
+pub struct Row<'a> {
+    /// Whose it is.
+    pub subject: &'a str,
+    /// When it was won.
+    pub at: Timestamp,
+    /// By which entry: the index that it was applied with.
+    pub(crate) entry: usize,
+    /// How it was undone, if it was.
+    pub undone: Option<Undone>,
     /// Which unit it is of.
-    pub(super) unit: Unit,
+    pub(crate) unit: Unit,
     /// The hold it came from, by its id.
-    pub(super) hold: Option<&'a str>,
+    pub(crate) hold: Option<&'a str>,
 }
 
 /// Who has which rank of a pool.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pool<'a> {
-    pub(super) rows: Vec<Row<'a>>,
+pub struct Pool<'a> {
+    /// The claims, by rank from 1.
+    pub rows: Vec<Row<'a>>,
     latest: BTreeMap<&'a str, u32>,
     undone: usize,
     /// Units of a counted pool that are set aside.
-    pub(super) held: u32,
+    pub(crate) held: u32,
     /// The seats of a seated pool.
-    pub(super) hall: Option<Hall<'a>>,
+    pub(crate) hall: Option<Hall<'a>>,
     /// The codes of a coded pool.
-    pub(super) coupons: Option<Coupons<'a>>,
+    pub(crate) coupons: Option<Coupons<'a>>,
 }
 
 impl<'a> Pool<'a> {
-    pub(super) fn row(&self, rank: u32) -> Option<&Row<'a>> {
+    /// Returns the claim of a rank.
+    pub fn row(&self, rank: u32) -> Option<&Row<'a>> {
         self.rows.get(usize::try_from(rank).ok()?.checked_sub(1)?)
     }
 
@@ -63,13 +71,13 @@ impl<'a> Pool<'a> {
     }
 
     /// Returns the latest claim of a subject with its rank, live or undone.
-    pub(super) fn latest(&self, subject: &str) -> Option<(u32, &Row<'a>)> {
+    pub(crate) fn latest(&self, subject: &str) -> Option<(u32, &Row<'a>)> {
         let rank = *self.latest.get(subject)?;
         Some((rank, self.row(rank)?))
     }
 
     /// Returns the latest claim of a subject that stands, with its rank.
-    pub(super) fn live(&self, subject: &str) -> Option<(u32, &Row<'a>)> {
+    pub fn live(&self, subject: &str) -> Option<(u32, &Row<'a>)> {
         let (rank, row) = self.latest(subject)?;
         if row.undone.is_none() {
             return Some((rank, row));
@@ -81,7 +89,7 @@ impl<'a> Pool<'a> {
     }
 
     /// Adds a claim; gives its rank.
-    pub(super) fn push(&mut self, row: Row<'a>) -> u32 {
+    pub(crate) fn push(&mut self, row: Row<'a>) -> u32 {
         let subject = row.subject;
         self.rows.push(row);
         let rank = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
@@ -97,32 +105,35 @@ impl<'a> Pool<'a> {
 
 /// A campaign, archived or not.
 #[derive(Clone, Debug)]
-pub(super) struct Campaign<'a> {
-    pub(super) version: u32,
+pub struct Campaign<'a> {
+    /// How often it was changed, and once for its creation.
+    pub version: u32,
     /// As they stand: the opening is never `Now`, capacities are those in force.
-    pub(super) settings: Settings,
-    pub(super) paused: bool,
-    pub(super) closed_by_hand: bool,
-    pub(super) archived: bool,
-    pub(super) pools: Vec<Pool<'a>>,
+    pub settings: Settings,
+    pub(crate) paused: bool,
+    pub(crate) closed_by_hand: bool,
+    /// Whether it left memory.
+    pub archived: bool,
+    /// In the order of its settings.
+    pub pools: Vec<Pool<'a>>,
     /// Who is barred, since when, and by which entry.
-    pub(super) bars: BTreeMap<&'a str, (Timestamp, usize)>,
+    pub(crate) bars: BTreeMap<&'a str, (Timestamp, usize)>,
     /// What operators did to it.
-    pub(super) acts: Vec<Act<'a>>,
+    pub(crate) acts: Vec<Act<'a>>,
     /// Its place in the order of creation.
-    pub(super) number: usize,
+    pub(crate) number: usize,
     /// Who waits for a unit, the first one first.
-    pub(super) lists: Vec<Waiter<'a>>,
+    pub(crate) lists: Vec<Waiter<'a>>,
     /// Pools in which something came free since their waiters were looked at, as in a pause.
-    pub(super) untried: BTreeSet<usize>,
+    pub(crate) untried: BTreeSet<usize>,
     /// All holds there ever were, in the order they began.
-    pub(super) holds: Vec<Hold<'a>>,
+    pub(crate) holds: Vec<Hold<'a>>,
     /// The entry that made this version.
-    pub(super) entry: usize,
+    pub(crate) entry: usize,
 }
 
 impl<'a> Campaign<'a> {
-    pub(super) fn create(
+    pub(crate) fn create(
         entry: usize,
         at: Timestamp,
         mut asked: Settings,
@@ -148,12 +159,12 @@ impl<'a> Campaign<'a> {
         })
     }
 
-    /// Returns what the list of acts must have: nothing once it left memory.
-    pub(super) fn listed(&self) -> &[Act<'a>] {
+    /// Returns what operators did to it, as the list of acts must have it: nothing once it left memory.
+    pub fn acts(&self) -> &[Act<'a>] {
         if self.archived { &[] } else { &self.acts }
     }
 
-    pub(super) fn is_closed(&self, at: Timestamp) -> bool {
+    pub(crate) fn is_closed(&self, at: Timestamp) -> bool {
         self.closed_by_hand || self.settings.closes_at.is_some_and(|closes_at| closes_at <= at)
     }
 
@@ -161,18 +172,18 @@ impl<'a> Campaign<'a> {
         self.settings.opens.at().is_some_and(|opens_at| opens_at <= at)
     }
 
-    pub(super) fn pool_index(&self, pool: &str) -> Option<usize> {
+    pub(crate) fn pool_index(&self, pool: &str) -> Option<usize> {
         self.settings.pools.iter().position(|known| *known.name == *pool)
     }
 
     /// Returns the pool of that name, or the first where none is named.
-    pub(super) fn pool(&self, pool: Option<&str>) -> Option<&Pool<'a>> {
+    pub fn pool(&self, pool: Option<&str>) -> Option<&Pool<'a>> {
         self.pools.get(pool.map_or(Some(0), |pool| self.pool_index(pool))?)
     }
 
     /// Says what a claim gets: the index of the pool that has a unit for it, or the first answer of
     /// the ladder that applies.
-    pub(super) fn judge_claim(
+    pub(crate) fn check_claim(
         &self,
         at: Timestamp,
         pool: Option<&str>,
@@ -215,7 +226,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Refuses whom the operator keeps out, and a moment at which nothing is given.
-    pub(super) fn check_admitted(&self, at: Timestamp, subject: &str) -> Result<(), Outcome> {
+    pub(crate) fn check_admitted(&self, at: Timestamp, subject: &str) -> Result<(), Outcome> {
         let refused = |refusal| Err(Outcome::Refused(refusal));
         self.check_barred(subject)?;
         // What is over is neither paused nor yet to open.
@@ -238,7 +249,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Gives a subject what a claim was judged to get: what it was offered, or the next unit.
-    pub(super) fn give_claimed(
+    pub(crate) fn give_claimed(
         &mut self,
         turn: &Turn,
         pool: usize,
@@ -262,7 +273,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Returns how many units of a counted or a coded pool are left.
-    pub(super) fn left(&self, pool_index: usize) -> u32 {
+    pub(crate) fn left(&self, pool_index: usize) -> u32 {
         if let Some(coupons) = self.pools[pool_index].coupons.as_ref().filter(|all| all.imported) {
             return coupons.free().saturating_sub(self.pools[pool_index].held);
         }
@@ -270,8 +281,42 @@ impl<'a> Campaign<'a> {
         self.settings.pools[pool_index].capacity.saturating_sub(taken)
     }
 
+    /// Returns how many units of a pool stand how. Units of cancelled claims that do not return count as confirmed, and
+    /// so do imported codes that were revoked or suspended.
+    pub fn counts(&self, index: usize) -> Counts {
+        let pool = &self.pools[index];
+        let Some(hall) = &pool.hall else {
+            let confirmed = match pool.coupons.as_ref().filter(|coupons| coupons.imported) {
+                Some(coupons) => coupons.shelf.len() as u32 - coupons.free(),
+                None => pool.taken(self.settings.units_return) - pool.held,
+            };
+            let left = self.left(index);
+            return Counts { free: left, held: pool.held, confirmed, blocked: 0, left };
+        };
+        let mut counts = Counts::default();
+        for seat in &hall.seats {
+            match seat.owner {
+                Owner::Nobody => {
+                    counts.free += 1;
+                    counts.left += u32::from(seat.said.for_sale);
+                }
+                Owner::Hold(_) => counts.held += 1,
+                Owner::Rank(_) => counts.confirmed += 1,
+                Owner::Kept => counts.blocked += 1,
+            }
+        }
+        for area in &hall.areas {
+            counts.free += area.free();
+            counts.left += if area.said.for_sale { area.free() } else { 0 };
+            counts.held += area.held;
+            counts.confirmed += area.given;
+            counts.blocked += area.kept;
+        }
+        counts
+    }
+
     /// Gives a subject the next rank of a pool.
-    pub(super) fn give(
+    pub(crate) fn give(
         &mut self,
         entry: usize,
         at: Timestamp,
@@ -284,7 +329,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Undoes a claim; says how it is undone and by which entry, and what came of it if it was not before.
-    pub(super) fn cancel(
+    pub(crate) fn cancel(
         &mut self,
         name: Option<&str>,
         subject: &'a str,
@@ -326,7 +371,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Changes the campaign to what is asked.
-    pub(super) fn put(
+    pub(crate) fn put(
         &mut self,
         entry: usize,
         at: Timestamp,
@@ -389,7 +434,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Pauses, resumes or closes; archiving is the space's to decide.
-    pub(super) fn steer(
+    pub(crate) fn steer(
         &mut self,
         entry: usize,
         at: Timestamp,

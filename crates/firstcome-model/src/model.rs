@@ -1,23 +1,17 @@
-//! The judge's own rules: the outcomes of the commands of an entry, written from the documents.
-//!
-//! It shares nothing with the rules that nodes run but the words of commands and outcomes.
+//! Entries in order: which command goes where, what each came to, and which results there are.
 
-#[cfg(test)]
-mod comparison;
-mod event;
 mod lookup;
 mod operate;
 
-pub(super) use event::{Claimed, Decision, Event, Issued};
-pub(super) use lookup::Seen;
+pub use lookup::Seen;
 
-use super::campaign::{Campaign, Undone};
-use super::holding::{Made, Said, Turn};
+use crate::campaign::{Campaign, Undone};
+use crate::event::{Claimed, Decision, Event, Issued};
+use crate::holding::{Made, Said, Turn};
 use firstcome_core::command::{CodeCommand, Order};
 use firstcome_core::outcome::{By, Missing};
 use firstcome_core::results::Kind;
-use firstcome_core::{CodeRefusal, Command, NodeId, Outcome, Refusal, Timestamp};
-use firstcome_journal::Name;
+use firstcome_core::{CodeRefusal, Command, NodeId, Outcome, Refusal, Stamp, Timestamp};
 use std::collections::BTreeMap;
 
 /// The longest step between two entries that counts as service, in microseconds.
@@ -29,8 +23,8 @@ const SWEPT_EVERY: i64 = 60_000_000;
 
 /// What all entries so far came to.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Model<'a> {
-    pub(super) campaigns: BTreeMap<&'a str, Campaign<'a>>,
+pub struct Model<'a> {
+    campaigns: BTreeMap<&'a str, Campaign<'a>>,
     batches: BTreeMap<NodeId, (u64, i64)>,
     /// What each operator's command with an id came to, by the name of the key and the id.
     ids: BTreeMap<(&'a str, &'a str), (Command<'a>, Decision)>,
@@ -38,7 +32,7 @@ pub(super) struct Model<'a> {
     results: Vec<&'a str>,
     settled: usize,
     /// Results that the operator gave up before a ledger had them.
-    pub(super) dropped: Vec<u64>,
+    dropped: Vec<u64>,
     at: Option<Timestamp>,
     service: i64,
     sweep_at: i64,
@@ -52,24 +46,26 @@ pub(super) struct Model<'a> {
 }
 
 impl<'a> Model<'a> {
-    /// Applies an entry; gives what each command came to, or nothing for a copy.
-    pub(super) fn apply(
+    /// Applies an entry, which is called by an index from here on. Adds what it did to `events`, and returns what each
+    /// command came to, or nothing for a copy.
+    ///
+    /// Of the stamp, neither position nor epoch count: entries come in order.
+    pub fn apply(
         &mut self,
         entry: usize,
-        at: Timestamp,
-        (name, level): (Name, u32),
+        stamp: Stamp,
         commands: &[Command<'a>],
         events: &mut Vec<Event<'a>>,
     ) -> Option<Vec<Decision>> {
-        self.level = self.level.max(level);
+        let at = stamp.at;
+        self.level = self.level.max(stamp.level);
         let step = self.at.map_or(0, |before| at.micros_since(before).min(STEP));
         self.service += step;
         (self.at, self.entry) = (Some(at), entry);
-        let copy = self.is_copy(name);
+        let copy = self.is_copy(stamp.node, stamp.number);
         let turn = self.turn(at);
         self.campaigns.values_mut().for_each(|campaign| campaign.expire(&turn));
-        let mut names: Vec<&'a str> = self.campaigns.keys().copied().collect();
-        names.sort_by_key(|name| self.campaigns[name].number);
+        let names: Vec<&'a str> = self.campaigns().map(|(name, _)| name).collect();
         for name in names {
             self.serve(at, name, events);
         }
@@ -90,26 +86,48 @@ impl<'a> Model<'a> {
         Some(commands.iter().map(run).collect())
     }
 
-    /// Returns the level of the space.
-    pub(super) fn level(&self) -> u32 {
+    /// Returns the level of the space: the highest of its entries.
+    pub fn level(&self) -> u32 {
         self.level
     }
 
     /// Returns the number of the last result.
-    pub(super) fn last_result(&self) -> u64 {
+    pub fn last_result(&self) -> u64 {
         self.results.len() as u64
     }
 
-    fn is_copy(&mut self, name: Name) -> bool {
+    /// Returns the number of the last result that a ledger has.
+    pub fn settled(&self) -> u64 {
+        self.settled as u64
+    }
+
+    /// Returns the results that the operator gave up before a ledger had them.
+    pub fn dropped(&self) -> &[u64] {
+        &self.dropped
+    }
+
+    /// Returns a campaign, archived or not.
+    pub fn campaign(&self, name: &str) -> Option<&Campaign<'a>> {
+        self.campaigns.get(name)
+    }
+
+    /// Returns every campaign with its name, archived or not, in the order in which they were created.
+    pub fn campaigns(&self) -> impl Iterator<Item = (&'a str, &Campaign<'a>)> {
+        let mut all: Vec<_> = self.campaigns.iter().map(|(name, found)| (*name, found)).collect();
+        all.sort_by_key(|(_, campaign)| campaign.number);
+        all.into_iter()
+    }
+
+    fn is_copy(&mut self, node: NodeId, number: u64) -> bool {
         let service = self.service;
         if service >= self.sweep_at {
             self.sweep_at = service + SWEPT_EVERY;
             self.batches.retain(|_, (_, used)| service - *used < REMEMBERED);
         }
-        let (last, used) = self.batches.entry(name.node).or_default();
+        let (last, used) = self.batches.entry(node).or_default();
         *used = service;
-        let copy = name.number <= *last;
-        *last = name.number.max(*last);
+        let copy = number <= *last;
+        *last = number.max(*last);
         copy
     }
 
@@ -294,7 +312,7 @@ impl<'a> Model<'a> {
     ) -> Result<Decision, Refusal> {
         let (entry, turn) = (self.entry, self.turn(at));
         let campaign = self.find(name)?;
-        let pool_index = match campaign.judge_claim(at, pool, subject, limit) {
+        let pool_index = match campaign.check_claim(at, pool, subject, limit) {
             Ok(pool_index) => pool_index,
             Err(outcome) => {
                 let had = campaign.pool(pool).and_then(|pool| pool.live(subject));
