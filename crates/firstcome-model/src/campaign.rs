@@ -5,7 +5,7 @@
 use crate::acts::Act;
 use crate::coupons::Coupons;
 use crate::hall::{Hall, Owner, Unit};
-use crate::holding::{Fate, Hold, Made, Turn};
+use crate::holding::{Fate, Hold, Made, Said, Turn};
 use crate::lists::Waiter;
 use crate::wanted::Wanted;
 use firstcome_core::command::Steer;
@@ -133,15 +133,11 @@ pub struct Campaign<'a> {
 }
 
 impl<'a> Campaign<'a> {
-    pub(crate) fn create(
-        entry: usize,
-        at: Timestamp,
-        mut asked: Settings,
-    ) -> Result<Self, Refusal> {
+    pub(crate) fn create(turn: &Turn, mut asked: Settings) -> Result<Self, Refusal> {
         if asked.opens == Opens::Now {
-            asked.opens = Opens::At(at);
+            asked.opens = Opens::At(turn.at);
         }
-        check_times(at, &asked)?;
+        check_times(turn.at, &asked)?;
         Ok(Self {
             version: 1,
             pools: asked.pools.iter().map(Pool::new).collect(),
@@ -155,7 +151,7 @@ impl<'a> Campaign<'a> {
             lists: Vec::new(),
             untried: BTreeSet::new(),
             holds: Vec::new(),
-            entry,
+            entry: turn.entry,
         })
     }
 
@@ -181,63 +177,107 @@ impl<'a> Campaign<'a> {
         self.pools.get(pool.map_or(Some(0), |pool| self.pool_index(pool))?)
     }
 
-    /// Says what a claim gets: the index of the pool that has a unit for it, or the first answer of
-    /// the ladder that applies.
+    /// Returns the index of a pool that is named, or of the only one.
+    pub(crate) fn one_pool(&self, pool: Option<&str>) -> Result<usize, Refusal> {
+        match pool {
+            None if self.pools.len() > 1 => Err(Refusal::PoolRequired),
+            None => Ok(0),
+            Some(pool) => self.pool_index(pool).ok_or(Refusal::NotFound(Missing::Pool)),
+        }
+    }
+
+    /// Returns the index of the pool that has a unit for a claim, or the first answer of the ladder that applies.
     pub(crate) fn check_claim(
         &self,
-        at: Timestamp,
+        turn: &Turn,
         pool: Option<&str>,
         subject: &str,
         limit: Option<u32>,
-    ) -> Result<usize, Outcome> {
-        let refused = |refusal| Err(Outcome::Refused(refusal));
-        let pool_index = match pool {
-            None if self.pools.len() > 1 => return refused(Refusal::PoolRequired),
-            None => 0,
-            Some(pool) => match self.pool_index(pool) {
-                None => return refused(Refusal::NotFound(Missing::Pool)),
-                Some(pool_index) => pool_index,
-            },
-        };
-        if self.pools[pool_index].hall.is_some() {
-            return refused(Refusal::HoldRequired);
+    ) -> Result<usize, Said> {
+        let no = |refusal: Refusal| turn.says(refusal);
+        let index = self.one_pool(pool).map_err(no)?;
+        let pool = &self.pools[index];
+        if pool.hall.is_some() {
+            return Err(no(Refusal::HoldRequired));
         }
-        if let Some((rank, row)) = self.pools[pool_index].live(subject) {
-            return Err(Outcome::AlreadyWon { rank, at: row.at });
+        if let Some((rank, row)) = pool.live(subject) {
+            return Err((Outcome::AlreadyWon { rank, at: row.at }, row.entry));
         }
-        self.check_barred(subject)?;
-        if self.pools[pool_index].latest(subject).is_some() && !self.settings.claim_again {
-            return refused(Refusal::AlreadyCancelled);
+        self.check_barred(subject).map_err(no)?;
+        if pool.latest(subject).is_some() && !self.settings.claim_again {
+            return Err(no(Refusal::AlreadyCancelled));
         }
-        if self.offered_code(pool_index, subject).is_some() {
-            self.check_barred(subject)?;
-            let coupons = self.pools[pool_index].coupons.as_ref();
-            let none = coupons.is_some_and(|coupons| coupons.imported && coupons.free() == 0);
-            return if none { refused(Refusal::SoldOut) } else { Ok(pool_index) };
+        if self.offered_code(index, subject).is_some() {
+            let imported = pool.coupons.as_ref().filter(|coupons| coupons.imported);
+            let none = imported.is_some_and(|coupons| coupons.free() == 0);
+            return if none { Err(no(Refusal::SoldOut)) } else { Ok(index) };
         }
-        self.check_admitted(at, subject)?;
+        self.check_admitted(turn.at, subject).map_err(no)?;
         let mut one = Wanted::default();
-        one.counts.push((pool_index, Unit::Counted, 1));
-        self.check_limits(subject, &one, limit)?;
-        if self.left(pool_index) == 0 {
-            return refused(Refusal::SoldOut);
+        one.counts.push((index, Unit::Counted, 1));
+        self.check_limits(subject, &one, limit).map_err(no)?;
+        if self.left(index) == 0 {
+            return Err(no(Refusal::SoldOut));
         }
-        Ok(pool_index)
+        Ok(index)
+    }
+
+    /// Gives a subject a unit: what it was offered, or the next one.
+    pub(crate) fn claim(
+        &mut self,
+        turn: &Turn,
+        (pool, subject): (Option<&str>, &'a str),
+        (limit, tag): (Option<u32>, Option<u64>),
+        made: &mut Vec<Made<'a>>,
+    ) -> Result<Said, Said> {
+        let pool = self.check_claim(turn, pool, subject, limit)?;
+        let coupons = self.pools[pool].coupons.as_ref();
+        if tag.is_none() && coupons.is_some_and(|coupons| !coupons.imported) {
+            return Err(turn.says(Refusal::Code(CodeRefusal::TagRequired)));
+        }
+        let offer = self.offered_code(pool, subject);
+        let hold = offer.map(|at| self.holds[at].id);
+        let rank = self.give(turn, pool, subject, hold, made);
+        if let Some(at) = offer {
+            self.pools[pool].held -= 1;
+            let taken = &mut self.holds[at];
+            taken.takes.iter_mut().for_each(|take| take.fate = Fate::Confirmed(rank));
+            (taken.live, taken.entry) = (false, turn.entry);
+        }
+        if let Some(coupons) = &mut self.pools[pool].coupons {
+            coupons.issue(tag, turn.entry);
+        }
+        Ok(turn.says(Outcome::Won { rank, at: turn.at }))
+    }
+
+    /// Gives a subject the next rank of a pool that has no seats.
+    pub(crate) fn give(
+        &mut self,
+        turn: &Turn,
+        pool: usize,
+        subject: &'a str,
+        hold: Option<&'a str>,
+        made: &mut Vec<Made<'a>>,
+    ) -> u32 {
+        self.take_off_list(pool, subject);
+        let (at, entry, undone, unit) = (turn.at, turn.entry, None, Unit::Counted);
+        let rank = self.pools[pool].push(Row { subject, at, entry, undone, unit, hold });
+        made.push(Made { kind: Kind::Claim, pool, rank, subject, unit: None, hold, from: None });
+        rank
     }
 
     /// Refuses whom the operator keeps out, and a moment at which nothing is given.
-    pub(crate) fn check_admitted(&self, at: Timestamp, subject: &str) -> Result<(), Outcome> {
-        let refused = |refusal| Err(Outcome::Refused(refusal));
+    pub(crate) fn check_admitted(&self, at: Timestamp, subject: &str) -> Result<(), Refusal> {
         self.check_barred(subject)?;
         // What is over is neither paused nor yet to open.
         if self.is_closed(at) {
-            return refused(Refusal::Closed);
+            return Err(Refusal::Closed);
         }
         if self.paused {
-            return refused(Refusal::Paused);
+            return Err(Refusal::Paused);
         }
         if !self.has_opened(at) {
-            return refused(Refusal::NotOpen { opens_at: self.settings.opens.at() });
+            return Err(Refusal::NotOpen { opens_at: self.settings.opens.at() });
         }
         Ok(())
     }
@@ -246,30 +286,6 @@ impl<'a> Campaign<'a> {
     fn offered_code(&self, pool_index: usize, subject: &str) -> Option<usize> {
         self.pools[pool_index].coupons.as_ref()?;
         self.offer_of(pool_index, subject)
-    }
-
-    /// Gives a subject what a claim was judged to get: what it was offered, or the next unit.
-    pub(crate) fn give_claimed(
-        &mut self,
-        turn: &Turn,
-        pool: usize,
-        subject: &'a str,
-        tag: Option<u64>,
-    ) -> Made<'a> {
-        let offer = self.offered_code(pool, subject);
-        let rank = self.give(turn.entry, turn.at, pool, subject);
-        let hold = offer.map(|at| self.holds[at].id);
-        if let Some(at) = offer {
-            self.pools[pool].held -= 1;
-            self.pools[pool].rows[rank as usize - 1].hold = hold;
-            let taken = &mut self.holds[at];
-            taken.takes.iter_mut().for_each(|take| take.fate = Fate::Confirmed(rank));
-            (taken.live, taken.entry) = (false, turn.entry);
-        }
-        if let Some(coupons) = &mut self.pools[pool].coupons {
-            coupons.issue(tag, turn.entry);
-        }
-        Made { kind: Kind::Claim, pool, rank, subject, unit: None, hold, from: None }
     }
 
     /// Returns how many units of a counted or a coded pool are left.
@@ -315,68 +331,48 @@ impl<'a> Campaign<'a> {
         counts
     }
 
-    /// Gives a subject the next rank of a pool.
-    pub(crate) fn give(
-        &mut self,
-        entry: usize,
-        at: Timestamp,
-        pool_index: usize,
-        subject: &'a str,
-    ) -> u32 {
-        self.lists.retain(|waiter| (waiter.pool, waiter.subject) != (pool_index, subject));
-        let (undone, unit, hold) = (None, Unit::Counted, None);
-        self.pools[pool_index].push(Row { subject, at, entry, undone, unit, hold })
-    }
-
-    /// Undoes a claim; says how it is undone and by which entry, and what came of it if it was not before.
+    /// Undoes a claim.
     pub(crate) fn cancel(
         &mut self,
-        name: Option<&str>,
-        subject: &'a str,
-        rank: u32,
-        (undone, service): (Undone, i64),
-    ) -> Result<(Undone, Option<Made<'a>>), Refusal> {
-        if name.is_none() && self.pools.len() > 1 {
-            return Err(Refusal::PoolRequired);
-        }
-        let pool_index = name.map_or(Some(0), |name| self.pool_index(name));
-        let pool_index = pool_index.ok_or(Refusal::NotFound(Missing::Pool))?;
-        let pool = &mut self.pools[pool_index];
+        turn: &Turn,
+        (name, subject, rank): (Option<&str>, &'a str, u32),
+        by: By,
+        made: &mut Vec<Made<'a>>,
+    ) -> Result<Said, Said> {
+        let no = |refusal: Refusal| turn.says(refusal);
+        let index = self.one_pool(name).map_err(no)?;
+        let pool = &mut self.pools[index];
         let row = (rank as usize).checked_sub(1).and_then(|row| pool.rows.get_mut(row));
-        let row = row.filter(|row| row.subject == subject).ok_or(Refusal::NoSuchClaim)?;
-        if let Some(before) = row.undone {
-            return Ok((before, None));
+        let row = row.filter(|row| row.subject == subject).ok_or(no(Refusal::NoSuchClaim))?;
+        if let Some(Undone { by, at, entry }) = row.undone {
+            return Ok((Outcome::Cancelled { by, at }, entry));
         }
-        if pool.coupons.as_ref().is_some_and(|coupons| coupons.is_in_use(rank, service)) {
-            return Err(CodeRefusal::CodeInUse.into());
+        if pool.coupons.as_ref().is_some_and(|coupons| coupons.is_in_use(rank, turn.service)) {
+            return Err(no(Refusal::Code(CodeRefusal::CodeInUse)));
         }
-        row.undone = Some(undone);
+        row.undone = Some(Undone { by, at: turn.at, entry: turn.entry });
         pool.undone += 1;
-        let (unit, hold) = (row.unit, row.hold);
-        let name = pool.hall.as_ref().and_then(|hall| hall.name(unit));
+        let (place, hold) = (row.unit, row.hold);
+        let unit = pool.hall.as_ref().and_then(|hall| hall.name(place));
         if self.settings.units_return {
             // An imported code that was cancelled goes to nobody else.
             if !pool.coupons.as_ref().is_some_and(|coupons| coupons.imported) {
-                self.untried.insert(pool_index);
+                self.untried.insert(index);
             }
-            match (unit, &mut pool.hall) {
+            match (place, &mut pool.hall) {
                 (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Nobody,
                 (Unit::Area(area), Some(hall)) => hall.areas[area].given -= 1,
                 (Unit::Counted, _) | (_, None) => {}
             }
         }
-        let (kind, pool) = (Kind::Cancel, pool_index);
-        let made = Made { kind, pool, rank, subject, unit: name, hold, from: None };
-        Ok((undone, Some(made)))
+        let (kind, pool) = (Kind::Cancel, index);
+        made.push(Made { kind, pool, rank, subject, unit, hold, from: None });
+        Ok(turn.says(Outcome::Cancelled { by, at: turn.at }))
     }
 
     /// Changes the campaign to what is asked.
-    pub(crate) fn put(
-        &mut self,
-        entry: usize,
-        at: Timestamp,
-        mut asked: Settings,
-    ) -> Result<Outcome, Refusal> {
+    pub(crate) fn put(&mut self, turn: &Turn, mut asked: Settings) -> Result<Outcome, Refusal> {
+        let at = turn.at;
         if asked.opens == Opens::Now {
             asked.opens = if self.has_opened(at) { self.settings.opens } else { Opens::At(at) };
         }
@@ -412,7 +408,7 @@ impl<'a> Campaign<'a> {
             }
         }
         self.settings = asked;
-        Ok(self.changed(entry, clamped))
+        Ok(self.changed(turn, clamped))
     }
 
     /// Refuses what an opened campaign cannot change any more.
@@ -434,13 +430,8 @@ impl<'a> Campaign<'a> {
     }
 
     /// Pauses, resumes or closes; archiving is the space's to decide.
-    pub(crate) fn steer(
-        &mut self,
-        entry: usize,
-        at: Timestamp,
-        steer: Steer,
-    ) -> Result<Outcome, Refusal> {
-        let closed = self.is_closed(at);
+    pub(crate) fn steer(&mut self, turn: &Turn, steer: Steer) -> Result<Outcome, Refusal> {
+        let closed = self.is_closed(turn.at);
         let change = match steer {
             Steer::Pause | Steer::Resume if closed => return Err(Refusal::Closed),
             Steer::Pause => !std::mem::replace(&mut self.paused, true),
@@ -456,14 +447,14 @@ impl<'a> Campaign<'a> {
             }
         };
         if change {
-            return Ok(self.changed(entry, Vec::new()));
+            return Ok(self.changed(turn, Vec::new()));
         }
         Ok(Outcome::Unchanged { version: self.version })
     }
 
-    fn changed(&mut self, entry: usize, clamped: Vec<Clamped>) -> Outcome {
+    fn changed(&mut self, turn: &Turn, clamped: Vec<Clamped>) -> Outcome {
         self.version += 1;
-        self.entry = entry;
+        self.entry = turn.entry;
         Outcome::Changed { version: self.version, clamped }
     }
 }

@@ -20,7 +20,7 @@ impl<'a> Campaign<'a> {
             unreachable!("it is a confirm");
         };
         let no = |outcome: Outcome| turn.says(outcome);
-        self.check_pools(units.iter()).map_err(no)?;
+        self.check_pools(units.iter()).map_err(|no| turn.says(no))?;
         let at = self.own(step).map_err(no)?;
         let hold = &self.holds[at];
         let repeated = hold.is_repeated(step.id, &asks(command)).map_err(no)?;
@@ -64,7 +64,7 @@ impl<'a> Campaign<'a> {
             }
         }
         if !any(Fate::Expired) {
-            kept_out.map_err(no)?;
+            kept_out.map_err(|no| turn.says(no))?;
         }
         self.give_for_good(turn, at, &which, made);
         self.is_late_and_served(at);
@@ -190,7 +190,7 @@ impl<'a> Campaign<'a> {
             unreachable!("it is a release");
         };
         let no = |outcome: Outcome| turn.says(outcome);
-        self.check_pools(units.iter()).map_err(no)?;
+        self.check_pools(units.iter()).map_err(|no| turn.says(no))?;
         let at = self.own(step).map_err(no)?;
         let hold = &self.holds[at];
         let repeated = hold.is_repeated(step.id, &asks(command)).map_err(no)?;
@@ -210,17 +210,8 @@ impl<'a> Campaign<'a> {
             return Err(turn.says(Refusal::AlreadyConfirmed));
         }
         if !repeated && fates.contains(&Fate::Held) {
-            for take in &which {
-                let found = self.holds[at].takes[*take];
-                if found.fate == Fate::Held {
-                    self.holds[at].takes[*take].fate = Fate::Released;
-                    self.put_back(found.pool, found.unit);
-                }
-            }
-            let hold = &mut self.holds[at];
-            hold.remember(step.id, asks(command));
-            hold.live = hold.held() > 0;
-            hold.entry = turn.entry;
+            self.give_back(turn, at, which.iter().copied(), Fate::Released);
+            self.holds[at].remember(step.id, asks(command));
         }
         let hold = &self.holds[at];
         let units = self.names_of(hold, &which, Fate::Released);

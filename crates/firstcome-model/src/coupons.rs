@@ -189,7 +189,7 @@ impl<'a> Campaign<'a> {
 
     fn step<'c>(&self, turn: &Turn, step: &CodeStep<'c>) -> Result<Step<'c>, Said> {
         let no = |refusal: CodeRefusal| turn.says(Refusal::Code(refusal));
-        let pool = self.listed_pool(step.pool).map_err(|no| turn.says(no))?;
+        let pool = self.one_pool(step.pool).map_err(|no| turn.says(no))?;
         let coupons = self.pools[pool].coupons.as_ref().ok_or(no(CodeRefusal::NotCoded))?;
         let (rank, replaced) = match coupons.find(step.code) {
             Found::Nothing => return Err(no(CodeRefusal::NoSuchCode)),

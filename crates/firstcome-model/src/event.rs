@@ -13,6 +13,15 @@ pub struct Decision {
     pub origin: usize,
 }
 
+/// What came of an entry.
+#[derive(Clone, Debug)]
+pub struct Applied<'a> {
+    /// What each command came to; nothing of a copy.
+    pub decisions: Option<Vec<Decision>>,
+    /// What the entry did, in order.
+    pub events: Vec<Event<'a>>,
+}
+
 /// What an entry did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
@@ -34,18 +43,8 @@ pub enum Event<'a> {
         /// The name and the capacity of each.
         areas: Vec<(&'a str, u32)>,
     },
-    /// A unit was given.
-    Won(Claimed<'a>),
-    /// A claim was undone.
-    Undone(Claimed<'a>),
-    /// A unit was paid for too late, and what was paid is to be given back.
-    Refund(Claimed<'a>),
-    /// A seat was exchanged for another.
-    Moved(Claimed<'a>),
-    /// Somebody left a waitlist without a unit.
-    Unserved(Claimed<'a>),
-    /// A code was redeemed, a redemption undone, or an operator did something to codes.
-    OfCode(Kind, Claimed<'a>),
+    /// A result: of which kind, and about which claim.
+    Result(Kind, Claimed<'a>),
     /// A claim has this code now.
     Issued(Issued<'a>),
 }
@@ -53,15 +52,7 @@ pub enum Event<'a> {
 impl<'a> Event<'a> {
     /// Returns the result, if it is one, and of which kind.
     pub fn result(&self) -> Option<(Kind, &Claimed<'a>)> {
-        match self {
-            Self::Terms { .. } | Self::Areas { .. } | Self::Issued(_) => None,
-            Self::Won(claimed) => Some((Kind::Claim, claimed)),
-            Self::Undone(claimed) => Some((Kind::Cancel, claimed)),
-            Self::Refund(claimed) => Some((Kind::RefundDue, claimed)),
-            Self::Moved(claimed) => Some((Kind::Moved, claimed)),
-            Self::Unserved(claimed) => Some((Kind::Unserved, claimed)),
-            Self::OfCode(kind, claimed) => Some((*kind, claimed)),
-        }
+        if let Self::Result(kind, claimed) = self { Some((*kind, claimed)) } else { None }
     }
 }
 

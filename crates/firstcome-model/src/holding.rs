@@ -180,19 +180,29 @@ impl<'a> Campaign<'a> {
     /// Ends every hold whose time is over.
     pub(crate) fn expire(&mut self, turn: &Turn) {
         for at in 0..self.holds.len() {
-            if !self.holds[at].live || self.holds[at].deadline > turn.service {
-                continue;
-            }
-            self.holds[at].live = false;
-            self.holds[at].entry = turn.entry;
-            for take in 0..self.holds[at].takes.len() {
-                let Take { pool, unit, fate } = self.holds[at].takes[take];
-                if fate == Fate::Held {
-                    self.holds[at].takes[take].fate = Fate::Expired;
-                    self.put_back(pool, unit);
-                }
+            if self.holds[at].live && self.holds[at].deadline <= turn.service {
+                self.give_back(turn, at, 0..self.holds[at].takes.len(), Fate::Expired);
             }
         }
+    }
+
+    /// Gives back those of a hold's units that are held.
+    pub(crate) fn give_back(
+        &mut self,
+        turn: &Turn,
+        at: usize,
+        which: impl IntoIterator<Item = usize>,
+        fate: Fate,
+    ) {
+        for take in which {
+            let found = self.holds[at].takes[take];
+            if found.fate == Fate::Held {
+                self.holds[at].takes[take].fate = fate;
+                self.put_back(found.pool, found.unit);
+            }
+        }
+        let hold = &mut self.holds[at];
+        (hold.live, hold.entry) = (hold.held() > 0, turn.entry);
     }
 
     /// Returns the index of the hold of an id: the last one, if there were several.
@@ -247,7 +257,7 @@ impl<'a> Campaign<'a> {
             unreachable!("it is a hold");
         };
         let no = |outcome: Outcome| turn.says(outcome);
-        self.check_pools(picks.iter()).map_err(no)?;
+        self.check_pools(picks.iter()).map_err(|no| turn.says(no))?;
         if let Some(known) = self.find_hold(id) {
             if self.holds[known].asked != asks(command) {
                 return Err(turn.says(Refusal::IdReused));
@@ -259,7 +269,7 @@ impl<'a> Campaign<'a> {
         }
         self.check_barred(subject).map_err(|no| turn.says(no))?;
         for pick in picks {
-            let pool = &self.pools[self.pool_of(pick).map_err(no)?];
+            let pool = &self.pools[self.one_pool(pick.pool).map_err(|no| turn.says(no))?];
             let gave_up = pool.live(subject).is_none() && pool.latest(subject).is_some();
             if gave_up && !self.settings.claim_again {
                 return Err(turn.says(Refusal::AlreadyCancelled));
@@ -283,8 +293,8 @@ impl<'a> Campaign<'a> {
             return Err(turn.says(Outcome::RefusedFor(Box::new(named))));
         }
         let wanted = wanted.map_err(no)?;
-        wanted.check_size(0).map_err(no)?;
-        self.check_limits(subject, &wanted, *limit).map_err(no)?;
+        wanted.check_size(0).map_err(|no| turn.says(no))?;
+        self.check_limits(subject, &wanted, *limit).map_err(|no| turn.says(no))?;
         let recent = |hold: &&Hold<'_>| {
             let theirs = hold.subject == *subject && hold.offer.is_none();
             theirs && turn.service - hold.started < HOUR
@@ -341,7 +351,7 @@ impl<'a> Campaign<'a> {
             unreachable!("it is a change");
         };
         let no = |outcome: Outcome| turn.says(outcome);
-        self.check_pools(add.iter().chain(drop)).map_err(no)?;
+        self.check_pools(add.iter().chain(drop)).map_err(|no| turn.says(no))?;
         let at = self.own(step).map_err(no)?;
         if self.holds[at].is_repeated(step.id, &asks(command)).map_err(no)? {
             return Ok((self.as_it_stands(turn, at), self.holds[at].entry));
@@ -351,7 +361,7 @@ impl<'a> Campaign<'a> {
             return Err(turn.says(Refusal::IsOffer));
         }
         if !add.is_empty() {
-            self.check_admitted(turn.at, step.subject).map_err(no)?;
+            self.check_admitted(turn.at, step.subject).map_err(|no| turn.says(no))?;
         }
         let gone = self.holds[at].held_of(&self.wanted(drop, false).map_err(no)?);
         let mut wanted = self.wanted(add, false).map_err(no)?;
@@ -372,11 +382,11 @@ impl<'a> Campaign<'a> {
             return Ok((Outcome::AlreadyHeld(self.holding(turn, at)), self.holds[at].entry));
         }
         let kept = stay.iter().filter(|take| take.fate != Fate::Released).count();
-        wanted.check_size(kept).map_err(no)?;
+        wanted.check_size(kept).map_err(|no| turn.says(no))?;
         for (_, Take { pool, unit, .. }) in dropped {
             self.put_back(pool, unit);
         }
-        self.check_limits(step.subject, &wanted, *limit).map_err(no)?;
+        self.check_limits(step.subject, &wanted, *limit).map_err(|no| turn.says(no))?;
         for take in self.choose(step.subject, at, &wanted).map_err(no)? {
             let takes = &mut self.holds[at].takes;
             let given_back = Take { fate: Fate::Released, ..take };

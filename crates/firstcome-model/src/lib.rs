@@ -24,6 +24,6 @@ mod wanted;
 
 pub use acts::{Act, is_as_listed};
 pub use campaign::{Campaign, Pool, Row, Undone};
-pub use event::{Claimed, Decision, Event, Issued};
+pub use event::{Applied, Claimed, Decision, Event, Issued};
 pub use holding::Hold;
 pub use model::{Model, Seen};

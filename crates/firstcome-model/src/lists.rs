@@ -5,7 +5,7 @@ use crate::hall::Unit;
 use crate::holding::{Fate, Hold, Made, Said, Take, Turn};
 use crate::wanted::{Wanted, refused};
 use firstcome_core::command::{BestPick, Mark, Wish};
-use firstcome_core::outcome::{Missing, UnitName};
+use firstcome_core::outcome::UnitName;
 use firstcome_core::results::Kind;
 use firstcome_core::{Command, Outcome, Refusal};
 
@@ -47,12 +47,8 @@ impl<'a> Campaign<'a> {
         self.untried.contains(&pool) && self.lists.iter().any(|waiter| waiter.pool == pool)
     }
 
-    pub(crate) fn listed_pool(&self, pool: Option<&str>) -> Result<usize, Outcome> {
-        match pool {
-            None if self.pools.len() > 1 => Err(Refusal::PoolRequired.into()),
-            None => Ok(0),
-            Some(pool) => self.pool_index(pool).ok_or(Refusal::NotFound(Missing::Pool).into()),
-        }
+    pub(crate) fn take_off_list(&mut self, pool: usize, subject: &str) {
+        self.lists.retain(|waiter| (waiter.pool, waiter.subject) != (pool, subject));
     }
 
     /// Returns the live offer of a subject.
@@ -78,8 +74,7 @@ impl<'a> Campaign<'a> {
         let Command::Join { pool, subject, wish, limit, .. } = command else {
             unreachable!("somebody joins");
         };
-        let no = |outcome: Outcome| turn.says(outcome);
-        let pool = self.listed_pool(*pool).map_err(no)?;
+        let pool = self.one_pool(*pool).map_err(|no| turn.says(no))?;
         let seated = self.pools[pool].hall.is_some();
         let coded = self.pools[pool].coupons.is_some();
         if let Some((rank, row)) = self.pools[pool].live(subject).filter(|_| !seated) {
@@ -92,13 +87,13 @@ impl<'a> Campaign<'a> {
         if let Some(at) = self.offer_of(pool, subject) {
             return Err(turn.says(Outcome::Offered(self.holding(turn, at))));
         }
-        self.check_barred(subject).map_err(no)?;
+        self.check_barred(subject).map_err(|no| turn.says(no))?;
         let gave_up =
             self.pools[pool].live(subject).is_none() && self.pools[pool].latest(subject).is_some();
         if gave_up && !self.settings.claim_again {
             return Err(turn.says(Refusal::AlreadyCancelled));
         }
-        self.check_admitted(turn.at, subject).map_err(no)?;
+        self.check_admitted(turn.at, subject).map_err(|no| turn.says(no))?;
         if !seated && *wish != (Wish { quantity: wish.quantity, ..Wish::units(1) }) {
             return Err(turn.says(Refusal::NotSeated));
         }
@@ -115,16 +110,12 @@ impl<'a> Campaign<'a> {
         }
         let mut wanted = Wanted::default();
         wanted.counts.push((pool, Unit::Counted, wish.quantity));
-        self.check_limits(subject, &wanted, *limit).map_err(no)?;
+        self.check_limits(subject, &wanted, *limit).map_err(|no| turn.says(no))?;
         let most = self.settings.pools[pool].waitlist.unwrap_or(MOST);
         if let Some(units) = self.fitting(pool, wish) {
             if !seated && !coded && wish.quantity == 1 {
-                let at = turn.at;
-                let rank = self.give(turn.entry, at, pool, subject);
-                let kind = Kind::Claim;
-                let (unit, hold, from) = (None, None, None);
-                made.push(Made { kind, pool, rank, subject, unit, hold, from });
-                return Ok(turn.says(Outcome::Won { rank, at }));
+                let rank = self.give(turn, pool, subject, None, made);
+                return Ok(turn.says(Outcome::Won { rank, at: turn.at }));
             }
             if most > 0 {
                 if !self.keeps_grades(subject, &units) {
@@ -159,21 +150,13 @@ impl<'a> Campaign<'a> {
         pool: Option<&str>,
         subject: &str,
     ) -> Result<Said, Said> {
-        let pool = self.listed_pool(pool).map_err(|no| turn.says(no))?;
+        let pool = self.one_pool(pool).map_err(|no| turn.says(no))?;
         let before = self.lists.len();
-        self.lists.retain(|waiter| (waiter.pool, waiter.subject) != (pool, subject));
+        self.take_off_list(pool, subject);
         let offer = self.offer_of(pool, subject);
         if let Some(at) = offer {
-            for take in 0..self.holds[at].takes.len() {
-                let Take { pool, unit, fate } = self.holds[at].takes[take];
-                if fate == Fate::Held {
-                    self.holds[at].takes[take].fate = Fate::Released;
-                    self.put_back(pool, unit);
-                }
-            }
-            let hold = &mut self.holds[at];
-            (hold.live, hold.entry) = (false, turn.entry);
-            if let Some(offer) = &mut hold.offer {
+            self.give_back(turn, at, 0..self.holds[at].takes.len(), Fate::Released);
+            if let Some(offer) = &mut self.holds[at].offer {
                 offer.over = true;
             }
         }
@@ -186,7 +169,7 @@ impl<'a> Campaign<'a> {
         let hold = &self.holds[at];
         let (Some(offer), subject) = (hold.offer, hold.subject) else { return };
         if offer.over {
-            self.lists.retain(|waiter| (waiter.pool, waiter.subject) != (offer.pool, subject));
+            self.take_off_list(offer.pool, subject);
         }
     }
 

@@ -5,13 +5,13 @@ mod operate;
 
 pub use lookup::Seen;
 
-use crate::campaign::{Campaign, Undone};
-use crate::event::{Claimed, Decision, Event, Issued};
+use crate::campaign::Campaign;
+use crate::event::{Applied, Claimed, Decision, Event, Issued};
 use crate::holding::{Made, Said, Turn};
 use firstcome_core::command::{CodeCommand, Order};
-use firstcome_core::outcome::{By, Missing};
+use firstcome_core::outcome::Missing;
 use firstcome_core::results::Kind;
-use firstcome_core::{CodeRefusal, Command, NodeId, Outcome, Refusal, Stamp, Timestamp};
+use firstcome_core::{Command, NodeId, Outcome, Refusal, Stamp};
 use std::collections::BTreeMap;
 
 /// The longest step between two entries that counts as service, in microseconds.
@@ -33,57 +33,37 @@ pub struct Model<'a> {
     settled: usize,
     /// Results that the operator gave up before a ledger had them.
     dropped: Vec<u64>,
-    at: Option<Timestamp>,
-    service: i64,
+    /// The last entry; none before the first.
+    turn: Option<Turn>,
     sweep_at: i64,
-    entry: usize,
     /// That of the highest body so far.
     level: u32,
-    /// Whether the command that was decided last was known under its id.
-    repeated: bool,
     /// Campaigns there ever were.
     made: usize,
+    /// What the entry that is applied did so far.
+    events: Vec<Event<'a>>,
 }
 
 impl<'a> Model<'a> {
-    /// Applies an entry, which is called by an index from here on. Adds what it did to `events`, and returns what each
-    /// command came to, or nothing for a copy.
+    /// Applies an entry, which is called by an index from here on.
     ///
     /// Of the stamp, neither position nor epoch count: entries come in order.
-    pub fn apply(
-        &mut self,
-        entry: usize,
-        stamp: Stamp,
-        commands: &[Command<'a>],
-        events: &mut Vec<Event<'a>>,
-    ) -> Option<Vec<Decision>> {
-        let at = stamp.at;
+    pub fn apply(&mut self, entry: usize, stamp: Stamp, commands: &[Command<'a>]) -> Applied<'a> {
         self.level = self.level.max(stamp.level);
-        let step = self.at.map_or(0, |before| at.micros_since(before).min(STEP));
-        self.service += step;
-        (self.at, self.entry) = (Some(at), entry);
-        let copy = self.is_copy(stamp.node, stamp.number);
-        let turn = self.turn(at);
+        let service = self
+            .turn
+            .map_or(0, |before| before.service + stamp.at.micros_since(before.at).min(STEP));
+        let turn = Turn { at: stamp.at, service, entry };
+        self.turn = Some(turn);
+        let copy = self.is_copy(stamp.node, stamp.number, service);
         self.campaigns.values_mut().for_each(|campaign| campaign.expire(&turn));
         let names: Vec<&'a str> = self.campaigns().map(|(name, _)| name).collect();
-        for name in names {
-            self.serve(at, name, events);
+        names.into_iter().for_each(|name| self.serve(&turn, name));
+        let mut decisions = None;
+        if !copy {
+            decisions = Some(commands.iter().map(|one| self.decide(&turn, one)).collect());
         }
-        if copy {
-            return None;
-        }
-        let run = |command: &Command<'a>| {
-            self.repeated = false;
-            let decided = self.run(at, command, events);
-            if !self.repeated {
-                self.list_act(at, command, decided.outcome.as_str());
-            }
-            if let Some(name) = command.campaign() {
-                self.serve(at, name, events);
-            }
-            decided
-        };
-        Some(commands.iter().map(run).collect())
+        Applied { decisions, events: std::mem::take(&mut self.events) }
     }
 
     /// Returns the level of the space: the highest of its entries.
@@ -118,8 +98,7 @@ impl<'a> Model<'a> {
         all.into_iter()
     }
 
-    fn is_copy(&mut self, node: NodeId, number: u64) -> bool {
-        let service = self.service;
+    fn is_copy(&mut self, node: NodeId, number: u64, service: i64) -> bool {
         if service >= self.sweep_at {
             self.sweep_at = service + SWEPT_EVERY;
             self.batches.retain(|_, (_, used)| service - *used < REMEMBERED);
@@ -131,168 +110,103 @@ impl<'a> Model<'a> {
         copy
     }
 
-    fn run(
-        &mut self,
-        at: Timestamp,
-        command: &Command<'a>,
-        events: &mut Vec<Event<'a>>,
-    ) -> Decision {
-        let decided = match command {
-            Command::Claim { campaign, pool, subject, limit, tag } => {
-                self.claim(at, (campaign, *pool, subject), (*limit, *tag), events)
+    /// Decides a command: once for each id of an operator.
+    fn decide(&mut self, turn: &Turn, command: &Command<'a>) -> Decision {
+        let mut content = command.clone();
+        let order = take_order(&mut content).and_then(|order| Some((order.who, order.id?)));
+        let known = order.and_then(|order| self.ids.get(&order));
+        let repeated = known.filter(|(before, _)| *before == content);
+        let decision = if let Some((_, decision)) = repeated {
+            decision.clone()
+        } else {
+            let reused = known.is_some().then(|| turn.says(Refusal::IdReused));
+            let (outcome, origin) = reused.unwrap_or_else(|| self.run(turn, command));
+            self.list_act(turn.at, command, outcome.as_str());
+            let decision = Decision { outcome, origin };
+            if let (Some(order), false) = (order, decision.outcome.is_refusal()) {
+                self.ids.insert(order, (content, decision.clone()));
             }
-            Command::Cancel { campaign, pool, subject, rank, by, .. } => {
-                self.cancel(at, (campaign, *pool, subject, *rank), *by, events)
-            }
-            Command::Put { order, .. }
-            | Command::Steer { order, .. }
-            | Command::Seats { order, .. }
-            | Command::Block { order, .. }
-            | Command::Move { order, .. }
-            | Command::ChangeSeats { order, .. }
-            | Command::Bar { order, .. }
-            | Command::Unbar { order, .. } => self.order(at, *order, command, events),
-            Command::Hold { .. }
-            | Command::Change { .. }
-            | Command::Extend { .. }
-            | Command::Release { .. }
-            | Command::Confirm { .. } => self.on_hold(at, command, events),
-            Command::Join { .. } | Command::Leave { .. } => self.on_list(at, command, events),
-            Command::Code(code) => match code.order() {
-                Some(order) => self.order(at, order, command, events),
-                None => self.on_code(at, code, events),
-            },
-            Command::Raise { .. } => Ok(self.here(Outcome::Raised { level: self.level })),
-            Command::Tick { .. } => Ok(self.here(Outcome::Ticked)),
-            Command::Settled { through, .. } => self.settle(*through),
+            decision
         };
-        decided.unwrap_or_else(|refusal| self.here(refusal.into()))
+        if let Some(name) = command.campaign() {
+            self.serve(turn, name);
+        }
+        decision
     }
 
-    fn turn(&self, at: Timestamp) -> Turn {
-        Turn { at, service: self.service, entry: self.entry }
+    fn run(&mut self, turn: &Turn, command: &Command<'a>) -> Said {
+        match command {
+            Command::Put { campaign, settings, expect, .. } => {
+                let outcome = self.put(turn, campaign, settings, *expect);
+                self.stands(turn, campaign, outcome)
+            }
+            Command::Steer { campaign, steer, .. } => {
+                let outcome = self.steer(turn, campaign, *steer);
+                self.stands(turn, campaign, outcome)
+            }
+            Command::Raise { .. } => turn.says(Outcome::Raised { level: self.level }),
+            Command::Tick { .. } => turn.says(Outcome::Ticked),
+            Command::Settled { through, .. } => turn.says(self.settle(*through)),
+            Command::Claim { campaign, .. }
+            | Command::Cancel { campaign, .. }
+            | Command::Hold { campaign, .. }
+            | Command::Seats { campaign, .. }
+            | Command::Block { campaign, .. }
+            | Command::Move { campaign, .. }
+            | Command::ChangeSeats { campaign, .. }
+            | Command::Bar { campaign, .. }
+            | Command::Unbar { campaign, .. }
+            | Command::Join { campaign, .. }
+            | Command::Leave { campaign, .. } => self.within(turn, campaign, command),
+            Command::Change { step, .. }
+            | Command::Extend { step, .. }
+            | Command::Release { step, .. }
+            | Command::Confirm { step, .. } => self.within(turn, step.campaign, command),
+            Command::Code(code) => self.within(turn, code.target().0, command),
+        }
     }
 
-    /// Runs a command on one hold.
-    fn on_hold(
-        &mut self,
-        at: Timestamp,
-        command: &Command<'a>,
-        events: &mut Vec<Event<'a>>,
-    ) -> Result<Decision, Refusal> {
-        let (turn, mut made) = (self.turn(at), Vec::new());
-        let name = command.campaign().unwrap_or_default();
-        let campaign = self.find(name)?;
-        let said: Result<Said, Said> = match command {
-            Command::Hold { .. } => campaign.hold(&turn, command),
-            Command::Change { .. } => campaign.change(&turn, command),
-            Command::Extend { .. } => campaign.extend(&turn, command),
-            Command::Release { .. } => campaign.release(&turn, command),
-            Command::Confirm { .. } => campaign.confirm(&turn, command, &mut made),
-            Command::Claim { .. }
-            | Command::Cancel { .. }
-            | Command::Put { .. }
-            | Command::Steer { .. }
-            | Command::Seats { .. }
-            | Command::Block { .. }
-            | Command::Move { .. }
-            | Command::ChangeSeats { .. }
-            | Command::Bar { .. }
-            | Command::Unbar { .. }
-            | Command::Join { .. }
-            | Command::Leave { .. }
-            | Command::Code(_)
-            | Command::Raise { .. }
-            | Command::Tick { .. }
-            | Command::Settled { .. } => unreachable!("it is no command on a hold"),
+    /// Runs a command on what is in one campaign.
+    fn within(&mut self, turn: &Turn, name: &'a str, command: &Command<'a>) -> Said {
+        let mut made = Vec::new();
+        let (Ok(said) | Err(said)) = match self.find(name) {
+            Ok(campaign) => campaign.run(turn, command, &mut made),
+            Err(refusal) => Err(turn.says(refusal)),
         };
-        self.note(at, name, made, events);
-        let (Ok((outcome, origin)) | Err((outcome, origin))) = said;
-        Ok(Decision { outcome, origin })
+        if let (Command::Seats { pool, chunk, .. }, false) = (command, said.0.is_refusal()) {
+            let areas = chunk.areas.iter().map(|area| (area.name, area.capacity)).collect();
+            self.events.push(Event::Areas { campaign: name, pool, areas });
+        }
+        self.note(turn, name, made);
+        said
     }
 
     /// Serves the waitlists of a campaign, once everything else was done.
-    fn serve(&mut self, at: Timestamp, name: &'a str, events: &mut Vec<Event<'a>>) {
-        let (turn, mut made) = (self.turn(at), Vec::new());
+    fn serve(&mut self, turn: &Turn, name: &'a str) {
+        let mut made = Vec::new();
         if let Ok(campaign) = self.find(name) {
-            campaign.serve_lists(&turn, &mut made);
-            self.note(at, name, made, events);
+            campaign.serve_lists(turn, &mut made);
+            self.note(turn, name, made);
         }
-    }
-
-    /// Runs a command on a waitlist.
-    fn on_list(
-        &mut self,
-        at: Timestamp,
-        command: &Command<'a>,
-        events: &mut Vec<Event<'a>>,
-    ) -> Result<Decision, Refusal> {
-        let (turn, mut made) = (self.turn(at), Vec::new());
-        let name = command.campaign().unwrap_or_default();
-        let campaign = self.find(name)?;
-        let decided = if let Command::Leave { pool, subject, .. } = command {
-            campaign.leave(&turn, *pool, subject)
-        } else {
-            campaign.join(&turn, command, &mut made)
-        };
-        let (Ok((outcome, origin)) | Err((outcome, origin))) = decided;
-        self.note(at, name, made, events);
-        Ok(Decision { outcome, origin })
-    }
-
-    /// Runs a command on codes.
-    fn on_code(
-        &mut self,
-        at: Timestamp,
-        code: &CodeCommand<'a>,
-        events: &mut Vec<Event<'a>>,
-    ) -> Result<Decision, Refusal> {
-        let (turn, mut made) = (self.turn(at), Vec::new());
-        let name = code.target().0;
-        let decided = self.find(name)?.on_code(&turn, code, &mut made);
-        let (Ok((outcome, origin)) | Err((outcome, origin))) = decided;
-        self.note(at, name, made, events);
-        Ok(Decision { outcome, origin })
     }
 
     /// Numbers the results that a command made.
-    fn note(
-        &mut self,
-        at: Timestamp,
-        name: &'a str,
-        made: Vec<Made<'a>>,
-        events: &mut Vec<Event<'a>>,
-    ) {
+    fn note(&mut self, turn: &Turn, name: &'a str, made: Vec<Made<'a>>) {
         for Made { kind, pool, rank, subject, unit, hold, from } in made {
-            if let Some(campaign) = self.campaigns.get_mut(name) {
-                campaign.note_had(pool, [unit, from]);
-            }
             self.results.push(name);
-            let number = self.last_result();
-            let found = &self.campaigns[name];
+            let (campaign, number, at) = (name, self.last_result(), turn.at);
+            let found = self.campaigns.get_mut(name).expect("it made a result");
+            found.note_had(pool, [unit, from]);
             let coupons = found.pools[pool].coupons.as_ref();
             let code = coupons.and_then(|coupons| coupons.key_of(rank));
             let pool = found.settings.pools[pool].name.clone();
-            let campaign = name;
             if let (Some(code), Kind::Claim | Kind::CodeMarked) = (code, kind) {
-                events.push(Event::Issued(Issued { campaign, pool: pool.clone(), code, subject }));
+                let pool = pool.clone();
+                self.events.push(Event::Issued(Issued { campaign, pool, code, subject }));
             }
-            let claimed = Claimed { number, campaign, pool, rank, subject, at, unit, hold, from };
-            events.push(match kind {
-                Kind::Claim => Event::Won(claimed),
-                Kind::Cancel => Event::Undone(claimed),
-                Kind::RefundDue => Event::Refund(claimed),
-                Kind::Moved => Event::Moved(claimed),
-                Kind::Unserved => Event::Unserved(claimed),
-                Kind::Redeemed | Kind::RolledBack | Kind::CodeMarked => {
-                    Event::OfCode(kind, claimed)
-                }
-            });
+            let result = Claimed { number, campaign, pool, rank, subject, at, unit, hold, from };
+            self.events.push(Event::Result(kind, result));
         }
-    }
-
-    fn here(&self, outcome: Outcome) -> Decision {
-        Decision { outcome, origin: self.entry }
     }
 
     fn find(&mut self, name: &str) -> Result<&mut Campaign<'a>, Refusal> {
@@ -302,194 +216,66 @@ impl<'a> Model<'a> {
             Some(campaign) => Ok(campaign),
         }
     }
+}
 
-    fn claim(
+impl<'a> Campaign<'a> {
+    fn run(
         &mut self,
-        at: Timestamp,
-        (name, pool, subject): (&'a str, Option<&str>, &'a str),
-        (limit, tag): (Option<u32>, Option<u64>),
-        events: &mut Vec<Event<'a>>,
-    ) -> Result<Decision, Refusal> {
-        let (entry, turn) = (self.entry, self.turn(at));
-        let campaign = self.find(name)?;
-        let pool_index = match campaign.check_claim(at, pool, subject, limit) {
-            Ok(pool_index) => pool_index,
-            Err(outcome) => {
-                let had = campaign.pool(pool).and_then(|pool| pool.live(subject));
-                let won = matches!(outcome, Outcome::AlreadyWon { .. });
-                let origin = had.filter(|_| won).map_or(entry, |(_, row)| row.entry);
-                return Ok(Decision { outcome, origin });
-            }
-        };
-        let coupons = campaign.pools[pool_index].coupons.as_ref();
-        if tag.is_none() && coupons.is_some_and(|coupons| !coupons.imported) {
-            return Err(CodeRefusal::TagRequired.into());
-        }
-        let made = campaign.give_claimed(&turn, pool_index, subject, tag);
-        self.note(at, name, vec![made], events);
-        Ok(self.here(Outcome::Won { rank: made.rank, at }))
-    }
-
-    fn cancel(
-        &mut self,
-        at: Timestamp,
-        (name, pool, subject, rank): (&'a str, Option<&str>, &'a str, u32),
-        by: By,
-        events: &mut Vec<Event<'a>>,
-    ) -> Result<Decision, Refusal> {
-        let (entry, service) = (self.entry, self.service);
-        let undone = (Undone { by, at, entry }, service);
-        let (undone, made) = self.find(name)?.cancel(pool, subject, rank, undone)?;
-        self.note(at, name, made.into_iter().collect(), events);
-        let outcome = Outcome::Cancelled { by: undone.by, at: undone.at };
-        Ok(Decision { outcome, origin: undone.entry })
-    }
-
-    /// Runs an operator's command, once for each id.
-    fn order(
-        &mut self,
-        at: Timestamp,
-        order: Order<'a>,
+        turn: &Turn,
         command: &Command<'a>,
-        events: &mut Vec<Event<'a>>,
-    ) -> Result<Decision, Refusal> {
-        let mut content = command.clone();
-        if let Command::Put { order, .. }
-        | Command::Steer { order, .. }
-        | Command::Seats { order, .. }
-        | Command::Block { order, .. }
-        | Command::Move { order, .. }
-        | Command::ChangeSeats { order, .. }
-        | Command::Bar { order, .. }
-        | Command::Unbar { order, .. } = &mut content
-        {
-            *order = Order::default();
-        }
-        if let Command::Code(code) = &mut content {
-            forget_order(code);
-        }
-        let named = order.id.map(|id| (order.who, id));
-        let known = named.and_then(|named| self.ids.get(&named));
-        if let Some((known, decision)) = known {
-            if *known != content {
-                return Err(Refusal::IdReused);
-            }
-            self.repeated = true;
-            return Ok(decision.clone());
-        }
-        let (name, outcome) = match command {
-            Command::Put { campaign, settings, expect, .. } => {
-                (*campaign, self.put(at, campaign, settings, *expect)?)
-            }
-            Command::Steer { campaign, steer, .. } => {
-                (*campaign, self.steer(at, campaign, *steer)?)
-            }
-            Command::Seats { .. }
-            | Command::Block { .. }
-            | Command::Move { .. }
-            | Command::ChangeSeats { .. }
-            | Command::Bar { .. }
-            | Command::Unbar { .. }
-            | Command::Code(_) => {
-                let decision = if let Command::Code(code) = command {
-                    self.on_code(at, code, events)?
-                } else {
-                    self.seating(at, command, events)?
-                };
-                if let (Some(named), false) = (named, decision.outcome.is_refusal()) {
-                    self.ids.insert(named, (content, decision.clone()));
-                }
-                return Ok(decision);
-            }
-            Command::Claim { .. }
-            | Command::Cancel { .. }
-            | Command::Hold { .. }
-            | Command::Change { .. }
-            | Command::Extend { .. }
-            | Command::Release { .. }
-            | Command::Confirm { .. }
-            | Command::Join { .. }
-            | Command::Leave { .. }
-            | Command::Raise { .. }
-            | Command::Tick { .. }
-            | Command::Settled { .. } => unreachable!("no operator's command"),
-        };
-        let mut decision = self.here(outcome);
-        if let Some(campaign) = self.campaigns.get(name) {
-            if let Outcome::Unchanged { .. } = decision.outcome {
-                decision.origin = campaign.entry;
-            }
-            events.push(Event::Terms {
-                campaign: name,
-                settings: Box::new(campaign.settings.clone()),
-                shut: campaign.paused || campaign.closed_by_hand || campaign.archived,
-            });
-        }
-        if let Some(named) = named {
-            self.ids.insert(named, (content, decision.clone()));
-        }
-        Ok(decision)
-    }
-
-    /// Runs an operator's command on seats.
-    fn seating(
-        &mut self,
-        at: Timestamp,
-        command: &Command<'a>,
-        events: &mut Vec<Event<'a>>,
-    ) -> Result<Decision, Refusal> {
-        let (turn, mut made) = (self.turn(at), Vec::new());
-        let name = command.campaign().unwrap_or_default();
-        let campaign = self.find(name)?;
+        made: &mut Vec<Made<'a>>,
+    ) -> Result<Said, Said> {
         let (Ok(outcome) | Err(outcome)) = match command {
-            Command::Seats { pool, chunk, .. } => campaign.add_seats(&turn, pool, chunk),
-            Command::Block { units, blocked, .. } => campaign.block(units, *blocked),
-            Command::Move { pool, from, to, .. } => {
-                campaign.exchange(&turn, pool, (from, to), &mut made)
+            Command::Claim { pool, subject, limit, tag, .. } => {
+                return self.claim(turn, (*pool, subject), (*limit, *tag), made);
             }
-            Command::ChangeSeats { pool, seats, .. } => campaign.change_seats(&turn, pool, seats),
-            Command::Bar { subject, .. } => {
-                let (outcome, origin) = campaign.bar(&turn, subject);
-                return Ok(Decision { outcome, origin });
+            Command::Cancel { pool, subject, rank, by, .. } => {
+                return self.cancel(turn, (*pool, subject, *rank), *by, made);
             }
-            Command::Unbar { subject, .. } => Ok(campaign.unbar(subject)),
-            Command::Claim { .. }
-            | Command::Cancel { .. }
-            | Command::Put { .. }
+            Command::Hold { .. } => return self.hold(turn, command),
+            Command::Change { .. } => return self.change(turn, command),
+            Command::Extend { .. } => return self.extend(turn, command),
+            Command::Release { .. } => return self.release(turn, command),
+            Command::Confirm { .. } => return self.confirm(turn, command, made),
+            Command::Join { .. } => return self.join(turn, command, made),
+            Command::Leave { pool, subject, .. } => return self.leave(turn, *pool, subject),
+            Command::Bar { subject, .. } => return Ok(self.bar(turn, subject)),
+            Command::Code(code) => return self.on_code(turn, code, made),
+            Command::Unbar { subject, .. } => Ok(self.unbar(subject)),
+            Command::Seats { pool, chunk, .. } => self.add_seats(turn, pool, chunk),
+            Command::Block { units, blocked, .. } => self.block(units, *blocked),
+            Command::Move { pool, from, to, .. } => self.exchange(turn, pool, (from, to), made),
+            Command::ChangeSeats { pool, seats, .. } => self.change_seats(turn, pool, seats),
+            Command::Put { .. }
             | Command::Steer { .. }
-            | Command::Hold { .. }
-            | Command::Change { .. }
-            | Command::Extend { .. }
-            | Command::Release { .. }
-            | Command::Confirm { .. }
-            | Command::Join { .. }
-            | Command::Leave { .. }
-            | Command::Code(_)
             | Command::Raise { .. }
             | Command::Tick { .. }
-            | Command::Settled { .. } => unreachable!("it is not about seats"),
+            | Command::Settled { .. } => unreachable!("it is about more than one campaign"),
         };
-        if let (Command::Seats { pool, chunk, .. }, false) = (command, outcome.is_refusal()) {
-            let areas = chunk.areas.iter().map(|area| (area.name, area.capacity)).collect();
-            events.push(Event::Areas { campaign: name, pool, areas });
-        }
-        self.note(at, name, made, events);
-        Ok(self.here(outcome))
+        Ok(turn.says(outcome))
     }
 }
 
-/// Leaves of a command on codes what was asked.
-fn forget_order(code: &mut CodeCommand<'_>) {
-    match code {
+/// Takes out of an operator's command who gave it, and under which id.
+fn take_order<'a>(command: &mut Command<'a>) -> Option<Order<'a>> {
+    if let Command::Put { order, .. }
+    | Command::Steer { order, .. }
+    | Command::Seats { order, .. }
+    | Command::Block { order, .. }
+    | Command::Move { order, .. }
+    | Command::ChangeSeats { order, .. }
+    | Command::Bar { order, .. }
+    | Command::Unbar { order, .. }
+    | Command::Code(
         CodeCommand::Mark { order, .. }
         | CodeCommand::RevokeImport { order, .. }
         | CodeCommand::Reissue { order, .. }
         | CodeCommand::Stage { order, .. }
         | CodeCommand::Commit { order, .. }
-        | CodeCommand::Discard { order, .. } => *order = Order::default(),
-        CodeCommand::Reserve { .. }
-        | CodeCommand::Redeem { .. }
-        | CodeCommand::RollBack { .. }
-        | CodeCommand::EndReservation { .. } => {}
+        | CodeCommand::Discard { order, .. },
+    ) = command
+    {
+        return Some(std::mem::take(order));
     }
+    None
 }

@@ -38,15 +38,7 @@ impl<'a> Campaign<'a> {
                 continue;
             }
             holds += 1;
-            self.holds[hold].live = false;
-            self.holds[hold].entry = turn.entry;
-            for take in 0..self.holds[hold].takes.len() {
-                let found = self.holds[hold].takes[take];
-                if found.fate == Fate::Held {
-                    self.holds[hold].takes[take].fate = Fate::Released;
-                    self.put_back(found.pool, found.unit);
-                }
-            }
+            self.give_back(turn, hold, 0..self.holds[hold].takes.len(), Fate::Released);
         }
         turn.says(Outcome::BarSet { at: turn.at, holds })
     }
@@ -55,8 +47,8 @@ impl<'a> Campaign<'a> {
         Outcome::BarLifted { was_barred: self.bars.remove(subject).is_some() }
     }
 
-    pub(crate) fn check_barred(&self, subject: &str) -> Result<(), Outcome> {
-        if self.bars.contains_key(subject) { Err(Refusal::Barred.into()) } else { Ok(()) }
+    pub(crate) fn check_barred(&self, subject: &str) -> Result<(), Refusal> {
+        if self.bars.contains_key(subject) { Err(Refusal::Barred) } else { Ok(()) }
     }
 
     /// Notes that units of a pool stand in a result.

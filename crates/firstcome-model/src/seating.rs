@@ -58,7 +58,7 @@ impl<'a> Campaign<'a> {
 
     pub(crate) fn block(&mut self, units: &[Pick<'_>], blocked: bool) -> Result<Outcome, Outcome> {
         for pick in units {
-            if self.pools[self.pool_of(pick)?].hall.is_none() {
+            if self.pools[self.one_pool(pick.pool)?].hall.is_none() {
                 return Err(Refusal::NotSeated.into());
             }
         }

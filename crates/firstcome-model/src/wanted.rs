@@ -4,7 +4,7 @@ use crate::campaign::Campaign;
 use crate::hall::{Named, Owner, Unit};
 use crate::holding::{Fate, Take};
 use firstcome_core::command::{BestPick, Pick, Wanted as Asked};
-use firstcome_core::outcome::{Missing, UnitName};
+use firstcome_core::outcome::UnitName;
 use firstcome_core::settings::GradeLimit;
 use firstcome_core::{CodeRefusal, Outcome, Refusal};
 
@@ -50,8 +50,8 @@ impl Wanted<'_> {
         seats.chain(counts).collect()
     }
 
-    pub(crate) fn check_size(&self, has: usize) -> Result<(), Outcome> {
-        if has + self.units() > UNITS { Err(Refusal::TooManyUnits.into()) } else { Ok(()) }
+    pub(crate) fn check_size(&self, has: usize) -> Result<(), Refusal> {
+        if has + self.units() > UNITS { Err(Refusal::TooManyUnits) } else { Ok(()) }
     }
 }
 
@@ -62,20 +62,11 @@ pub(crate) fn refused(refusal: Refusal, units: Vec<UnitName>) -> Outcome {
 }
 
 impl<'a> Campaign<'a> {
-    /// Returns the pool of a pick, as its index.
-    pub(crate) fn pool_of(&self, pick: &Pick<'_>) -> Result<usize, Outcome> {
-        match pick.pool {
-            Some(name) => self.pool_index(name).ok_or(Refusal::NotFound(Missing::Pool).into()),
-            None if self.pools.len() == 1 => Ok(0),
-            None => Err(Refusal::PoolRequired.into()),
-        }
-    }
-
     pub(crate) fn check_pools<'p>(
         &self,
         mut picks: impl Iterator<Item = &'p Pick<'p>>,
-    ) -> Result<(), Outcome> {
-        picks.try_for_each(|pick| self.pool_of(pick).map(|_| ()))
+    ) -> Result<(), Refusal> {
+        picks.try_for_each(|pick| self.one_pool(pick.pool).map(|_| ()))
     }
 
     pub(crate) fn unit_name(&self, pool: usize, unit: Unit) -> UnitName {
@@ -96,7 +87,7 @@ impl<'a> Campaign<'a> {
         let mut wanted = Wanted { named: true, ..Wanted::default() };
         let (mut unknown, mut not_sold) = (Vec::new(), Vec::new());
         for pick in picks {
-            let pool = self.pool_of(pick)?;
+            let pool = self.one_pool(pick.pool)?;
             if self.pools[pool].coupons.is_some() {
                 return Err(Refusal::Code(CodeRefusal::ClaimRequired).into());
             }
@@ -198,8 +189,8 @@ impl<'a> Campaign<'a> {
         subject: &str,
         wanted: &Wanted<'_>,
         said: Option<u32>,
-    ) -> Result<(), Outcome> {
-        let reached = || Err(Refusal::LimitReached.into());
+    ) -> Result<(), Refusal> {
+        let reached = || Err(Refusal::LimitReached);
         let pool_limits = self.settings.pools.iter().any(|pool| pool.limit.is_some());
         let grades = &self.settings.holding.grades;
         let limit = self.settings.limit.into_iter().chain(said).min();

@@ -17,10 +17,12 @@ pub(crate) struct Beside {
 impl Beside {
     /// Gives the model the entry that a state got last: each command must have come to the same.
     pub(crate) fn follows(&mut self, state: &State, commands: &[Command<'static>], gave: &Gave) {
-        let decided = self.model.apply(self.entries, state.stamp(), commands, &mut self.events);
+        let applied = self.model.apply(self.entries, state.stamp(), commands);
         self.entries += 1;
+        self.events.extend(applied.events);
         let outcomes = |all: Vec<Decision>| all.into_iter().map(|decision| decision.outcome);
-        let ours = decided.map_or(Gave::Copy, |all| Gave::Outcomes(outcomes(all).collect()));
+        let ours =
+            applied.decisions.map_or(Gave::Copy, |all| Gave::Outcomes(outcomes(all).collect()));
         assert_eq!(*gave, ours, "entry {}: {commands:#?}", state.position());
     }
 

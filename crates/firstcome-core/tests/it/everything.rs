@@ -9,6 +9,7 @@ use firstcome_core::command::{
 };
 use firstcome_core::hall::{AreaSettings, Chunk, SeatChange, SeatSettings};
 use firstcome_core::outcome::By;
+use firstcome_core::results::Kind;
 use firstcome_core::settings::{GradeLimit, HoldSettings, HoldsEach, Opens, PoolSettings};
 use firstcome_core::{CodeOutcome, CodeRefusal, Command, Outcome, Refusal, Settings, Timestamp};
 use firstcome_model::Event;
@@ -324,7 +325,8 @@ fn live_through(seed: u64, reached: &mut BTreeSet<&'static str>) -> usize {
             model.agrees(&world.state);
         }
     }
-    model.events.iter().filter(|event| matches!(event, Event::Won(_))).count()
+    let won = |event: &&Event<'_>| matches!(event, Event::Result(Kind::Claim, _));
+    model.events.iter().filter(won).count()
 }
 
 #[test]

@@ -46,9 +46,8 @@ impl<'a> Model<'a> {
             return Some(self.sees(Refusal::Archived));
         }
         if let Command::Claim { pool, subject, limit, .. } = command {
-            let outcome = campaign.check_claim(self.at?, *pool, subject, *limit).err()?;
-            let live = campaign.pool(*pool).and_then(|pool| pool.live(subject));
-            let origin = live.map_or(self.entry, |(_, row)| row.entry);
+            let claim = campaign.check_claim(&self.turn?, *pool, subject, *limit);
+            let (outcome, origin) = claim.err()?;
             let again = campaign.settings.claim_again;
             return Some(Seen { outcome, origin, again, left: None });
         }
@@ -59,7 +58,8 @@ impl<'a> Model<'a> {
     }
 
     fn sees(&self, outcome: impl Into<Outcome>) -> Seen {
-        Seen { outcome: outcome.into(), origin: self.entry, again: false, left: None }
+        let origin = self.turn.map_or(0, |turn| turn.entry);
+        Seen { outcome: outcome.into(), origin, again: false, left: None }
     }
 
     /// Returns the answer to a caller that typed a code.
@@ -80,7 +80,8 @@ impl<'a> Model<'a> {
     /// Returns the answer to a caller that requests a hold.
     fn look_at_hold(&self, campaign: &Campaign<'a>, command: &Command<'_>) -> Option<Seen> {
         let Command::Hold { subject, .. } = command else { return None };
-        let wanted = match campaign.may_hold(&self.turn(self.at?), command) {
+        let turn = self.turn?;
+        let wanted = match campaign.may_hold(&turn, command) {
             Ok(wanted) => wanted,
             Err((outcome, origin)) => return Some(Seen { origin, ..self.sees(outcome) }),
         };
@@ -90,7 +91,7 @@ impl<'a> Model<'a> {
                 Owner::Rank(_) => {}
                 Owner::Hold(at) => {
                     let hold = &campaign.holds[at];
-                    let more = hold.deadline - self.service;
+                    let more = hold.deadline - turn.service;
                     if hold.subject == *subject || more <= TAKEN_FOR {
                         return None;
                     }

@@ -9,8 +9,8 @@ use super::replay::Replay;
 use super::tree::Tree;
 use firstcome_core::command::{CodeCommand, CodeStep};
 use firstcome_core::outcome::UnitName;
+use firstcome_core::results::Kind;
 use firstcome_core::{CodeOutcome, Command, Outcome};
-use firstcome_model::Event;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What came of a promise.
@@ -44,10 +44,10 @@ impl<'h> Holds<'h> {
             ranks: BTreeMap::new(),
         };
         for event in replay.events.iter().flatten() {
-            let Some((_, claimed)) = event.result() else { continue };
-            let of_a_code = matches!(event, Event::OfCode(..));
+            let Some((kind, claimed)) = event.result() else { continue };
+            let of_a_code = matches!(kind, Kind::Redeemed | Kind::RolledBack | Kind::CodeMarked);
             let Some(hold) = claimed.hold.filter(|_| !of_a_code) else { continue };
-            if let Event::Moved(_) = event {
+            if kind == Kind::Moved {
                 holds.moved.extend(claimed.from.map(|from| (claimed.campaign, hold, from)));
             }
             let claim = (claimed.campaign, &*claimed.pool, claimed.rank, claimed.subject);

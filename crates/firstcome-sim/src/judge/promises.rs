@@ -8,6 +8,7 @@ use super::tree::Tree;
 use super::{Broken, Story, Verdict};
 use crate::history::{Asked, History, Reply};
 use firstcome_core::outcome::Clamped;
+use firstcome_core::results::Kind;
 use firstcome_core::settings::Opens;
 use firstcome_core::{LEVEL, Outcome, Settings};
 use firstcome_model::{Campaign, Event, Pool};
@@ -23,19 +24,9 @@ pub(super) fn check(
     wrong: &mut Vec<Broken>,
 ) {
     let excuses = Excuses::new(history, tree);
-    let undone = replay.events.iter().flatten().filter_map(|event| match event {
-        Event::Undone(claimed) => {
-            Some((claimed.campaign, &*claimed.pool, claimed.rank, claimed.subject))
-        }
-        Event::Won(_)
-        | Event::Refund(_)
-        | Event::Moved(_)
-        | Event::Unserved(_)
-        | Event::OfCode(..)
-        | Event::Issued(_)
-        | Event::Areas { .. }
-        | Event::Terms { .. } => None,
-    });
+    let results = replay.events.iter().flatten().filter_map(Event::result);
+    let undone = results.filter(|(kind, _)| *kind == Kind::Cancel);
+    let undone = undone.map(|(_, it)| (it.campaign, &*it.pool, it.rank, it.subject));
     let undone: BTreeSet<_> = undone.collect();
     let holds = Holds::of(tree, replay, &excuses);
     for heard in true_answers {
@@ -127,19 +118,9 @@ pub(super) fn check(
 fn pool_of<'w>(replay: &'w Replay<'_>, heard: &Heard, subject: &str) -> Option<&'w str> {
     let events =
         replay.events.iter().zip(&replay.vertices).filter(|(_, at)| **at == Some(heard.origin));
-    let mut won = events.flat_map(|(events, _)| events).filter_map(|event| match event {
-        Event::Won(claimed) if claimed.subject == subject => Some(&*claimed.pool),
-        Event::Won(_)
-        | Event::Undone(_)
-        | Event::Refund(_)
-        | Event::Moved(_)
-        | Event::Unserved(_)
-        | Event::OfCode(..)
-        | Event::Issued(_)
-        | Event::Areas { .. }
-        | Event::Terms { .. } => None,
-    });
-    won.next()
+    let mut results = events.flat_map(|(events, _)| events).filter_map(Event::result);
+    let won = results.find(|(kind, it)| *kind == Kind::Claim && it.subject == subject);
+    won.map(|(_, it)| &*it.pool)
 }
 
 fn claim(

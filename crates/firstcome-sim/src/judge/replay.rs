@@ -5,7 +5,7 @@ use super::tree::Tree;
 use crate::history::{Asked, Exchange, Reply};
 use firstcome_core::command::{Expect, level_of};
 use firstcome_core::{Command, Stamp};
-use firstcome_model::{Decision, Event, Model, Seen};
+use firstcome_model::{Applied, Decision, Event, Model, Seen};
 use firstcome_node::Decided;
 use std::collections::BTreeMap;
 
@@ -54,8 +54,9 @@ impl<'a> Replay<'a> {
                     number: name.number,
                     level: level_of(&entry.body).unwrap_or_default(),
                 };
-                let (commands, events) = (&tree.commands[index], &mut replay.events[vertex]);
-                replay.decisions[vertex] = model.apply(index, stamp, commands, events);
+                let Applied { decisions, events } =
+                    model.apply(index, stamp, &tree.commands[index]);
+                (replay.decisions[vertex], replay.events[vertex]) = (decisions, events);
             }
             for exchange in asked.get(&vertex).into_iter().flatten() {
                 let seen = look(&model, &exchanges[*exchange].asked);
