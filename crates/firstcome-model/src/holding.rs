@@ -4,7 +4,7 @@ use crate::campaign::Campaign;
 use crate::hall::{Seat, Unit};
 use crate::lists::Offer;
 use crate::wanted::Wanted;
-use firstcome_core::command::Step;
+use firstcome_core::command::{Mark, Step};
 use firstcome_core::outcome::{Holding, RefusedFor, UnitName};
 use firstcome_core::results::Kind;
 use firstcome_core::settings::HoldsEach;
@@ -103,6 +103,33 @@ impl Hold<'_> {
 }
 
 impl<'a> Hold<'a> {
+    /// Returns a new hold, as if nobody had asked for it.
+    pub(crate) fn begin(
+        turn: &Turn,
+        id: &'a str,
+        subject: &'a str,
+        mut takes: Vec<Take>,
+        ttl: i64,
+    ) -> Self {
+        takes.sort_by_key(|take| (take.pool, take.unit));
+        Self {
+            id,
+            subject,
+            asked: Command::Tick { mark: Mark::default() },
+            started: turn.service,
+            deadline: turn.service + ttl,
+            live: true,
+            steps: Vec::new(),
+            extended: Vec::new(),
+            takes,
+            retaken: false,
+            refunded_at: None,
+            limit: None,
+            entry: turn.entry,
+            offer: None,
+        }
+    }
+
     pub(crate) fn remember(&mut self, id: Option<&'a str>, asks: Command<'a>) {
         if let Some(id) = id {
             if self.steps.len() == STEPS {
@@ -118,11 +145,11 @@ pub(crate) fn asks<'a>(command: &Command<'a>) -> Command<'a> {
     let mut asks = command.clone();
     let nobodys = Step { campaign: "", hold: "", subject: "", id: None };
     match &mut asks {
+        Command::Hold { campaign, id, limit, .. } => (*campaign, *id, *limit) = ("", "", None),
         Command::Change { step, limit, .. } => (*step, *limit) = (nobodys, None),
         Command::Extend { step, .. }
         | Command::Release { step, .. }
         | Command::Confirm { step, .. } => *step = nobodys,
-        Command::Hold { campaign, id, limit, .. } => (*campaign, *id, *limit) = ("", "", None),
         Command::Claim { .. }
         | Command::Cancel { .. }
         | Command::Put { .. }
@@ -228,22 +255,9 @@ impl<'a> Campaign<'a> {
         let wanted = self.may_hold(turn, command)?;
         let number = self.holds.len();
         let takes = self.choose(subject, number, &wanted).map_err(|no| turn.says(no))?;
-        self.holds.push(Hold {
-            id,
-            subject,
-            asked: asks(command),
-            started: turn.service,
-            deadline: turn.service + self.settings.holding.ttl_us,
-            live: true,
-            steps: Vec::new(),
-            extended: Vec::new(),
-            takes,
-            retaken: false,
-            refunded_at: None,
-            limit: *limit,
-            entry: turn.entry,
-            offer: None,
-        });
+        let ttl = self.settings.holding.ttl_us;
+        let hold = Hold::begin(turn, id, subject, takes, ttl);
+        self.holds.push(Hold { asked: asks(command), limit: *limit, ..hold });
         Ok(turn.says(Outcome::Held(self.holding(turn, number))))
     }
 

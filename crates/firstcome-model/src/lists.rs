@@ -4,7 +4,7 @@ use crate::campaign::Campaign;
 use crate::hall::Unit;
 use crate::holding::{Fate, Hold, Made, Said, Take, Turn};
 use crate::wanted::{Wanted, refused};
-use firstcome_core::command::{BestPick, Mark, Wish};
+use firstcome_core::command::{BestPick, Wish};
 use firstcome_core::outcome::UnitName;
 use firstcome_core::results::Kind;
 use firstcome_core::{Command, Outcome, Refusal};
@@ -274,29 +274,13 @@ impl<'a> Campaign<'a> {
         for (pool, unit) in units {
             self.set_aside(*pool, *unit, number);
         }
-        let mut takes: Vec<Take> = units
-            .iter()
-            .map(|(pool, unit)| Take { pool: *pool, unit: *unit, fate: Fate::Held })
-            .collect();
-        takes.sort_by_key(|take| (take.pool, take.unit));
+        let take =
+            |(pool, unit): &(usize, Unit)| Take { pool: *pool, unit: *unit, fate: Fate::Held };
+        let takes = units.iter().map(take).collect();
         // An id lives as long as the process, and few offers are made.
         let id: &'a str = Box::leak(format!("offer-{}", number + 1).into_boxed_str());
-        self.holds.push(Hold {
-            id,
-            subject,
-            asked: Command::Tick { mark: Mark::default() },
-            started: turn.service,
-            deadline: turn.service + self.settings.holding.offer_us,
-            live: true,
-            steps: Vec::new(),
-            extended: Vec::new(),
-            takes,
-            retaken: false,
-            refunded_at: None,
-            limit,
-            entry: turn.entry,
-            offer: Some(offer),
-        });
+        let hold = Hold::begin(turn, id, subject, takes, self.settings.holding.offer_us);
+        self.holds.push(Hold { limit, offer: Some(offer), ..hold });
         number
     }
 }

@@ -19,16 +19,16 @@ pub(super) fn check(
     history: &History,
     tree: &Tree<'_>,
     replay: &Replay<'_>,
+    excuses: &Excuses<'_>,
     true_answers: &[Heard],
     verdict: &mut Verdict,
     wrong: &mut Vec<Broken>,
 ) {
-    let excuses = Excuses::new(history, tree);
     let results = replay.events.iter().flatten().filter_map(Event::result);
     let undone = results.filter(|(kind, _)| *kind == Kind::Cancel);
     let undone = undone.map(|(_, it)| (it.campaign, &*it.pool, it.rank, it.subject));
     let undone: BTreeSet<_> = undone.collect();
-    let holds = Holds::of(tree, replay, &excuses);
+    let holds = Holds::of(tree, replay, excuses);
     for heard in true_answers {
         let exchange = &history.exchanges[heard.exchange];
         let Reply::Answer { outcome, .. } = &exchange.reply else { continue };
@@ -45,7 +45,7 @@ pub(super) fn check(
                 let pool = pool.as_deref().or(only).or_else(|| pool_of(replay, heard, subject));
                 let name = (campaign.as_str(), pool.unwrap_or_default(), subject.as_str());
                 let over = undone.contains(&(name.0, name.1, *rank, name.2));
-                holds.listed(name, *rank).unwrap_or_else(|| claim(has, *rank, name, over, &excuses))
+                holds.listed(name, *rank).unwrap_or_else(|| claim(has, *rank, name, over, excuses))
             }
             (Asked::Cancel { campaign, pool, subject, rank, .. }, Outcome::Cancelled { .. }) => {
                 let found = replay.last.campaign(campaign);
@@ -55,7 +55,7 @@ pub(super) fn check(
                 let pool = pool.as_deref().or(only).unwrap_or_default();
                 let name = (campaign.as_str(), pool, subject.as_str());
                 let listed = holds.listed(name, *rank);
-                listed.unwrap_or_else(|| cancel(has, *rank, name, &excuses))
+                listed.unwrap_or_else(|| cancel(has, *rank, name, excuses))
             }
             (
                 Asked::Put { campaign, .. } | Asked::Steer { campaign, .. },

@@ -22,21 +22,21 @@ pub(super) fn check(
     history: &History,
     tree: &Tree<'_>,
     replay: &Replay<'_>,
+    excuses: &Excuses<'_>,
     wrong: &mut Vec<Broken>,
 ) {
-    let all = 0..replay.events.len();
-    let owners = owners(replay, all);
+    let at_the_end = owners(replay, replay.journal.iter().copied());
+    let owners = owners(replay, 0..replay.events.len());
     for ((campaign, pool, code), subjects) in &owners {
         if let (CodeKey::Generated { .. }, true) = (code, subjects.len() > 1) {
             wrong.push(of_two(campaign, pool, subjects.keys()));
         }
     }
-    for ((campaign, pool, code), subjects) in owners_at_the_end(replay) {
+    for ((campaign, pool, code), subjects) in at_the_end {
         if let (CodeKey::Imported { .. }, true) = (code, subjects.len() > 1) {
             wrong.push(of_two(campaign, pool, subjects.keys()));
         }
     }
-    let excuses = Excuses::new(history, tree);
     for shown in &history.codes_shown {
         let ShownCode { exchange, campaign, pool, subject, code } = shown;
         let question = || Question(&history.exchanges[*exchange].asked);
@@ -77,10 +77,6 @@ fn owners<'r>(replay: &'r Replay<'_>, vertices: impl Iterator<Item = usize>) -> 
         }
     }
     owners
-}
-
-fn owners_at_the_end<'r>(replay: &'r Replay<'_>) -> Owners<'r> {
-    owners(replay, replay.journal.iter().copied())
 }
 
 /// Says whether a code that a subject was shown is somebody else's at the end, or will be, and can be used.
