@@ -1,7 +1,7 @@
 //! The model's rules for picks: which units they ask for, whether these are free, and how many a subject may have.
 
 use crate::campaign::Campaign;
-use crate::hall::{Named, Owner, Unit};
+use crate::hall::{Hall, Named, Owner, Unit};
 use crate::holding::{Fate, Take};
 use firstcome_core::command::{BestPick, Pick, Wanted as Asked};
 use firstcome_core::outcome::UnitName;
@@ -10,6 +10,9 @@ use firstcome_core::{CodeRefusal, Outcome, Refusal};
 
 /// The most units one hold may have.
 const UNITS: usize = 500;
+
+/// Names that a pick cannot have; of each, whether there is such a unit, which is not sold then.
+type Wrong<'c> = Vec<(Option<&'c str>, bool)>;
 
 /// What picks ask for. Pools are known by their index in the campaign.
 #[derive(Debug, Default)]
@@ -61,6 +64,84 @@ pub(crate) fn refused(refusal: Refusal, units: Vec<UnitName>) -> Outcome {
     Outcome::RefusedFor(Box::new(named))
 }
 
+impl<'c> Wanted<'c> {
+    /// Adds what a pick wants of a counted pool. Returns names of units, of which such a pool has none.
+    fn look_for_counted(&mut self, pool: usize, pick: &Pick<'c>) -> Result<Wrong<'c>, Outcome> {
+        match &pick.wanted {
+            Asked::Units(names) => Ok(names.iter().map(|name| (Some(*name), false)).collect()),
+            Asked::Quantity { area: Some(name), .. } => Ok(vec![(Some(*name), false)]),
+            Asked::Quantity { count, area: None } => {
+                self.named = false;
+                self.count(pool, Unit::Counted, *count);
+                Ok(Vec::new())
+            }
+            Asked::Best(_) => Err(Refusal::NotSeated.into()),
+        }
+    }
+}
+
+impl Hall<'_> {
+    /// Adds what a pick wants of this hall. Returns what it cannot have.
+    fn look_for<'c>(
+        &self,
+        pool: usize,
+        pick: &Pick<'c>,
+        buying: bool,
+        wanted: &mut Wanted<'c>,
+    ) -> Wrong<'c> {
+        let mut wrong = Vec::new();
+        let area_sold = |area: usize| {
+            let said = &self.areas[area].said;
+            said.for_sale && (said.channel.is_empty() || Some(said.channel) == pick.channel)
+        };
+        match &pick.wanted {
+            Asked::Units(names) => {
+                for name in names {
+                    let found = self.find(name);
+                    let is_known = found.is_some();
+                    let sold = match found {
+                        None => false,
+                        Some(Named::Seat(seat)) => {
+                            wanted.seats.push((pool, seat));
+                            self.seats[seat].said.group.is_empty()
+                                && (!buying || self.is_sold(seat, pick.channel))
+                        }
+                        Some(Named::Group(seats)) => {
+                            let sold = seats.iter().all(|at| self.is_sold(*at, pick.channel));
+                            wanted.seats.extend(seats.into_iter().map(|seat| (pool, seat)));
+                            !buying || sold
+                        }
+                        Some(Named::Area(area)) => {
+                            wanted.count(pool, Unit::Area(area), 1);
+                            !buying || area_sold(area)
+                        }
+                    };
+                    if !sold {
+                        wrong.push((Some(*name), is_known));
+                    }
+                }
+            }
+            Asked::Quantity { count, area } => {
+                wanted.named &= area.is_none();
+                match area.and_then(|area| self.find(area)) {
+                    Some(Named::Area(at)) => {
+                        if buying && !area_sold(at) {
+                            wrong.push((*area, true));
+                        }
+                        wanted.count(pool, Unit::Area(at), *count);
+                    }
+                    Some(Named::Seat(_) | Named::Group(_)) | None => wrong.push((*area, false)),
+                }
+            }
+            Asked::Best(best) => {
+                wanted.named = false;
+                wanted.best.push((pool, *best, pick.channel));
+            }
+        }
+        wrong
+    }
+}
+
 impl<'a> Campaign<'a> {
     pub(crate) fn check_pools<'p>(
         &self,
@@ -91,72 +172,13 @@ impl<'a> Campaign<'a> {
             if self.pools[pool].coupons.is_some() {
                 return Err(Refusal::Code(CodeRefusal::ClaimRequired).into());
             }
-            let Some(hall) = &self.pools[pool].hall else {
-                match &pick.wanted {
-                    Asked::Units(names) => {
-                        unknown.extend(names.iter().map(|name| self.named(pool, Some(name))));
-                    }
-                    Asked::Quantity { area: Some(name), .. } => {
-                        unknown.push(self.named(pool, Some(name)));
-                    }
-                    Asked::Quantity { count, area: None } => {
-                        wanted.named = false;
-                        wanted.count(pool, Unit::Counted, *count);
-                    }
-                    Asked::Best(_) => return Err(Refusal::NotSeated.into()),
-                }
-                continue;
+            let wrong = match &self.pools[pool].hall {
+                Some(hall) => hall.look_for(pool, pick, buying, &mut wanted),
+                None => wanted.look_for_counted(pool, pick)?,
             };
-            let area_sold = |area: usize| {
-                let said = &hall.areas[area].said;
-                said.for_sale && (said.channel.is_empty() || Some(said.channel) == pick.channel)
-            };
-            match &pick.wanted {
-                Asked::Units(names) => {
-                    for name in names {
-                        let sold = match hall.find(name) {
-                            None => {
-                                unknown.push(self.named(pool, Some(name)));
-                                continue;
-                            }
-                            Some(Named::Seat(seat)) => {
-                                wanted.seats.push((pool, seat));
-                                hall.seats[seat].said.group.is_empty()
-                                    && (!buying || hall.is_sold(seat, pick.channel))
-                            }
-                            Some(Named::Group(seats)) => {
-                                let sold = seats.iter().all(|at| hall.is_sold(*at, pick.channel));
-                                wanted.seats.extend(seats.into_iter().map(|seat| (pool, seat)));
-                                !buying || sold
-                            }
-                            Some(Named::Area(area)) => {
-                                wanted.count(pool, Unit::Area(area), 1);
-                                !buying || area_sold(area)
-                            }
-                        };
-                        if !sold {
-                            not_sold.push(self.named(pool, Some(name)));
-                        }
-                    }
-                }
-                Asked::Quantity { count, area } => {
-                    let named = area.and_then(|area| hall.find(area));
-                    if area.is_some() {
-                        wanted.named = false;
-                    }
-                    let Some(Named::Area(at)) = named else {
-                        unknown.push(self.named(pool, *area));
-                        continue;
-                    };
-                    if buying && !area_sold(at) {
-                        not_sold.push(self.named(pool, *area));
-                    }
-                    wanted.count(pool, Unit::Area(at), *count);
-                }
-                Asked::Best(best) => {
-                    wanted.named = false;
-                    wanted.best.push((pool, *best, pick.channel));
-                }
+            for (name, is_known) in wrong {
+                let names = if is_known { &mut not_sold } else { &mut unknown };
+                names.push(self.named(pool, name));
             }
         }
         if !unknown.is_empty() {

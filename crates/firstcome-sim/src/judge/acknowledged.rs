@@ -24,8 +24,10 @@ pub(super) enum Fate {
 
 /// Holds of all histories, and what excuses that one has not what it had.
 pub(super) struct Holds<'h> {
-    replay: &'h Replay<'h>,
-    excuses: &'h Excuses<'h>,
+    pub(super) replay: &'h Replay<'h>,
+    pub(super) excuses: &'h Excuses<'h>,
+    /// Claims that were undone in any history: campaign, pool, rank, subject.
+    pub(super) undone: BTreeSet<(&'h str, &'h str, u32, &'h str)>,
     /// Units of a hold that an operator exchanged: campaign, hold, unit.
     moved: BTreeSet<(&'h str, &'h str, &'h str)>,
     /// Holds from which units were dropped.
@@ -39,18 +41,22 @@ impl<'h> Holds<'h> {
         let mut holds = Self {
             replay,
             excuses,
+            undone: BTreeSet::new(),
             moved: BTreeSet::new(),
             dropped: BTreeSet::new(),
             ranks: BTreeMap::new(),
         };
         for event in replay.events.iter().flatten() {
             let Some((kind, claimed)) = event.result() else { continue };
+            let claim = (claimed.campaign, &*claimed.pool, claimed.rank, claimed.subject);
+            if kind == Kind::Cancel {
+                holds.undone.insert(claim);
+            }
             let of_a_code = matches!(kind, Kind::Redeemed | Kind::RolledBack | Kind::CodeMarked);
             let Some(hold) = claimed.hold.filter(|_| !of_a_code) else { continue };
             if kind == Kind::Moved {
                 holds.moved.extend(claimed.from.map(|from| (claimed.campaign, hold, from)));
             }
-            let claim = (claimed.campaign, &*claimed.pool, claimed.rank, claimed.subject);
             holds.ranks.entry(claim).or_default().push(hold);
         }
         for command in tree.commands.iter().flatten() {
