@@ -189,35 +189,34 @@ impl<'a> Campaign<'a> {
     /// Returns the index of the pool that has a unit for a claim, or the first answer of the ladder that applies.
     pub(crate) fn check_claim(
         &self,
-        turn: &Turn,
+        at: Timestamp,
         pool: Option<&str>,
         subject: &str,
         limit: Option<u32>,
     ) -> Result<usize, Said> {
-        let no = |refusal: Refusal| turn.says(refusal);
-        let index = self.one_pool(pool).map_err(no)?;
+        let index = self.one_pool(pool)?;
         let pool = &self.pools[index];
         if pool.hall.is_some() {
-            return Err(no(Refusal::HoldRequired));
+            return Err(Refusal::HoldRequired.into());
         }
         if let Some((rank, row)) = pool.live(subject) {
-            return Err((Outcome::AlreadyWon { rank, at: row.at }, row.entry));
+            return Err(Said::since(row.entry, Outcome::AlreadyWon { rank, at: row.at }));
         }
-        self.check_barred(subject).map_err(no)?;
+        self.check_barred(subject)?;
         if pool.latest(subject).is_some() && !self.settings.claim_again {
-            return Err(no(Refusal::AlreadyCancelled));
+            return Err(Refusal::AlreadyCancelled.into());
         }
         if self.offered_code(index, subject).is_some() {
             let imported = pool.coupons.as_ref().filter(|coupons| coupons.imported);
             let none = imported.is_some_and(|coupons| coupons.free() == 0);
-            return if none { Err(no(Refusal::SoldOut)) } else { Ok(index) };
+            return if none { Err(Refusal::SoldOut.into()) } else { Ok(index) };
         }
-        self.check_admitted(turn.at, subject).map_err(no)?;
+        self.check_admitted(at, subject)?;
         let mut one = Wanted::default();
         one.counts.push((index, Unit::Counted, 1));
-        self.check_limits(subject, &one, limit).map_err(no)?;
+        self.check_limits(subject, &one, limit)?;
         if self.left(index) == 0 {
-            return Err(no(Refusal::SoldOut));
+            return Err(Refusal::SoldOut.into());
         }
         Ok(index)
     }
@@ -230,10 +229,10 @@ impl<'a> Campaign<'a> {
         (limit, tag): (Option<u32>, Option<u64>),
         made: &mut Vec<Made<'a>>,
     ) -> Result<Said, Said> {
-        let pool = self.check_claim(turn, pool, subject, limit)?;
+        let pool = self.check_claim(turn.at, pool, subject, limit)?;
         let coupons = self.pools[pool].coupons.as_ref();
         if tag.is_none() && coupons.is_some_and(|coupons| !coupons.imported) {
-            return Err(turn.says(Refusal::Code(CodeRefusal::TagRequired)));
+            return Err(CodeRefusal::TagRequired.into());
         }
         let offer = self.offered_code(pool, subject);
         let hold = offer.map(|at| self.holds[at].id);
@@ -247,7 +246,7 @@ impl<'a> Campaign<'a> {
         if let Some(coupons) = &mut self.pools[pool].coupons {
             coupons.issue(tag, turn.entry);
         }
-        Ok(turn.says(Outcome::Won { rank, at: turn.at }))
+        Ok(Outcome::Won { rank, at: turn.at }.into())
     }
 
     /// Gives a subject the next rank of a pool that has no seats.
@@ -339,16 +338,15 @@ impl<'a> Campaign<'a> {
         by: By,
         made: &mut Vec<Made<'a>>,
     ) -> Result<Said, Said> {
-        let no = |refusal: Refusal| turn.says(refusal);
-        let index = self.one_pool(name).map_err(no)?;
+        let index = self.one_pool(name)?;
         let pool = &mut self.pools[index];
         let row = (rank as usize).checked_sub(1).and_then(|row| pool.rows.get_mut(row));
-        let row = row.filter(|row| row.subject == subject).ok_or(no(Refusal::NoSuchClaim))?;
+        let row = row.filter(|row| row.subject == subject).ok_or(Refusal::NoSuchClaim)?;
         if let Some(Undone { by, at, entry }) = row.undone {
-            return Ok((Outcome::Cancelled { by, at }, entry));
+            return Ok(Said::since(entry, Outcome::Cancelled { by, at }));
         }
         if pool.coupons.as_ref().is_some_and(|coupons| coupons.is_in_use(rank, turn.service)) {
-            return Err(no(Refusal::Code(CodeRefusal::CodeInUse)));
+            return Err(CodeRefusal::CodeInUse.into());
         }
         row.undone = Some(Undone { by, at: turn.at, entry: turn.entry });
         pool.undone += 1;
@@ -367,7 +365,7 @@ impl<'a> Campaign<'a> {
         }
         let (kind, pool) = (Kind::Cancel, index);
         made.push(Made { kind, pool, rank, subject, unit, hold, from: None });
-        Ok(turn.says(Outcome::Cancelled { by, at: turn.at }))
+        Ok(Outcome::Cancelled { by, at: turn.at }.into())
     }
 
     /// Changes the campaign to what is asked.

@@ -187,13 +187,12 @@ impl<'a> Campaign<'a> {
         })
     }
 
-    fn step<'c>(&self, turn: &Turn, step: &CodeStep<'c>) -> Result<Step<'c>, Said> {
-        let no = |refusal: CodeRefusal| turn.says(Refusal::Code(refusal));
-        let pool = self.one_pool(step.pool).map_err(|no| turn.says(no))?;
-        let coupons = self.pools[pool].coupons.as_ref().ok_or(no(CodeRefusal::NotCoded))?;
+    fn step<'c>(&self, step: &CodeStep<'c>) -> Result<Step<'c>, Said> {
+        let pool = self.one_pool(step.pool)?;
+        let coupons = self.pools[pool].coupons.as_ref().ok_or(CodeRefusal::NotCoded)?;
         let (rank, replaced) = match coupons.find(step.code) {
-            Found::Nothing => return Err(no(CodeRefusal::NoSuchCode)),
-            Found::OnShelf(_) => return Err(no(CodeRefusal::NotIssued)),
+            Found::Nothing => return Err(CodeRefusal::NoSuchCode.into()),
+            Found::OnShelf(_) => return Err(CodeRefusal::NotIssued.into()),
             Found::OfRank { rank, replaced } => (rank, replaced),
         };
         let is = |known: &Use<'_>| known.rank == rank && known.reference == step.reference;
@@ -319,7 +318,7 @@ impl<'a> Campaign<'a> {
         let Some(step) = command.step() else {
             return self.on_stock(turn, command, made);
         };
-        let step = self.step(turn, step)?;
+        let step = self.step(step)?;
         match command {
             CodeCommand::Reserve { subject, ttl_us, .. } => {
                 self.reserve(turn, &step, *subject, *ttl_us)
@@ -343,27 +342,27 @@ impl<'a> Campaign<'a> {
         subject: Option<&'a str>,
         ttl: i64,
     ) -> Result<Said, Said> {
-        let (rank, no) = (step.rank, |no: Refusal| turn.says(no));
-        self.check_user(step, subject).map_err(no)?;
+        let rank = step.rank;
+        self.check_user(step, subject)?;
         match self.own_use(step) {
             Some(Use { state: UseState::Reserved { deadline }, entry, .. })
                 if *deadline > turn.service =>
             {
                 let expires_at = turn.moment(*deadline);
-                return Ok((CodeOutcome::AlreadyReserved { rank, expires_at }.into(), *entry));
+                return Ok(Said::since(*entry, CodeOutcome::AlreadyReserved { rank, expires_at }));
             }
             Some(Use { state: UseState::Redeemed, .. }) => {
-                return Err(no(CodeRefusal::AlreadyRedeemed.into()));
+                return Err(CodeRefusal::AlreadyRedeemed.into());
             }
             Some(_) | None => {}
         }
-        self.check_standing(step).map_err(no)?;
+        self.check_standing(step)?;
         let user = self.user(step, subject);
-        self.check_one_more(turn, step, user).map_err(|no| turn.says(no))?;
+        self.check_one_more(turn, step, user)?;
         let deadline = turn.service.saturating_add(ttl);
         self.note_use(turn, step, subject, UseState::Reserved { deadline });
         let expires_at = turn.moment(deadline);
-        Ok(turn.says(CodeOutcome::Reserved { rank, expires_at }))
+        Ok(CodeOutcome::Reserved { rank, expires_at }.into())
     }
 
     fn redeem(
@@ -373,29 +372,29 @@ impl<'a> Campaign<'a> {
         subject: Option<&'a str>,
         made: &mut Vec<Made<'a>>,
     ) -> Result<Said, Said> {
-        let (rank, no) = (step.rank, |no: Refusal| turn.says(no));
-        self.check_user(step, subject).map_err(no)?;
+        let rank = step.rank;
+        self.check_user(step, subject)?;
         let mut live = false;
         match self.own_use(step) {
             Some(Use { state: UseState::Redeemed, at, entry, .. }) => {
-                return Ok((CodeOutcome::Redeemed { rank, at: *at }.into(), *entry));
+                return Ok(Said::since(*entry, CodeOutcome::Redeemed { rank, at: *at }));
             }
             Some(Use { state: UseState::RolledBack { .. }, .. }) => {
-                return Err(no(CodeRefusal::AlreadyRolledBack.into()));
+                return Err(CodeRefusal::AlreadyRolledBack.into());
             }
             Some(Use { state: UseState::Reserved { deadline }, .. }) => {
                 live = *deadline > turn.service;
             }
             Some(Use { state: UseState::GivenBack, .. }) | None => {}
         }
-        self.check_standing(step).map_err(no)?;
+        self.check_standing(step)?;
         let user = self.user(step, subject);
         if !live {
-            self.check_one_more(turn, step, user).map_err(|no| turn.says(no))?;
+            self.check_one_more(turn, step, user)?;
         }
         self.note_use(turn, step, subject, UseState::Redeemed);
         made.push(self.made_of(Kind::Redeemed, step));
-        Ok(turn.says(CodeOutcome::Redeemed { rank, at: turn.at }))
+        Ok(CodeOutcome::Redeemed { rank, at: turn.at }.into())
     }
 
     /// Makes a result; the reference stands where others have their hold.
@@ -416,9 +415,9 @@ impl<'a> Campaign<'a> {
             Some(Use { state: UseState::Redeemed, .. }) => {}
             Some(Use { state: UseState::RolledBack { expired }, at, entry, .. }) => {
                 let expired = *expired;
-                return Ok((CodeOutcome::RolledBack { rank, at: *at, expired }.into(), *entry));
+                return Ok(Said::since(*entry, CodeOutcome::RolledBack { rank, at: *at, expired }));
             }
-            Some(_) | None => return Err(turn.says(Refusal::Code(CodeRefusal::NotRedeemed))),
+            Some(_) | None => return Err(CodeRefusal::NotRedeemed.into()),
         }
         let expired = self.is_expired(step, turn.at);
         let coupons = self.pools[step.pool].coupons.as_mut().expect("it was looked");
@@ -428,20 +427,19 @@ impl<'a> Campaign<'a> {
         // The ledger says of the use whether it came back.
         let unit = expired.then_some("expired");
         made.push(Made { unit, ..self.made_of(Kind::RolledBack, step) });
-        Ok(turn.says(CodeOutcome::RolledBack { rank, at: turn.at, expired }))
+        Ok(CodeOutcome::RolledBack { rank, at: turn.at, expired }.into())
     }
 
     fn end_reservation(&mut self, turn: &Turn, step: &Step<'a>) -> Result<Said, Said> {
-        let no = |refusal: CodeRefusal| Err(turn.says(Refusal::Code(refusal)));
         let ended = CodeOutcome::ReservationEnded { rank: step.rank };
         match self.own_use(step).map(|own| (own.state, own.entry)) {
-            None => no(CodeRefusal::NotReserved),
-            Some((UseState::Redeemed, _)) => no(CodeRefusal::AlreadyRedeemed),
-            Some((UseState::RolledBack { .. }, _)) => no(CodeRefusal::AlreadyRolledBack),
-            Some((UseState::GivenBack, entry)) => Ok((ended.into(), entry)),
+            None => Err(CodeRefusal::NotReserved.into()),
+            Some((UseState::Redeemed, _)) => Err(CodeRefusal::AlreadyRedeemed.into()),
+            Some((UseState::RolledBack { .. }, _)) => Err(CodeRefusal::AlreadyRolledBack.into()),
+            Some((UseState::GivenBack, entry)) => Ok(Said::since(entry, ended)),
             Some((UseState::Reserved { .. }, _)) => {
                 self.note_use(turn, step, None, UseState::GivenBack);
-                Ok(turn.says(ended))
+                Ok(Said::from(ended))
             }
         }
     }

@@ -182,10 +182,6 @@ impl Turn {
     pub(crate) fn moment(&self, service: i64) -> Timestamp {
         self.at.plus_micros(service - self.service)
     }
-
-    pub(crate) fn says(&self, outcome: impl Into<Outcome>) -> Said {
-        (outcome.into(), self.entry)
-    }
 }
 
 /// A result that a command made.
@@ -200,8 +196,25 @@ pub(crate) struct Made<'a> {
     pub(crate) from: Option<&'a str>,
 }
 
-/// What is said, and which entry made it true.
-pub(crate) type Said = (Outcome, usize);
+/// What is said, and which entry made it true: the one that says it, if it is none before.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) outcome: Outcome,
+    pub(crate) since: Option<usize>,
+}
+
+impl Said {
+    /// Says what is so since an entry.
+    pub(crate) fn since(entry: usize, outcome: impl Into<Outcome>) -> Self {
+        Self { outcome: outcome.into(), since: Some(entry) }
+    }
+}
+
+impl<T: Into<Outcome>> From<T> for Said {
+    fn from(outcome: T) -> Self {
+        Self { outcome: outcome.into(), since: None }
+    }
+}
 
 impl<'a> Campaign<'a> {
     /// Ends every hold whose time is over.
@@ -254,11 +267,11 @@ impl<'a> Campaign<'a> {
         };
         let wanted = self.may_hold(turn, command)?;
         let number = self.holds.len();
-        let takes = self.choose(subject, number, &wanted).map_err(|no| turn.says(no))?;
+        let takes = self.choose(subject, number, &wanted)?;
         let ttl = self.settings.holding.ttl_us;
         let hold = Hold::begin(turn, id, subject, takes, ttl);
         self.holds.push(Hold { asked: asks(command), limit: *limit, ..hold });
-        Ok(turn.says(Outcome::Held(self.holding(turn, number))))
+        Ok(Outcome::Held(self.holding(turn, number)).into())
     }
 
     /// Returns what a hold wants, or the first answer of the ladder that applies, but for what is taken.
@@ -270,26 +283,25 @@ impl<'a> Campaign<'a> {
         let Command::Hold { id, subject, picks, limit, .. } = command else {
             unreachable!("it is a hold");
         };
-        let no = |outcome: Outcome| turn.says(outcome);
-        self.check_pools(picks.iter()).map_err(|no| turn.says(no))?;
+        self.check_pools(picks.iter())?;
         if let Some(known) = self.find_hold(id) {
             if self.holds[known].asked != asks(command) {
-                return Err(turn.says(Refusal::IdReused));
+                return Err(Refusal::IdReused.into());
             }
-            return Err((self.as_it_stands(turn, known), self.holds[known].entry));
+            return Err(Said::since(self.holds[known].entry, self.as_it_stands(turn, known)));
         }
         if id.starts_with("offer-") {
-            return Err(turn.says(Refusal::IdReused));
+            return Err(Refusal::IdReused.into());
         }
-        self.check_barred(subject).map_err(|no| turn.says(no))?;
+        self.check_barred(subject)?;
         for pick in picks {
-            let pool = &self.pools[self.one_pool(pick.pool).map_err(|no| turn.says(no))?];
+            let pool = &self.pools[self.one_pool(pick.pool)?];
             let gave_up = pool.live(subject).is_none() && pool.latest(subject).is_some();
             if gave_up && !self.settings.claim_again {
-                return Err(turn.says(Refusal::AlreadyCancelled));
+                return Err(Refusal::AlreadyCancelled.into());
             }
         }
-        self.check_admitted(turn.at, subject).map_err(|no| turn.says(no))?;
+        self.check_admitted(turn.at, subject)?;
         let wanted = self.wanted(picks, true);
         let theirs = self.holds.iter().enumerate();
         let theirs = theirs.filter(|(_, hold)| hold.live && hold.subject == *subject);
@@ -298,24 +310,24 @@ impl<'a> Campaign<'a> {
             && let Some(same) = theirs.iter().find(|at| self.holds[**at].is_exactly(wanted))
         {
             let outcome = Outcome::AlreadyHeld(self.holding(turn, *same));
-            return Err((outcome, self.holds[*same].entry));
+            return Err(Said::since(self.holds[*same].entry, outcome));
         }
         if let (HoldsEach::One, [first, ..]) = (self.settings.holding.each, &theirs[..]) {
             let hold = Some(self.holds[*first].id.into());
             let (refusal, units) = (Refusal::HasHold, Vec::new());
             let named = RefusedFor { refusal, hold, units, seat: None };
-            return Err(turn.says(Outcome::RefusedFor(Box::new(named))));
+            return Err(Outcome::RefusedFor(Box::new(named)).into());
         }
-        let wanted = wanted.map_err(no)?;
-        wanted.check_size(0).map_err(|no| turn.says(no))?;
-        self.check_limits(subject, &wanted, *limit).map_err(|no| turn.says(no))?;
+        let wanted = wanted?;
+        wanted.check_size(0)?;
+        self.check_limits(subject, &wanted, *limit)?;
         let recent = |hold: &&Hold<'_>| {
             let theirs = hold.subject == *subject && hold.offer.is_none();
             theirs && turn.service - hold.started < HOUR
         };
         let recently = self.holds.iter().filter(recent).count();
         if recently >= self.settings.holding.per_hour as usize {
-            return Err(turn.says(Refusal::TooManyHolds));
+            return Err(Refusal::TooManyHolds.into());
         }
         Ok(wanted)
     }
@@ -364,21 +376,20 @@ impl<'a> Campaign<'a> {
         let Command::Change { step, add, drop, limit } = command else {
             unreachable!("it is a change");
         };
-        let no = |outcome: Outcome| turn.says(outcome);
-        self.check_pools(add.iter().chain(drop)).map_err(|no| turn.says(no))?;
-        let at = self.own(step).map_err(no)?;
-        if self.holds[at].is_repeated(step.id, &asks(command)).map_err(no)? {
-            return Ok((self.as_it_stands(turn, at), self.holds[at].entry));
+        self.check_pools(add.iter().chain(drop))?;
+        let at = self.own(step)?;
+        if self.holds[at].is_repeated(step.id, &asks(command))? {
+            return Ok(Said::since(self.holds[at].entry, self.as_it_stands(turn, at)));
         }
-        self.check_live(at).map_err(no)?;
+        self.check_live(at)?;
         if self.holds[at].offer.is_some() {
-            return Err(turn.says(Refusal::IsOffer));
+            return Err(Refusal::IsOffer.into());
         }
         if !add.is_empty() {
-            self.check_admitted(turn.at, step.subject).map_err(|no| turn.says(no))?;
+            self.check_admitted(turn.at, step.subject)?;
         }
-        let gone = self.holds[at].held_of(&self.wanted(drop, false).map_err(no)?);
-        let mut wanted = self.wanted(add, false).map_err(no)?;
+        let gone = self.holds[at].held_of(&self.wanted(drop, false)?);
+        let mut wanted = self.wanted(add, false)?;
         let all = std::mem::take(&mut self.holds[at].takes);
         let (dropped, stay): (Vec<_>, Vec<_>) =
             all.into_iter().enumerate().partition(|(unit, _)| gone.contains(unit));
@@ -390,18 +401,21 @@ impl<'a> Campaign<'a> {
         };
         wanted.seats.retain(|(pool, seat)| !has(*pool, *seat));
         if wanted.units() > 0 {
-            self.wanted(add, true).map_err(no)?;
+            self.wanted(add, true)?;
         } else if dropped.is_empty() {
             // Nothing is left to change.
-            return Ok((Outcome::AlreadyHeld(self.holding(turn, at)), self.holds[at].entry));
+            return Ok(Said::since(
+                self.holds[at].entry,
+                Outcome::AlreadyHeld(self.holding(turn, at)),
+            ));
         }
         let kept = stay.iter().filter(|take| take.fate != Fate::Released).count();
-        wanted.check_size(kept).map_err(|no| turn.says(no))?;
+        wanted.check_size(kept)?;
         for (_, Take { pool, unit, .. }) in dropped {
             self.put_back(pool, unit);
         }
-        self.check_limits(step.subject, &wanted, *limit).map_err(|no| turn.says(no))?;
-        for take in self.choose(step.subject, at, &wanted).map_err(no)? {
+        self.check_limits(step.subject, &wanted, *limit)?;
+        for take in self.choose(step.subject, at, &wanted)? {
             let takes = &mut self.holds[at].takes;
             let given_back = Take { fate: Fate::Released, ..take };
             match takes.iter_mut().find(|before| **before == given_back) {
@@ -415,22 +429,22 @@ impl<'a> Campaign<'a> {
         hold.remember(step.id, asks(command));
         hold.live = hold.held() > 0;
         hold.entry = turn.entry;
-        Ok(turn.says(Outcome::Held(self.holding(turn, at))))
+        Ok(Outcome::Held(self.holding(turn, at)).into())
     }
 
     pub(crate) fn extend(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
         let Command::Extend { step, by_us: by } = command else { unreachable!("it extends") };
-        let at = self.own(step).map_err(|no| turn.says(no))?;
+        let at = self.own(step)?;
         let asked = asks(command);
-        let repeated = self.holds[at].is_repeated(step.id, &asked).map_err(|no| turn.says(no))?;
-        self.check_live(at).map_err(|no| turn.says(no))?;
+        let repeated = self.holds[at].is_repeated(step.id, &asked)?;
+        self.check_live(at)?;
         if repeated {
             // Whatever became of the deadline since: this is what the step was told.
             let hold = &self.holds[at];
             let known = hold.extended.iter().rfind(|(known, ..)| Some(*known) == step.id);
             let (deadline, entry) =
                 known.map_or((hold.deadline, hold.entry), |known| (known.1, known.2));
-            return Ok((Outcome::Extended { expires_at: turn.moment(deadline) }, entry));
+            return Ok(Said::since(entry, Outcome::Extended { expires_at: turn.moment(deadline) }));
         }
         let by = *by;
         let (ttl, most) = (self.settings.holding.ttl_us, self.settings.holding.max_us);
@@ -444,7 +458,7 @@ impl<'a> Campaign<'a> {
             hold.extended.push((id, hold.deadline, hold.entry));
         }
         hold.remember(step.id, asked);
-        Ok((Outcome::Extended { expires_at: turn.moment(hold.deadline) }, hold.entry))
+        Ok(Said::since(hold.entry, Outcome::Extended { expires_at: turn.moment(hold.deadline) }))
     }
 
     pub(crate) fn holding(&self, turn: &Turn, at: usize) -> Box<Holding> {

@@ -62,7 +62,7 @@ impl<'a> Campaign<'a> {
         let ahead = self.lists[..at].iter().filter(|other| other.pool == waiter.pool).count();
         let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
         let (quantity, passed_over) = (waiter.wish.quantity, waiter.passed_over);
-        (Outcome::Waitlisted { ahead, quantity, passed_over }, waiter.entry)
+        Said::since(waiter.entry, Outcome::Waitlisted { ahead, quantity, passed_over })
     }
 
     pub(crate) fn join(
@@ -74,67 +74,67 @@ impl<'a> Campaign<'a> {
         let Command::Join { pool, subject, wish, limit, .. } = command else {
             unreachable!("somebody joins");
         };
-        let pool = self.one_pool(*pool).map_err(|no| turn.says(no))?;
+        let pool = self.one_pool(*pool)?;
         let seated = self.pools[pool].hall.is_some();
         let coded = self.pools[pool].coupons.is_some();
         if let Some((rank, row)) = self.pools[pool].live(subject).filter(|_| !seated) {
-            return Err((Outcome::AlreadyWon { rank, at: row.at }, row.entry));
+            return Err(Said::since(row.entry, Outcome::AlreadyWon { rank, at: row.at }));
         }
         let is = |waiter: &Waiter<'_>| (waiter.pool, waiter.subject) == (pool, subject);
         if let Some(at) = self.lists.iter().position(is) {
-            return Err(turn.says(self.place(at).0));
+            return Err(self.place(at).outcome.into());
         }
         if let Some(at) = self.offer_of(pool, subject) {
-            return Err(turn.says(Outcome::Offered(self.holding(turn, at))));
+            return Err(Outcome::Offered(self.holding(turn, at)).into());
         }
-        self.check_barred(subject).map_err(|no| turn.says(no))?;
+        self.check_barred(subject)?;
         let gave_up =
             self.pools[pool].live(subject).is_none() && self.pools[pool].latest(subject).is_some();
         if gave_up && !self.settings.claim_again {
-            return Err(turn.says(Refusal::AlreadyCancelled));
+            return Err(Refusal::AlreadyCancelled.into());
         }
-        self.check_admitted(turn.at, subject).map_err(|no| turn.says(no))?;
+        self.check_admitted(turn.at, subject)?;
         if !seated && *wish != (Wish { quantity: wish.quantity, ..Wish::units(1) }) {
-            return Err(turn.says(Refusal::NotSeated));
+            return Err(Refusal::NotSeated.into());
         }
         if let Some(hall) = &self.pools[pool].hall {
             let missing = wish.grade.filter(|grade| !hall.has_grade(grade));
             if let Some(missing) = missing {
                 let pool = self.settings.pools[pool].name.clone();
                 let unit = UnitName { pool, unit: Some(missing.into()) };
-                return Err(turn.says(refused(Refusal::NoSuchUnit, vec![unit])));
+                return Err(refused(Refusal::NoSuchUnit, vec![unit]).into());
             }
         }
         if coded && wish.quantity > 1 {
-            return Err(turn.says(Refusal::LimitReached));
+            return Err(Refusal::LimitReached.into());
         }
         let mut wanted = Wanted::default();
         wanted.counts.push((pool, Unit::Counted, wish.quantity));
-        self.check_limits(subject, &wanted, *limit).map_err(|no| turn.says(no))?;
+        self.check_limits(subject, &wanted, *limit)?;
         let most = self.settings.pools[pool].waitlist.unwrap_or(MOST);
         if let Some(units) = self.fitting(pool, wish) {
             if !seated && !coded && wish.quantity == 1 {
                 let rank = self.give(turn, pool, subject, None, made);
-                return Ok(turn.says(Outcome::Won { rank, at: turn.at }));
+                return Ok(Outcome::Won { rank, at: turn.at }.into());
             }
             if most > 0 {
                 if !self.keeps_grades(subject, &units) {
-                    return Err(turn.says(Refusal::LimitReached));
+                    return Err(Refusal::LimitReached.into());
                 }
                 let offer = Offer { pool, wish: *wish, missed: 0, over: false };
                 let at = self.offer(turn, subject, offer, *limit, &units);
-                return Ok(turn.says(Outcome::Offered(self.holding(turn, at))));
+                return Ok(Outcome::Offered(self.holding(turn, at)).into());
             }
         }
         if most == 0 {
-            return Err(turn.says(Refusal::NoWaitlist));
+            return Err(Refusal::NoWaitlist.into());
         }
         let offers =
             |hold: &&Hold<'_>| hold.live && hold.offer.is_some_and(|offer| offer.pool == pool);
         let on_it = self.lists.iter().filter(|waiter| waiter.pool == pool).count()
             + self.holds.iter().filter(offers).count();
         if on_it >= most as usize {
-            return Err(turn.says(Refusal::WaitlistFull));
+            return Err(Refusal::WaitlistFull.into());
         }
         let (limit, entry) = (*limit, turn.entry);
         let waiter =
@@ -150,7 +150,7 @@ impl<'a> Campaign<'a> {
         pool: Option<&str>,
         subject: &str,
     ) -> Result<Said, Said> {
-        let pool = self.one_pool(pool).map_err(|no| turn.says(no))?;
+        let pool = self.one_pool(pool)?;
         let before = self.lists.len();
         self.take_off_list(pool, subject);
         let offer = self.offer_of(pool, subject);
@@ -161,7 +161,7 @@ impl<'a> Campaign<'a> {
             }
         }
         let was_on = offer.is_some() || self.lists.len() < before;
-        Ok(turn.says(Outcome::LeftWaitlist { was_on }))
+        Ok(Outcome::LeftWaitlist { was_on }.into())
     }
 
     /// Takes off the list whose offer was confirmed after it had expired.

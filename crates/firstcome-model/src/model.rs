@@ -119,10 +119,10 @@ impl<'a> Model<'a> {
         let decision = if let Some((_, decision)) = repeated {
             decision.clone()
         } else {
-            let reused = known.is_some().then(|| turn.says(Refusal::IdReused));
-            let (outcome, origin) = reused.unwrap_or_else(|| self.run(turn, command));
+            let reused = known.is_some().then(|| Said::from(Refusal::IdReused));
+            let Said { outcome, since } = reused.unwrap_or_else(|| self.run(turn, command));
             self.list_act(turn.at, command, outcome.as_str());
-            let decision = Decision { outcome, origin };
+            let decision = Decision { outcome, origin: since.unwrap_or(turn.entry) };
             if let (Some(order), false) = (order, decision.outcome.is_refusal()) {
                 self.ids.insert(order, (content, decision.clone()));
             }
@@ -138,15 +138,15 @@ impl<'a> Model<'a> {
         match command {
             Command::Put { campaign, settings, expect, .. } => {
                 let outcome = self.put(turn, campaign, settings, *expect);
-                self.stands(turn, campaign, outcome)
+                self.stands(campaign, outcome)
             }
             Command::Steer { campaign, steer, .. } => {
                 let outcome = self.steer(turn, campaign, *steer);
-                self.stands(turn, campaign, outcome)
+                self.stands(campaign, outcome)
             }
-            Command::Raise { .. } => turn.says(Outcome::Raised { level: self.level }),
-            Command::Tick { .. } => turn.says(Outcome::Ticked),
-            Command::Settled { through, .. } => turn.says(self.settle(*through)),
+            Command::Raise { .. } => Said::from(Outcome::Raised { level: self.level }),
+            Command::Tick { .. } => Said::from(Outcome::Ticked),
+            Command::Settled { through, .. } => Said::from(self.settle(*through)),
             Command::Claim { campaign, .. }
             | Command::Cancel { campaign, .. }
             | Command::Hold { campaign, .. }
@@ -171,9 +171,9 @@ impl<'a> Model<'a> {
         let mut made = Vec::new();
         let (Ok(said) | Err(said)) = match self.find(name) {
             Ok(campaign) => campaign.run(turn, command, &mut made),
-            Err(refusal) => Err(turn.says(refusal)),
+            Err(refusal) => Err(Said::from(refusal)),
         };
-        if let (Command::Seats { pool, chunk, .. }, false) = (command, said.0.is_refusal()) {
+        if let (Command::Seats { pool, chunk, .. }, false) = (command, said.outcome.is_refusal()) {
             let areas = chunk.areas.iter().map(|area| (area.name, area.capacity)).collect();
             self.events.push(Event::Areas { campaign: name, pool, areas });
         }
@@ -252,7 +252,7 @@ impl<'a> Campaign<'a> {
             | Command::Tick { .. }
             | Command::Settled { .. } => unreachable!("it is about more than one campaign"),
         };
-        Ok(turn.says(outcome))
+        Ok(Said::from(outcome))
     }
 }
 

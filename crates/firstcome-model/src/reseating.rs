@@ -28,7 +28,7 @@ impl Hall<'_> {
 impl<'a> Campaign<'a> {
     pub(crate) fn bar(&mut self, turn: &Turn, subject: &'a str) -> Said {
         if let Some((at, entry)) = self.bars.get(subject) {
-            return (Outcome::BarSet { at: *at, holds: 0 }, *entry);
+            return Said::since(*entry, Outcome::BarSet { at: *at, holds: 0 });
         }
         self.bars.insert(subject, (turn.at, turn.entry));
         self.lists.retain(|waiter| waiter.subject != subject);
@@ -40,7 +40,7 @@ impl<'a> Campaign<'a> {
             holds += 1;
             self.give_back(turn, hold, 0..self.holds[hold].takes.len(), Fate::Released);
         }
-        turn.says(Outcome::BarSet { at: turn.at, holds })
+        Said::from(Outcome::BarSet { at: turn.at, holds })
     }
 
     pub(crate) fn unbar(&mut self, subject: &str) -> Outcome {

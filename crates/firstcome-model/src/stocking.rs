@@ -97,11 +97,11 @@ impl Coupons<'_> {
 }
 
 impl<'a> Campaign<'a> {
-    fn coded(&self, turn: &Turn, pool: &str) -> Result<usize, Said> {
+    fn coded(&self, pool: &str) -> Result<usize, Said> {
         let index = self.pool_index(pool);
-        let index = index.ok_or(turn.says(Refusal::NotFound(Missing::Pool)))?;
+        let index = index.ok_or(Refusal::NotFound(Missing::Pool))?;
         if self.pools[index].coupons.is_none() {
-            return Err(turn.says(Refusal::Code(CodeRefusal::NotCoded)));
+            return Err(CodeRefusal::NotCoded.into());
         }
         Ok(index)
     }
@@ -118,25 +118,24 @@ impl<'a> Campaign<'a> {
         made: &mut Vec<Made<'a>>,
     ) -> Result<Said, Said> {
         let (_, pool) = command.target();
-        let pool = self.coded(turn, pool.unwrap_or_default())?;
+        let pool = self.coded(pool.unwrap_or_default())?;
         if let CodeCommand::Mark { codes, verdict, .. } = command {
-            return Ok(self.mark(turn, (pool, codes), *verdict, made));
+            return Ok(self.mark((pool, codes), *verdict, made));
         }
         if let CodeCommand::Reissue { subject, rank, issue, tag, .. } = command {
             return self.reissue(turn, (pool, subject, *rank), (*issue, *tag), made);
         }
         if !self.stock(pool).imported {
-            return Err(turn.says(Refusal::Code(CodeRefusal::NotImported)));
+            return Err(CodeRefusal::NotImported.into());
         }
         if let CodeCommand::RevokeImport { import, .. } = command {
-            return self.revoke_import(turn, pool, import, made);
+            return self.revoke_import(pool, import, made);
         }
         self.import(turn, pool, command)
     }
 
     fn mark(
         &mut self,
-        turn: &Turn,
         (pool, list): (usize, &[CodeKey]),
         verdict: Verdict,
         made: &mut Vec<Made<'a>>,
@@ -173,7 +172,7 @@ impl<'a> Campaign<'a> {
             }
         }
         unknown.truncate(NAMED);
-        turn.says(CodeOutcome::Marked { verdict, changed, unknown })
+        Said::from(CodeOutcome::Marked { verdict, changed, unknown })
     }
 
     /// Makes a result; what was decided stands where others have their unit, the import where they have the old one.
@@ -191,21 +190,20 @@ impl<'a> Campaign<'a> {
 
     fn revoke_import(
         &mut self,
-        turn: &Turn,
         pool: usize,
         id: &'a str,
         made: &mut Vec<Made<'a>>,
     ) -> Result<Said, Said> {
         let imports = &mut self.stock(pool).imports;
         let Some(import) = imports.iter_mut().find(|import| import.id == id) else {
-            return Err(turn.says(Refusal::Code(CodeRefusal::NoSuchImport)));
+            return Err(CodeRefusal::NoSuchImport.into());
         };
         let (verdict, unknown) = (Verdict::Revoke, Vec::new());
         let changed = if import.revoked { 0 } else { import.added };
         if !std::mem::replace(&mut import.revoked, true) {
             made.push(self.marked(pool, 0, verdict.as_str(), Some(id)));
         }
-        Ok(turn.says(CodeOutcome::Marked { verdict, changed, unknown }))
+        Ok(CodeOutcome::Marked { verdict, changed, unknown }.into())
     }
 
     fn reissue(
@@ -215,38 +213,37 @@ impl<'a> Campaign<'a> {
         (issue, tag): (u16, Option<u64>),
         made: &mut Vec<Made<'a>>,
     ) -> Result<Said, Said> {
-        let no = |refusal: CodeRefusal| Err(turn.says(Refusal::Code(refusal)));
         let row = self.pools[pool].row(rank);
         if row.is_none_or(|row| row.subject != subject || row.undone.is_some()) {
-            return Err(turn.says(Refusal::NoSuchClaim));
+            return Err(Refusal::NoSuchClaim.into());
         }
         let left = if self.has_somebody_first(pool) { 0 } else { self.left(pool) };
         let coupons = self.stock(pool);
         let card = &coupons.cards[rank as usize - 1];
         let same = coupons.imported || tag == Some(card.now);
         if card.issue == issue && issue > 1 && same {
-            return Ok((CodeOutcome::Reissued { rank, issue }.into(), card.entry));
+            return Ok(Said::since(card.entry, CodeOutcome::Reissued { rank, issue }));
         }
         if card.revoked {
-            return no(CodeRefusal::CodeRevoked);
+            return Err(CodeRefusal::CodeRevoked.into());
         }
         if u32::from(card.issue) + 1 != u32::from(issue) {
-            return no(CodeRefusal::ReissuedSince { issue: card.issue });
+            return Err(CodeRefusal::ReissuedSince { issue: card.issue }.into());
         }
         if issue > ISSUES {
-            return no(CodeRefusal::TooManyReissues);
+            return Err(CodeRefusal::TooManyReissues.into());
         }
         let new = match (coupons.imported, tag) {
-            (false, None) => return no(CodeRefusal::TagRequired),
+            (false, None) => return Err(CodeRefusal::TagRequired.into()),
             (false, Some(tag)) => tag,
-            (true, _) if left == 0 => return Err(turn.says(Refusal::SoldOut)),
+            (true, _) if left == 0 => return Err(Refusal::SoldOut.into()),
             (true, _) => coupons.take_next(rank).unwrap_or(u64::MAX),
         };
         let card = &mut coupons.cards[rank as usize - 1];
         card.before.push(card.now);
         (card.now, card.issue, card.suspended, card.entry) = (new, issue, false, turn.entry);
         made.push(self.marked(pool, rank, "reissue", None));
-        Ok(turn.says(CodeOutcome::Reissued { rank, issue }))
+        Ok(CodeOutcome::Reissued { rank, issue }.into())
     }
 
     fn import(
@@ -263,40 +260,39 @@ impl<'a> Campaign<'a> {
             unreachable!("it is about an import");
         };
         if let Some(known) = coupons.imports.iter().find(|import| import.id == *id) {
-            return Ok((known.told(), known.entry));
+            return Ok(Said::since(known.entry, known.told()));
         }
         if coupons.file.as_ref().is_some_and(|file| file.began + OPEN_FOR <= turn.service) {
             coupons.file = None;
         }
         let is_open = coupons.file.as_ref().is_some_and(|file| file.id == *id);
-        let no = |refusal: CodeRefusal| Err(turn.says(Refusal::Code(refusal)));
         if let CodeCommand::Stage { first, codes, .. } = command {
             if coupons.file.is_some() && !is_open {
-                return no(CodeRefusal::ImportOpen);
+                return Err(CodeRefusal::ImportOpen.into());
             }
             if !is_open && coupons.imports.len() >= IMPORTS {
-                return no(CodeRefusal::TooManyImports);
+                return Err(CodeRefusal::TooManyImports.into());
             }
             let next = coupons.file.as_ref().map_or(0, |file| file.lines);
             if *first > next {
-                return no(CodeRefusal::ChunkMissing { next });
+                return Err(CodeRefusal::ChunkMissing { next }.into());
             }
-            return Ok(turn.says(coupons.stage(turn, id, (*first, codes))));
+            return Ok(coupons.stage(turn, id, (*first, codes)).into());
         }
         let Some(file) = coupons.file.take_if(|_| is_open) else {
-            return no(CodeRefusal::NoSuchImport);
+            return Err(CodeRefusal::NoSuchImport.into());
         };
         let CodeCommand::Commit { lines, .. } = command else {
-            return Ok(turn.says(CodeOutcome::Discarded));
+            return Ok(CodeOutcome::Discarded.into());
         };
         if file.lines != *lines {
             let lines = file.lines;
             coupons.file = Some(file);
-            return no(CodeRefusal::ImportIncomplete { lines });
+            return Err(CodeRefusal::ImportIncomplete { lines }.into());
         }
         let done = coupons.commit(turn, file);
         self.untried.insert(pool);
-        Ok(turn.says(done))
+        Ok(Said::from(done))
     }
 }
 

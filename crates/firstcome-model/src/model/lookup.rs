@@ -1,6 +1,6 @@
 //! Answers a request from the state of the model, as a node answers from memory.
 
-use super::Model;
+use super::{Model, Said};
 use crate::campaign::Campaign;
 use crate::coupons::Found;
 use crate::hall::{Owner, Unit};
@@ -46,8 +46,10 @@ impl<'a> Model<'a> {
             return Some(self.sees(Refusal::Archived));
         }
         if let Command::Claim { pool, subject, limit, .. } = command {
-            let claim = campaign.check_claim(&self.turn?, *pool, subject, *limit);
-            let (outcome, origin) = claim.err()?;
+            let turn = self.turn?;
+            let claim = campaign.check_claim(turn.at, *pool, subject, *limit);
+            let Said { outcome, since } = claim.err()?;
+            let origin = since.unwrap_or(turn.entry);
             let again = campaign.settings.claim_again;
             return Some(Seen { outcome, origin, again, left: None });
         }
@@ -83,7 +85,10 @@ impl<'a> Model<'a> {
         let turn = self.turn?;
         let wanted = match campaign.may_hold(&turn, command) {
             Ok(wanted) => wanted,
-            Err((outcome, origin)) => return Some(Seen { origin, ..self.sees(outcome) }),
+            Err(Said { outcome, since }) => {
+                let origin = since.unwrap_or(turn.entry);
+                return Some(Seen { origin, ..self.sees(outcome) });
+            }
         };
         let (mut names, mut left) = (Vec::new(), None::<i64>);
         for (pool, seat) in campaign.taken(&wanted) {

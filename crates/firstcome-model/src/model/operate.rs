@@ -89,24 +89,19 @@ impl<'a> Model<'a> {
     }
 
     /// Notes the terms under which a campaign stands after a put or a steer.
-    pub(super) fn stands(
-        &mut self,
-        turn: &Turn,
-        name: &'a str,
-        outcome: Result<Outcome, Refusal>,
-    ) -> Said {
+    pub(super) fn stands(&mut self, name: &'a str, outcome: Result<Outcome, Refusal>) -> Said {
         let outcome = match outcome {
             Ok(outcome) => outcome,
-            Err(refusal) => return turn.says(refusal),
+            Err(refusal) => return Said::from(refusal),
         };
-        let Some(campaign) = self.campaigns.get(name) else { return turn.says(outcome) };
+        let Some(campaign) = self.campaigns.get(name) else { return Said::from(outcome) };
         self.events.push(Event::Terms {
             campaign: name,
             settings: Box::new(campaign.settings.clone()),
             shut: campaign.paused || campaign.closed_by_hand || campaign.archived,
         });
         let unchanged = matches!(outcome, Outcome::Unchanged { .. });
-        (outcome, if unchanged { campaign.entry } else { turn.entry })
+        Said { outcome, since: unchanged.then_some(campaign.entry) }
     }
 
     pub(super) fn settle(&mut self, through: u64) -> Outcome {
