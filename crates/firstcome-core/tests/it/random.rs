@@ -1,6 +1,6 @@
 //! Random commands: the rules, a plain model and their own invariants agree after every entry.
 
-use crate::beside::Beside;
+use crate::comparison::Comparison;
 use crate::snapshots::{restored, taken};
 use crate::world::{Gave, SECOND, START, World, node};
 use firstcome_core::command::{Mark, Order, Steer};
@@ -193,10 +193,10 @@ proptest! {
 
     #[test]
     fn a_plain_model_gives_the_same_outcomes(steps in steps(40)) {
-        let mut model = Beside::default();
+        let mut comparison = Comparison::default();
         walk(&steps, |world, step, gave| {
-            model.follows(&world.state, &step.commands, &gave);
-            model.agrees(&world.state);
+            comparison.same_outcomes(&world.state, &step.commands, &gave);
+            comparison.same_state(&world.state);
             invariants(&world.state);
         });
     }

@@ -1,4 +1,4 @@
-//! The model beside a state: it gets the same entries, and must come to the same.
+//! Compares a state with the model, which gets the same entries.
 
 use crate::world::Gave;
 use firstcome_core::codes::{CodeMark, Use, UseState, Verdict};
@@ -7,16 +7,21 @@ use firstcome_core::{Command, State};
 use firstcome_model::{Decision, Event, Model, is_as_listed};
 
 #[derive(Default)]
-pub(crate) struct Beside {
+pub(crate) struct Comparison {
     model: Model<'static>,
     /// What all entries did.
     pub(crate) events: Vec<Event<'static>>,
     entries: usize,
 }
 
-impl Beside {
+impl Comparison {
     /// Gives the model the entry that a state got last: each command must have come to the same.
-    pub(crate) fn follows(&mut self, state: &State, commands: &[Command<'static>], gave: &Gave) {
+    pub(crate) fn same_outcomes(
+        &mut self,
+        state: &State,
+        commands: &[Command<'static>],
+        gave: &Gave,
+    ) {
         let applied = self.model.apply(self.entries, state.stamp(), commands);
         self.entries += 1;
         self.events.extend(applied.events);
@@ -27,11 +32,11 @@ impl Beside {
     }
 
     /// Compares everything a reader of a state can see.
-    pub(crate) fn agrees(&self, state: &State) {
+    pub(crate) fn same_state(&self, state: &State) {
         let model = &self.model;
         assert_eq!(state.last_result(), model.last_result());
         assert_eq!(state.settled(), model.settled());
-        self.agrees_on_results(state);
+        self.same_results(state);
         let campaigns: Vec<_> = model.campaigns().filter(|(_, found)| !found.archived).collect();
         assert_eq!(state.campaigns().count(), campaigns.len());
         for (campaign, (name, ours)) in state.campaigns().zip(campaigns) {
@@ -54,7 +59,7 @@ impl Beside {
     }
 
     /// Compares the results that no ledger has and whose campaign is in memory.
-    fn agrees_on_results(&self, state: &State) {
+    fn same_results(&self, state: &State) {
         let is_kept = |name: &str| self.model.campaign(name).is_some_and(|found| !found.archived);
         let results = self.events.iter().filter_map(Event::result);
         let ours = results

@@ -2,7 +2,7 @@
 
 mod coupons;
 
-use crate::beside::Beside;
+use crate::comparison::Comparison;
 use crate::world::{Gave, World, node};
 use firstcome_core::command::{
     BestPick, Expect, Late, Mark, Order, Pick, Steer, Step, Wanted, Wish,
@@ -299,7 +299,7 @@ fn live_through(seed: u64, reached: &mut BTreeSet<&'static str>) -> usize {
     let mut numbers = [0_u64; 3];
     // Half of the spaces have a campaign with codes from the beginning.
     let coupons = seed % 2 == 1;
-    let (mut world, mut model) = (World::new(), Beside::default());
+    let (mut world, mut comparison) = (World::new(), Comparison::default());
     for entry in 0..80 {
         // Sometimes an hour and more passes, in steps that count as service.
         at += match random.u32(..100) {
@@ -317,16 +317,16 @@ fn live_through(seed: u64, reached: &mut BTreeSet<&'static str>) -> usize {
         }
         let (time, id) = (Timestamp::from_micros(at), node(writer as u8 + 1));
         let gave = world.entry(time, id, numbers[writer], &drawn);
-        model.follows(&world.state, &drawn, &gave);
+        comparison.same_outcomes(&world.state, &drawn, &gave);
         if let Gave::Outcomes(outcomes) = gave {
             reached.extend(outcomes.iter().map(Outcome::as_str));
         }
         if entry % 10 == 9 {
-            model.agrees(&world.state);
+            comparison.same_state(&world.state);
         }
     }
     let won = |event: &&Event<'_>| matches!(event, Event::Result(Kind::Claim, _));
-    model.events.iter().filter(won).count()
+    comparison.events.iter().filter(won).count()
 }
 
 #[test]
