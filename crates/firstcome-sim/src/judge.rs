@@ -2,7 +2,7 @@
 //! store had.
 //!
 //! The judge knows nothing of the code of the rules, of nodes, or of digests: it reads the commands in
-//! the entries and makes of them what the documents say, with rules of its own (`judge/model.rs`).
+//! the entries and makes of them what the documents say, with rules written once more (`firstcome-model`).
 //!
 //! | Promise | What is checked | Where |
 //! |---|---|---|
@@ -36,7 +36,7 @@
 //! | `whole_or_nothing` | a caller that got a hold got all it asked for | `baskets` |
 //! | `line_in_order` | a caller that waits for a seat is not overtaken by a later one | `wait_queue` |
 //! | `line_waits` | a waiting caller hears that the seat is taken only when its time is over | `wait_queue` |
-//! | `level_as_raised` | no entry is above the first level, or the one that its space was raised to before it | `levels` |
+//! | `level_as_raised` | no entry is above the first level, or the one that its space was raised to before it | `tree` |
 //! | `acknowledged_kept` | every yes still holds, is in a fork's list, or was allowed to be lost | `promises` |
 //! | `orphans_brought` | a yes that a fork's list excuses is of a batch that ran in the end, or was allowed to be lost | `promises` |
 //! | `waits_for_others` | half a second after the store turned nobody appended something new | `failover` |
@@ -46,36 +46,24 @@
 //! | `quiet_at_the_end` | every node is at the end of the journal, they agree, one leads, nothing is in trouble | `ended` |
 
 mod acknowledged;
-mod acts;
 mod answers;
 mod asked;
 mod baskets;
-mod campaign;
-mod confirming;
-mod coupons;
 mod ended;
 mod events;
 mod excuses;
 mod failover;
-mod hall;
-mod holding;
-mod levels;
 mod link;
-mod lists;
 mod memory;
-mod model;
 mod promises;
 mod replay;
-mod reseating;
-mod seating;
 mod settled;
-mod stocking;
 mod tree;
 mod wait_queue;
-mod wanted;
 mod whose_codes;
 
 use crate::history::{Asked, Exchange, History, Moment, Reply};
+use excuses::Excuses;
 use firstcome_core::command::Order;
 use firstcome_node::Decided;
 use replay::Replay;
@@ -142,9 +130,10 @@ pub fn judge(history: &History) -> Result<Verdict, Vec<Broken>> {
     asked::check(history, &tree, &mut wrong);
     let journal = tree.journal.iter().flat_map(|vertex| &replay.events[*vertex]);
     events::check(journal, &mut wrong);
-    levels::check(&tree, &mut wrong);
-    whose_codes::check(history, &tree, &replay, &mut wrong);
-    promises::check(history, &tree, &replay, &reply, &mut verdict, &mut wrong);
+    tree.check_levels(&mut wrong);
+    let excuses = Excuses::new(history, &tree);
+    whose_codes::check(history, &tree, &replay, &excuses, &mut wrong);
+    promises::check(history, &tree, &replay, &excuses, &reply, &mut verdict, &mut wrong);
     failover::check(history, &tree, &mut wrong);
     wait_queue::check(history, &tree, &reply, &mut wrong);
     baskets::check(history, &mut wrong);

@@ -5,11 +5,14 @@ use firstcome_http::answer::Code;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Lines a source file may have; past it there is a second subject hiding in it.
-const LINES: usize = 500;
+/// Lines a function may have, from `fn` to its last brace: it is what somebody reads at one time.
+const FUNCTION: usize = 80;
 
-/// Files that may be longer, by how much, and until when and why.
-const LONGER: &[(&str, usize, &str)] = &[];
+/// Functions that are longer, and how long each may be. The list may only become shorter.
+const LONG_FUNCTIONS: &str = include_str!("long_functions.txt");
+
+/// Lines a source file may have; past it there is a second subject in it.
+const FILE: usize = 1_000;
 
 /// Names that say too little for a type or a function anywhere.
 const VAGUE: &[&str] = &["Misc", "Stuff"];
@@ -42,25 +45,89 @@ fn files(endings: &[&str]) -> Vec<(String, String)> {
     found
 }
 
+/// Returns the name and the lines of every function of a file in the form of `rustfmt`: it ends with a brace that stands as
+/// far to the right as it began.
+fn functions(text: &str) -> Vec<(&str, usize)> {
+    let (lines, mut found) = (text.lines().collect::<Vec<_>>(), Vec::new());
+    for (first, line) in lines.iter().enumerate() {
+        let bare = line.trim_start();
+        let mut words = bare.split(' ').skip_while(|word| {
+            ["const", "async", "unsafe", "pub"].contains(word) || word.starts_with("pub(")
+        });
+        let Some(name) = words.next().filter(|word| *word == "fn").and_then(|_| words.next())
+        else {
+            continue;
+        };
+        let indent = &line[..line.len() - bare.len()];
+        let ends = |line: &str| {
+            let rest = line.strip_prefix(indent).filter(|rest| !rest.starts_with(' '));
+            rest.is_some_and(|rest| rest == "}" || rest.ends_with(';'))
+        };
+        if bare.ends_with('}') || bare.ends_with(';') {
+            continue;
+        }
+        let last = lines[first..].iter().position(|line| ends(line)).unwrap_or_default();
+        found.push((name.split(['(', '<']).next().unwrap_or_default(), last + 1));
+    }
+    found
+}
+
+#[test]
+fn functions_can_be_read_at_one_time() {
+    let mut allowed: Vec<(&str, &str, usize)> = Vec::new();
+    for line in LONG_FUNCTIONS.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [path, name, lines] = words[..] else { panic!("{line:?} is no path, name and number") };
+        allowed.push((path, name, lines.parse().expect("a number")));
+    }
+    let (mut wrong, mut needed) = (Vec::new(), Vec::new());
+    for (path, text) in files(&[".rs"]) {
+        for (name, lines) in functions(&text).into_iter().filter(|(_, lines)| *lines > FUNCTION) {
+            let known = allowed.iter().find(|known| (known.0, known.1) == (path.as_str(), name));
+            needed.extend(known.copied());
+            let most = known.map_or(FUNCTION, |known| known.2);
+            if lines > most {
+                wrong.push(format!("{path}: {name} has {lines} lines, {most} are allowed"));
+            }
+        }
+    }
+    let over = allowed.iter().filter(|known| !needed.contains(known));
+    wrong.extend(over.map(|(path, name, _)| {
+        format!("{path}: {name} is short enough or gone: take it out of long_functions.txt")
+    }));
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn functions_are_counted_by_how_far_to_the_right_they_stand() {
+    let text = "impl A {
+    pub(crate) const fn one(&self) -> u8 {
+        if self.0 {
+        }
+        1
+    }
+
+    fn two(
+        &self,
+    ) -> u8;
+
+    async fn three<T>() {}
+}
+
+fn four(
+    a: u8,
+) {
+}
+";
+    assert_eq!(functions(text), [("one", 5), ("two", 3), ("four", 4)]);
+}
+
 #[test]
 fn source_files_have_one_subject() {
-    let mut wrong = Vec::new();
-    for (path, text) in files(&[".rs"]) {
-        let allowed = LONGER.iter().find(|(longer, ..)| *longer == path).map_or(LINES, |l| l.1);
-        let lines = text.lines().count();
-        if lines > allowed {
-            wrong.push(format!("{path} has {lines} lines, {allowed} are allowed"));
-        }
-    }
-    for (path, allowed, why) in LONGER {
-        let lines = fs::read_to_string(root().join(path)).map_or(0, |text| text.lines().count());
-        if lines <= LINES {
-            wrong.push(format!(
-                "{path} may have {allowed} lines ({why}) and has {lines}: no excuse"
-            ));
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    let lines = |text: &str| text.lines().count();
+    let all = files(&[".rs"]).into_iter().map(|(path, text)| (path, lines(&text)));
+    let wrong: Vec<_> = all.filter(|(_, lines)| *lines > FILE).collect();
+    assert!(wrong.is_empty(), "more than {FILE} lines: {wrong:#?}");
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Random commands: the rules, a plain model and their own invariants agree after every entry.
 
-use crate::model::Model;
+use crate::comparison::Comparison;
 use crate::snapshots::{restored, taken};
 use crate::world::{Gave, SECOND, START, World, node};
 use firstcome_core::command::{Mark, Order, Steer};
 use firstcome_core::outcome::By;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
-use firstcome_core::{Command, Expect, Outcome, Refusal, Settings, State, Timestamp};
+use firstcome_core::{Command, Expect, Outcome, Refusal, Settings, State};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ const FIRST_ABOUT_HOLDS: usize = 18;
 
 /// One entry: how much later, by which node, how far its number goes on, and what is asked.
 #[derive(Clone, Debug)]
-pub(crate) struct Step {
+struct Step {
     later: i64,
     node: u8,
     number_on: u64,
@@ -150,7 +150,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// A campaign to compete for, then whatever happens.
-pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
+fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     let pools = vec![PoolSettings::counted("main", 3), PoolSettings::counted("vip", 2)];
     let first = (any::<bool>(), any::<bool>());
     let first = first.prop_map(move |(claim_again, units_return)| {
@@ -176,7 +176,7 @@ pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Lets the steps happen; `seen` looks after each entry.
-pub(crate) fn walk(steps: &[Step], mut seen: impl FnMut(&mut World, Timestamp, &Step, Gave)) {
+fn walk(steps: &[Step], mut seen: impl FnMut(&mut World, &Step, Gave)) {
     let mut world = World::new();
     let (mut at, mut numbers) = (START, [0_u64; 4]);
     for step in steps {
@@ -184,7 +184,7 @@ pub(crate) fn walk(steps: &[Step], mut seen: impl FnMut(&mut World, Timestamp, &
         let number = &mut numbers[usize::from(step.node)];
         *number += step.number_on;
         let gave = world.entry(at, node(step.node), *number, &step.commands);
-        seen(&mut world, at, step, gave);
+        seen(&mut world, step, gave);
     }
 }
 
@@ -193,14 +193,10 @@ proptest! {
 
     #[test]
     fn a_plain_model_gives_the_same_outcomes(steps in steps(40)) {
-        let mut model = Model::default();
-        let mut numbers = [0_u64; 4];
-        walk(&steps, |world, at, step, gave| {
-            let number = &mut numbers[usize::from(step.node)];
-            *number += step.number_on;
-            let expected = model.entry(at, node(step.node), *number, &step.commands);
-            assert_eq!(gave, expected.map_or(Gave::Copy, Gave::Outcomes));
-            agree(&world.state, &model);
+        let mut comparison = Comparison::default();
+        walk(&steps, |world, step, gave| {
+            comparison.same_outcomes(&world.state, &step.commands, &gave);
+            comparison.same_state(&world.state);
             invariants(&world.state);
         });
     }
@@ -208,7 +204,7 @@ proptest! {
     #[test]
     fn a_restored_state_answers_the_same_for_ever(steps in steps(40), at in 0..40_usize) {
         let mut entries = 0;
-        walk(&steps, |world, _, _, _| {
+        walk(&steps, |world, _, _| {
             entries += 1;
             if entries == at {
                 world.replace_twin(restored(&taken(&world.state, true)));
@@ -219,7 +215,7 @@ proptest! {
     #[test]
     fn writing_on_while_a_snapshot_is_taken_does_not_change_it(steps in steps(40), at in 0..40_usize) {
         let (mut entries, mut begun) = (0, None);
-        walk(&steps, |world, _, _, _| {
+        walk(&steps, |world, _, _| {
             entries += 1;
             if entries == at {
                 begun = Some((world.state.freeze(true), taken(&world.state, true)));
@@ -272,33 +268,6 @@ fn invariants(state: &State) {
     assert_eq!(state.digest_at(state.position()), Some(state.digest()));
 }
 
-/// Everything a reader can see is as the model has it.
-fn agree(state: &State, model: &Model) {
-    assert_eq!(state.last_result() as usize, model.told.len());
-    assert_eq!(state.settled() as usize, model.settled);
-    let live = |told: &crate::model::Told| model.drops.iter().any(|drop| drop.name == told.1);
-    let expected = (1..).zip(&model.told).skip(model.settled).filter(|(_, told)| live(told));
-    let rows = state.results_after(0).map(|row| {
-        let name = row.campaign.name().to_owned();
-        let subject = row.claim.subject.to_owned();
-        (row.number, (row.kind.as_str(), name, row.pool.to_owned(), subject, row.claim.rank))
-    });
-    assert_eq!(rows.collect::<Vec<_>>(), expected.map(|(n, t)| (n, t.clone())).collect::<Vec<_>>());
-    assert_eq!(state.campaigns().count(), model.drops.len());
-    for (campaign, drop) in state.campaigns().zip(&model.drops) {
-        assert_eq!((campaign.name(), campaign.version()), (&*drop.name, drop.version));
-        assert_eq!(campaign.settings(), drop.settings);
-        for (place, pool) in campaign.pools().iter().enumerate() {
-            assert_eq!(pool.taken(), drop.taken(place));
-            for (rank, won) in (1..).zip(&drop.claims[place]) {
-                let claim = pool.claim(rank).expect("the model has it");
-                let cancel = claim.cancel.map(|cancel| (cancel.by, cancel.at));
-                assert_eq!((claim.subject, claim.at, cancel), (&*won.subject, won.at, won.undone));
-            }
-        }
-    }
-}
-
 /// Where random commands never win, cancel or settle anything, they prove nothing.
 #[test]
 fn random_commands_reach_every_outcome() {
@@ -309,7 +278,7 @@ fn random_commands_reach_every_outcome() {
     let mut reached = BTreeSet::new();
     for _ in 0..600 {
         let steps = steps(40).new_tree(&mut runner).unwrap().current();
-        walk(&steps, |_, _, _, gave| match gave {
+        walk(&steps, |_, _, gave| match gave {
             Gave::Copy => drop(reached.insert("copy")),
             Gave::Outcomes(outcomes) => reached.extend(outcomes.iter().map(Outcome::as_str)),
         });

@@ -5,11 +5,11 @@
 
 use super::answers::Heard;
 use super::excuses::Excuses;
-use super::model::Event;
 use super::replay::Replay;
 use super::tree::Tree;
 use firstcome_core::command::{CodeCommand, CodeStep};
 use firstcome_core::outcome::UnitName;
+use firstcome_core::results::Kind;
 use firstcome_core::{CodeOutcome, Command, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,8 +24,10 @@ pub(super) enum Fate {
 
 /// Holds of all histories, and what excuses that one has not what it had.
 pub(super) struct Holds<'h> {
-    replay: &'h Replay<'h>,
-    excuses: &'h Excuses<'h>,
+    pub(super) replay: &'h Replay<'h>,
+    pub(super) excuses: &'h Excuses<'h>,
+    /// Claims that were undone in any history: campaign, pool, rank, subject.
+    pub(super) undone: BTreeSet<(&'h str, &'h str, u32, &'h str)>,
     /// Units of a hold that an operator exchanged: campaign, hold, unit.
     moved: BTreeSet<(&'h str, &'h str, &'h str)>,
     /// Holds from which units were dropped.
@@ -39,18 +41,22 @@ impl<'h> Holds<'h> {
         let mut holds = Self {
             replay,
             excuses,
+            undone: BTreeSet::new(),
             moved: BTreeSet::new(),
             dropped: BTreeSet::new(),
             ranks: BTreeMap::new(),
         };
         for event in replay.events.iter().flatten() {
-            let Some((_, claimed)) = event.result() else { continue };
-            let of_a_code = matches!(event, Event::OfCode(..));
+            let Some((kind, claimed)) = event.result() else { continue };
+            let claim = (claimed.campaign, &*claimed.pool, claimed.rank, claimed.subject);
+            if kind == Kind::Cancel {
+                holds.undone.insert(claim);
+            }
+            let of_a_code = matches!(kind, Kind::Redeemed | Kind::RolledBack | Kind::CodeMarked);
             let Some(hold) = claimed.hold.filter(|_| !of_a_code) else { continue };
-            if let Event::Moved(_) = event {
+            if kind == Kind::Moved {
                 holds.moved.extend(claimed.from.map(|from| (claimed.campaign, hold, from)));
             }
-            let claim = (claimed.campaign, &*claimed.pool, claimed.rank, claimed.subject);
             holds.ranks.entry(claim).or_default().push(hold);
         }
         for command in tree.commands.iter().flatten() {
@@ -76,15 +82,12 @@ impl<'h> Holds<'h> {
     /// Says what came of a redemption, or of its rollback.
     fn fate_of_use(&self, step: &CodeStep<'_>, redeemed: bool) -> Fate {
         let CodeStep { campaign, pool, code, reference } = *step;
-        let Some(found) = self.replay.last.campaigns.get(campaign) else {
+        let Some(found) = self.replay.last.campaign(campaign) else {
             return Fate::Gone("there is no such campaign".into());
         };
-        let index = pool.map_or(Some(0), |pool| found.pool_index(pool));
-        let kept = index.is_some_and(|index| {
-            let (was, rolled_back) = found.redeemed(index, code, reference);
-            if redeemed { was } else { rolled_back || !was }
-        });
-        if kept {
+        let is_so =
+            |(was, rolled_back): (bool, bool)| if redeemed { was } else { rolled_back || !was };
+        if found.redeemed(pool, code, reference).is_some_and(is_so) {
             return Fate::Kept;
         }
         if self.excuses.names_reference(campaign, reference) {
@@ -143,18 +146,17 @@ impl<'h> Holds<'h> {
         if self.excuses.names_hold(campaign, id) {
             return Fate::Listed;
         }
-        let found = self.replay.last.campaigns.get(campaign);
-        let Some((found, at)) = found.and_then(|found| Some((found, found.hold_of(id)?))) else {
+        let found = self.replay.last.campaign(campaign);
+        let Some((found, now)) = found.and_then(|found| Some((found, found.hold_of(id)?))) else {
             return Fate::Gone(format!("there is no hold {id:?}, and no list names it"));
         };
         let gave_up = |unit: &UnitName| {
             let moved = |unit: &str| self.moved.contains(&(campaign, id, unit));
             self.dropped.contains(&(campaign, id)) || unit.unit.as_deref().is_some_and(moved)
         };
-        if found.has_as_told(at, outcome, gave_up) {
+        if found.has_as_told(now, outcome, gave_up) {
             return Fate::Kept;
         }
-        let now = &found.holds[at];
         Fate::Gone(format!("hold {id:?} is {now:?}, and no list names it"))
     }
 }

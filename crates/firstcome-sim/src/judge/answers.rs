@@ -1,6 +1,5 @@
 //! Checks that every answer was true, and as of a position at or after the one in the request.
 
-use super::model::Decision;
 use super::replay::Replay;
 use super::tree::Tree;
 use super::{At, Broken, Story, Verdict, memory};
@@ -8,6 +7,7 @@ use crate::history::{Asked, Exchange, History, Reply};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, LEVEL, NodeId, Outcome};
+use firstcome_model::Decision;
 use firstcome_node::Decided;
 use firstcome_node::Failure;
 use std::collections::BTreeSet;

@@ -1,11 +1,10 @@
 //! Checks the end of a world: the ledger has every result, and the nodes agree.
 
-use super::acts::is_as_listed;
-use super::model::{Claimed, Event};
 use super::replay::Replay;
 use super::{Broken, Verdict};
 use crate::history::{History, Row};
 use firstcome_core::results::Kind;
+use firstcome_model::{Claimed, Event, is_as_listed};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks the end.
@@ -43,7 +42,7 @@ fn ledger(
 ) {
     let mut broken = |what: String| wrong.push(Broken::new("ledger_whole", what));
     let left_alone = history.end.settle_trouble.as_deref().is_some_and(is_of_another_past);
-    let dropped: BTreeSet<u64> = replay.last.dropped.iter().copied().collect();
+    let dropped: BTreeSet<u64> = replay.last.dropped().iter().copied().collect();
     let ours = results(replay.journal.iter().flat_map(|vertex| &replay.events[*vertex]));
     let mut last = 0;
     for row in rows {
@@ -162,11 +161,11 @@ fn acts(history: &History, replay: &Replay<'_>, wrong: &mut Vec<Broken>) {
     let head = history.end.journal.last().copied();
     for node in history.end.nodes.iter().filter(|node| node.applied == head) {
         let Some(all) = &node.acts else { continue };
-        for (name, campaign) in &replay.last.campaigns {
-            let of_it = all.iter().filter(|row| row.campaign == *name);
+        for (name, campaign) in replay.last.campaigns() {
+            let of_it = all.iter().filter(|row| row.campaign == name);
             let theirs: Vec<_> = of_it.map(|row| (row.number, &row.act)).collect();
-            if !is_as_listed(campaign.listed(), &theirs) {
-                let (node_run, ours) = (node.node_run, campaign.listed());
+            if !is_as_listed(campaign.acts(), &theirs) {
+                let (node_run, ours) = (node.node_run, campaign.acts());
                 let what =
                     format!("life {node_run} lists of {name} {theirs:?}, the journal has {ours:?}");
                 wrong.push(Broken::new("acts_listed", what));

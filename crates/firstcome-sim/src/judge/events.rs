@@ -2,10 +2,10 @@
 //! terms.
 
 use super::Broken;
-use super::model::{Claimed, Event};
 use firstcome_core::results::Kind;
 use firstcome_core::settings::{CodeSource, PoolKind, PoolSettings};
 use firstcome_core::{Settings, Timestamp};
+use firstcome_model::{Claimed, Event};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
@@ -35,7 +35,7 @@ pub(super) fn check<'d>(events: impl Iterator<Item = &'d Event<'d>>, wrong: &mut
     let mut campaigns: BTreeMap<&str, Standing<'_>> = BTreeMap::new();
     let mut last_number = 0;
     for event in events {
-        match event {
+        let (kind, claimed) = match event {
             Event::Terms { campaign, settings, shut } => {
                 let standing = campaigns.entry(campaign).or_default();
                 standing.terms = Some((settings, *shut));
@@ -44,20 +44,16 @@ pub(super) fn check<'d>(events: impl Iterator<Item = &'d Event<'d>>, wrong: &mut
                     let given = standing.pools.entry(&pool.name).or_default();
                     given.uses = given.uses.max(uses);
                 }
+                continue;
             }
             Event::Areas { campaign, pool, areas } => {
                 let standing = campaigns.entry(campaign).or_default();
                 standing.pools.entry(pool).or_default().areas.extend(areas.iter().copied());
+                continue;
             }
-            Event::Won(_)
-            | Event::Undone(_)
-            | Event::Refund(_)
-            | Event::Moved(_)
-            | Event::Unserved(_)
-            | Event::OfCode(..)
-            | Event::Issued(_) => {}
-        }
-        let Some((kind, claimed)) = event.result() else { continue };
+            Event::Issued(_) => continue,
+            Event::Result(kind, claimed) => (kind, claimed),
+        };
         if claimed.number != last_number + 1 {
             let what = format!("result {} follows {last_number}", claimed.number);
             wrong.push(Broken::new("ranks_without_a_gap", what));
@@ -241,18 +237,19 @@ mod tests {
     fn what_was_given_in_order_and_in_time_is_fine() {
         let events = [
             terms(false),
-            Event::Won(claimed(1, "main", 1, "ann", 10)),
-            Event::Won(claimed(2, "main", 2, "bob", 11)),
-            Event::Undone(claimed(3, "main", 1, "ann", 12)),
-            Event::Won(claimed(4, "main", 3, "ann", 89)),
+            Event::Result(Kind::Claim, claimed(1, "main", 1, "ann", 10)),
+            Event::Result(Kind::Claim, claimed(2, "main", 2, "bob", 11)),
+            Event::Result(Kind::Cancel, claimed(3, "main", 1, "ann", 12)),
+            Event::Result(Kind::Claim, claimed(4, "main", 3, "ann", 89)),
         ];
         assert!(judged(&events).is_empty());
     }
 
     #[test]
     fn each_thing_nobody_may_be_given_is_named() {
-        let won =
-            |number, pool, rank, subject, at| Event::Won(claimed(number, pool, rank, subject, at));
+        let won = |number, pool, rank, subject, at| {
+            Event::Result(Kind::Claim, claimed(number, pool, rank, subject, at))
+        };
         let first = || won(1, "main", 1, "ann", 10);
         let cases = [
             ("ranks_without_a_gap", vec![terms(false), won(1, "main", 2, "ann", 10)]),
@@ -261,7 +258,11 @@ mod tests {
             ("nobody_twice", vec![terms(false), first(), won(2, "vip", 1, "ann", 10)]),
             (
                 "nobody_twice",
-                vec![terms(false), first(), Event::Undone(claimed(2, "main", 1, "bob", 10))],
+                vec![
+                    terms(false),
+                    first(),
+                    Event::Result(Kind::Cancel, claimed(2, "main", 1, "bob", 10)),
+                ],
             ),
             (
                 "never_more_than_there_is",
@@ -276,17 +277,20 @@ mod tests {
                 "no_unit_twice",
                 vec![
                     terms(true),
-                    Event::Won(confirmed(1, 1, "ann", "A1")),
-                    Event::Won(confirmed(2, 2, "bob", "A1")),
+                    Event::Result(Kind::Claim, confirmed(1, 1, "ann", "A1")),
+                    Event::Result(Kind::Claim, confirmed(2, 2, "bob", "A1")),
                 ],
             ),
             (
                 "no_unit_twice",
                 vec![
                     terms(false),
-                    Event::Won(confirmed(1, 1, "ann", "A1")),
-                    Event::Won(confirmed(2, 2, "bob", "A2")),
-                    Event::Moved(Claimed { from: Some("A2"), ..confirmed(3, 2, "bob", "A1") }),
+                    Event::Result(Kind::Claim, confirmed(1, 1, "ann", "A1")),
+                    Event::Result(Kind::Claim, confirmed(2, 2, "bob", "A2")),
+                    Event::Result(
+                        Kind::Moved,
+                        Claimed { from: Some("A2"), ..confirmed(3, 2, "bob", "A1") },
+                    ),
                 ],
             ),
             (
@@ -294,7 +298,7 @@ mod tests {
                 vec![
                     terms(false),
                     first(),
-                    Event::OfCode(Kind::Redeemed, claimed(2, "main", 1, "ann", 10)),
+                    Event::Result(Kind::Redeemed, claimed(2, "main", 1, "ann", 10)),
                 ],
             ),
             ("only_while_open", vec![terms(false), won(1, "main", 1, "ann", 9)]),

@@ -16,13 +16,13 @@
 //! "Of late" is at most a second before the question, or since: that long an exchange with the store
 //! counts as fresh.
 
-use super::model::Seen;
 use super::replay::Replay;
 use super::tree::Tree;
 use super::{Broken, Story};
 use crate::history::{Exchange, History, Moment};
 use firstcome_core::names::Position;
 use firstcome_core::{CodeRefusal, Outcome, Refusal, Timestamp};
+use firstcome_model::Seen;
 use std::time::Duration;
 
 /// How old an exchange with the store may be that answers from memory rest on, and what clocks and

@@ -2,109 +2,32 @@
 
 use super::acknowledged::{Fate, Holds};
 use super::answers::Heard;
-use super::campaign::{Campaign, Pool};
 use super::excuses::{Excuses, Listed};
-use super::model::Event;
 use super::replay::Replay;
 use super::tree::Tree;
 use super::{Broken, Story, Verdict};
 use crate::history::{Asked, History, Reply};
 use firstcome_core::outcome::Clamped;
+use firstcome_core::results::Kind;
 use firstcome_core::settings::Opens;
 use firstcome_core::{LEVEL, Outcome, Settings};
-use std::collections::BTreeSet;
+use firstcome_model::{Campaign, Event, Pool};
 
 /// Checks every yes that was true when it was said.
 pub(super) fn check(
     history: &History,
     tree: &Tree<'_>,
     replay: &Replay<'_>,
+    excuses: &Excuses<'_>,
     true_answers: &[Heard],
     verdict: &mut Verdict,
     wrong: &mut Vec<Broken>,
 ) {
-    let excuses = Excuses::new(history, tree);
-    let undone = replay.events.iter().flatten().filter_map(|event| match event {
-        Event::Undone(claimed) => {
-            Some((claimed.campaign, &*claimed.pool, claimed.rank, claimed.subject))
-        }
-        Event::Won(_)
-        | Event::Refund(_)
-        | Event::Moved(_)
-        | Event::Unserved(_)
-        | Event::OfCode(..)
-        | Event::Issued(_)
-        | Event::Areas { .. }
-        | Event::Terms { .. } => None,
-    });
-    let undone: BTreeSet<_> = undone.collect();
-    let holds = Holds::of(tree, replay, &excuses);
+    let holds = Holds::of(tree, replay, excuses);
     for heard in true_answers {
         let exchange = &history.exchanges[heard.exchange];
         let Reply::Answer { outcome, .. } = &exchange.reply else { continue };
-        let fate = match (&exchange.asked, outcome) {
-            (
-                Asked::Claim { campaign, pool, subject },
-                Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. },
-            ) => {
-                let found = replay.last.campaigns.get(campaign.as_str());
-                let has = found.and_then(|found| found.pool(pool.as_deref()));
-                // The pool's name, also where the claim did not say it or the campaign is gone.
-                let only = found.and_then(|found| found.settings.pools.first());
-                let only = only.map(|pool| &*pool.name);
-                let pool = pool.as_deref().or(only).or_else(|| pool_of(replay, heard, subject));
-                let name = (campaign.as_str(), pool.unwrap_or_default(), subject.as_str());
-                let over = undone.contains(&(name.0, name.1, *rank, name.2));
-                holds.listed(name, *rank).unwrap_or_else(|| claim(has, *rank, name, over, &excuses))
-            }
-            (Asked::Cancel { campaign, pool, subject, rank, .. }, Outcome::Cancelled { .. }) => {
-                let found = replay.last.campaigns.get(campaign.as_str());
-                let has = found.and_then(|found| found.pool(pool.as_deref()));
-                let only = found.and_then(|found| found.settings.pools.first());
-                let only = only.map(|pool| &*pool.name);
-                let pool = pool.as_deref().or(only).unwrap_or_default();
-                let name = (campaign.as_str(), pool, subject.as_str());
-                let listed = holds.listed(name, *rank);
-                listed.unwrap_or_else(|| cancel(has, *rank, name, &excuses))
-            }
-            (
-                Asked::Put { campaign, .. } | Asked::Steer { campaign, .. },
-                Outcome::Created { version }
-                | Outcome::Changed { version, .. }
-                | Outcome::Unchanged { version },
-            ) => {
-                let found = replay.last.campaigns.get(campaign.as_str());
-                // Brought to another history it has done there what it could.
-                let brought = heard.entry.is_some_and(|entry| excuses.is_brought(entry, replay));
-                let now = found.map(|found| found.version);
-                let lower = now.is_none_or(|now| now < *version);
-                if lower && excuses.went_back(campaign, now) {
-                    Fate::Listed
-                } else {
-                    operator(found, &exchange.asked, *version, clamped(outcome), brought)
-                }
-            }
-            // The level never goes down: see `level_as_raised`.
-            (Asked::Raise, _) => {
-                if replay.last.level() > LEVEL {
-                    Fate::Kept
-                } else {
-                    Fate::Gone(format!("the space is at level {}", replay.last.level()))
-                }
-            }
-            (Asked::On { .. } | Asked::Code { .. }, _) if outcome.is_refusal() => continue,
-            (Asked::On { command: asked_for, .. } | Asked::Code { command: asked_for, .. }, _) => {
-                holds.fate(&asked_for.command(), outcome, heard)
-            }
-            (
-                Asked::Claim { .. }
-                | Asked::Cancel { .. }
-                | Asked::Put { .. }
-                | Asked::Steer { .. },
-                _,
-            ) => continue,
-        };
-        match fate {
+        match fate(&holds, &exchange.asked, outcome, heard) {
             Fate::Kept => {}
             Fate::Listed if excuses.was_tried(heard.origin, replay) => verdict.ranks_excused += 1,
             Fate::Listed => {
@@ -124,23 +47,76 @@ pub(super) fn check(
     }
 }
 
+/// Says what came of a yes; a no is kept.
+fn fate(holds: &Holds<'_>, asked: &Asked, outcome: &Outcome, heard: &Heard) -> Fate {
+    let (replay, excuses) = (holds.replay, holds.excuses);
+    match (asked, outcome) {
+        (
+            Asked::Claim { campaign, pool, subject },
+            Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. },
+        ) => {
+            let (has, only) = pool_of_claim(replay, campaign, pool.as_deref());
+            // The pool's name, also where the claim did not say it or the campaign is gone.
+            let pool = pool.as_deref().or(only).or_else(|| pool_of(replay, heard, subject));
+            let name = (campaign.as_str(), pool.unwrap_or_default(), subject.as_str());
+            let over = holds.undone.contains(&(name.0, name.1, *rank, name.2));
+            holds.listed(name, *rank).unwrap_or_else(|| claim(has, *rank, name, over, excuses))
+        }
+        (Asked::Cancel { campaign, pool, subject, rank, .. }, Outcome::Cancelled { .. }) => {
+            let (has, only) = pool_of_claim(replay, campaign, pool.as_deref());
+            let pool = pool.as_deref().or(only).unwrap_or_default();
+            let name = (campaign.as_str(), pool, subject.as_str());
+            holds.listed(name, *rank).unwrap_or_else(|| cancel(has, *rank, name, excuses))
+        }
+        (
+            Asked::Put { campaign, .. } | Asked::Steer { campaign, .. },
+            Outcome::Created { version }
+            | Outcome::Changed { version, .. }
+            | Outcome::Unchanged { version },
+        ) => {
+            let found = replay.last.campaign(campaign);
+            // Brought to another history it has done there what it could.
+            let brought = heard.entry.is_some_and(|entry| excuses.is_brought(entry, replay));
+            let now = found.map(|found| found.version);
+            let lower = now.is_none_or(|now| now < *version);
+            if lower && excuses.went_back(campaign, now) {
+                Fate::Listed
+            } else {
+                operator(found, asked, *version, clamped(outcome), brought)
+            }
+        }
+        // The level never goes down: see `level_as_raised`.
+        (Asked::Raise, _) if replay.last.level() > LEVEL => Fate::Kept,
+        (Asked::Raise, _) => Fate::Gone(format!("the space is at level {}", replay.last.level())),
+        (Asked::On { .. } | Asked::Code { .. }, _) if outcome.is_refusal() => Fate::Kept,
+        (Asked::On { command, .. } | Asked::Code { command, .. }, _) => {
+            holds.fate(&command.command(), outcome, heard)
+        }
+        (
+            Asked::Claim { .. } | Asked::Cancel { .. } | Asked::Put { .. } | Asked::Steer { .. },
+            _,
+        ) => Fate::Kept,
+    }
+}
+
+/// Returns the pool that a claim is in at the end, and the name of the first one of its campaign.
+fn pool_of_claim<'r>(
+    replay: &'r Replay<'_>,
+    campaign: &str,
+    pool: Option<&str>,
+) -> (Option<&'r Pool<'r>>, Option<&'r str>) {
+    let found = replay.last.campaign(campaign);
+    let only = found.and_then(|found| found.settings.pools.first());
+    (found.and_then(|found| found.pool(pool)), only.map(|pool| &*pool.name))
+}
+
 /// Returns the pool in which the entry a promise rests on gave a subject something.
 fn pool_of<'w>(replay: &'w Replay<'_>, heard: &Heard, subject: &str) -> Option<&'w str> {
     let events =
         replay.events.iter().zip(&replay.vertices).filter(|(_, at)| **at == Some(heard.origin));
-    let mut won = events.flat_map(|(events, _)| events).filter_map(|event| match event {
-        Event::Won(claimed) if claimed.subject == subject => Some(&*claimed.pool),
-        Event::Won(_)
-        | Event::Undone(_)
-        | Event::Refund(_)
-        | Event::Moved(_)
-        | Event::Unserved(_)
-        | Event::OfCode(..)
-        | Event::Issued(_)
-        | Event::Areas { .. }
-        | Event::Terms { .. } => None,
-    });
-    won.next()
+    let mut results = events.flat_map(|(events, _)| events).filter_map(Event::result);
+    let won = results.find(|(kind, it)| *kind == Kind::Claim && it.subject == subject);
+    won.map(|(_, it)| &*it.pool)
 }
 
 fn claim(

@@ -1,10 +1,11 @@
-//! Replays every branch with the judge's rules: the outcomes of each entry, and the answers of each state from
+//! Replays every branch with the rules of the model: the outcomes of each entry, and the answers of each state from
 //! memory.
 
-use super::model::{Decision, Event, Model, Seen};
 use super::tree::Tree;
-use crate::history::{Exchange, Reply};
-use firstcome_core::command::level_of;
+use crate::history::{Asked, Exchange, Reply};
+use firstcome_core::command::{Expect, level_of};
+use firstcome_core::{Command, Stamp};
+use firstcome_model::{Applied, Decision, Event, Model, Seen};
 use firstcome_node::Decided;
 use std::collections::BTreeMap;
 
@@ -45,13 +46,20 @@ impl<'a> Replay<'a> {
         while let Some((vertex, mut model)) = next.pop() {
             if let Some(index) = tree.vertices[vertex].stored {
                 let (entry, name) = (&tree.stored[index].entry, tree.stored[index].name);
-                let name = (name, level_of(&entry.body).unwrap_or_default());
-                let commands = &tree.commands[index];
-                let events = &mut replay.events[vertex];
-                replay.decisions[vertex] = model.apply(index, entry.at, name, commands, events);
+                let stamp = Stamp {
+                    position: entry.position,
+                    at: entry.at,
+                    epoch: entry.epoch,
+                    node: name.node,
+                    number: name.number,
+                    level: level_of(&entry.body).unwrap_or_default(),
+                };
+                let Applied { decisions, events } =
+                    model.apply(index, stamp, &tree.commands[index]);
+                (replay.decisions[vertex], replay.events[vertex]) = (decisions, events);
             }
             for exchange in asked.get(&vertex).into_iter().flatten() {
-                let seen = model.look(&exchanges[*exchange].asked);
+                let seen = look(&model, &exchanges[*exchange].asked);
                 replay.seen.insert((*exchange, vertex), seen);
             }
             if tree.journal.last() == Some(&vertex) {
@@ -64,5 +72,21 @@ impl<'a> Replay<'a> {
             }
         }
         replay
+    }
+}
+
+/// Returns what a state says to a caller that asks without the journal; none if it has no answer.
+fn look(model: &Model<'_>, asked: &Asked) -> Option<Seen> {
+    match asked {
+        Asked::Claim { campaign, pool, subject } => {
+            model.look(&Command::claim(campaign, pool.as_deref(), subject), None)
+        }
+        Asked::Put { campaign, settings, order } => {
+            let (settings, expect, order) = (settings.as_ref().clone(), Expect::Anything, *order);
+            model.look(&Command::Put { campaign, settings, expect, order }, None)
+        }
+        Asked::On { command, .. } => model.look(&command.command(), None),
+        Asked::Code { command, number, .. } => model.look(&command.command(), Some(*number)),
+        Asked::Cancel { .. } | Asked::Steer { .. } | Asked::Raise => None,
     }
 }

@@ -1,11 +1,11 @@
 //! Checks that results were settled in order, and only when they were durable.
 
 use super::excuses::allows;
-use super::model::Event;
 use super::replay::Replay;
 use super::tree::Tree;
 use super::{At, Broken};
 use crate::history::{History, Moment};
+use firstcome_model::Event;
 
 /// Checks what the ledger took.
 pub(super) fn check(

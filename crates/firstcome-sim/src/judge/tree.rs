@@ -7,7 +7,8 @@
 use super::Broken;
 use super::link::{Links, read};
 use crate::history::{History, Moment, Stored};
-use firstcome_core::Command;
+use firstcome_core::command::level_of;
+use firstcome_core::{Command, LEVEL};
 use std::collections::{BTreeMap, VecDeque};
 
 /// An entry after a certain predecessor. Nearly every entry has one vertex.
@@ -101,6 +102,26 @@ impl<'a> Tree<'a> {
             };
             self.journal.push(vertex);
             last = vertex;
+        }
+    }
+
+    /// Checks that a space is written at its level, and raised on an operator's word only.
+    pub(super) fn check_levels(&self, wrong: &mut Vec<Broken>) {
+        let mut raised = LEVEL;
+        for (index, (one, commands)) in self.stored.iter().zip(&self.commands).enumerate() {
+            for command in commands {
+                if let Command::Raise { level, .. } = command {
+                    raised = raised.max(*level);
+                }
+            }
+            let level = level_of(&one.entry.body).unwrap_or_default();
+            if !(LEVEL..=raised).contains(&level) {
+                let what = format!(
+                    "{} is of level {level}: the space began at {LEVEL}, and was raised to {raised} by then",
+                    self.tell(index)
+                );
+                wrong.push(Broken::new("level_as_raised", what));
+            }
         }
     }
 

@@ -1,7 +1,6 @@
 //! Checks whose codes are: one subject's each, and after a fork nobody's who could use another's.
 
 use super::excuses::Excuses;
-use super::model::{Event, Issued};
 use super::replay::Replay;
 use super::tree::Tree;
 use super::{Broken, Question};
@@ -9,6 +8,7 @@ use crate::history::{History, ShownCode};
 use firstcome_core::Command;
 use firstcome_core::codes::{CodeKey, Verdict};
 use firstcome_core::command::CodeCommand;
+use firstcome_model::{Event, Issued};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A code of a pool.
@@ -22,21 +22,21 @@ pub(super) fn check(
     history: &History,
     tree: &Tree<'_>,
     replay: &Replay<'_>,
+    excuses: &Excuses<'_>,
     wrong: &mut Vec<Broken>,
 ) {
-    let all = 0..replay.events.len();
-    let owners = owners(replay, all);
+    let at_the_end = owners(replay, replay.journal.iter().copied());
+    let owners = owners(replay, 0..replay.events.len());
     for ((campaign, pool, code), subjects) in &owners {
         if let (CodeKey::Generated { .. }, true) = (code, subjects.len() > 1) {
             wrong.push(of_two(campaign, pool, subjects.keys()));
         }
     }
-    for ((campaign, pool, code), subjects) in owners_at_the_end(replay) {
+    for ((campaign, pool, code), subjects) in at_the_end {
         if let (CodeKey::Imported { .. }, true) = (code, subjects.len() > 1) {
             wrong.push(of_two(campaign, pool, subjects.keys()));
         }
     }
-    let excuses = Excuses::new(history, tree);
     for shown in &history.codes_shown {
         let ShownCode { exchange, campaign, pool, subject, code } = shown;
         let question = || Question(&history.exchanges[*exchange].asked);
@@ -79,15 +79,10 @@ fn owners<'r>(replay: &'r Replay<'_>, vertices: impl Iterator<Item = usize>) -> 
     owners
 }
 
-fn owners_at_the_end<'r>(replay: &'r Replay<'_>) -> Owners<'r> {
-    owners(replay, replay.journal.iter().copied())
-}
-
 /// Says whether a code that a subject was shown is somebody else's at the end, or will be, and can be used.
 fn counts_for_another(replay: &Replay<'_>, shown: &ShownCode) -> bool {
-    let Some(campaign) = replay.last.campaigns.get(shown.campaign.as_str()) else { return false };
-    let coupons = campaign.pool(Some(&shown.pool)).and_then(|pool| pool.coupons.as_ref());
-    !campaign.archived && coupons.is_some_and(|coupons| coupons.counts(shown.code))
+    let campaign = replay.last.campaign(&shown.campaign);
+    campaign.is_some_and(|campaign| campaign.counts_code(&shown.pool, shown.code))
 }
 
 /// Says whether an operator ever let codes of the pool count again.

@@ -30,9 +30,10 @@ const CRATES: [Row; 17] = [
         &["api", "client", "core", "http", "inject", "journal", "lock", "node", "rush", "store"],
         "the program: its command line and configuration",
     ),
+    ("firstcome-model", &["core"], "the rules once more, which tests compare them with"),
     (
         "firstcome-sim",
-        &["core", "faults", "inject", "journal", "lock", "node"],
+        &["core", "faults", "inject", "journal", "lock", "model", "node"],
         "the simulation: nodes over a store, a network and a clock that are drawn from a number",
     ),
     ("firstcome-testbed", &[], "real servers for the tests"),
@@ -40,8 +41,9 @@ const CRATES: [Row; 17] = [
 ];
 
 /// Crates that a crate must not have below it, however deep.
-const ABSENT: [(&str, &[&str]); 2] = [
+const ABSENT: [(&str, &[&str]); 3] = [
     ("firstcome-node", &["axum", "hyper", "http", "clap", "utoipa"]),
+    ("firstcome-model", &["tokio"]),
     ("firstcome-sim", &["axum", "clap", "utoipa"]),
 ];
 

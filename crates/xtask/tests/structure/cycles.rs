@@ -25,14 +25,14 @@ const EXCUSED: &[Excuse] = &[
     ),
     (
         &[
-            "crates/firstcome-sim/src/judge/campaign.rs",
-            "crates/firstcome-sim/src/judge/coupons.rs",
-            "crates/firstcome-sim/src/judge/holding.rs",
-            "crates/firstcome-sim/src/judge/lists.rs",
-            "crates/firstcome-sim/src/judge/stocking.rs",
-            "crates/firstcome-sim/src/judge/wanted.rs",
+            "crates/firstcome-model/src/campaign.rs",
+            "crates/firstcome-model/src/coupons.rs",
+            "crates/firstcome-model/src/holding.rs",
+            "crates/firstcome-model/src/lists.rs",
+            "crates/firstcome-model/src/stocking.rs",
+            "crates/firstcome-model/src/wanted.rs",
         ],
-        "the judge's own rules of a campaign, written once more in six files",
+        "the rules of a campaign, written once more in six files",
     ),
 ];
 

@@ -1,11 +1,11 @@
-//! The judge's own rules for waitlists: everybody in one list, looked through from its beginning every time.
+//! The model's rules for waitlists: everybody in one list, looked through from its beginning every time.
 
-use super::campaign::Campaign;
-use super::hall::Unit;
-use super::holding::{Fate, Hold, Made, Said, Take, Turn};
-use super::wanted::{Wanted, refused};
-use firstcome_core::command::{BestPick, Mark, Wish};
-use firstcome_core::outcome::{Missing, UnitName};
+use crate::campaign::Campaign;
+use crate::hall::Unit;
+use crate::holding::{Fate, Hold, Made, Said, Take, Turn};
+use crate::wanted::{Wanted, refused};
+use firstcome_core::command::{BestPick, Wish};
+use firstcome_core::outcome::UnitName;
 use firstcome_core::results::Kind;
 use firstcome_core::{Command, Outcome, Refusal};
 
@@ -16,9 +16,9 @@ const MOST: u32 = 100_000;
 
 /// One who waits.
 #[derive(Clone, Debug)]
-pub(super) struct Waiter<'a> {
-    pub(super) pool: usize,
-    pub(super) subject: &'a str,
+pub(crate) struct Waiter<'a> {
+    pub(crate) pool: usize,
+    pub(crate) subject: &'a str,
     wish: Wish<'a>,
     limit: Option<u32>,
     missed: u8,
@@ -28,7 +28,7 @@ pub(super) struct Waiter<'a> {
 
 /// What an offer was for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Offer<'a> {
+pub(crate) struct Offer<'a> {
     pool: usize,
     wish: Wish<'a>,
     missed: u8,
@@ -37,26 +37,22 @@ pub(super) struct Offer<'a> {
 }
 
 impl<'a> Campaign<'a> {
-    pub(super) fn is_anybody_listed(&self) -> bool {
+    pub(crate) fn is_anybody_listed(&self) -> bool {
         let offered = |hold: &Hold<'_>| hold.live && hold.offer.is_some();
         !self.lists.is_empty() || self.holds.iter().any(offered)
     }
 
     /// Says whether somebody waits for a pool whose turn comes when the campaign goes on.
-    pub(super) fn has_somebody_first(&self, pool: usize) -> bool {
+    pub(crate) fn has_somebody_first(&self, pool: usize) -> bool {
         self.untried.contains(&pool) && self.lists.iter().any(|waiter| waiter.pool == pool)
     }
 
-    pub(super) fn listed_pool(&self, pool: Option<&str>) -> Result<usize, Outcome> {
-        match pool {
-            None if self.pools.len() > 1 => Err(Refusal::PoolRequired.into()),
-            None => Ok(0),
-            Some(pool) => self.pool_index(pool).ok_or(Refusal::NotFound(Missing::Pool).into()),
-        }
+    pub(crate) fn take_off_list(&mut self, pool: usize, subject: &str) {
+        self.lists.retain(|waiter| (waiter.pool, waiter.subject) != (pool, subject));
     }
 
     /// Returns the live offer of a subject.
-    pub(super) fn offer_of(&self, pool: usize, subject: &str) -> Option<usize> {
+    pub(crate) fn offer_of(&self, pool: usize, subject: &str) -> Option<usize> {
         let is = |hold: &Hold<'_>| hold.offer.is_some_and(|offer| offer.pool == pool);
         self.holds.iter().position(|hold| hold.live && hold.subject == subject && is(hold))
     }
@@ -66,10 +62,10 @@ impl<'a> Campaign<'a> {
         let ahead = self.lists[..at].iter().filter(|other| other.pool == waiter.pool).count();
         let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
         let (quantity, passed_over) = (waiter.wish.quantity, waiter.passed_over);
-        (Outcome::Waitlisted { ahead, quantity, passed_over }, waiter.entry)
+        Said::since(waiter.entry, Outcome::Waitlisted { ahead, quantity, passed_over })
     }
 
-    pub(super) fn join(
+    pub(crate) fn join(
         &mut self,
         turn: &Turn,
         command: &Command<'a>,
@@ -78,72 +74,67 @@ impl<'a> Campaign<'a> {
         let Command::Join { pool, subject, wish, limit, .. } = command else {
             unreachable!("somebody joins");
         };
-        let no = |outcome: Outcome| turn.says(outcome);
-        let pool = self.listed_pool(*pool).map_err(no)?;
+        let pool = self.one_pool(*pool)?;
         let seated = self.pools[pool].hall.is_some();
         let coded = self.pools[pool].coupons.is_some();
         if let Some((rank, row)) = self.pools[pool].live(subject).filter(|_| !seated) {
-            return Err((Outcome::AlreadyWon { rank, at: row.at }, row.entry));
+            return Err(Said::since(row.entry, Outcome::AlreadyWon { rank, at: row.at }));
         }
         let is = |waiter: &Waiter<'_>| (waiter.pool, waiter.subject) == (pool, subject);
         if let Some(at) = self.lists.iter().position(is) {
-            return Err(turn.says(self.place(at).0));
+            return Err(self.place(at).outcome.into());
         }
         if let Some(at) = self.offer_of(pool, subject) {
-            return Err(turn.says(Outcome::Offered(self.holding(turn, at))));
+            return Err(Outcome::Offered(self.holding(turn, at)).into());
         }
-        self.check_barred(subject).map_err(no)?;
+        self.check_barred(subject)?;
         let gave_up =
             self.pools[pool].live(subject).is_none() && self.pools[pool].latest(subject).is_some();
         if gave_up && !self.settings.claim_again {
-            return Err(turn.says(Refusal::AlreadyCancelled));
+            return Err(Refusal::AlreadyCancelled.into());
         }
-        self.check_admitted(turn.at, subject).map_err(no)?;
+        self.check_admitted(turn.at, subject)?;
         if !seated && *wish != (Wish { quantity: wish.quantity, ..Wish::units(1) }) {
-            return Err(turn.says(Refusal::NotSeated));
+            return Err(Refusal::NotSeated.into());
         }
         if let Some(hall) = &self.pools[pool].hall {
             let missing = wish.grade.filter(|grade| !hall.has_grade(grade));
             if let Some(missing) = missing {
                 let pool = self.settings.pools[pool].name.clone();
                 let unit = UnitName { pool, unit: Some(missing.into()) };
-                return Err(turn.says(refused(Refusal::NoSuchUnit, vec![unit])));
+                return Err(refused(Refusal::NoSuchUnit, vec![unit]).into());
             }
         }
         if coded && wish.quantity > 1 {
-            return Err(turn.says(Refusal::LimitReached));
+            return Err(Refusal::LimitReached.into());
         }
         let mut wanted = Wanted::default();
         wanted.counts.push((pool, Unit::Counted, wish.quantity));
-        self.check_limits(subject, &wanted, *limit).map_err(no)?;
+        self.check_limits(subject, &wanted, *limit)?;
         let most = self.settings.pools[pool].waitlist.unwrap_or(MOST);
         if let Some(units) = self.fitting(pool, wish) {
             if !seated && !coded && wish.quantity == 1 {
-                let at = turn.at;
-                let rank = self.give(turn.entry, at, pool, subject);
-                let kind = Kind::Claim;
-                let (unit, hold, from) = (None, None, None);
-                made.push(Made { kind, pool, rank, subject, unit, hold, from });
-                return Ok(turn.says(Outcome::Won { rank, at }));
+                let rank = self.give(turn, pool, subject, None, made);
+                return Ok(Outcome::Won { rank, at: turn.at }.into());
             }
             if most > 0 {
                 if !self.keeps_grades(subject, &units) {
-                    return Err(turn.says(Refusal::LimitReached));
+                    return Err(Refusal::LimitReached.into());
                 }
                 let offer = Offer { pool, wish: *wish, missed: 0, over: false };
                 let at = self.offer(turn, subject, offer, *limit, &units);
-                return Ok(turn.says(Outcome::Offered(self.holding(turn, at))));
+                return Ok(Outcome::Offered(self.holding(turn, at)).into());
             }
         }
         if most == 0 {
-            return Err(turn.says(Refusal::NoWaitlist));
+            return Err(Refusal::NoWaitlist.into());
         }
         let offers =
             |hold: &&Hold<'_>| hold.live && hold.offer.is_some_and(|offer| offer.pool == pool);
         let on_it = self.lists.iter().filter(|waiter| waiter.pool == pool).count()
             + self.holds.iter().filter(offers).count();
         if on_it >= most as usize {
-            return Err(turn.says(Refusal::WaitlistFull));
+            return Err(Refusal::WaitlistFull.into());
         }
         let (limit, entry) = (*limit, turn.entry);
         let waiter =
@@ -153,45 +144,37 @@ impl<'a> Campaign<'a> {
         Ok(self.place(self.lists.len() - 1))
     }
 
-    pub(super) fn leave(
+    pub(crate) fn leave(
         &mut self,
         turn: &Turn,
         pool: Option<&str>,
         subject: &str,
     ) -> Result<Said, Said> {
-        let pool = self.listed_pool(pool).map_err(|no| turn.says(no))?;
+        let pool = self.one_pool(pool)?;
         let before = self.lists.len();
-        self.lists.retain(|waiter| (waiter.pool, waiter.subject) != (pool, subject));
+        self.take_off_list(pool, subject);
         let offer = self.offer_of(pool, subject);
         if let Some(at) = offer {
-            for take in 0..self.holds[at].takes.len() {
-                let Take { pool, unit, fate } = self.holds[at].takes[take];
-                if fate == Fate::Held {
-                    self.holds[at].takes[take].fate = Fate::Released;
-                    self.put_back(pool, unit);
-                }
-            }
-            let hold = &mut self.holds[at];
-            (hold.live, hold.entry) = (false, turn.entry);
-            if let Some(offer) = &mut hold.offer {
+            self.give_back(turn, at, 0..self.holds[at].takes.len(), Fate::Released);
+            if let Some(offer) = &mut self.holds[at].offer {
                 offer.over = true;
             }
         }
         let was_on = offer.is_some() || self.lists.len() < before;
-        Ok(turn.says(Outcome::LeftWaitlist { was_on }))
+        Ok(Outcome::LeftWaitlist { was_on }.into())
     }
 
     /// Takes off the list whose offer was confirmed after it had expired.
-    pub(super) fn is_late_and_served(&mut self, at: usize) {
+    pub(crate) fn is_late_and_served(&mut self, at: usize) {
         let hold = &self.holds[at];
         let (Some(offer), subject) = (hold.offer, hold.subject) else { return };
         if offer.over {
-            self.lists.retain(|waiter| (waiter.pool, waiter.subject) != (offer.pool, subject));
+            self.take_off_list(offer.pool, subject);
         }
     }
 
     /// Decides what becomes of those whose offers have ended, then of what is free.
-    pub(super) fn serve_lists(&mut self, turn: &Turn, made: &mut Vec<Made<'a>>) {
+    pub(crate) fn serve_lists(&mut self, turn: &Turn, made: &mut Vec<Made<'a>>) {
         self.end_offers(turn, made);
         if self.is_closed(turn.at) {
             let mut waiting = std::mem::take(&mut self.lists);
@@ -291,29 +274,13 @@ impl<'a> Campaign<'a> {
         for (pool, unit) in units {
             self.set_aside(*pool, *unit, number);
         }
-        let mut takes: Vec<Take> = units
-            .iter()
-            .map(|(pool, unit)| Take { pool: *pool, unit: *unit, fate: Fate::Held })
-            .collect();
-        takes.sort_by_key(|take| (take.pool, take.unit));
-        // An id lives as long as the journal that is judged, and few offers are made.
+        let take =
+            |(pool, unit): &(usize, Unit)| Take { pool: *pool, unit: *unit, fate: Fate::Held };
+        let takes = units.iter().map(take).collect();
+        // An id lives as long as the process, and few offers are made.
         let id: &'a str = Box::leak(format!("offer-{}", number + 1).into_boxed_str());
-        self.holds.push(Hold {
-            id,
-            subject,
-            asked: Command::Tick { mark: Mark::default() },
-            started: turn.service,
-            deadline: turn.service + self.settings.holding.offer_us,
-            live: true,
-            steps: Vec::new(),
-            extended: Vec::new(),
-            takes,
-            retaken: false,
-            refunded_at: None,
-            limit,
-            entry: turn.entry,
-            offer: Some(offer),
-        });
+        let hold = Hold::begin(turn, id, subject, takes, self.settings.holding.offer_us);
+        self.holds.push(Hold { limit, offer: Some(offer), ..hold });
         number
     }
 }

@@ -1,31 +1,34 @@
-//! The judge's own rules for picks: which units they ask for, whether these are free, and how many a subject may have.
+//! The model's rules for picks: which units they ask for, whether these are free, and how many a subject may have.
 
-use super::campaign::Campaign;
-use super::hall::{Named, Owner, Unit};
-use super::holding::{Fate, Take};
+use crate::campaign::Campaign;
+use crate::hall::{Hall, Named, Owner, Unit};
+use crate::holding::{Fate, Take};
 use firstcome_core::command::{BestPick, Pick, Wanted as Asked};
-use firstcome_core::outcome::{Missing, UnitName};
+use firstcome_core::outcome::UnitName;
 use firstcome_core::settings::GradeLimit;
 use firstcome_core::{CodeRefusal, Outcome, Refusal};
 
 /// The most units one hold may have.
 const UNITS: usize = 500;
 
+/// Names that a pick cannot have; of each, whether there is such a unit, which is not sold then.
+type Wrong<'c> = Vec<(Option<&'c str>, bool)>;
+
 /// What picks ask for. Pools are known by their index in the campaign.
 #[derive(Debug, Default)]
-pub(super) struct Wanted<'c> {
+pub(crate) struct Wanted<'c> {
     /// Seats that were named, by themselves or with their group, each once and in order.
-    pub(super) seats: Vec<(usize, usize)>,
+    pub(crate) seats: Vec<(usize, usize)>,
     /// So many of a counted pool or of an area.
-    pub(super) counts: Vec<(usize, Unit, u32)>,
+    pub(crate) counts: Vec<(usize, Unit, u32)>,
     /// So many of the best, and through which channel.
-    pub(super) best: Vec<(usize, BestPick<'c>, Option<&'c str>)>,
+    pub(crate) best: Vec<(usize, BestPick<'c>, Option<&'c str>)>,
     /// Whether nothing but names was given.
-    pub(super) named: bool,
+    pub(crate) named: bool,
 }
 
 impl Wanted<'_> {
-    pub(super) fn units(&self) -> usize {
+    pub(crate) fn units(&self) -> usize {
         self.by_pool().map(|(_, count)| count).sum()
     }
 
@@ -44,41 +47,110 @@ impl Wanted<'_> {
     }
 
     /// Gives each unit that is named or counted, with how many of it.
-    pub(super) fn quantities(&self) -> Vec<(usize, Unit, usize)> {
+    pub(crate) fn quantities(&self) -> Vec<(usize, Unit, usize)> {
         let seats = self.seats.iter().map(|(pool, seat)| (*pool, Unit::Seat(*seat), 1));
         let counts = self.counts.iter().map(|(pool, unit, n)| (*pool, *unit, *n as usize));
         seats.chain(counts).collect()
     }
 
-    pub(super) fn check_size(&self, has: usize) -> Result<(), Outcome> {
-        if has + self.units() > UNITS { Err(Refusal::TooManyUnits.into()) } else { Ok(()) }
+    pub(crate) fn check_size(&self, has: usize) -> Result<(), Refusal> {
+        if has + self.units() > UNITS { Err(Refusal::TooManyUnits) } else { Ok(()) }
     }
 }
 
 /// A refusal that names units.
-pub(super) fn refused(refusal: Refusal, units: Vec<UnitName>) -> Outcome {
+pub(crate) fn refused(refusal: Refusal, units: Vec<UnitName>) -> Outcome {
     let named = firstcome_core::outcome::RefusedFor { refusal, hold: None, units, seat: None };
     Outcome::RefusedFor(Box::new(named))
 }
 
-impl<'a> Campaign<'a> {
-    /// Returns the pool of a pick, as its index.
-    pub(super) fn pool_of(&self, pick: &Pick<'_>) -> Result<usize, Outcome> {
-        match pick.pool {
-            Some(name) => self.pool_index(name).ok_or(Refusal::NotFound(Missing::Pool).into()),
-            None if self.pools.len() == 1 => Ok(0),
-            None => Err(Refusal::PoolRequired.into()),
+impl<'c> Wanted<'c> {
+    /// Adds what a pick wants of a counted pool. Returns names of units, of which such a pool has none.
+    fn look_for_counted(&mut self, pool: usize, pick: &Pick<'c>) -> Result<Wrong<'c>, Outcome> {
+        match &pick.wanted {
+            Asked::Units(names) => Ok(names.iter().map(|name| (Some(*name), false)).collect()),
+            Asked::Quantity { area: Some(name), .. } => Ok(vec![(Some(*name), false)]),
+            Asked::Quantity { count, area: None } => {
+                self.named = false;
+                self.count(pool, Unit::Counted, *count);
+                Ok(Vec::new())
+            }
+            Asked::Best(_) => Err(Refusal::NotSeated.into()),
         }
     }
+}
 
-    pub(super) fn check_pools<'p>(
+impl Hall<'_> {
+    /// Adds what a pick wants of this hall. Returns what it cannot have.
+    fn look_for<'c>(
+        &self,
+        pool: usize,
+        pick: &Pick<'c>,
+        buying: bool,
+        wanted: &mut Wanted<'c>,
+    ) -> Wrong<'c> {
+        let mut wrong = Vec::new();
+        let area_sold = |area: usize| {
+            let said = &self.areas[area].said;
+            said.for_sale && (said.channel.is_empty() || Some(said.channel) == pick.channel)
+        };
+        match &pick.wanted {
+            Asked::Units(names) => {
+                for name in names {
+                    let found = self.find(name);
+                    let is_known = found.is_some();
+                    let sold = match found {
+                        None => false,
+                        Some(Named::Seat(seat)) => {
+                            wanted.seats.push((pool, seat));
+                            self.seats[seat].said.group.is_empty()
+                                && (!buying || self.is_sold(seat, pick.channel))
+                        }
+                        Some(Named::Group(seats)) => {
+                            let sold = seats.iter().all(|at| self.is_sold(*at, pick.channel));
+                            wanted.seats.extend(seats.into_iter().map(|seat| (pool, seat)));
+                            !buying || sold
+                        }
+                        Some(Named::Area(area)) => {
+                            wanted.count(pool, Unit::Area(area), 1);
+                            !buying || area_sold(area)
+                        }
+                    };
+                    if !sold {
+                        wrong.push((Some(*name), is_known));
+                    }
+                }
+            }
+            Asked::Quantity { count, area } => {
+                wanted.named &= area.is_none();
+                match area.and_then(|area| self.find(area)) {
+                    Some(Named::Area(at)) => {
+                        if buying && !area_sold(at) {
+                            wrong.push((*area, true));
+                        }
+                        wanted.count(pool, Unit::Area(at), *count);
+                    }
+                    Some(Named::Seat(_) | Named::Group(_)) | None => wrong.push((*area, false)),
+                }
+            }
+            Asked::Best(best) => {
+                wanted.named = false;
+                wanted.best.push((pool, *best, pick.channel));
+            }
+        }
+        wrong
+    }
+}
+
+impl<'a> Campaign<'a> {
+    pub(crate) fn check_pools<'p>(
         &self,
         mut picks: impl Iterator<Item = &'p Pick<'p>>,
-    ) -> Result<(), Outcome> {
-        picks.try_for_each(|pick| self.pool_of(pick).map(|_| ()))
+    ) -> Result<(), Refusal> {
+        picks.try_for_each(|pick| self.one_pool(pick.pool).map(|_| ()))
     }
 
-    pub(super) fn unit_name(&self, pool: usize, unit: Unit) -> UnitName {
+    pub(crate) fn unit_name(&self, pool: usize, unit: Unit) -> UnitName {
         let unit = self.pools[pool].hall.as_ref().and_then(|hall| hall.name(unit));
         self.named(pool, unit)
     }
@@ -88,7 +160,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Says what picks ask for. Who is `buying` cannot have what is not sold now.
-    pub(super) fn wanted<'c>(
+    pub(crate) fn wanted<'c>(
         &self,
         picks: &[Pick<'c>],
         buying: bool,
@@ -96,76 +168,17 @@ impl<'a> Campaign<'a> {
         let mut wanted = Wanted { named: true, ..Wanted::default() };
         let (mut unknown, mut not_sold) = (Vec::new(), Vec::new());
         for pick in picks {
-            let pool = self.pool_of(pick)?;
+            let pool = self.one_pool(pick.pool)?;
             if self.pools[pool].coupons.is_some() {
                 return Err(Refusal::Code(CodeRefusal::ClaimRequired).into());
             }
-            let Some(hall) = &self.pools[pool].hall else {
-                match &pick.wanted {
-                    Asked::Units(names) => {
-                        unknown.extend(names.iter().map(|name| self.named(pool, Some(name))));
-                    }
-                    Asked::Quantity { area: Some(name), .. } => {
-                        unknown.push(self.named(pool, Some(name)));
-                    }
-                    Asked::Quantity { count, area: None } => {
-                        wanted.named = false;
-                        wanted.count(pool, Unit::Counted, *count);
-                    }
-                    Asked::Best(_) => return Err(Refusal::NotSeated.into()),
-                }
-                continue;
+            let wrong = match &self.pools[pool].hall {
+                Some(hall) => hall.look_for(pool, pick, buying, &mut wanted),
+                None => wanted.look_for_counted(pool, pick)?,
             };
-            let area_sold = |area: usize| {
-                let said = &hall.areas[area].said;
-                said.for_sale && (said.channel.is_empty() || Some(said.channel) == pick.channel)
-            };
-            match &pick.wanted {
-                Asked::Units(names) => {
-                    for name in names {
-                        let sold = match hall.find(name) {
-                            None => {
-                                unknown.push(self.named(pool, Some(name)));
-                                continue;
-                            }
-                            Some(Named::Seat(seat)) => {
-                                wanted.seats.push((pool, seat));
-                                hall.seats[seat].said.group.is_empty()
-                                    && (!buying || hall.is_sold(seat, pick.channel))
-                            }
-                            Some(Named::Group(seats)) => {
-                                let sold = seats.iter().all(|at| hall.is_sold(*at, pick.channel));
-                                wanted.seats.extend(seats.into_iter().map(|seat| (pool, seat)));
-                                !buying || sold
-                            }
-                            Some(Named::Area(area)) => {
-                                wanted.count(pool, Unit::Area(area), 1);
-                                !buying || area_sold(area)
-                            }
-                        };
-                        if !sold {
-                            not_sold.push(self.named(pool, Some(name)));
-                        }
-                    }
-                }
-                Asked::Quantity { count, area } => {
-                    let named = area.and_then(|area| hall.find(area));
-                    if area.is_some() {
-                        wanted.named = false;
-                    }
-                    let Some(Named::Area(at)) = named else {
-                        unknown.push(self.named(pool, *area));
-                        continue;
-                    };
-                    if buying && !area_sold(at) {
-                        not_sold.push(self.named(pool, *area));
-                    }
-                    wanted.count(pool, Unit::Area(at), *count);
-                }
-                Asked::Best(best) => {
-                    wanted.named = false;
-                    wanted.best.push((pool, *best, pick.channel));
-                }
+            for (name, is_known) in wrong {
+                let names = if is_known { &mut not_sold } else { &mut unknown };
+                names.push(self.named(pool, name));
             }
         }
         if !unknown.is_empty() {
@@ -193,13 +206,13 @@ impl<'a> Campaign<'a> {
     }
 
     /// Refuses what would give a subject more than it may have; `said` came with the command, and the smaller one counts.
-    pub(super) fn check_limits(
+    pub(crate) fn check_limits(
         &self,
         subject: &str,
         wanted: &Wanted<'_>,
         said: Option<u32>,
-    ) -> Result<(), Outcome> {
-        let reached = || Err(Refusal::LimitReached.into());
+    ) -> Result<(), Refusal> {
+        let reached = || Err(Refusal::LimitReached);
         let pool_limits = self.settings.pools.iter().any(|pool| pool.limit.is_some());
         let grades = &self.settings.holding.grades;
         let limit = self.settings.limit.into_iter().chain(said).min();
@@ -224,7 +237,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Says whether more units keep every limit of a grade.
-    pub(super) fn keeps_grades(&self, subject: &str, more: &[(usize, Unit)]) -> bool {
+    pub(crate) fn keeps_grades(&self, subject: &str, more: &[(usize, Unit)]) -> bool {
         let of = |grade: &str, units: &[(usize, Unit)]| {
             let mine = units.iter().filter(|(pool, unit)| {
                 let hall = self.pools[*pool].hall.as_ref();
@@ -239,7 +252,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Returns the seats that were named and are not free.
-    pub(super) fn taken(&self, wanted: &Wanted<'_>) -> Vec<(usize, usize)> {
+    pub(crate) fn taken(&self, wanted: &Wanted<'_>) -> Vec<(usize, usize)> {
         let is_free = |pool: usize, seat: usize| {
             self.pools[pool].hall.as_ref().is_some_and(|hall| hall.is_free(seat))
         };
@@ -247,7 +260,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Sets aside what is wanted for a hold: all of it, or none.
-    pub(super) fn choose(
+    pub(crate) fn choose(
         &mut self,
         subject: &str,
         hold: usize,
@@ -327,7 +340,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Returns how many units like this one are free.
-    pub(super) fn free(&self, pool: usize, unit: Unit) -> u32 {
+    pub(crate) fn free(&self, pool: usize, unit: Unit) -> u32 {
         match (unit, &self.pools[pool].hall) {
             (Unit::Seat(seat), Some(hall)) => u32::from(hall.is_free(seat)),
             (Unit::Area(area), Some(hall)) => hall.areas[area].free(),
@@ -336,8 +349,8 @@ impl<'a> Campaign<'a> {
     }
 
     /// Sets a free unit aside.
-    pub(super) fn set_aside(&mut self, pool: usize, unit: Unit, hold: usize) {
-        assert!(self.free(pool, unit) > 0, "the judge gives a unit twice");
+    pub(crate) fn set_aside(&mut self, pool: usize, unit: Unit, hold: usize) {
+        assert!(self.free(pool, unit) > 0, "the model gives a unit twice");
         let pool = &mut self.pools[pool];
         match (unit, &mut pool.hall) {
             (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Hold(hold),
@@ -347,7 +360,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Gives a unit back that was set aside.
-    pub(super) fn put_back(&mut self, pool: usize, unit: Unit) {
+    pub(crate) fn put_back(&mut self, pool: usize, unit: Unit) {
         self.untried.insert(pool);
         let pool = &mut self.pools[pool];
         match (unit, &mut pool.hall) {

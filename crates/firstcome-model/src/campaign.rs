@@ -1,14 +1,15 @@
-//! The judge's own rules for a campaign: put, steer, claim and cancel.
+//! The model's rules for a campaign: put, steer, claim and cancel.
 //!
 //! Codes: `coupons.rs`, `stocking.rs`. Holds and seats: `holding.rs`, `confirming.rs`, `seating.rs`, with `wanted.rs` and `hall.rs` below them.
 
-use super::acts::Act;
-use super::coupons::Coupons;
-use super::hall::{Hall, Owner, Unit};
-use super::holding::{Fate, Hold, Made, Turn};
-use super::lists::Waiter;
-use super::wanted::Wanted;
+use crate::acts::Act;
+use crate::coupons::Coupons;
+use crate::hall::{Hall, Owner, Unit};
+use crate::holding::{Fate, Hold, Made, Said, Turn};
+use crate::lists::Waiter;
+use crate::wanted::Wanted;
 use firstcome_core::command::Steer;
+use firstcome_core::hall::Counts;
 use firstcome_core::outcome::{By, Clamped, Fixed, Missing};
 use firstcome_core::results::Kind;
 use firstcome_core::settings::{Opens, PoolKind, PoolSettings};
@@ -17,43 +18,50 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How a claim was undone.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Undone {
-    pub(super) by: By,
-    pub(super) at: Timestamp,
-    /// By which entry; an index into the stored ones.
-    pub(super) entry: usize,
+pub struct Undone {
+    /// On whose word.
+    pub by: By,
+    /// When.
+    pub at: Timestamp,
+    /// By which entry: the index that it was applied with.
+    pub(crate) entry: usize,
 }
 
 /// A claim that was won; its rank is its position in the pool's list.
 #[derive(Clone, Debug)]
-pub(super) struct Row<'a> {
-    pub(super) subject: &'a str,
-    pub(super) at: Timestamp,
-    /// By which entry; an index into the stored ones.
-    pub(super) entry: usize,
-    pub(super) undone: Option<Undone>,
+pub struct Row<'a> {
+    /// Whose it is.
+    pub subject: &'a str,
+    /// When it was won.
+    pub at: Timestamp,
+    /// By which entry: the index that it was applied with.
+    pub(crate) entry: usize,
+    /// How it was undone, if it was.
+    pub undone: Option<Undone>,
     /// Which unit it is of.
-    pub(super) unit: Unit,
+    pub(crate) unit: Unit,
     /// The hold it came from, by its id.
-    pub(super) hold: Option<&'a str>,
+    pub(crate) hold: Option<&'a str>,
 }
 
 /// Who has which rank of a pool.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pool<'a> {
-    pub(super) rows: Vec<Row<'a>>,
+pub struct Pool<'a> {
+    /// The claims, by rank from 1.
+    pub rows: Vec<Row<'a>>,
     latest: BTreeMap<&'a str, u32>,
     undone: usize,
     /// Units of a counted pool that are set aside.
-    pub(super) held: u32,
+    pub(crate) held: u32,
     /// The seats of a seated pool.
-    pub(super) hall: Option<Hall<'a>>,
+    pub(crate) hall: Option<Hall<'a>>,
     /// The codes of a coded pool.
-    pub(super) coupons: Option<Coupons<'a>>,
+    pub(crate) coupons: Option<Coupons<'a>>,
 }
 
 impl<'a> Pool<'a> {
-    pub(super) fn row(&self, rank: u32) -> Option<&Row<'a>> {
+    /// Returns the claim of a rank.
+    pub fn row(&self, rank: u32) -> Option<&Row<'a>> {
         self.rows.get(usize::try_from(rank).ok()?.checked_sub(1)?)
     }
 
@@ -63,13 +71,13 @@ impl<'a> Pool<'a> {
     }
 
     /// Returns the latest claim of a subject with its rank, live or undone.
-    pub(super) fn latest(&self, subject: &str) -> Option<(u32, &Row<'a>)> {
+    pub(crate) fn latest(&self, subject: &str) -> Option<(u32, &Row<'a>)> {
         let rank = *self.latest.get(subject)?;
         Some((rank, self.row(rank)?))
     }
 
     /// Returns the latest claim of a subject that stands, with its rank.
-    pub(super) fn live(&self, subject: &str) -> Option<(u32, &Row<'a>)> {
+    pub fn live(&self, subject: &str) -> Option<(u32, &Row<'a>)> {
         let (rank, row) = self.latest(subject)?;
         if row.undone.is_none() {
             return Some((rank, row));
@@ -81,7 +89,7 @@ impl<'a> Pool<'a> {
     }
 
     /// Adds a claim; gives its rank.
-    pub(super) fn push(&mut self, row: Row<'a>) -> u32 {
+    pub(crate) fn push(&mut self, row: Row<'a>) -> u32 {
         let subject = row.subject;
         self.rows.push(row);
         let rank = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
@@ -97,40 +105,39 @@ impl<'a> Pool<'a> {
 
 /// A campaign, archived or not.
 #[derive(Clone, Debug)]
-pub(super) struct Campaign<'a> {
-    pub(super) version: u32,
+pub struct Campaign<'a> {
+    /// How often it was changed, and once for its creation.
+    pub version: u32,
     /// As they stand: the opening is never `Now`, capacities are those in force.
-    pub(super) settings: Settings,
-    pub(super) paused: bool,
-    pub(super) closed_by_hand: bool,
-    pub(super) archived: bool,
-    pub(super) pools: Vec<Pool<'a>>,
+    pub settings: Settings,
+    pub(crate) paused: bool,
+    pub(crate) closed_by_hand: bool,
+    /// Whether it left memory.
+    pub archived: bool,
+    /// In the order of its settings.
+    pub pools: Vec<Pool<'a>>,
     /// Who is barred, since when, and by which entry.
-    pub(super) bars: BTreeMap<&'a str, (Timestamp, usize)>,
+    pub(crate) bars: BTreeMap<&'a str, (Timestamp, usize)>,
     /// What operators did to it.
-    pub(super) acts: Vec<Act<'a>>,
+    pub(crate) acts: Vec<Act<'a>>,
     /// Its place in the order of creation.
-    pub(super) number: usize,
+    pub(crate) number: usize,
     /// Who waits for a unit, the first one first.
-    pub(super) lists: Vec<Waiter<'a>>,
+    pub(crate) lists: Vec<Waiter<'a>>,
     /// Pools in which something came free since their waiters were looked at, as in a pause.
-    pub(super) untried: BTreeSet<usize>,
+    pub(crate) untried: BTreeSet<usize>,
     /// All holds there ever were, in the order they began.
-    pub(super) holds: Vec<Hold<'a>>,
+    pub(crate) holds: Vec<Hold<'a>>,
     /// The entry that made this version.
-    pub(super) entry: usize,
+    pub(crate) entry: usize,
 }
 
 impl<'a> Campaign<'a> {
-    pub(super) fn create(
-        entry: usize,
-        at: Timestamp,
-        mut asked: Settings,
-    ) -> Result<Self, Refusal> {
+    pub(crate) fn create(turn: &Turn, mut asked: Settings) -> Result<Self, Refusal> {
         if asked.opens == Opens::Now {
-            asked.opens = Opens::At(at);
+            asked.opens = Opens::At(turn.at);
         }
-        check_times(at, &asked)?;
+        check_times(turn.at, &asked)?;
         Ok(Self {
             version: 1,
             pools: asked.pools.iter().map(Pool::new).collect(),
@@ -144,16 +151,16 @@ impl<'a> Campaign<'a> {
             lists: Vec::new(),
             untried: BTreeSet::new(),
             holds: Vec::new(),
-            entry,
+            entry: turn.entry,
         })
     }
 
-    /// Returns what the list of acts must have: nothing once it left memory.
-    pub(super) fn listed(&self) -> &[Act<'a>] {
+    /// Returns what operators did to it, as the list of acts must have it: nothing once it left memory.
+    pub fn acts(&self) -> &[Act<'a>] {
         if self.archived { &[] } else { &self.acts }
     }
 
-    pub(super) fn is_closed(&self, at: Timestamp) -> bool {
+    pub(crate) fn is_closed(&self, at: Timestamp) -> bool {
         self.closed_by_hand || self.settings.closes_at.is_some_and(|closes_at| closes_at <= at)
     }
 
@@ -161,72 +168,115 @@ impl<'a> Campaign<'a> {
         self.settings.opens.at().is_some_and(|opens_at| opens_at <= at)
     }
 
-    pub(super) fn pool_index(&self, pool: &str) -> Option<usize> {
+    pub(crate) fn pool_index(&self, pool: &str) -> Option<usize> {
         self.settings.pools.iter().position(|known| *known.name == *pool)
     }
 
     /// Returns the pool of that name, or the first where none is named.
-    pub(super) fn pool(&self, pool: Option<&str>) -> Option<&Pool<'a>> {
+    pub fn pool(&self, pool: Option<&str>) -> Option<&Pool<'a>> {
         self.pools.get(pool.map_or(Some(0), |pool| self.pool_index(pool))?)
     }
 
-    /// Says what a claim gets: the index of the pool that has a unit for it, or the first answer of
-    /// the ladder that applies.
-    pub(super) fn judge_claim(
+    /// Returns the index of a pool that is named, or of the only one.
+    pub(crate) fn one_pool(&self, pool: Option<&str>) -> Result<usize, Refusal> {
+        match pool {
+            None if self.pools.len() > 1 => Err(Refusal::PoolRequired),
+            None => Ok(0),
+            Some(pool) => self.pool_index(pool).ok_or(Refusal::NotFound(Missing::Pool)),
+        }
+    }
+
+    /// Returns the index of the pool that has a unit for a claim, or the first answer of the ladder that applies.
+    pub(crate) fn check_claim(
         &self,
         at: Timestamp,
         pool: Option<&str>,
         subject: &str,
         limit: Option<u32>,
-    ) -> Result<usize, Outcome> {
-        let refused = |refusal| Err(Outcome::Refused(refusal));
-        let pool_index = match pool {
-            None if self.pools.len() > 1 => return refused(Refusal::PoolRequired),
-            None => 0,
-            Some(pool) => match self.pool_index(pool) {
-                None => return refused(Refusal::NotFound(Missing::Pool)),
-                Some(pool_index) => pool_index,
-            },
-        };
-        if self.pools[pool_index].hall.is_some() {
-            return refused(Refusal::HoldRequired);
+    ) -> Result<usize, Said> {
+        let index = self.one_pool(pool)?;
+        let pool = &self.pools[index];
+        if pool.hall.is_some() {
+            return Err(Refusal::HoldRequired.into());
         }
-        if let Some((rank, row)) = self.pools[pool_index].live(subject) {
-            return Err(Outcome::AlreadyWon { rank, at: row.at });
+        if let Some((rank, row)) = pool.live(subject) {
+            return Err(Said::since(row.entry, Outcome::AlreadyWon { rank, at: row.at }));
         }
         self.check_barred(subject)?;
-        if self.pools[pool_index].latest(subject).is_some() && !self.settings.claim_again {
-            return refused(Refusal::AlreadyCancelled);
+        if pool.latest(subject).is_some() && !self.settings.claim_again {
+            return Err(Refusal::AlreadyCancelled.into());
         }
-        if self.offered_code(pool_index, subject).is_some() {
-            self.check_barred(subject)?;
-            let coupons = self.pools[pool_index].coupons.as_ref();
-            let none = coupons.is_some_and(|coupons| coupons.imported && coupons.free() == 0);
-            return if none { refused(Refusal::SoldOut) } else { Ok(pool_index) };
+        if self.offered_code(index, subject).is_some() {
+            let imported = pool.coupons.as_ref().filter(|coupons| coupons.imported);
+            let none = imported.is_some_and(|coupons| coupons.free() == 0);
+            return if none { Err(Refusal::SoldOut.into()) } else { Ok(index) };
         }
         self.check_admitted(at, subject)?;
         let mut one = Wanted::default();
-        one.counts.push((pool_index, Unit::Counted, 1));
+        one.counts.push((index, Unit::Counted, 1));
         self.check_limits(subject, &one, limit)?;
-        if self.left(pool_index) == 0 {
-            return refused(Refusal::SoldOut);
+        if self.left(index) == 0 {
+            return Err(Refusal::SoldOut.into());
         }
-        Ok(pool_index)
+        Ok(index)
+    }
+
+    /// Gives a subject a unit: what it was offered, or the next one.
+    pub(crate) fn claim(
+        &mut self,
+        turn: &Turn,
+        (pool, subject): (Option<&str>, &'a str),
+        (limit, tag): (Option<u32>, Option<u64>),
+        made: &mut Vec<Made<'a>>,
+    ) -> Result<Said, Said> {
+        let pool = self.check_claim(turn.at, pool, subject, limit)?;
+        let coupons = self.pools[pool].coupons.as_ref();
+        if tag.is_none() && coupons.is_some_and(|coupons| !coupons.imported) {
+            return Err(CodeRefusal::TagRequired.into());
+        }
+        let offer = self.offered_code(pool, subject);
+        let hold = offer.map(|at| self.holds[at].id);
+        let rank = self.give(turn, pool, subject, hold, made);
+        if let Some(at) = offer {
+            self.pools[pool].held -= 1;
+            let taken = &mut self.holds[at];
+            taken.takes.iter_mut().for_each(|take| take.fate = Fate::Confirmed(rank));
+            (taken.live, taken.entry) = (false, turn.entry);
+        }
+        if let Some(coupons) = &mut self.pools[pool].coupons {
+            coupons.issue(tag, turn.entry);
+        }
+        Ok(Outcome::Won { rank, at: turn.at }.into())
+    }
+
+    /// Gives a subject the next rank of a pool that has no seats.
+    pub(crate) fn give(
+        &mut self,
+        turn: &Turn,
+        pool: usize,
+        subject: &'a str,
+        hold: Option<&'a str>,
+        made: &mut Vec<Made<'a>>,
+    ) -> u32 {
+        self.take_off_list(pool, subject);
+        let (at, entry, undone, unit) = (turn.at, turn.entry, None, Unit::Counted);
+        let rank = self.pools[pool].push(Row { subject, at, entry, undone, unit, hold });
+        made.push(Made { kind: Kind::Claim, pool, rank, subject, unit: None, hold, from: None });
+        rank
     }
 
     /// Refuses whom the operator keeps out, and a moment at which nothing is given.
-    pub(super) fn check_admitted(&self, at: Timestamp, subject: &str) -> Result<(), Outcome> {
-        let refused = |refusal| Err(Outcome::Refused(refusal));
+    pub(crate) fn check_admitted(&self, at: Timestamp, subject: &str) -> Result<(), Refusal> {
         self.check_barred(subject)?;
         // What is over is neither paused nor yet to open.
         if self.is_closed(at) {
-            return refused(Refusal::Closed);
+            return Err(Refusal::Closed);
         }
         if self.paused {
-            return refused(Refusal::Paused);
+            return Err(Refusal::Paused);
         }
         if !self.has_opened(at) {
-            return refused(Refusal::NotOpen { opens_at: self.settings.opens.at() });
+            return Err(Refusal::NotOpen { opens_at: self.settings.opens.at() });
         }
         Ok(())
     }
@@ -237,32 +287,8 @@ impl<'a> Campaign<'a> {
         self.offer_of(pool_index, subject)
     }
 
-    /// Gives a subject what a claim was judged to get: what it was offered, or the next unit.
-    pub(super) fn give_claimed(
-        &mut self,
-        turn: &Turn,
-        pool: usize,
-        subject: &'a str,
-        tag: Option<u64>,
-    ) -> Made<'a> {
-        let offer = self.offered_code(pool, subject);
-        let rank = self.give(turn.entry, turn.at, pool, subject);
-        let hold = offer.map(|at| self.holds[at].id);
-        if let Some(at) = offer {
-            self.pools[pool].held -= 1;
-            self.pools[pool].rows[rank as usize - 1].hold = hold;
-            let taken = &mut self.holds[at];
-            taken.takes.iter_mut().for_each(|take| take.fate = Fate::Confirmed(rank));
-            (taken.live, taken.entry) = (false, turn.entry);
-        }
-        if let Some(coupons) = &mut self.pools[pool].coupons {
-            coupons.issue(tag, turn.entry);
-        }
-        Made { kind: Kind::Claim, pool, rank, subject, unit: None, hold, from: None }
-    }
-
     /// Returns how many units of a counted or a coded pool are left.
-    pub(super) fn left(&self, pool_index: usize) -> u32 {
+    pub(crate) fn left(&self, pool_index: usize) -> u32 {
         if let Some(coupons) = self.pools[pool_index].coupons.as_ref().filter(|all| all.imported) {
             return coupons.free().saturating_sub(self.pools[pool_index].held);
         }
@@ -270,68 +296,81 @@ impl<'a> Campaign<'a> {
         self.settings.pools[pool_index].capacity.saturating_sub(taken)
     }
 
-    /// Gives a subject the next rank of a pool.
-    pub(super) fn give(
-        &mut self,
-        entry: usize,
-        at: Timestamp,
-        pool_index: usize,
-        subject: &'a str,
-    ) -> u32 {
-        self.lists.retain(|waiter| (waiter.pool, waiter.subject) != (pool_index, subject));
-        let (undone, unit, hold) = (None, Unit::Counted, None);
-        self.pools[pool_index].push(Row { subject, at, entry, undone, unit, hold })
+    /// Returns how many units of a pool stand how. Units of cancelled claims that do not return count as confirmed, and
+    /// so do imported codes that were revoked or suspended.
+    pub fn counts(&self, index: usize) -> Counts {
+        let pool = &self.pools[index];
+        let Some(hall) = &pool.hall else {
+            let confirmed = match pool.coupons.as_ref().filter(|coupons| coupons.imported) {
+                Some(coupons) => coupons.shelf.len() as u32 - coupons.free(),
+                None => pool.taken(self.settings.units_return) - pool.held,
+            };
+            let left = self.left(index);
+            return Counts { free: left, held: pool.held, confirmed, blocked: 0, left };
+        };
+        let mut counts = Counts::default();
+        for seat in &hall.seats {
+            match seat.owner {
+                Owner::Nobody => {
+                    counts.free += 1;
+                    counts.left += u32::from(seat.said.for_sale);
+                }
+                Owner::Hold(_) => counts.held += 1,
+                Owner::Rank(_) => counts.confirmed += 1,
+                Owner::Kept => counts.blocked += 1,
+            }
+        }
+        for area in &hall.areas {
+            counts.free += area.free();
+            counts.left += if area.said.for_sale { area.free() } else { 0 };
+            counts.held += area.held;
+            counts.confirmed += area.given;
+            counts.blocked += area.kept;
+        }
+        counts
     }
 
-    /// Undoes a claim; says how it is undone and by which entry, and what came of it if it was not before.
-    pub(super) fn cancel(
+    /// Undoes a claim.
+    pub(crate) fn cancel(
         &mut self,
-        name: Option<&str>,
-        subject: &'a str,
-        rank: u32,
-        (undone, service): (Undone, i64),
-    ) -> Result<(Undone, Option<Made<'a>>), Refusal> {
-        if name.is_none() && self.pools.len() > 1 {
-            return Err(Refusal::PoolRequired);
-        }
-        let pool_index = name.map_or(Some(0), |name| self.pool_index(name));
-        let pool_index = pool_index.ok_or(Refusal::NotFound(Missing::Pool))?;
-        let pool = &mut self.pools[pool_index];
+        turn: &Turn,
+        (name, subject, rank): (Option<&str>, &'a str, u32),
+        by: By,
+        made: &mut Vec<Made<'a>>,
+    ) -> Result<Said, Said> {
+        let index = self.one_pool(name)?;
+        let pool = &mut self.pools[index];
         let row = (rank as usize).checked_sub(1).and_then(|row| pool.rows.get_mut(row));
         let row = row.filter(|row| row.subject == subject).ok_or(Refusal::NoSuchClaim)?;
-        if let Some(before) = row.undone {
-            return Ok((before, None));
+        if let Some(Undone { by, at, entry }) = row.undone {
+            return Ok(Said::since(entry, Outcome::Cancelled { by, at }));
         }
-        if pool.coupons.as_ref().is_some_and(|coupons| coupons.is_in_use(rank, service)) {
+        if pool.coupons.as_ref().is_some_and(|coupons| coupons.is_in_use(rank, turn.service)) {
             return Err(CodeRefusal::CodeInUse.into());
         }
-        row.undone = Some(undone);
+        row.undone = Some(Undone { by, at: turn.at, entry: turn.entry });
         pool.undone += 1;
-        let (unit, hold) = (row.unit, row.hold);
-        let name = pool.hall.as_ref().and_then(|hall| hall.name(unit));
+        let (place, hold) = (row.unit, row.hold);
+        let unit = pool.hall.as_ref().and_then(|hall| hall.name(place));
         if self.settings.units_return {
             // An imported code that was cancelled goes to nobody else.
             if !pool.coupons.as_ref().is_some_and(|coupons| coupons.imported) {
-                self.untried.insert(pool_index);
+                self.untried.insert(index);
             }
-            match (unit, &mut pool.hall) {
+            match (place, &mut pool.hall) {
                 (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Nobody,
                 (Unit::Area(area), Some(hall)) => hall.areas[area].given -= 1,
                 (Unit::Counted, _) | (_, None) => {}
             }
         }
-        let (kind, pool) = (Kind::Cancel, pool_index);
-        let made = Made { kind, pool, rank, subject, unit: name, hold, from: None };
-        Ok((undone, Some(made)))
+        let (kind, pool) = (Kind::Cancel, index);
+        made.push(Made { kind, pool, rank, subject, unit, hold, from: None });
+        Ok(Outcome::Cancelled { by, at: turn.at }.into())
     }
 
     /// Changes the campaign to what is asked.
-    pub(super) fn put(
-        &mut self,
-        entry: usize,
-        at: Timestamp,
-        mut asked: Settings,
-    ) -> Result<Outcome, Refusal> {
+    pub(crate) fn put(&mut self, turn: &Turn, mut asked: Settings) -> Result<Outcome, Refusal> {
+        let at = turn.at;
         if asked.opens == Opens::Now {
             asked.opens = if self.has_opened(at) { self.settings.opens } else { Opens::At(at) };
         }
@@ -367,7 +406,7 @@ impl<'a> Campaign<'a> {
             }
         }
         self.settings = asked;
-        Ok(self.changed(entry, clamped))
+        Ok(self.changed(turn, clamped))
     }
 
     /// Refuses what an opened campaign cannot change any more.
@@ -389,13 +428,8 @@ impl<'a> Campaign<'a> {
     }
 
     /// Pauses, resumes or closes; archiving is the space's to decide.
-    pub(super) fn steer(
-        &mut self,
-        entry: usize,
-        at: Timestamp,
-        steer: Steer,
-    ) -> Result<Outcome, Refusal> {
-        let closed = self.is_closed(at);
+    pub(crate) fn steer(&mut self, turn: &Turn, steer: Steer) -> Result<Outcome, Refusal> {
+        let closed = self.is_closed(turn.at);
         let change = match steer {
             Steer::Pause | Steer::Resume if closed => return Err(Refusal::Closed),
             Steer::Pause => !std::mem::replace(&mut self.paused, true),
@@ -411,14 +445,14 @@ impl<'a> Campaign<'a> {
             }
         };
         if change {
-            return Ok(self.changed(entry, Vec::new()));
+            return Ok(self.changed(turn, Vec::new()));
         }
         Ok(Outcome::Unchanged { version: self.version })
     }
 
-    fn changed(&mut self, entry: usize, clamped: Vec<Clamped>) -> Outcome {
+    fn changed(&mut self, turn: &Turn, clamped: Vec<Clamped>) -> Outcome {
         self.version += 1;
-        self.entry = entry;
+        self.entry = turn.entry;
         Outcome::Changed { version: self.version, clamped }
     }
 }

@@ -1,11 +1,11 @@
-//! The judge's own rules for codes: reserve, redeem, roll back and give back. Everything is a plain list that is looked
+//! The model's rules for codes: reserve, redeem, roll back and give back. Everything is a plain list that is looked
 //! through each time.
 //!
 //! What operators do to codes, and imports: `stocking.rs`.
 
-use super::campaign::Campaign;
-use super::holding::{Made, Said, Turn};
-use super::stocking::{Imported, OpenFile, Shelved, Stands};
+use crate::campaign::Campaign;
+use crate::holding::{Made, Said, Turn};
+use crate::stocking::{Imported, OpenFile, Shelved, Stands};
 use firstcome_core::codes::CodeKey;
 use firstcome_core::command::{CodeCommand, CodeStep};
 use firstcome_core::results::Kind;
@@ -19,21 +19,21 @@ const LONGEST: i64 = 24 * 3_600_000_000;
 
 /// The code of a rank.
 #[derive(Clone, Debug)]
-pub(super) struct Card {
+pub(crate) struct Card {
     /// The tag of a generated code, or where on the shelf an imported one stands.
-    pub(super) now: u64,
+    pub(crate) now: u64,
     /// The same of those that were replaced.
-    pub(super) before: Vec<u64>,
-    pub(super) issue: u16,
-    pub(super) revoked: bool,
-    pub(super) suspended: bool,
+    pub(crate) before: Vec<u64>,
+    pub(crate) issue: u16,
+    pub(crate) revoked: bool,
+    pub(crate) suspended: bool,
     /// The entry that issued it, or replaced it last.
-    pub(super) entry: usize,
+    pub(crate) entry: usize,
 }
 
 /// What a reference did with a code.
 #[derive(Clone, Debug)]
-pub(super) struct Use<'a> {
+pub(crate) struct Use<'a> {
     rank: u32,
     reference: &'a str,
     /// Who used it, where somebody was named; else its holder.
@@ -65,36 +65,36 @@ impl Use<'_> {
 
 /// The codes of a pool.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Coupons<'a> {
-    pub(super) imported: bool,
+pub(crate) struct Coupons<'a> {
+    pub(crate) imported: bool,
     /// By rank, from 1.
-    pub(super) cards: Vec<Card>,
+    pub(crate) cards: Vec<Card>,
     /// Imported codes in the order of their files.
-    pub(super) shelf: Vec<Shelved>,
-    pub(super) file: Option<OpenFile<'a>>,
-    pub(super) imports: Vec<Imported<'a>>,
+    pub(crate) shelf: Vec<Shelved>,
+    pub(crate) file: Option<OpenFile<'a>>,
+    pub(crate) imports: Vec<Imported<'a>>,
     uses: Vec<Use<'a>>,
 }
 
 /// What is known of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(crate) enum Found {
     Nothing,
     OnShelf(usize),
     OfRank { rank: u32, replaced: bool },
 }
 
 impl<'a> Coupons<'a> {
-    pub(super) fn of(said: &PoolSettings) -> Option<Self> {
+    pub(crate) fn of(said: &PoolSettings) -> Option<Self> {
         let codes = said.codes.as_deref()?;
         Some(Self { imported: codes.source == CodeSource::Imported, ..Self::default() })
     }
 
-    pub(super) fn card(&self, rank: u32) -> Option<&Card> {
+    pub(crate) fn card(&self, rank: u32) -> Option<&Card> {
         self.cards.get((rank as usize).checked_sub(1)?)
     }
 
-    pub(super) fn find(&self, code: CodeKey) -> Found {
+    pub(crate) fn find(&self, code: CodeKey) -> Found {
         match code {
             CodeKey::Rank(rank) if self.card(rank).is_some() => {
                 Found::OfRank { rank, replaced: false }
@@ -120,7 +120,7 @@ impl<'a> Coupons<'a> {
     }
 
     /// Returns the code that a rank has now.
-    pub(super) fn key_of(&self, rank: u32) -> Option<CodeKey> {
+    pub(crate) fn key_of(&self, rank: u32) -> Option<CodeKey> {
         let now = self.card(rank)?.now;
         if self.imported {
             let at = usize::try_from(now).ok()?;
@@ -130,13 +130,13 @@ impl<'a> Coupons<'a> {
     }
 
     /// Says whether a code of a rank was revoked, or the import it came with.
-    pub(super) fn is_revoked(&self, rank: u32) -> bool {
+    pub(crate) fn is_revoked(&self, rank: u32) -> bool {
         let Some(card) = self.card(rank) else { return false };
         card.revoked || self.imported && self.is_withdrawn(card.now as usize)
     }
 
     /// Issues the code of the next rank.
-    pub(super) fn issue(&mut self, tag: Option<u64>, entry: usize) {
+    pub(crate) fn issue(&mut self, tag: Option<u64>, entry: usize) {
         let rank = self.cards.len() as u32 + 1;
         let now = if self.imported { self.take_next(rank) } else { tag };
         let now = now.unwrap_or(u64::MAX);
@@ -149,7 +149,7 @@ impl<'a> Coupons<'a> {
     }
 
     /// Says whether the claim of a rank cannot be undone.
-    pub(super) fn is_in_use(&self, rank: u32, service: i64) -> bool {
+    pub(crate) fn is_in_use(&self, rank: u32, service: i64) -> bool {
         self.of_rank(rank).any(|known| known.takes_one(service))
     }
 }
@@ -165,13 +165,13 @@ struct Step<'c> {
 }
 
 impl<'a> Campaign<'a> {
-    pub(super) fn settings_of_codes(&self, pool: usize) -> Option<&CodeSettings> {
+    pub(crate) fn settings_of_codes(&self, pool: usize) -> Option<&CodeSettings> {
         self.settings.pools[pool].codes.as_deref()
     }
 
     /// Says whether a code can be redeemed still, or one may be reserved. Those that were revoked cannot, nor those of
     /// cancelled claims; how long the others last is what the last claim says.
-    pub(super) fn has_valid_codes(&self, at: Timestamp) -> bool {
+    pub(crate) fn has_valid_codes(&self, at: Timestamp) -> bool {
         (0..self.pools.len()).any(|pool| {
             let last = self.pools[pool].rows.last();
             let (Some(codes), Some(last)) = (self.settings_of_codes(pool), last) else {
@@ -187,13 +187,12 @@ impl<'a> Campaign<'a> {
         })
     }
 
-    fn step<'c>(&self, turn: &Turn, step: &CodeStep<'c>) -> Result<Step<'c>, Said> {
-        let no = |refusal: CodeRefusal| turn.says(Refusal::Code(refusal));
-        let pool = self.listed_pool(step.pool).map_err(|no| turn.says(no))?;
-        let coupons = self.pools[pool].coupons.as_ref().ok_or(no(CodeRefusal::NotCoded))?;
+    fn step<'c>(&self, step: &CodeStep<'c>) -> Result<Step<'c>, Said> {
+        let pool = self.one_pool(step.pool)?;
+        let coupons = self.pools[pool].coupons.as_ref().ok_or(CodeRefusal::NotCoded)?;
         let (rank, replaced) = match coupons.find(step.code) {
-            Found::Nothing => return Err(no(CodeRefusal::NoSuchCode)),
-            Found::OnShelf(_) => return Err(no(CodeRefusal::NotIssued)),
+            Found::Nothing => return Err(CodeRefusal::NoSuchCode.into()),
+            Found::OnShelf(_) => return Err(CodeRefusal::NotIssued.into()),
             Found::OfRank { rank, replaced } => (rank, replaced),
         };
         let is = |known: &Use<'_>| known.rank == rank && known.reference == step.reference;
@@ -310,7 +309,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Runs a step on a code.
-    pub(super) fn on_code(
+    pub(crate) fn on_code(
         &mut self,
         turn: &Turn,
         command: &CodeCommand<'a>,
@@ -319,7 +318,7 @@ impl<'a> Campaign<'a> {
         let Some(step) = command.step() else {
             return self.on_stock(turn, command, made);
         };
-        let step = self.step(turn, step)?;
+        let step = self.step(step)?;
         match command {
             CodeCommand::Reserve { subject, ttl_us, .. } => {
                 self.reserve(turn, &step, *subject, *ttl_us)
@@ -343,27 +342,27 @@ impl<'a> Campaign<'a> {
         subject: Option<&'a str>,
         ttl: i64,
     ) -> Result<Said, Said> {
-        let (rank, no) = (step.rank, |no: Refusal| turn.says(no));
-        self.check_user(step, subject).map_err(no)?;
+        let rank = step.rank;
+        self.check_user(step, subject)?;
         match self.own_use(step) {
             Some(Use { state: UseState::Reserved { deadline }, entry, .. })
                 if *deadline > turn.service =>
             {
                 let expires_at = turn.moment(*deadline);
-                return Ok((CodeOutcome::AlreadyReserved { rank, expires_at }.into(), *entry));
+                return Ok(Said::since(*entry, CodeOutcome::AlreadyReserved { rank, expires_at }));
             }
             Some(Use { state: UseState::Redeemed, .. }) => {
-                return Err(no(CodeRefusal::AlreadyRedeemed.into()));
+                return Err(CodeRefusal::AlreadyRedeemed.into());
             }
             Some(_) | None => {}
         }
-        self.check_standing(step).map_err(no)?;
+        self.check_standing(step)?;
         let user = self.user(step, subject);
-        self.check_one_more(turn, step, user).map_err(|no| turn.says(no))?;
+        self.check_one_more(turn, step, user)?;
         let deadline = turn.service.saturating_add(ttl);
         self.note_use(turn, step, subject, UseState::Reserved { deadline });
         let expires_at = turn.moment(deadline);
-        Ok(turn.says(CodeOutcome::Reserved { rank, expires_at }))
+        Ok(CodeOutcome::Reserved { rank, expires_at }.into())
     }
 
     fn redeem(
@@ -373,29 +372,29 @@ impl<'a> Campaign<'a> {
         subject: Option<&'a str>,
         made: &mut Vec<Made<'a>>,
     ) -> Result<Said, Said> {
-        let (rank, no) = (step.rank, |no: Refusal| turn.says(no));
-        self.check_user(step, subject).map_err(no)?;
+        let rank = step.rank;
+        self.check_user(step, subject)?;
         let mut live = false;
         match self.own_use(step) {
             Some(Use { state: UseState::Redeemed, at, entry, .. }) => {
-                return Ok((CodeOutcome::Redeemed { rank, at: *at }.into(), *entry));
+                return Ok(Said::since(*entry, CodeOutcome::Redeemed { rank, at: *at }));
             }
             Some(Use { state: UseState::RolledBack { .. }, .. }) => {
-                return Err(no(CodeRefusal::AlreadyRolledBack.into()));
+                return Err(CodeRefusal::AlreadyRolledBack.into());
             }
             Some(Use { state: UseState::Reserved { deadline }, .. }) => {
                 live = *deadline > turn.service;
             }
             Some(Use { state: UseState::GivenBack, .. }) | None => {}
         }
-        self.check_standing(step).map_err(no)?;
+        self.check_standing(step)?;
         let user = self.user(step, subject);
         if !live {
-            self.check_one_more(turn, step, user).map_err(|no| turn.says(no))?;
+            self.check_one_more(turn, step, user)?;
         }
         self.note_use(turn, step, subject, UseState::Redeemed);
         made.push(self.made_of(Kind::Redeemed, step));
-        Ok(turn.says(CodeOutcome::Redeemed { rank, at: turn.at }))
+        Ok(CodeOutcome::Redeemed { rank, at: turn.at }.into())
     }
 
     /// Makes a result; the reference stands where others have their hold.
@@ -416,9 +415,9 @@ impl<'a> Campaign<'a> {
             Some(Use { state: UseState::Redeemed, .. }) => {}
             Some(Use { state: UseState::RolledBack { expired }, at, entry, .. }) => {
                 let expired = *expired;
-                return Ok((CodeOutcome::RolledBack { rank, at: *at, expired }.into(), *entry));
+                return Ok(Said::since(*entry, CodeOutcome::RolledBack { rank, at: *at, expired }));
             }
-            Some(_) | None => return Err(turn.says(Refusal::Code(CodeRefusal::NotRedeemed))),
+            Some(_) | None => return Err(CodeRefusal::NotRedeemed.into()),
         }
         let expired = self.is_expired(step, turn.at);
         let coupons = self.pools[step.pool].coupons.as_mut().expect("it was looked");
@@ -428,36 +427,46 @@ impl<'a> Campaign<'a> {
         // The ledger says of the use whether it came back.
         let unit = expired.then_some("expired");
         made.push(Made { unit, ..self.made_of(Kind::RolledBack, step) });
-        Ok(turn.says(CodeOutcome::RolledBack { rank, at: turn.at, expired }))
+        Ok(CodeOutcome::RolledBack { rank, at: turn.at, expired }.into())
     }
 
     fn end_reservation(&mut self, turn: &Turn, step: &Step<'a>) -> Result<Said, Said> {
-        let no = |refusal: CodeRefusal| Err(turn.says(Refusal::Code(refusal)));
         let ended = CodeOutcome::ReservationEnded { rank: step.rank };
         match self.own_use(step).map(|own| (own.state, own.entry)) {
-            None => no(CodeRefusal::NotReserved),
-            Some((UseState::Redeemed, _)) => no(CodeRefusal::AlreadyRedeemed),
-            Some((UseState::RolledBack { .. }, _)) => no(CodeRefusal::AlreadyRolledBack),
-            Some((UseState::GivenBack, entry)) => Ok((ended.into(), entry)),
+            None => Err(CodeRefusal::NotReserved.into()),
+            Some((UseState::Redeemed, _)) => Err(CodeRefusal::AlreadyRedeemed.into()),
+            Some((UseState::RolledBack { .. }, _)) => Err(CodeRefusal::AlreadyRolledBack.into()),
+            Some((UseState::GivenBack, entry)) => Ok(Said::since(entry, ended)),
             Some((UseState::Reserved { .. }, _)) => {
                 self.note_use(turn, step, None, UseState::GivenBack);
-                Ok(turn.says(ended))
+                Ok(Said::from(ended))
             }
         }
     }
 
-    /// Says whether a reference redeemed a code, and whether such a redemption was rolled back. Who was rolled back may reserve
-    /// it again, and then redeem it again.
-    pub(super) fn redeemed(&self, pool: usize, code: CodeKey, reference: &str) -> (bool, bool) {
-        let coupons = self.pools.get(pool).and_then(|pool| pool.coupons.as_ref());
+    /// Says whether a reference redeemed a code, and whether such a redemption was rolled back; nothing if there is no such
+    /// pool. Who was rolled back may reserve it again, and then redeem it again.
+    pub fn redeemed(
+        &self,
+        pool: Option<&str>,
+        code: CodeKey,
+        reference: &str,
+    ) -> Option<(bool, bool)> {
+        let coupons = self.pool(pool)?.coupons.as_ref();
         let Some((coupons, Found::OfRank { rank, .. })) =
             coupons.map(|coupons| (coupons, coupons.find(code)))
         else {
-            return (false, false);
+            return Some((false, false));
         };
         let theirs = || coupons.of_rank(rank).filter(|known| known.reference == reference);
         let rolled_back = theirs().any(|known| matches!(known.state, UseState::RolledBack { .. }));
         let stands = theirs().any(|known| matches!(known.state, UseState::Redeemed));
-        (rolled_back || stands, rolled_back)
+        Some((rolled_back || stands, rolled_back))
+    }
+
+    /// Says whether a code of a pool can be used, or will be issued.
+    pub fn counts_code(&self, pool: &str, code: CodeKey) -> bool {
+        let coupons = self.pool(Some(pool)).and_then(|pool| pool.coupons.as_ref());
+        !self.archived && coupons.is_some_and(|coupons| coupons.counts(code))
     }
 }

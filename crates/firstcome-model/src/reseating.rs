@@ -1,15 +1,15 @@
-//! The judge's own rules for barring subjects and for changing seats.
+//! The model's rules for barring subjects and for changing seats.
 
-use super::campaign::Campaign;
-use super::hall::{Hall, Named, Owner};
-use super::holding::{Fate, Said, Turn};
-use super::wanted::refused;
+use crate::campaign::Campaign;
+use crate::hall::{Hall, Named, Owner};
+use crate::holding::{Fate, Said, Turn};
+use crate::wanted::refused;
 use firstcome_core::hall::{BadSeat, SeatChange, Unfit};
 use firstcome_core::outcome::{RefusedFor, UnitName};
 use firstcome_core::{Outcome, Refusal};
 
 /// Refuses a seat whose name is another's.
-pub(super) fn bad_seat(pool: &str, at: usize, name: &str) -> Outcome {
+pub(crate) fn bad_seat(pool: &str, at: usize, name: &str) -> Outcome {
     let seat = BadSeat { at, area: false, name: name.into(), why: Unfit::NameTaken };
     let units = vec![UnitName { pool: pool.into(), unit: Some(name.into()) }];
     let (refusal, seat) = (Refusal::BadSeat, Some(seat));
@@ -18,7 +18,7 @@ pub(super) fn bad_seat(pool: &str, at: usize, name: &str) -> Outcome {
 
 impl Hall<'_> {
     /// Says whether a name is a unit's, or was the one a seat was added with that has another now.
-    pub(super) fn is_given(&self, name: &str) -> bool {
+    pub(crate) fn is_given(&self, name: &str) -> bool {
         let was =
             |seat: &super::hall::Seat<'_>| !seat.names_before.is_empty() && seat.added_as == name;
         self.find(name).is_some() || self.seats.iter().any(was)
@@ -26,9 +26,9 @@ impl Hall<'_> {
 }
 
 impl<'a> Campaign<'a> {
-    pub(super) fn bar(&mut self, turn: &Turn, subject: &'a str) -> Said {
+    pub(crate) fn bar(&mut self, turn: &Turn, subject: &'a str) -> Said {
         if let Some((at, entry)) = self.bars.get(subject) {
-            return (Outcome::BarSet { at: *at, holds: 0 }, *entry);
+            return Said::since(*entry, Outcome::BarSet { at: *at, holds: 0 });
         }
         self.bars.insert(subject, (turn.at, turn.entry));
         self.lists.retain(|waiter| waiter.subject != subject);
@@ -38,29 +38,21 @@ impl<'a> Campaign<'a> {
                 continue;
             }
             holds += 1;
-            self.holds[hold].live = false;
-            self.holds[hold].entry = turn.entry;
-            for take in 0..self.holds[hold].takes.len() {
-                let found = self.holds[hold].takes[take];
-                if found.fate == Fate::Held {
-                    self.holds[hold].takes[take].fate = Fate::Released;
-                    self.put_back(found.pool, found.unit);
-                }
-            }
+            self.give_back(turn, hold, 0..self.holds[hold].takes.len(), Fate::Released);
         }
-        turn.says(Outcome::BarSet { at: turn.at, holds })
+        Said::from(Outcome::BarSet { at: turn.at, holds })
     }
 
-    pub(super) fn unbar(&mut self, subject: &str) -> Outcome {
+    pub(crate) fn unbar(&mut self, subject: &str) -> Outcome {
         Outcome::BarLifted { was_barred: self.bars.remove(subject).is_some() }
     }
 
-    pub(super) fn check_barred(&self, subject: &str) -> Result<(), Outcome> {
-        if self.bars.contains_key(subject) { Err(Refusal::Barred.into()) } else { Ok(()) }
+    pub(crate) fn check_barred(&self, subject: &str) -> Result<(), Refusal> {
+        if self.bars.contains_key(subject) { Err(Refusal::Barred) } else { Ok(()) }
     }
 
     /// Notes that units of a pool stand in a result.
-    pub(super) fn note_had(&mut self, pool: usize, units: [Option<&str>; 2]) {
+    pub(crate) fn note_had(&mut self, pool: usize, units: [Option<&str>; 2]) {
         let Some(hall) = &mut self.pools[pool].hall else { return };
         for name in units.into_iter().flatten() {
             if let Some(Named::Seat(seat)) = hall.find(name) {
@@ -69,7 +61,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    pub(super) fn change_seats(
+    pub(crate) fn change_seats(
         &mut self,
         turn: &Turn,
         name: &str,

@@ -1,7 +1,7 @@
-//! The judge's own rules for what operators do to campaigns, and for results that a ledger has.
+//! The model's rules for what operators do to campaigns, and for results that a ledger has.
 
-use super::{Campaign, Decision, Model};
-use crate::judge::acts::Act;
+use super::{Campaign, Event, Model, Said, Turn};
+use crate::acts::Act;
 use firstcome_core::command::{Expect, Steer};
 use firstcome_core::outcome::Missing;
 use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, Settings, Timestamp};
@@ -9,12 +9,11 @@ use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, Settings, Timestamp
 impl<'a> Model<'a> {
     pub(super) fn put(
         &mut self,
-        at: Timestamp,
+        turn: &Turn,
         name: &'a str,
         asked: &Settings,
         expect: Expect,
     ) -> Result<Outcome, Refusal> {
-        let entry = self.entry;
         match self.find(name) {
             Err(Refusal::NotFound(_)) => {}
             Err(refusal) => return Err(refusal),
@@ -28,13 +27,13 @@ impl<'a> Model<'a> {
                 if !fits {
                     return Err(Refusal::VersionMismatch { version });
                 }
-                return campaign.put(entry, at, asked.clone());
+                return campaign.put(turn, asked.clone());
             }
         }
         if let Expect::Version(_) = expect {
             return Err(Refusal::NotFound(Missing::Campaign));
         }
-        let mut campaign = Campaign::create(entry, at, asked.clone())?;
+        let mut campaign = Campaign::create(turn, asked.clone())?;
         self.made += 1;
         campaign.number = self.made;
         self.campaigns.insert(name, campaign);
@@ -43,11 +42,10 @@ impl<'a> Model<'a> {
 
     pub(super) fn steer(
         &mut self,
-        at: Timestamp,
+        turn: &Turn,
         name: &str,
         steer: Steer,
     ) -> Result<Outcome, Refusal> {
-        let entry = self.entry;
         let unsettled = (1..).zip(&self.results).skip(self.settled);
         let unsettled: Vec<u64> =
             unsettled.filter(|(_, of)| **of == name).map(|(number, _)| number).collect();
@@ -64,7 +62,7 @@ impl<'a> Model<'a> {
             match self.find(name) {
                 Err(Refusal::Archived) => return Ok(Outcome::Unchanged { version: 0 }),
                 Err(refusal) => return Err(refusal),
-                Ok(campaign) if !campaign.is_closed(at) => return Err(Refusal::NotClosed),
+                Ok(campaign) if !campaign.is_closed(turn.at) => return Err(Refusal::NotClosed),
                 Ok(campaign)
                     if !drop_unsettled
                         && (!unsettled.is_empty()
@@ -72,13 +70,13 @@ impl<'a> Model<'a> {
                 {
                     return Err(Refusal::Unsettled);
                 }
-                Ok(campaign) if !drop_unsettled && campaign.has_valid_codes(at) => {
+                Ok(campaign) if !drop_unsettled && campaign.has_valid_codes(turn.at) => {
                     return Err(CodeRefusal::CodesValid.into());
                 }
                 Ok(_) => self.dropped.extend(unsettled),
             }
         }
-        self.find(name)?.steer(entry, at, steer)
+        self.find(name)?.steer(turn, steer)
     }
 
     /// Lists a command that was decided: not one that was known under its id.
@@ -90,12 +88,28 @@ impl<'a> Model<'a> {
         }
     }
 
-    pub(super) fn settle(&mut self, through: u64) -> Result<Decision, Refusal> {
+    /// Notes the terms under which a campaign stands after a put or a steer.
+    pub(super) fn stands(&mut self, name: &'a str, outcome: Result<Outcome, Refusal>) -> Said {
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(refusal) => return Said::from(refusal),
+        };
+        let Some(campaign) = self.campaigns.get(name) else { return Said::from(outcome) };
+        self.events.push(Event::Terms {
+            campaign: name,
+            settings: Box::new(campaign.settings.clone()),
+            shut: campaign.paused || campaign.closed_by_hand || campaign.archived,
+        });
+        let unchanged = matches!(outcome, Outcome::Unchanged { .. });
+        Said { outcome, since: unchanged.then_some(campaign.entry) }
+    }
+
+    pub(super) fn settle(&mut self, through: u64) -> Outcome {
         let asked = usize::try_from(through).unwrap_or(usize::MAX);
         if asked > self.results.len() {
-            return Err(Refusal::BeyondResults);
+            return Refusal::BeyondResults.into();
         }
         self.settled = self.settled.max(asked);
-        Ok(self.here(Outcome::Settled { through: self.settled as u64 }))
+        Outcome::Settled { through: self.settled as u64 }
     }
 }

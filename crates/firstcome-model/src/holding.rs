@@ -1,11 +1,11 @@
-//! The judge's own rules for holds: hold, change, extend, and expire.
+//! The model's rules for holds: hold, change, extend, and expire.
 
-use super::campaign::Campaign;
-use super::hall::{Seat, Unit};
-use super::lists::Offer;
-use super::wanted::Wanted;
-use firstcome_core::command::Step;
-use firstcome_core::outcome::{Confirmation, Holding, RankedUnit, Refund, RefusedFor, UnitName};
+use crate::campaign::Campaign;
+use crate::hall::{Seat, Unit};
+use crate::lists::Offer;
+use crate::wanted::Wanted;
+use firstcome_core::command::{Mark, Step};
+use firstcome_core::outcome::{Holding, RefusedFor, UnitName};
 use firstcome_core::results::Kind;
 use firstcome_core::settings::HoldsEach;
 use firstcome_core::{Command, Outcome, Refusal, Timestamp};
@@ -17,7 +17,7 @@ const STEPS: usize = 16;
 
 /// What became of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     Held,
     Confirmed(u32),
     Expired,
@@ -27,48 +27,48 @@ pub(super) enum Fate {
 
 /// A unit of a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Take {
-    pub(super) pool: usize,
-    pub(super) unit: Unit,
-    pub(super) fate: Fate,
+pub(crate) struct Take {
+    pub(crate) pool: usize,
+    pub(crate) unit: Unit,
+    pub(crate) fate: Fate,
 }
 
 /// A hold.
 #[derive(Clone, Debug)]
-pub(super) struct Hold<'a> {
-    pub(super) id: &'a str,
-    pub(super) subject: &'a str,
-    pub(super) asked: Command<'a>,
+pub struct Hold<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) subject: &'a str,
+    pub(crate) asked: Command<'a>,
     /// Service time, as is the deadline.
-    pub(super) started: i64,
-    pub(super) deadline: i64,
-    pub(super) live: bool,
-    pub(super) steps: Vec<(&'a str, Command<'a>)>,
+    pub(crate) started: i64,
+    pub(crate) deadline: i64,
+    pub(crate) live: bool,
+    pub(crate) steps: Vec<(&'a str, Command<'a>)>,
     /// What each extension with an id came to: the deadline, and the entry that made it so.
-    pub(super) extended: Vec<(&'a str, i64, usize)>,
-    pub(super) takes: Vec<Take>,
-    pub(super) retaken: bool,
-    pub(super) refunded_at: Option<Timestamp>,
+    pub(crate) extended: Vec<(&'a str, i64, usize)>,
+    pub(crate) takes: Vec<Take>,
+    pub(crate) retaken: bool,
+    pub(crate) refunded_at: Option<Timestamp>,
     /// How many units its subject may have, as it was said last.
-    pub(super) limit: Option<u32>,
+    pub(crate) limit: Option<u32>,
     /// The entry that made it what it is.
-    pub(super) entry: usize,
+    pub(crate) entry: usize,
     /// Of an offer to somebody on a waitlist, what it was for.
-    pub(super) offer: Option<Offer<'a>>,
+    pub(crate) offer: Option<Offer<'a>>,
 }
 
 impl Hold<'_> {
-    pub(super) fn has(&self, is: impl Fn(Fate) -> bool) -> bool {
+    pub(crate) fn has(&self, is: impl Fn(Fate) -> bool) -> bool {
         self.takes.iter().any(|take| is(take.fate))
     }
 
-    pub(super) fn held(&self) -> u32 {
+    pub(crate) fn held(&self) -> u32 {
         let held = self.takes.iter().filter(|take| take.fate == Fate::Held).count();
         u32::try_from(held).unwrap_or(u32::MAX)
     }
 
     /// Returns which of its units are held and wanted, as far as there are.
-    pub(super) fn held_of(&self, wanted: &Wanted<'_>) -> Vec<usize> {
+    pub(crate) fn held_of(&self, wanted: &Wanted<'_>) -> Vec<usize> {
         let mut found = Vec::new();
         for (pool, unit, count) in wanted.quantities() {
             let is = |take: &Take| (take.pool, take.unit, take.fate) == (pool, unit, Fate::Held);
@@ -90,7 +90,7 @@ impl Hold<'_> {
     }
 
     /// Says whether a step was made before, by its id; refuses one whose id asked something else.
-    pub(super) fn is_repeated(
+    pub(crate) fn is_repeated(
         &self,
         id: Option<&str>,
         asks: &Command<'_>,
@@ -103,7 +103,34 @@ impl Hold<'_> {
 }
 
 impl<'a> Hold<'a> {
-    pub(super) fn remember(&mut self, id: Option<&'a str>, asks: Command<'a>) {
+    /// Returns a new hold, as if nobody had asked for it.
+    pub(crate) fn begin(
+        turn: &Turn,
+        id: &'a str,
+        subject: &'a str,
+        mut takes: Vec<Take>,
+        ttl: i64,
+    ) -> Self {
+        takes.sort_by_key(|take| (take.pool, take.unit));
+        Self {
+            id,
+            subject,
+            asked: Command::Tick { mark: Mark::default() },
+            started: turn.service,
+            deadline: turn.service + ttl,
+            live: true,
+            steps: Vec::new(),
+            extended: Vec::new(),
+            takes,
+            retaken: false,
+            refunded_at: None,
+            limit: None,
+            entry: turn.entry,
+            offer: None,
+        }
+    }
+
+    pub(crate) fn remember(&mut self, id: Option<&'a str>, asks: Command<'a>) {
         if let Some(id) = id {
             if self.steps.len() == STEPS {
                 self.steps.remove(0);
@@ -114,15 +141,15 @@ impl<'a> Hold<'a> {
 }
 
 /// Returns what a command asks, whatever the hold and the ids.
-pub(super) fn asks<'a>(command: &Command<'a>) -> Command<'a> {
+pub(crate) fn asks<'a>(command: &Command<'a>) -> Command<'a> {
     let mut asks = command.clone();
     let nobodys = Step { campaign: "", hold: "", subject: "", id: None };
     match &mut asks {
+        Command::Hold { campaign, id, limit, .. } => (*campaign, *id, *limit) = ("", "", None),
         Command::Change { step, limit, .. } => (*step, *limit) = (nobodys, None),
         Command::Extend { step, .. }
         | Command::Release { step, .. }
         | Command::Confirm { step, .. } => *step = nobodys,
-        Command::Hold { campaign, id, limit, .. } => (*campaign, *id, *limit) = ("", "", None),
         Command::Claim { .. }
         | Command::Cancel { .. }
         | Command::Put { .. }
@@ -145,97 +172,110 @@ pub(super) fn asks<'a>(command: &Command<'a>) -> Command<'a> {
 
 /// When a command runs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
-    pub(super) at: Timestamp,
-    pub(super) service: i64,
-    pub(super) entry: usize,
+pub(crate) struct Turn {
+    pub(crate) at: Timestamp,
+    pub(crate) service: i64,
+    pub(crate) entry: usize,
 }
 
 impl Turn {
-    pub(super) fn moment(&self, service: i64) -> Timestamp {
+    pub(crate) fn moment(&self, service: i64) -> Timestamp {
         self.at.plus_micros(service - self.service)
     }
 }
 
 /// A result that a command made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Made<'a> {
-    pub(super) kind: Kind,
-    pub(super) pool: usize,
-    pub(super) rank: u32,
-    pub(super) subject: &'a str,
-    pub(super) unit: Option<&'a str>,
-    pub(super) hold: Option<&'a str>,
-    pub(super) from: Option<&'a str>,
+pub(crate) struct Made<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) pool: usize,
+    pub(crate) rank: u32,
+    pub(crate) subject: &'a str,
+    pub(crate) unit: Option<&'a str>,
+    pub(crate) hold: Option<&'a str>,
+    pub(crate) from: Option<&'a str>,
 }
 
-/// What is said, and which entry made it true.
-pub(super) type Said = (Outcome, usize);
+/// What is said, and which entry made it true: the one that says it, if it is none before.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) outcome: Outcome,
+    pub(crate) since: Option<usize>,
+}
 
-impl Turn {
-    pub(super) fn says(&self, outcome: impl Into<Outcome>) -> Said {
-        (outcome.into(), self.entry)
+impl Said {
+    /// Says what is so since an entry.
+    pub(crate) fn since(entry: usize, outcome: impl Into<Outcome>) -> Self {
+        Self { outcome: outcome.into(), since: Some(entry) }
+    }
+}
+
+impl<T: Into<Outcome>> From<T> for Said {
+    fn from(outcome: T) -> Self {
+        Self { outcome: outcome.into(), since: None }
     }
 }
 
 impl<'a> Campaign<'a> {
     /// Ends every hold whose time is over.
-    pub(super) fn expire(&mut self, turn: &Turn) {
+    pub(crate) fn expire(&mut self, turn: &Turn) {
         for at in 0..self.holds.len() {
-            if !self.holds[at].live || self.holds[at].deadline > turn.service {
-                continue;
-            }
-            self.holds[at].live = false;
-            self.holds[at].entry = turn.entry;
-            for take in 0..self.holds[at].takes.len() {
-                let Take { pool, unit, fate } = self.holds[at].takes[take];
-                if fate == Fate::Held {
-                    self.holds[at].takes[take].fate = Fate::Expired;
-                    self.put_back(pool, unit);
-                }
+            if self.holds[at].live && self.holds[at].deadline <= turn.service {
+                self.give_back(turn, at, 0..self.holds[at].takes.len(), Fate::Expired);
             }
         }
     }
 
-    /// Returns the hold of an id.
-    pub(super) fn hold_of(&self, id: &str) -> Option<usize> {
+    /// Gives back those of a hold's units that are held.
+    pub(crate) fn give_back(
+        &mut self,
+        turn: &Turn,
+        at: usize,
+        which: impl IntoIterator<Item = usize>,
+        fate: Fate,
+    ) {
+        for take in which {
+            let found = self.holds[at].takes[take];
+            if found.fate == Fate::Held {
+                self.holds[at].takes[take].fate = fate;
+                self.put_back(found.pool, found.unit);
+            }
+        }
+        let hold = &mut self.holds[at];
+        (hold.live, hold.entry) = (hold.held() > 0, turn.entry);
+    }
+
+    /// Returns the index of the hold of an id: the last one, if there were several.
+    pub(crate) fn find_hold(&self, id: &str) -> Option<usize> {
         self.holds.iter().rposition(|hold| hold.id == id)
     }
 
+    /// Returns the hold of an id.
+    pub fn hold_of(&self, id: &str) -> Option<&Hold<'a>> {
+        self.find_hold(id).map(|at| &self.holds[at])
+    }
+
     /// Returns a subject's own hold.
-    pub(super) fn own(&self, step: &Step<'_>) -> Result<usize, Outcome> {
-        let at = self.hold_of(step.hold).ok_or(Outcome::Refused(Refusal::NoSuchHold))?;
+    pub(crate) fn own(&self, step: &Step<'_>) -> Result<usize, Outcome> {
+        let at = self.find_hold(step.hold).ok_or(Outcome::Refused(Refusal::NoSuchHold))?;
         if self.holds[at].subject == step.subject { Ok(at) } else { Err(Refusal::NotYours.into()) }
     }
 
-    pub(super) fn hold(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+    pub(crate) fn hold(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
         let Command::Hold { id, subject, limit, .. } = command else {
             unreachable!("it is a hold");
         };
         let wanted = self.may_hold(turn, command)?;
         let number = self.holds.len();
-        let takes = self.choose(subject, number, &wanted).map_err(|no| turn.says(no))?;
-        self.holds.push(Hold {
-            id,
-            subject,
-            asked: asks(command),
-            started: turn.service,
-            deadline: turn.service + self.settings.holding.ttl_us,
-            live: true,
-            steps: Vec::new(),
-            extended: Vec::new(),
-            takes,
-            retaken: false,
-            refunded_at: None,
-            limit: *limit,
-            entry: turn.entry,
-            offer: None,
-        });
-        Ok(turn.says(Outcome::Held(self.holding(turn, number))))
+        let takes = self.choose(subject, number, &wanted)?;
+        let ttl = self.settings.holding.ttl_us;
+        let hold = Hold::begin(turn, id, subject, takes, ttl);
+        self.holds.push(Hold { asked: asks(command), limit: *limit, ..hold });
+        Ok(Outcome::Held(self.holding(turn, number)).into())
     }
 
     /// Returns what a hold wants, or the first answer of the ladder that applies, but for what is taken.
-    pub(super) fn may_hold<'c>(
+    pub(crate) fn may_hold<'c>(
         &self,
         turn: &Turn,
         command: &Command<'c>,
@@ -243,26 +283,25 @@ impl<'a> Campaign<'a> {
         let Command::Hold { id, subject, picks, limit, .. } = command else {
             unreachable!("it is a hold");
         };
-        let no = |outcome: Outcome| turn.says(outcome);
-        self.check_pools(picks.iter()).map_err(no)?;
-        if let Some(known) = self.hold_of(id) {
+        self.check_pools(picks.iter())?;
+        if let Some(known) = self.find_hold(id) {
             if self.holds[known].asked != asks(command) {
-                return Err(turn.says(Refusal::IdReused));
+                return Err(Refusal::IdReused.into());
             }
-            return Err((self.as_it_stands(turn, known), self.holds[known].entry));
+            return Err(Said::since(self.holds[known].entry, self.as_it_stands(turn, known)));
         }
         if id.starts_with("offer-") {
-            return Err(turn.says(Refusal::IdReused));
+            return Err(Refusal::IdReused.into());
         }
-        self.check_barred(subject).map_err(|no| turn.says(no))?;
+        self.check_barred(subject)?;
         for pick in picks {
-            let pool = &self.pools[self.pool_of(pick).map_err(no)?];
+            let pool = &self.pools[self.one_pool(pick.pool)?];
             let gave_up = pool.live(subject).is_none() && pool.latest(subject).is_some();
             if gave_up && !self.settings.claim_again {
-                return Err(turn.says(Refusal::AlreadyCancelled));
+                return Err(Refusal::AlreadyCancelled.into());
             }
         }
-        self.check_admitted(turn.at, subject).map_err(|no| turn.says(no))?;
+        self.check_admitted(turn.at, subject)?;
         let wanted = self.wanted(picks, true);
         let theirs = self.holds.iter().enumerate();
         let theirs = theirs.filter(|(_, hold)| hold.live && hold.subject == *subject);
@@ -271,24 +310,24 @@ impl<'a> Campaign<'a> {
             && let Some(same) = theirs.iter().find(|at| self.holds[**at].is_exactly(wanted))
         {
             let outcome = Outcome::AlreadyHeld(self.holding(turn, *same));
-            return Err((outcome, self.holds[*same].entry));
+            return Err(Said::since(self.holds[*same].entry, outcome));
         }
         if let (HoldsEach::One, [first, ..]) = (self.settings.holding.each, &theirs[..]) {
             let hold = Some(self.holds[*first].id.into());
             let (refusal, units) = (Refusal::HasHold, Vec::new());
             let named = RefusedFor { refusal, hold, units, seat: None };
-            return Err(turn.says(Outcome::RefusedFor(Box::new(named))));
+            return Err(Outcome::RefusedFor(Box::new(named)).into());
         }
-        let wanted = wanted.map_err(no)?;
-        wanted.check_size(0).map_err(no)?;
-        self.check_limits(subject, &wanted, *limit).map_err(no)?;
+        let wanted = wanted?;
+        wanted.check_size(0)?;
+        self.check_limits(subject, &wanted, *limit)?;
         let recent = |hold: &&Hold<'_>| {
             let theirs = hold.subject == *subject && hold.offer.is_none();
             theirs && turn.service - hold.started < HOUR
         };
         let recently = self.holds.iter().filter(recent).count();
         if recently >= self.settings.holding.per_hour as usize {
-            return Err(turn.says(Refusal::TooManyHolds));
+            return Err(Refusal::TooManyHolds.into());
         }
         Ok(wanted)
     }
@@ -324,7 +363,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    pub(super) fn change(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+    pub(crate) fn change(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
         let before = (self.pools.clone(), self.holds.clone());
         let changed = self.try_change(turn, command);
         if changed.is_err() {
@@ -337,21 +376,20 @@ impl<'a> Campaign<'a> {
         let Command::Change { step, add, drop, limit } = command else {
             unreachable!("it is a change");
         };
-        let no = |outcome: Outcome| turn.says(outcome);
-        self.check_pools(add.iter().chain(drop)).map_err(no)?;
-        let at = self.own(step).map_err(no)?;
-        if self.holds[at].is_repeated(step.id, &asks(command)).map_err(no)? {
-            return Ok((self.as_it_stands(turn, at), self.holds[at].entry));
+        self.check_pools(add.iter().chain(drop))?;
+        let at = self.own(step)?;
+        if self.holds[at].is_repeated(step.id, &asks(command))? {
+            return Ok(Said::since(self.holds[at].entry, self.as_it_stands(turn, at)));
         }
-        self.check_live(at).map_err(no)?;
+        self.check_live(at)?;
         if self.holds[at].offer.is_some() {
-            return Err(turn.says(Refusal::IsOffer));
+            return Err(Refusal::IsOffer.into());
         }
         if !add.is_empty() {
-            self.check_admitted(turn.at, step.subject).map_err(no)?;
+            self.check_admitted(turn.at, step.subject)?;
         }
-        let gone = self.holds[at].held_of(&self.wanted(drop, false).map_err(no)?);
-        let mut wanted = self.wanted(add, false).map_err(no)?;
+        let gone = self.holds[at].held_of(&self.wanted(drop, false)?);
+        let mut wanted = self.wanted(add, false)?;
         let all = std::mem::take(&mut self.holds[at].takes);
         let (dropped, stay): (Vec<_>, Vec<_>) =
             all.into_iter().enumerate().partition(|(unit, _)| gone.contains(unit));
@@ -363,18 +401,21 @@ impl<'a> Campaign<'a> {
         };
         wanted.seats.retain(|(pool, seat)| !has(*pool, *seat));
         if wanted.units() > 0 {
-            self.wanted(add, true).map_err(no)?;
+            self.wanted(add, true)?;
         } else if dropped.is_empty() {
             // Nothing is left to change.
-            return Ok((Outcome::AlreadyHeld(self.holding(turn, at)), self.holds[at].entry));
+            return Ok(Said::since(
+                self.holds[at].entry,
+                Outcome::AlreadyHeld(self.holding(turn, at)),
+            ));
         }
         let kept = stay.iter().filter(|take| take.fate != Fate::Released).count();
-        wanted.check_size(kept).map_err(no)?;
+        wanted.check_size(kept)?;
         for (_, Take { pool, unit, .. }) in dropped {
             self.put_back(pool, unit);
         }
-        self.check_limits(step.subject, &wanted, *limit).map_err(no)?;
-        for take in self.choose(step.subject, at, &wanted).map_err(no)? {
+        self.check_limits(step.subject, &wanted, *limit)?;
+        for take in self.choose(step.subject, at, &wanted)? {
             let takes = &mut self.holds[at].takes;
             let given_back = Take { fate: Fate::Released, ..take };
             match takes.iter_mut().find(|before| **before == given_back) {
@@ -388,22 +429,22 @@ impl<'a> Campaign<'a> {
         hold.remember(step.id, asks(command));
         hold.live = hold.held() > 0;
         hold.entry = turn.entry;
-        Ok(turn.says(Outcome::Held(self.holding(turn, at))))
+        Ok(Outcome::Held(self.holding(turn, at)).into())
     }
 
-    pub(super) fn extend(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+    pub(crate) fn extend(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
         let Command::Extend { step, by_us: by } = command else { unreachable!("it extends") };
-        let at = self.own(step).map_err(|no| turn.says(no))?;
+        let at = self.own(step)?;
         let asked = asks(command);
-        let repeated = self.holds[at].is_repeated(step.id, &asked).map_err(|no| turn.says(no))?;
-        self.check_live(at).map_err(|no| turn.says(no))?;
+        let repeated = self.holds[at].is_repeated(step.id, &asked)?;
+        self.check_live(at)?;
         if repeated {
             // Whatever became of the deadline since: this is what the step was told.
             let hold = &self.holds[at];
             let known = hold.extended.iter().rfind(|(known, ..)| Some(*known) == step.id);
             let (deadline, entry) =
                 known.map_or((hold.deadline, hold.entry), |known| (known.1, known.2));
-            return Ok((Outcome::Extended { expires_at: turn.moment(deadline) }, entry));
+            return Ok(Said::since(entry, Outcome::Extended { expires_at: turn.moment(deadline) }));
         }
         let by = *by;
         let (ttl, most) = (self.settings.holding.ttl_us, self.settings.holding.max_us);
@@ -417,10 +458,10 @@ impl<'a> Campaign<'a> {
             hold.extended.push((id, hold.deadline, hold.entry));
         }
         hold.remember(step.id, asked);
-        Ok((Outcome::Extended { expires_at: turn.moment(hold.deadline) }, hold.entry))
+        Ok(Said::since(hold.entry, Outcome::Extended { expires_at: turn.moment(hold.deadline) }))
     }
 
-    pub(super) fn holding(&self, turn: &Turn, at: usize) -> Box<Holding> {
+    pub(crate) fn holding(&self, turn: &Turn, at: usize) -> Box<Holding> {
         let hold = &self.holds[at];
         let held = hold.takes.iter().filter(|take| take.fate == Fate::Held);
         Box::new(Holding {
@@ -431,14 +472,14 @@ impl<'a> Campaign<'a> {
     }
 
     /// Says whether a hold is, or was, what a caller heard of it, but for units that were given up since.
-    pub(super) fn has_as_told(
+    pub fn has_as_told(
         &self,
-        at: usize,
+        hold: &Hold<'_>,
         outcome: &Outcome,
         gave_up: impl Fn(&UnitName) -> bool,
     ) -> bool {
         let has = |unit: &UnitName, is: &dyn Fn(Fate) -> bool| {
-            let mut takes = self.holds[at].takes.iter().filter(|take| is(take.fate));
+            let mut takes = hold.takes.iter().filter(|take| is(take.fate));
             gave_up(unit) || takes.any(|take| self.is_named(take.pool, take.unit, unit))
         };
         if let Outcome::Confirmed(answered) = outcome {
@@ -466,34 +507,5 @@ impl<'a> Campaign<'a> {
             Unit::Counted | Unit::Area(_) => None,
         };
         self.unit_name(pool, unit) == *told || seat.is_some_and(was)
-    }
-
-    /// Says that those of a hold's units are due a refund that are.
-    pub(super) fn refund(&self, at: usize, which: &[usize]) -> Outcome {
-        let hold = &self.holds[at];
-        let takes = which.iter().map(|take| hold.takes[*take]);
-        let due = takes.filter(|take| take.fate == Fate::Refunded);
-        let units = due.map(|take| self.unit_name(take.pool, take.unit)).collect();
-        let when = hold.refunded_at.unwrap_or(Timestamp::from_micros(0));
-        Outcome::RefundDue(Box::new(Refund { hold: hold.id.into(), units, at: when }))
-    }
-
-    /// Says that those of a hold's units are confirmed that are.
-    pub(super) fn confirmed(&self, at: usize, which: &[usize]) -> Outcome {
-        let hold = &self.holds[at];
-        let (mut units, mut latest) = (Vec::new(), Timestamp::from_micros(0));
-        for take in which.iter().map(|take| hold.takes[*take]) {
-            let Fate::Confirmed(rank) = take.fate else { continue };
-            let row = self.pools[take.pool].row(rank);
-            latest = latest.max(row.map_or(latest, |row| row.at));
-            units.push(RankedUnit { unit: self.unit_name(take.pool, take.unit), rank });
-        }
-        Outcome::Confirmed(Box::new(Confirmation {
-            hold: hold.id.into(),
-            units,
-            at: latest,
-            retaken: hold.retaken,
-            left: hold.held(),
-        }))
     }
 }

@@ -1,4 +1,4 @@
-//! The judge's own list of what operators did to a campaign, and the comparison with that of a node.
+//! The list of what operators did to a campaign, and the comparison with that of a node.
 
 use firstcome_core::acts as core;
 use firstcome_core::codes::Verdict;
@@ -6,11 +6,12 @@ use firstcome_core::command::{CodeCommand, Steer};
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, Timestamp};
 
+/// How many acts a node lists: the newest ones.
 const GIVEN: usize = 1_000;
 
 /// An operator's command, as a list of acts has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Act<'a> {
+pub struct Act<'a> {
     at: Timestamp,
     who: &'a str,
     deed: &'static str,
@@ -80,14 +81,14 @@ fn told<'a>(command: &Command<'a>) -> Option<(&'static str, &'a str, &'a str)> {
 
 impl<'a> Act<'a> {
     /// Returns the act that a command is, if an operator's word is behind it.
-    pub(super) fn of(at: Timestamp, command: &Command<'a>, outcome: &'static str) -> Option<Self> {
+    pub(crate) fn of(at: Timestamp, command: &Command<'a>, outcome: &'static str) -> Option<Self> {
         let (deed, who, reason) = told(command)?;
         Some(Self { at, who, deed, reason, outcome })
     }
 }
 
 /// Says whether a list, the newest first, is what a campaign's acts must give.
-pub(super) fn is_as_listed(acts: &[Act<'_>], theirs: &[(u32, &core::Act)]) -> bool {
+pub fn is_as_listed(acts: &[Act<'_>], theirs: &[(u32, &core::Act)]) -> bool {
     let skipped = acts.len().saturating_sub(GIVEN);
     let mut ours = (1_u32..).zip(acts).skip(skipped);
     let same = theirs.iter().rev().all(|(number, act)| {

@@ -1,21 +1,18 @@
-//! Compares the judge's rules with those that nodes run: random commands must have the same outcomes.
+//! Random commands of every kind: the rules and the model must come to the same.
 
 mod coupons;
 
-use super::{Event, Model};
-use crate::judge::acts::is_as_listed;
+use crate::comparison::Comparison;
+use crate::world::{Gave, World, node};
 use firstcome_core::command::{
-    BestPick, Body, BodyWriter, Expect, Late, Mark, Order, Pick, Steer, Step, Wanted, Wish,
+    BestPick, Expect, Late, Mark, Order, Pick, Steer, Step, Wanted, Wish,
 };
 use firstcome_core::hall::{AreaSettings, Chunk, SeatChange, SeatSettings};
 use firstcome_core::outcome::By;
+use firstcome_core::results::Kind;
 use firstcome_core::settings::{GradeLimit, HoldSettings, HoldsEach, Opens, PoolSettings};
-use firstcome_core::state::Stamp;
-use firstcome_core::{
-    CodeOutcome, CodeRefusal, Command, NodeId, Outcome, Refusal, Settings, SpaceId, State,
-    Timestamp,
-};
-use firstcome_journal::Name;
+use firstcome_core::{CodeOutcome, CodeRefusal, Command, Outcome, Refusal, Settings, Timestamp};
+use firstcome_model::Event;
 use std::collections::BTreeSet;
 
 const CAMPAIGNS: [&str; 2] = ["spring", "autumn"];
@@ -295,14 +292,14 @@ fn command(random: &mut fastrand::Rng, at: i64, coupons: bool) -> Command<'stati
     }
 }
 
-/// One space, from its first entry on; gives how many units were given, and adds what was answered.
+/// One space, from its first entry on; returns how many units were given, and adds what was answered.
 fn live_through(seed: u64, reached: &mut BTreeSet<&'static str>) -> usize {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut at = 100;
-    let mut bodies: Vec<(i64, Vec<u8>)> = Vec::new();
     let mut numbers = [0_u64; 3];
     // Half of the spaces have a campaign with codes from the beginning.
     let coupons = seed % 2 == 1;
+    let (mut world, mut comparison) = (World::new(), Comparison::default());
     for entry in 0..80 {
         // Sometimes an hour and more passes, in steps that count as service.
         at += match random.u32(..100) {
@@ -310,47 +307,26 @@ fn live_through(seed: u64, reached: &mut BTreeSet<&'static str>) -> usize {
             1..=20 => random.i64(0..3_000_000),
             _ => random.i64(0..5),
         };
-        let node = random.usize(..3);
-        let again = numbers[node] > 0 && random.u32(..5) == 0;
-        numbers[node] += u64::from(!again);
-        let id = NodeId([u8::try_from(node).unwrap() + 1; 16]);
+        let writer = random.usize(..3);
+        let again = numbers[writer] > 0 && random.u32(..5) == 0;
+        numbers[writer] += u64::from(!again);
         let commands = random.usize(1..6);
         let mut drawn: Vec<_> = (0..commands).map(|_| command(&mut random, at, coupons)).collect();
         if coupons && entry == 0 {
             drawn.insert(0, coupons::campaign(&mut random, at));
         }
-        let mut body = BodyWriter::new(id, numbers[node], 0);
-        for command in &drawn {
-            assert!(body.push(command));
+        let (time, id) = (Timestamp::from_micros(at), node(writer as u8 + 1));
+        let gave = world.entry(time, id, numbers[writer], &drawn);
+        comparison.same_outcomes(&world.state, &drawn, &gave);
+        if let Gave::Outcomes(outcomes) = gave {
+            reached.extend(outcomes.iter().map(Outcome::as_str));
         }
-        bodies.push((at, body.finish()));
+        if entry % 10 == 9 {
+            comparison.same_state(&world.state);
+        }
     }
-    let mut state = State::new(SpaceId::default());
-    let mut model = Model::default();
-    let mut won = 0;
-    for (index, (at, bytes)) in bodies.iter().enumerate() {
-        let body = Body::open(bytes).unwrap();
-        let commands = body.commands().unwrap();
-        let at = Timestamp::from_micros(*at);
-        let (node, number) = (body.head.node, body.head.number);
-        let (position, level) = (index as u64 + 1, body.head.level);
-        let stamp = Stamp { position, at, epoch: 0, node, number, level };
-        let mut theirs = Vec::new();
-        state.apply(stamp, &commands, &mut theirs);
-        let mut events = Vec::new();
-        let ours = model.apply(index, at, (Name { node, number }, level), &commands, &mut events);
-        let ours: Vec<_> = ours.into_iter().flatten().map(|decision| decision.outcome).collect();
-        assert_eq!(ours, theirs, "seed {seed}, entry {index}: {commands:#?}");
-        reached.extend(ours.iter().map(Outcome::as_str));
-        assert_eq!(model.last_result(), state.last_result(), "seed {seed}, entry {index}");
-        won += events.iter().filter(|event| matches!(event, Event::Won(_))).count();
-    }
-    for (name, ours) in &model.campaigns {
-        let theirs = state.campaign(name).ok();
-        let theirs: Vec<_> = theirs.into_iter().flat_map(|campaign| campaign.acts()).collect();
-        assert!(is_as_listed(ours.listed(), &theirs), "seed {seed}: {theirs:#?}");
-    }
-    won
+    let won = |event: &&Event<'_>| matches!(event, Event::Result(Kind::Claim, _));
+    comparison.events.iter().filter(won).count()
 }
 
 #[test]

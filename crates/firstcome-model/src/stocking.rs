@@ -1,8 +1,8 @@
-//! The judge's own rules for what operators do to codes: revoke, suspend, restore, replace, import.
+//! The model's rules for what operators do to codes: revoke, suspend, restore, replace, import.
 
-use super::campaign::Campaign;
-use super::coupons::{Card, Coupons, Found};
-use super::holding::{Made, Said, Turn};
+use crate::campaign::Campaign;
+use crate::coupons::{Card, Coupons, Found};
+use crate::holding::{Made, Said, Turn};
 use firstcome_core::codes::{CodeKey, Verdict};
 use firstcome_core::command::{CodeCommand, StagedCode};
 use firstcome_core::outcome::Missing;
@@ -19,7 +19,7 @@ const ISSUES: u16 = 1_000;
 
 /// How an imported code stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stands {
+pub(crate) enum Stands {
     Free,
     Suspended,
     Revoked,
@@ -28,16 +28,16 @@ pub(super) enum Stands {
 
 /// An imported code.
 #[derive(Clone, Debug)]
-pub(super) struct Shelved {
-    pub(super) hash: [u8; 16],
-    pub(super) stands: Stands,
+pub(crate) struct Shelved {
+    pub(crate) hash: [u8; 16],
+    pub(crate) stands: Stands,
     /// Which import it came with.
     import: usize,
 }
 
 /// An import under way.
 #[derive(Clone, Debug)]
-pub(super) struct OpenFile<'a> {
+pub(crate) struct OpenFile<'a> {
     id: &'a str,
     began: i64,
     lines: u32,
@@ -47,7 +47,7 @@ pub(super) struct OpenFile<'a> {
 
 /// An import that is done.
 #[derive(Clone, Debug)]
-pub(super) struct Imported<'a> {
+pub(crate) struct Imported<'a> {
     id: &'a str,
     lines: u32,
     added: u32,
@@ -58,7 +58,7 @@ pub(super) struct Imported<'a> {
 
 impl Coupons<'_> {
     /// Says whether a code on the shelf was revoked with its import.
-    pub(super) fn is_withdrawn(&self, at: usize) -> bool {
+    pub(crate) fn is_withdrawn(&self, at: usize) -> bool {
         let import = self.shelf.get(at).and_then(|shelved| self.imports.get(shelved.import));
         import.is_some_and(|import| import.revoked)
     }
@@ -68,12 +68,12 @@ impl Coupons<'_> {
     }
 
     /// Returns how many imported codes can be issued.
-    pub(super) fn free(&self) -> u32 {
+    pub(crate) fn free(&self) -> u32 {
         (0..self.shelf.len()).filter(|at| self.is_free(*at)).count() as u32
     }
 
     /// Returns the next free code to a rank.
-    pub(super) fn take_next(&mut self, rank: u32) -> Option<u64> {
+    pub(crate) fn take_next(&mut self, rank: u32) -> Option<u64> {
         let at = (0..self.shelf.len()).find(|at| self.is_free(*at))?;
         self.shelf[at].stands = Stands::Given(rank);
         Some(at as u64)
@@ -83,8 +83,8 @@ impl Coupons<'_> {
         self.shelf.iter().any(|shelved| shelved.hash == *hash)
     }
 
-    /// Says whether a code is known to two people and still counts, or will be issued: it must not.
-    pub(super) fn counts(&self, code: CodeKey) -> bool {
+    /// Says whether a code can be used, or will be issued.
+    pub(crate) fn counts(&self, code: CodeKey) -> bool {
         match self.find(code) {
             Found::Nothing => false,
             Found::OnShelf(at) => self.is_free(at),
@@ -97,11 +97,11 @@ impl Coupons<'_> {
 }
 
 impl<'a> Campaign<'a> {
-    fn coded(&self, turn: &Turn, pool: &str) -> Result<usize, Said> {
+    fn coded(&self, pool: &str) -> Result<usize, Said> {
         let index = self.pool_index(pool);
-        let index = index.ok_or(turn.says(Refusal::NotFound(Missing::Pool)))?;
+        let index = index.ok_or(Refusal::NotFound(Missing::Pool))?;
         if self.pools[index].coupons.is_none() {
-            return Err(turn.says(Refusal::Code(CodeRefusal::NotCoded)));
+            return Err(CodeRefusal::NotCoded.into());
         }
         Ok(index)
     }
@@ -111,32 +111,31 @@ impl<'a> Campaign<'a> {
     }
 
     /// Runs an operator's command on codes.
-    pub(super) fn on_stock(
+    pub(crate) fn on_stock(
         &mut self,
         turn: &Turn,
         command: &CodeCommand<'a>,
         made: &mut Vec<Made<'a>>,
     ) -> Result<Said, Said> {
         let (_, pool) = command.target();
-        let pool = self.coded(turn, pool.unwrap_or_default())?;
+        let pool = self.coded(pool.unwrap_or_default())?;
         if let CodeCommand::Mark { codes, verdict, .. } = command {
-            return Ok(self.mark(turn, (pool, codes), *verdict, made));
+            return Ok(self.mark((pool, codes), *verdict, made));
         }
         if let CodeCommand::Reissue { subject, rank, issue, tag, .. } = command {
             return self.reissue(turn, (pool, subject, *rank), (*issue, *tag), made);
         }
         if !self.stock(pool).imported {
-            return Err(turn.says(Refusal::Code(CodeRefusal::NotImported)));
+            return Err(CodeRefusal::NotImported.into());
         }
         if let CodeCommand::RevokeImport { import, .. } = command {
-            return self.revoke_import(turn, pool, import, made);
+            return self.revoke_import(pool, import, made);
         }
         self.import(turn, pool, command)
     }
 
     fn mark(
         &mut self,
-        turn: &Turn,
         (pool, list): (usize, &[CodeKey]),
         verdict: Verdict,
         made: &mut Vec<Made<'a>>,
@@ -173,7 +172,7 @@ impl<'a> Campaign<'a> {
             }
         }
         unknown.truncate(NAMED);
-        turn.says(CodeOutcome::Marked { verdict, changed, unknown })
+        Said::from(CodeOutcome::Marked { verdict, changed, unknown })
     }
 
     /// Makes a result; what was decided stands where others have their unit, the import where they have the old one.
@@ -191,21 +190,20 @@ impl<'a> Campaign<'a> {
 
     fn revoke_import(
         &mut self,
-        turn: &Turn,
         pool: usize,
         id: &'a str,
         made: &mut Vec<Made<'a>>,
     ) -> Result<Said, Said> {
         let imports = &mut self.stock(pool).imports;
         let Some(import) = imports.iter_mut().find(|import| import.id == id) else {
-            return Err(turn.says(Refusal::Code(CodeRefusal::NoSuchImport)));
+            return Err(CodeRefusal::NoSuchImport.into());
         };
         let (verdict, unknown) = (Verdict::Revoke, Vec::new());
         let changed = if import.revoked { 0 } else { import.added };
         if !std::mem::replace(&mut import.revoked, true) {
             made.push(self.marked(pool, 0, verdict.as_str(), Some(id)));
         }
-        Ok(turn.says(CodeOutcome::Marked { verdict, changed, unknown }))
+        Ok(CodeOutcome::Marked { verdict, changed, unknown }.into())
     }
 
     fn reissue(
@@ -215,38 +213,37 @@ impl<'a> Campaign<'a> {
         (issue, tag): (u16, Option<u64>),
         made: &mut Vec<Made<'a>>,
     ) -> Result<Said, Said> {
-        let no = |refusal: CodeRefusal| Err(turn.says(Refusal::Code(refusal)));
         let row = self.pools[pool].row(rank);
         if row.is_none_or(|row| row.subject != subject || row.undone.is_some()) {
-            return Err(turn.says(Refusal::NoSuchClaim));
+            return Err(Refusal::NoSuchClaim.into());
         }
         let left = if self.has_somebody_first(pool) { 0 } else { self.left(pool) };
         let coupons = self.stock(pool);
         let card = &coupons.cards[rank as usize - 1];
         let same = coupons.imported || tag == Some(card.now);
         if card.issue == issue && issue > 1 && same {
-            return Ok((CodeOutcome::Reissued { rank, issue }.into(), card.entry));
+            return Ok(Said::since(card.entry, CodeOutcome::Reissued { rank, issue }));
         }
         if card.revoked {
-            return no(CodeRefusal::CodeRevoked);
+            return Err(CodeRefusal::CodeRevoked.into());
         }
         if u32::from(card.issue) + 1 != u32::from(issue) {
-            return no(CodeRefusal::ReissuedSince { issue: card.issue });
+            return Err(CodeRefusal::ReissuedSince { issue: card.issue }.into());
         }
         if issue > ISSUES {
-            return no(CodeRefusal::TooManyReissues);
+            return Err(CodeRefusal::TooManyReissues.into());
         }
         let new = match (coupons.imported, tag) {
-            (false, None) => return no(CodeRefusal::TagRequired),
+            (false, None) => return Err(CodeRefusal::TagRequired.into()),
             (false, Some(tag)) => tag,
-            (true, _) if left == 0 => return Err(turn.says(Refusal::SoldOut)),
+            (true, _) if left == 0 => return Err(Refusal::SoldOut.into()),
             (true, _) => coupons.take_next(rank).unwrap_or(u64::MAX),
         };
         let card = &mut coupons.cards[rank as usize - 1];
         card.before.push(card.now);
         (card.now, card.issue, card.suspended, card.entry) = (new, issue, false, turn.entry);
         made.push(self.marked(pool, rank, "reissue", None));
-        Ok(turn.says(CodeOutcome::Reissued { rank, issue }))
+        Ok(CodeOutcome::Reissued { rank, issue }.into())
     }
 
     fn import(
@@ -263,40 +260,39 @@ impl<'a> Campaign<'a> {
             unreachable!("it is about an import");
         };
         if let Some(known) = coupons.imports.iter().find(|import| import.id == *id) {
-            return Ok((known.told(), known.entry));
+            return Ok(Said::since(known.entry, known.told()));
         }
         if coupons.file.as_ref().is_some_and(|file| file.began + OPEN_FOR <= turn.service) {
             coupons.file = None;
         }
         let is_open = coupons.file.as_ref().is_some_and(|file| file.id == *id);
-        let no = |refusal: CodeRefusal| Err(turn.says(Refusal::Code(refusal)));
         if let CodeCommand::Stage { first, codes, .. } = command {
             if coupons.file.is_some() && !is_open {
-                return no(CodeRefusal::ImportOpen);
+                return Err(CodeRefusal::ImportOpen.into());
             }
             if !is_open && coupons.imports.len() >= IMPORTS {
-                return no(CodeRefusal::TooManyImports);
+                return Err(CodeRefusal::TooManyImports.into());
             }
             let next = coupons.file.as_ref().map_or(0, |file| file.lines);
             if *first > next {
-                return no(CodeRefusal::ChunkMissing { next });
+                return Err(CodeRefusal::ChunkMissing { next }.into());
             }
-            return Ok(turn.says(coupons.stage(turn, id, (*first, codes))));
+            return Ok(coupons.stage(turn, id, (*first, codes)).into());
         }
         let Some(file) = coupons.file.take_if(|_| is_open) else {
-            return no(CodeRefusal::NoSuchImport);
+            return Err(CodeRefusal::NoSuchImport.into());
         };
         let CodeCommand::Commit { lines, .. } = command else {
-            return Ok(turn.says(CodeOutcome::Discarded));
+            return Ok(CodeOutcome::Discarded.into());
         };
         if file.lines != *lines {
             let lines = file.lines;
             coupons.file = Some(file);
-            return no(CodeRefusal::ImportIncomplete { lines });
+            return Err(CodeRefusal::ImportIncomplete { lines }.into());
         }
         let done = coupons.commit(turn, file);
         self.untried.insert(pool);
-        Ok(turn.says(done))
+        Ok(Said::from(done))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The judge's own seat map: the owner of each seat, and the best and the single seats, found by trying everything.
+//! The model's seat map: the owner of each seat, and the best and the single seats, found by trying everything.
 
 use firstcome_core::command::BestPick;
 use firstcome_core::hall::{AreaSettings, SeatSettings};
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Which unit of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     /// One of a counted pool.
     Counted,
     /// A seat, by its index in the order of adding.
@@ -17,7 +17,7 @@ pub(super) enum Unit {
 
 /// Whose a seat is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(crate) enum Owner {
     Nobody,
     /// That of a live hold, by its index in the campaign's list.
     Hold(usize),
@@ -28,34 +28,34 @@ pub(super) enum Owner {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Seat<'a> {
-    pub(super) said: SeatSettings<'a>,
+pub(crate) struct Seat<'a> {
+    pub(crate) said: SeatSettings<'a>,
     /// The name it was added with.
-    pub(super) added_as: &'a str,
+    pub(crate) added_as: &'a str,
     /// The names that it had before, the first one first.
-    pub(super) names_before: Vec<&'a str>,
+    pub(crate) names_before: Vec<&'a str>,
     /// Whether it stands in a result.
-    pub(super) had: bool,
-    pub(super) owner: Owner,
+    pub(crate) had: bool,
+    pub(crate) owner: Owner,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Area<'a> {
-    pub(super) said: AreaSettings<'a>,
-    pub(super) held: u32,
-    pub(super) given: u32,
-    pub(super) kept: u32,
+pub(crate) struct Area<'a> {
+    pub(crate) said: AreaSettings<'a>,
+    pub(crate) held: u32,
+    pub(crate) given: u32,
+    pub(crate) kept: u32,
 }
 
 impl Area<'_> {
-    pub(super) fn free(&self) -> u32 {
+    pub(crate) fn free(&self) -> u32 {
         self.said.capacity - self.held - self.given - self.kept
     }
 }
 
 /// What a name is the name of.
 #[derive(Clone, Debug)]
-pub(super) enum Named {
+pub(crate) enum Named {
     Seat(usize),
     Group(Vec<usize>),
     Area(usize),
@@ -63,13 +63,13 @@ pub(super) enum Named {
 
 /// The seats and areas of a pool.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Hall<'a> {
-    pub(super) seats: Vec<Seat<'a>>,
-    pub(super) areas: Vec<Area<'a>>,
+pub(crate) struct Hall<'a> {
+    pub(crate) seats: Vec<Seat<'a>>,
+    pub(crate) areas: Vec<Area<'a>>,
 }
 
 impl<'a> Hall<'a> {
-    pub(super) fn find(&self, name: &str) -> Option<Named> {
+    pub(crate) fn find(&self, name: &str) -> Option<Named> {
         if let Some(seat) = self.seats.iter().position(|seat| seat.said.name == name) {
             return Some(Named::Seat(seat));
         }
@@ -82,7 +82,7 @@ impl<'a> Hall<'a> {
         (!group.is_empty() && !name.is_empty()).then_some(Named::Group(group))
     }
 
-    pub(super) fn name(&self, unit: Unit) -> Option<&'a str> {
+    pub(crate) fn name(&self, unit: Unit) -> Option<&'a str> {
         match unit {
             Unit::Counted => None,
             Unit::Seat(seat) => Some(self.seats[seat].said.name),
@@ -90,7 +90,7 @@ impl<'a> Hall<'a> {
         }
     }
 
-    pub(super) fn grade(&self, unit: Unit) -> Option<&'a str> {
+    pub(crate) fn grade(&self, unit: Unit) -> Option<&'a str> {
         match unit {
             Unit::Counted => None,
             Unit::Seat(seat) => Some(self.seats[seat].said.grade),
@@ -99,18 +99,18 @@ impl<'a> Hall<'a> {
     }
 
     /// Says whether any seat or area is of a grade.
-    pub(super) fn has_grade(&self, grade: &str) -> bool {
+    pub(crate) fn has_grade(&self, grade: &str) -> bool {
         let seats = self.seats.iter().any(|seat| seat.said.grade == grade);
         seats || self.areas.iter().any(|area| area.said.grade == grade)
     }
 
-    pub(super) fn is_free(&self, seat: usize) -> bool {
+    pub(crate) fn is_free(&self, seat: usize) -> bool {
         self.seats[seat].owner == Owner::Nobody
     }
 
     /// Says whether a subject that names it may have it, if it is free: not what is kept back, not sold, or sold
     /// through another channel.
-    pub(super) fn is_sold(&self, seat: usize, channel: Option<&str>) -> bool {
+    pub(crate) fn is_sold(&self, seat: usize, channel: Option<&str>) -> bool {
         let said = &self.seats[seat].said;
         let through = said.channel.is_empty() || Some(said.channel) == channel;
         said.for_sale && through && self.seats[seat].owner != Owner::Kept
@@ -165,7 +165,7 @@ impl<'a> Hall<'a> {
     }
 
     /// Returns the first single seat that taking these makes, unless as many like them are nowhere to be had without.
-    pub(super) fn orphan(&self, taken: &[usize]) -> Option<usize> {
+    pub(crate) fn orphan(&self, taken: &[usize]) -> Option<usize> {
         let orphan = self.orphans(taken).into_iter().next()?;
         let mut taken = taken.to_vec();
         taken.sort_unstable();
@@ -185,7 +185,7 @@ impl<'a> Hall<'a> {
     /// Returns the best seats, next to each other.
     ///
     /// Nobody in these worlds asks for several that may be apart: which they get then is not written down.
-    pub(super) fn best(
+    pub(crate) fn best(
         &self,
         best: &BestPick<'_>,
         channel: Option<&str>,

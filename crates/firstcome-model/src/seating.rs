@@ -1,10 +1,10 @@
-//! The judge's own rules for an operator's commands on seats: add, block and exchange.
+//! The model's rules for an operator's commands on seats: add, block and exchange.
 
-use super::campaign::Campaign;
-use super::hall::{Area, Named, Owner, Seat, Unit};
-use super::holding::{Fate, Made, Turn};
-use super::reseating::bad_seat;
-use super::wanted::refused;
+use crate::campaign::Campaign;
+use crate::hall::{Area, Named, Owner, Seat, Unit};
+use crate::holding::{Fate, Made, Turn};
+use crate::reseating::bad_seat;
+use crate::wanted::refused;
 use firstcome_core::command::Pick;
 use firstcome_core::hall::Chunk;
 use firstcome_core::outcome::{Missing, Move, UnitName};
@@ -12,13 +12,13 @@ use firstcome_core::results::Kind;
 use firstcome_core::{Outcome, Refusal};
 
 impl<'a> Campaign<'a> {
-    pub(super) fn seated(&self, name: &str) -> Result<usize, Outcome> {
+    pub(crate) fn seated(&self, name: &str) -> Result<usize, Outcome> {
         let pool =
             self.pool_index(name).ok_or(Outcome::Refused(Refusal::NotFound(Missing::Pool)))?;
         if self.pools[pool].hall.is_some() { Ok(pool) } else { Err(Refusal::NotSeated.into()) }
     }
 
-    pub(super) fn add_seats(
+    pub(crate) fn add_seats(
         &mut self,
         turn: &Turn,
         name: &str,
@@ -56,9 +56,9 @@ impl<'a> Campaign<'a> {
         Ok(imported)
     }
 
-    pub(super) fn block(&mut self, units: &[Pick<'_>], blocked: bool) -> Result<Outcome, Outcome> {
+    pub(crate) fn block(&mut self, units: &[Pick<'_>], blocked: bool) -> Result<Outcome, Outcome> {
         for pick in units {
-            if self.pools[self.pool_of(pick)?].hall.is_none() {
+            if self.pools[self.one_pool(pick.pool)?].hall.is_none() {
                 return Err(Refusal::NotSeated.into());
             }
         }
@@ -104,7 +104,7 @@ impl<'a> Campaign<'a> {
         Ok(if blocked { Outcome::Blocked { units } } else { Outcome::Unblocked { units } })
     }
 
-    pub(super) fn exchange(
+    pub(crate) fn exchange(
         &mut self,
         turn: &Turn,
         name: &'a str,
@@ -148,7 +148,7 @@ impl<'a> Campaign<'a> {
             Owner::Rank(rank) => {
                 let row = &mut self.pools[pool].rows[rank as usize - 1];
                 row.unit = new;
-                (row.hold.and_then(|id| self.hold_of(id)), Fate::Confirmed(rank), rank)
+                (row.hold.and_then(|id| self.find_hold(id)), Fate::Confirmed(rank), rank)
             }
             Owner::Hold(at) => (Some(at), Fate::Held, 0),
             Owner::Nobody | Owner::Kept => unreachable!("somebody has it"),

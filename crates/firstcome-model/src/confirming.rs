@@ -1,16 +1,16 @@
-//! The judge's own rules for the end of a hold by its subject: confirm and release.
+//! The model's rules for the end of a hold by its subject: confirm and release.
 
-use super::campaign::{Campaign, Row};
-use super::hall::{Owner, Unit};
-use super::holding::{Fate, Hold, Made, Said, Turn, asks};
-use super::wanted::{Wanted, refused};
+use crate::campaign::{Campaign, Row};
+use crate::hall::{Owner, Unit};
+use crate::holding::{Fate, Hold, Made, Said, Turn, asks};
+use crate::wanted::{Wanted, refused};
 use firstcome_core::command::Late;
-use firstcome_core::outcome::{Release, UnitName};
+use firstcome_core::outcome::{Confirmation, RankedUnit, Refund, Release, UnitName};
 use firstcome_core::results::Kind;
-use firstcome_core::{CodeRefusal, Command, Outcome, Refusal};
+use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, Timestamp};
 
 impl<'a> Campaign<'a> {
-    pub(super) fn confirm(
+    pub(crate) fn confirm(
         &mut self,
         turn: &Turn,
         command: &Command<'a>,
@@ -19,52 +19,51 @@ impl<'a> Campaign<'a> {
         let Command::Confirm { step, units, late } = command else {
             unreachable!("it is a confirm");
         };
-        let no = |outcome: Outcome| turn.says(outcome);
-        self.check_pools(units.iter()).map_err(no)?;
-        let at = self.own(step).map_err(no)?;
+        self.check_pools(units.iter())?;
+        let at = self.own(step)?;
         let hold = &self.holds[at];
-        let repeated = hold.is_repeated(step.id, &asks(command)).map_err(no)?;
+        let repeated = hold.is_repeated(step.id, &asks(command))?;
         let mut which: Vec<usize> = if units.is_empty() {
             (0..hold.takes.len()).filter(|take| hold.takes[*take].fate != Fate::Released).collect()
         } else {
-            let wanted = self.wanted(units, false).map_err(no)?;
-            self.parts(hold, &wanted, repeated).map_err(no)?
+            let wanted = self.wanted(units, false)?;
+            self.parts(hold, &wanted, repeated)?
         };
         if repeated {
             // What came later was not meant.
             which.retain(|take| !matches!(hold.takes[*take].fate, Fate::Held | Fate::Expired));
         }
         if hold.takes.iter().all(|take| take.fate == Fate::Released) {
-            return Err(turn.says(Refusal::HoldReleased));
+            return Err(Refusal::HoldReleased.into());
         }
         let any = |fate: Fate| which.iter().any(|take| hold.takes[*take].fate == fate);
         if any(Fate::Released) {
             let units = self.names_of(hold, &which, Fate::Released);
-            return Err(turn.says(refused(Refusal::NotHeld, units)));
+            return Err(refused(Refusal::NotHeld, units).into());
         }
         if any(Fate::Refunded) {
             return Ok(self.refund_expired(turn, at, &which, made));
         }
         if !any(Fate::Held) && !any(Fate::Expired) {
-            return Ok((self.confirmed(at, &which), hold.entry));
+            return Ok(Said::since(hold.entry, self.confirmed(at, &which)));
         }
         if hold.takes.iter().any(|take| self.pools[take.pool].coupons.is_some()) {
             // An offered code is had by a claim.
             let late = any(Fate::Expired);
             let no = Refusal::Code(CodeRefusal::ClaimRequired);
-            return Err(turn.says(if late { Refusal::HoldExpired } else { no }));
+            return Err(Said::from(if late { Refusal::HoldExpired } else { no }));
         }
         let kept_out = self.check_barred(step.subject);
         if any(Fate::Expired) {
             if *late == Late::Refuse {
-                return Err(turn.says(Refusal::HoldExpired));
+                return Err(Refusal::HoldExpired.into());
             }
             if kept_out.is_err() || !self.can_retake(hold, &which) {
                 return Ok(self.refund_expired(turn, at, &which, made));
             }
         }
         if !any(Fate::Expired) {
-            kept_out.map_err(no)?;
+            kept_out?;
         }
         self.give_for_good(turn, at, &which, made);
         self.is_late_and_served(at);
@@ -72,7 +71,7 @@ impl<'a> Campaign<'a> {
         hold.remember(step.id, asks(command));
         hold.live = hold.held() > 0;
         hold.entry = turn.entry;
-        Ok(turn.says(self.confirmed(at, &which)))
+        Ok(self.confirmed(at, &which).into())
     }
 
     /// Says whether what expired is free, and the subject may have it.
@@ -153,50 +152,69 @@ impl<'a> Campaign<'a> {
             let (kind, rank) = (Kind::RefundDue, 0);
             made.push(Made { kind, pool, rank, subject, unit, hold: Some(id), from: None });
         }
-        (self.refund(at, which), self.holds[at].entry)
+        Said::since(self.holds[at].entry, self.refund(at, which))
     }
 
-    pub(super) fn release(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+    /// Says that those of a hold's units are due a refund that are.
+    pub(crate) fn refund(&self, at: usize, which: &[usize]) -> Outcome {
+        let hold = &self.holds[at];
+        let takes = which.iter().map(|take| hold.takes[*take]);
+        let due = takes.filter(|take| take.fate == Fate::Refunded);
+        let units = due.map(|take| self.unit_name(take.pool, take.unit)).collect();
+        let when = hold.refunded_at.unwrap_or(Timestamp::from_micros(0));
+        Outcome::RefundDue(Box::new(Refund { hold: hold.id.into(), units, at: when }))
+    }
+
+    /// Says that those of a hold's units are confirmed that are.
+    pub(crate) fn confirmed(&self, at: usize, which: &[usize]) -> Outcome {
+        let hold = &self.holds[at];
+        let (mut units, mut latest) = (Vec::new(), Timestamp::from_micros(0));
+        for take in which.iter().map(|take| hold.takes[*take]) {
+            let Fate::Confirmed(rank) = take.fate else { continue };
+            let row = self.pools[take.pool].row(rank);
+            latest = latest.max(row.map_or(latest, |row| row.at));
+            units.push(RankedUnit { unit: self.unit_name(take.pool, take.unit), rank });
+        }
+        Outcome::Confirmed(Box::new(Confirmation {
+            hold: hold.id.into(),
+            units,
+            at: latest,
+            retaken: hold.retaken,
+            left: hold.held(),
+        }))
+    }
+
+    pub(crate) fn release(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
         let Command::Release { step, units } = command else {
             unreachable!("it is a release");
         };
-        let no = |outcome: Outcome| turn.says(outcome);
-        self.check_pools(units.iter()).map_err(no)?;
-        let at = self.own(step).map_err(no)?;
+        self.check_pools(units.iter())?;
+        let at = self.own(step)?;
         let hold = &self.holds[at];
-        let repeated = hold.is_repeated(step.id, &asks(command)).map_err(no)?;
+        let repeated = hold.is_repeated(step.id, &asks(command))?;
         let which: Vec<usize> = if units.is_empty() {
             (0..hold.takes.len()).collect()
         } else {
-            let wanted = self.wanted(units, false).map_err(no)?;
-            self.parts(hold, &wanted, repeated).map_err(no)?
+            let wanted = self.wanted(units, false)?;
+            self.parts(hold, &wanted, repeated)?
         };
         let fates: Vec<Fate> = which.iter().map(|take| hold.takes[*take].fate).collect();
         if fates.iter().any(|fate| matches!(fate, Fate::Expired | Fate::Refunded)) {
-            return Err(turn.says(Refusal::HoldExpired));
+            return Err(Refusal::HoldExpired.into());
         }
         let given_back = fates.iter().any(|fate| matches!(fate, Fate::Held | Fate::Released));
         let confirmed = fates.iter().any(|fate| matches!(fate, Fate::Confirmed(_)));
         if confirmed && !(units.is_empty() && given_back) {
-            return Err(turn.says(Refusal::AlreadyConfirmed));
+            return Err(Refusal::AlreadyConfirmed.into());
         }
         if !repeated && fates.contains(&Fate::Held) {
-            for take in &which {
-                let found = self.holds[at].takes[*take];
-                if found.fate == Fate::Held {
-                    self.holds[at].takes[*take].fate = Fate::Released;
-                    self.put_back(found.pool, found.unit);
-                }
-            }
-            let hold = &mut self.holds[at];
-            hold.remember(step.id, asks(command));
-            hold.live = hold.held() > 0;
-            hold.entry = turn.entry;
+            self.give_back(turn, at, which.iter().copied(), Fate::Released);
+            self.holds[at].remember(step.id, asks(command));
         }
         let hold = &self.holds[at];
         let units = self.names_of(hold, &which, Fate::Released);
         let release = Release { hold: hold.id.into(), units, left: hold.held() };
-        Ok((Outcome::Released(Box::new(release)), hold.entry))
+        Ok(Said::since(hold.entry, Outcome::Released(Box::new(release))))
     }
 
     fn names_of(&self, hold: &Hold<'_>, which: &[usize], fate: Fate) -> Vec<UnitName> {
