@@ -7,7 +7,7 @@ use crate::bearer::Bearer;
 use crate::early::{Early, Look};
 use crate::problem::Problem;
 use firstcome_core::command::Encoded;
-use firstcome_node::intake::{Ready, UnderWay, needs_tag};
+use firstcome_node::intake::{Ready, UnderWay, lacked_its_tag};
 use firstcome_node::{Answer, Failure};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -33,10 +33,10 @@ pub(super) type Asking =
 /// server knows the pool by now; and who waits for a code takes the one they are offered.
 fn answered(ask: Ask<'static>, answer: Result<Answer, Failure>, app: &Arc<App>) -> State {
     match (ask, answer) {
-        (Ask::Claim(ask), Ok(refused)) if needs_tag(&ask.command(), &refused) => {
+        (Ask::Claim(ask), Ok(refused)) if lacked_its_tag(&ask.command(), &refused) => {
             let app = Arc::clone(app);
             State::Second(Box::pin(async move {
-                let answer = app.node.intake.decide_again(&ask.command()).await;
+                let answer = app.node.intake.decide_with_tag(&ask.command()).await;
                 (Ask::Claim(ask), answer)
             }))
         }
