@@ -6,11 +6,10 @@ pub(crate) mod steps;
 pub(crate) mod view;
 
 use crate::app::App;
+use crate::asks::{self, Ask, ReadOptions};
 use crate::bearer::Bearer;
-use crate::early::{Early, Look};
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
-use crate::respond::Yes;
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::HeaderMap;
@@ -63,12 +62,10 @@ where
     let id = hold_id(headers, asked.id.as_deref())?;
     let min = Query::parse(query, &[])?.min_position()?;
     let wait = Duration::from_millis(asked.wait_ms.unwrap_or(0)).min(app.options.hold_wait);
-    let mut ask = HoldAsk { campaign: campaign.into(), id, subject, picks: asked.picks, wait };
-    let answer = match ask.prepare(app, &bearer, Look { min, memory: true }).await? {
-        Early::Answered(answer) => answer,
-        Early::Decide(limit) => app.node.intake.hold_in_line(&ask.command(limit)?, wait).await,
-    };
-    ask.finish(app, &bearer, answer).map(|yes| yes.response().map(Body::new))
+    let (campaign, picks) = (campaign.into(), asked.picks);
+    let ask = HoldAsk { campaign, id, subject, picks, wait, limit: None };
+    let reply = asks::run(ask, app, &bearer, min).await?;
+    Ok(reply.response().map(Body::new))
 }
 
 /// A hold as it is asked for.
@@ -80,49 +77,57 @@ pub(crate) struct HoldAsk<'a> {
     pub(crate) picks: Vec<PickRequest>,
     /// How long it waits for units that are taken.
     pub(crate) wait: Duration,
+    /// The limit that the team's own service gave.
+    pub(crate) limit: Option<u32>,
 }
 
-impl HoldAsk<'_> {
-    pub(crate) async fn prepare(
+impl Ask for HoldAsk<'_> {
+    async fn check(
         &mut self,
         app: &App,
         bearer: &Bearer<'_>,
-        look: Look,
-    ) -> Result<Early, Problem> {
+        options: ReadOptions,
+    ) -> Result<Option<Result<Answer, Failure>>, Problem> {
         let (campaign, subject) = (&*self.campaign, &*self.subject);
         app.may_act(bearer, campaign, subject)?;
         let picks = picks::read(&self.picks, campaign)?;
         check_hold_id(&self.id).map_err(|why| Problem::invalid(format!("the hold's id {why}")))?;
         let pool = one_pool(&picks);
-        if look.memory {
+        if options.memory {
             let hold = Command::Hold { campaign, id: &self.id, subject, picks, limit: None };
-            let early = app.node.intake.hold_early(&hold, look.min).await.transpose();
+            let early = app.node.intake.hold_early(&hold, options.min).await.transpose();
             let taken = |answer: &Answer| answer.outcome.refusal() == Some(Refusal::UnitTaken);
             match early {
                 // A caller that waits for taken units gets no early refusal.
                 Some(answer) if self.wait.is_zero() || !answer.as_ref().is_ok_and(taken) => {
-                    return Ok(Early::Answered(answer));
+                    return Ok(Some(answer));
                 }
                 Some(_) | None => {}
             }
         }
-        app.eligible(campaign, pool, subject).await.map(Early::Decide)
+        self.limit = app.eligible(campaign, pool, subject).await?;
+        Ok(None)
     }
 
-    pub(crate) fn command(&self, limit: Option<u32>) -> Result<Command<'_>, Problem> {
-        let Self { campaign, id, subject, picks, wait: _ } = self;
+    fn command(&self) -> Result<Command<'_>, Problem> {
+        let Self { campaign, id, subject, picks, wait: _, limit } = self;
         let picks = picks::read(picks, campaign)?;
-        Ok(Command::Hold { campaign, id, subject, picks, limit })
+        Ok(Command::Hold { campaign, id, subject, picks, limit: *limit })
     }
 
-    pub(crate) fn finish(
+    fn wait(&self) -> Duration {
+        self.wait
+    }
+
+    fn write(
         &self,
         app: &App,
         bearer: &Bearer<'_>,
         answer: Result<Answer, Failure>,
-    ) -> Result<Yes, Problem> {
+        out: &mut Vec<u8>,
+    ) -> Result<u16, Problem> {
         let (campaign, subject) = (&*self.campaign, &*self.subject);
-        answer::of_hold(app, answer, campaign, subject)
+        answer::of_hold(app, answer, campaign, subject, out)
             .map_err(|problem| app.says_who_barred(problem, bearer, campaign, subject))
     }
 }

@@ -17,7 +17,7 @@ use crate::runtimes::Runtimes;
 use crate::seat_map::events::EndsAt;
 use crate::serves::{ForOperations, OPERATIONS, Serves};
 use crate::slots::{self, Admission, KEPT_LIFE, Slot};
-use crate::{claiming, holds};
+use crate::{claims, holds};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
@@ -289,7 +289,7 @@ async fn decide(
         let (path, query, headers) = (parts.uri.path(), parts.uri.query(), &parts.headers);
         if let Some(campaign) = campaign_in(path, "/claims") {
             *route = Route::Claim;
-            let answer = claiming::answer(app, campaign, query, headers, body).await?;
+            let answer = claims::post::answer(app, campaign, query, headers, body).await?;
             return Ok(answer.map(Either::Left));
         }
         if let Some(campaign) = campaign_in(path, "/holds") {

@@ -3,13 +3,13 @@
 use super::pool;
 use crate::answer::Code;
 use crate::app::App;
+use crate::asks::{self, Ask, ReadOptions};
 use crate::bearer::Bearer;
 use crate::clock_text;
-use crate::early::{Early, Look};
 use crate::holds::view;
 use crate::problem::{Answered, Problem, yes};
 use crate::request::{self, InPath, Query};
-use crate::respond::{Yes, json};
+use crate::respond::{self, json};
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
@@ -139,13 +139,9 @@ pub(crate) async fn leave(
     let bearer = app.bearer(&headers, Role::Backend, &campaign)?;
     let query = Query::parse(query.as_deref(), &["pool"])?;
     let pool = query.get("pool").map(Cow::from);
-    let mut ask = LeaveAsk { campaign: campaign.into(), pool, subject: subject.into() };
-    let look = Look { min: query.min_position()?, memory: true };
-    let answer = match ask.prepare(&app, &bearer, look).await? {
-        Early::Answered(answer) => answer,
-        Early::Decide(_) => app.node.intake.decide(&ask.command()).await,
-    };
-    ask.finish(&app, answer).map(|yes| yes.response().map(Body::new))
+    let ask = LeaveAsk { campaign: campaign.into(), pool, subject: subject.into() };
+    let reply = asks::run(ask, &app, &bearer, query.min_position()?).await?;
+    Ok(reply.response().map(Body::new))
 }
 
 /// The end of a wait as it is asked for.
@@ -156,32 +152,34 @@ pub(crate) struct LeaveAsk<'a> {
     pub(crate) subject: Cow<'a, str>,
 }
 
-impl LeaveAsk<'_> {
-    pub(crate) async fn prepare(
+impl Ask for LeaveAsk<'_> {
+    async fn check(
         &mut self,
         app: &App,
         bearer: &Bearer<'_>,
-        look: Look,
-    ) -> Result<Early, Problem> {
+        options: ReadOptions,
+    ) -> Result<Option<Result<Answer, Failure>>, Problem> {
         let Self { campaign, pool, subject } = self;
         app.may_act(bearer, campaign, subject)?;
         if let Some(pool) = pool {
             request::pool(campaign, pool)?;
         }
-        app.node.intake.reach(look.min).await.map_err(|failure| Problem::failed(&failure))?;
-        Ok(Early::Decide(None))
+        app.node.intake.reach(options.min).await.map_err(|failure| Problem::failed(&failure))?;
+        Ok(None)
     }
 
-    pub(crate) fn command(&self) -> Command<'_> {
+    fn command(&self) -> Result<Command<'_>, Problem> {
         let Self { campaign, pool, subject } = self;
-        Command::Leave { campaign, pool: pool.as_deref(), subject }
+        Ok(Command::Leave { campaign, pool: pool.as_deref(), subject })
     }
 
-    pub(crate) fn finish(
+    fn write(
         &self,
         app: &App,
+        _bearer: &Bearer<'_>,
         answer: Result<Answer, Failure>,
-    ) -> Result<Yes, Problem> {
+        out: &mut Vec<u8>,
+    ) -> Result<u16, Problem> {
         let Self { campaign, subject, .. } = self;
         let answer = yes(answer, campaign)?;
         let Outcome::LeftWaitlist { was_on } = answer.outcome else {
@@ -196,6 +194,7 @@ impl LeaveAsk<'_> {
             position: answer.position.to_string().into(),
             decided: answer.decided.as_str().into(),
         };
-        Ok(Yes::new(StatusCode::OK, &left))
+        respond::write(&left, out);
+        Ok(StatusCode::OK.as_u16())
     }
 }

@@ -14,8 +14,13 @@ use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, State};
 pub enum Ready {
     /// It is answered without the journal.
     Answered(Answer),
-    /// It is for the queue, in its stored bytes.
-    Command(Encoded),
+    /// It is for the queue.
+    Command {
+        /// Its stored bytes.
+        encoded: Encoded,
+        /// The name of the campaign's first pool, where a claim or a cancel names none and this node knows the campaign.
+        first_pool: Option<Box<str>>,
+    },
 }
 
 impl Intake {
@@ -30,8 +35,9 @@ impl Intake {
     /// Cancel safe: nothing changed.
     pub async fn encode(&self, command: &Command<'_>) -> Result<Ready, Failure> {
         // One look at the state: every claim comes by here.
-        let (tagged, is_full) = self.replica.look(|state| {
-            (tagged(&self.codes, state, command), self.is_beyond_the_outbox(state, command))
+        let (tagged, is_full, first_pool) = self.replica.look(|state| {
+            let tagged = tagged(&self.codes, state, command);
+            (tagged, self.is_beyond_the_outbox(state, command), first_pool(state, command))
         });
         let tagged = tagged?;
         let command = tagged.as_ref().unwrap_or(command);
@@ -50,7 +56,7 @@ impl Intake {
             return Ok(Ready::Answered(answer));
         }
         self.check_level(encoded.level()).await?;
-        Ok(Ready::Command(encoded))
+        Ok(Ready::Command { encoded, first_pool })
     }
 
     /// Has the journal decide a command.
@@ -63,10 +69,15 @@ impl Intake {
     ///
     /// Dropped while it waits, the command may or may not happen.
     pub async fn decide(&self, command: &Command<'_>) -> Result<Answer, Failure> {
-        match self.encode(command).await? {
-            Ready::Answered(answer) => Ok(answer),
-            Ready::Command(encoded) => self.decide_encoded(encoded, command).await,
+        let answer = match self.encode(command).await? {
+            Ready::Answered(answer) => answer,
+            Ready::Command { encoded, .. } => self.decide_encoded(encoded).await?,
+        };
+        let is_untagged = matches!(command, Command::Claim { tag: None, .. });
+        if is_untagged && lacked_its_tag(&answer.outcome) {
+            return self.decide_with_tag(command).await;
         }
+        Ok(answer)
     }
 
     /// Has the journal decide a command that was encoded.
@@ -78,16 +89,8 @@ impl Intake {
     /// # Cancel safety
     ///
     /// As [`Self::decide`].
-    pub async fn decide_encoded(
-        &self,
-        encoded: Encoded,
-        command: &Command<'_>,
-    ) -> Result<Answer, Failure> {
-        let answer = self.enqueue(Request::Command(encoded)).await?;
-        if lacked_its_tag(command, &answer) {
-            return self.decide_with_tag(command).await;
-        }
-        Ok(answer)
+    pub async fn decide_encoded(&self, encoded: Encoded) -> Result<Answer, Failure> {
+        self.enqueue(Request::Command(encoded)).await
     }
 
     /// Has the journal decide a claim once more that [lacked its tag](lacked_its_tag).
@@ -103,7 +106,7 @@ impl Intake {
         let decide = async {
             match self.encode(claim).await? {
                 Ready::Answered(answer) => Ok(answer),
-                Ready::Command(encoded) => self.enqueue(Request::Command(encoded)).await,
+                Ready::Command { encoded, .. } => self.decide_encoded(encoded).await,
             }
         };
         decide.await.map_err(Failure::of_later_try)
@@ -147,11 +150,22 @@ impl Intake {
     }
 }
 
-/// Says whether a claim was refused only because its pool was not known to need a tag: the pool was made, or became one of
+/// Says whether a claim without a tag was refused only because its pool was not known to need a tag: the pool was made, or became one of
 /// codes, after this node looked. It has applied that by now, so [`Intake::decide_with_tag`] has it decided.
-pub fn lacked_its_tag(command: &Command<'_>, answer: &Answer) -> bool {
-    matches!(command, Command::Claim { tag: None, .. })
-        && answer.outcome == Outcome::from(CodeRefusal::TagRequired)
+pub fn lacked_its_tag(outcome: &Outcome) -> bool {
+    *outcome == Outcome::from(CodeRefusal::TagRequired)
+}
+
+/// Returns the name of the campaign's first pool for a claim or a cancel that names none: the rules accept it only where that
+/// is the only one.
+fn first_pool(state: &State, command: &Command<'_>) -> Option<Box<str>> {
+    let (Command::Claim { campaign, pool: None, .. }
+    | Command::Join { campaign, pool: None, .. }
+    | Command::Cancel { campaign, pool: None, .. }) = command
+    else {
+        return None;
+    };
+    Some(state.campaign(campaign).ok()?.pools().first()?.name().into())
 }
 
 /// Returns a claim without a tag with the tag of its code, where its pool needs one, or nothing if the command is another.
