@@ -8,9 +8,9 @@ use crate::app::App;
 use crate::bearer::Bearer;
 use crate::problem::Problem;
 use crate::respond::{ANSWER_BYTES, JsonReply};
-use firstcome_core::Command;
 use firstcome_core::command::Encoded;
 use firstcome_core::names::Position;
+use firstcome_core::{Command, Outcome};
 use firstcome_node::intake::{Ready, lacked_its_tag};
 use firstcome_node::{Answer, Failure};
 use std::time::Duration;
@@ -213,4 +213,17 @@ pub(crate) async fn run(
 /// Returns the command of what is prepared.
 fn command(ask: &impl Ask) -> Command<'_> {
     ask.command().expect("what is asked was read when it was prepared")
+}
+
+/// Turns an answer into its yes, or into the problem it is.
+pub(crate) fn yes(answer: Result<Answer, Failure>, campaign: &str) -> Result<Answer, Problem> {
+    let answer = answer.map_err(|failure| Problem::failed(&failure))?;
+    let problem = if let Outcome::Refused(refusal) = &answer.outcome {
+        Problem::refused(*refusal, campaign)
+    } else if let Outcome::RefusedFor(named) = &answer.outcome {
+        Problem::refused_for(named, campaign)
+    } else {
+        return Ok(answer);
+    };
+    Err(problem.at(answer.position, answer.decided))
 }

@@ -50,7 +50,6 @@ mod serves;
 mod slots;
 mod status;
 mod subjects;
-mod text;
 mod tokens;
 mod waitlist;
 mod watch;

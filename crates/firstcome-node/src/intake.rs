@@ -1,7 +1,7 @@
 //! Where a command enters: the only place that may answer without the journal.
 //!
 //! A node never grants from memory. It may repeat a yes or refuse while its state is fresh and at or
-//! past the position the caller brought; the table is `from_memory`. Into the bytes of a batch: `encode`. Waiting for seats: `in_line`. Codes: `codes`.
+//! past the position the caller brought; the table is `from_memory`. Into the bytes of a batch: `encode`. ReplyReceiver for seats: `in_line`. Codes: `codes`.
 
 mod codes;
 mod encode;
@@ -21,10 +21,10 @@ use crate::from_memory::{When, from_memory};
 use crate::health::{Condition, Health};
 use crate::metrics::Metrics;
 use crate::queue::{NotTaken, Queue};
+use crate::queue::{Pending, Request};
 use crate::replica::Replica;
-use crate::request::{Pending, Request};
+use crate::reply::reply_channel;
 use crate::signals::Signals;
-use crate::slot::slot;
 use crate::suspensions::Suspensions;
 use firstcome_core::limits::SERVICE_STEP_US;
 use firstcome_core::names::Position;
@@ -192,9 +192,9 @@ impl Intake {
 
     /// Has the journal decide a request, whatever the node's condition.
     pub(crate) async fn enqueue(&self, request: Request) -> Result<Answer, Failure> {
-        let (slot, waiting) = slot();
+        let (reply, waiting) = reply_channel();
         let since = Instant::now();
-        self.queue.push(Pending { request, slot, since }).map_err(|not| match not {
+        self.queue.push(Pending { request, reply, since }).map_err(|not| match not {
             NotTaken::Full => Failure::Busy,
             NotTaken::Closed => Failure::Unavailable("this node is shutting down".into()),
         })?;

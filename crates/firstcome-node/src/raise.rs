@@ -3,7 +3,7 @@
 use crate::answer::Answer;
 use crate::failure::Failure;
 use crate::intake::Intake;
-use crate::request::Request;
+use crate::queue::Request;
 use firstcome_core::command::Encoded;
 use firstcome_core::{Command, State, newest_level};
 use firstcome_inject::{Mistake, inject};

@@ -160,7 +160,12 @@ impl Model {
         if let Some((rank, won)) =
             mine(&drop.claims[place]).iter().find(|(_, won)| won.undone.is_none())
         {
-            return Ok(Outcome::AlreadyWon { rank: *rank, at: won.at });
+            return Ok(Outcome::AlreadyWon {
+                rank: *rank,
+                at: won.at,
+                pool: place as u16,
+                code: None,
+            });
         }
         let barred = drop.bars.iter().any(|(barred, _)| barred == subject);
         if barred {
@@ -191,7 +196,7 @@ impl Model {
         let rank = drop.claims[place].len() as u32;
         let pool = drop.settings.pools[place].name.to_string();
         self.told.push(("claim", name.into(), pool, subject.into(), rank));
-        Ok(Outcome::Won { rank, at })
+        Ok(Outcome::Won { rank, at, pool: place as u16, code: None })
     }
 
     fn cancel(

@@ -3,9 +3,9 @@
 use super::pool_name;
 use crate::answer::Code;
 use crate::app::App;
-use crate::asks::{self, Ask, ReadOptions};
+use crate::asks::{self, Ask, ReadOptions, yes};
 use crate::bearer::Bearer;
-use crate::problem::{Answered, Problem, yes};
+use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use crate::{clock_text, respond};
 use axum::body::Body;

@@ -2,13 +2,13 @@
 
 use super::pool_name;
 use crate::app::App;
-use crate::asks::{self, Ask, ReadOptions};
+use crate::asks::{self, Ask, ReadOptions, yes};
 use crate::bearer::Bearer;
-use crate::problem::{Answered, Problem, yes};
+use crate::clock_text::{self, Text};
+use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
-use crate::text::Text;
 use crate::waitlist::join::{self, Wanted};
-use crate::{clock_text, holds, respond};
+use crate::{holds, respond};
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, Response, StatusCode};
@@ -199,23 +199,24 @@ impl Ask for ClaimAsk<'_> {
 
 impl ClaimAsk<'_> {
     fn write_won(&self, app: &App, answer: &Answer, out: &mut Vec<u8>) -> Result<u16, Problem> {
-        let (status, rank, at) = if let Outcome::Won { rank, at } = answer.outcome {
-            (StatusCode::CREATED, rank, at)
-        } else if let Outcome::AlreadyWon { rank, at } = answer.outcome {
-            (StatusCode::OK, rank, at)
-        } else {
-            unreachable!("a claim is not answered with {}", answer.outcome.as_str())
-        };
-        let pool = self.pool_name(app, 0);
+        let (status, rank, at, pool, code) =
+            if let Outcome::Won { rank, at, pool, code } = answer.outcome {
+                (StatusCode::CREATED, rank, at, pool, code)
+            } else if let Outcome::AlreadyWon { rank, at, pool, code } = answer.outcome {
+                (StatusCode::OK, rank, at, pool, code)
+            } else {
+                unreachable!("a claim is not answered with {}", answer.outcome.as_str())
+            };
+        let write = |code| app.node.intake.write_code(&self.campaign, pool, code);
         // A claim whose code cannot be shown here was not sent.
-        let code = app.node.intake.code_of(&self.campaign, &pool, rank);
+        let code = code.map_or(Ok(None), write);
         let code = code.map_err(|missing| Problem::failed(&missing.into()))?;
         app.metrics.decided(&answer.outcome);
         let (at, position) = (clock_text::short(at), Text::<64>::of(&answer.position));
         let won = Won {
             outcome: answer.outcome.as_str().into(),
             campaign: (&*self.campaign).into(),
-            pool,
+            pool: self.pool_name(app, pool),
             subject: (&*self.subject).into(),
             rank,
             code: code.map(Into::into),

@@ -3,8 +3,9 @@
 use super::view;
 use crate::answer::Code;
 use crate::app::App;
+use crate::asks::yes;
 use crate::clock_text;
-use crate::problem::{Problem, yes};
+use crate::problem::Problem;
 use crate::respond;
 use axum::http::StatusCode;
 use firstcome_api::hold::{Ended, Held, HeldUnit};

@@ -3,11 +3,11 @@
 use super::pool;
 use crate::answer::Code;
 use crate::app::App;
-use crate::asks::{self, Ask, ReadOptions};
+use crate::asks::{self, Ask, ReadOptions, yes};
 use crate::bearer::Bearer;
 use crate::clock_text;
 use crate::holds::view;
-use crate::problem::{Answered, Problem, yes};
+use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use crate::respond::{self, json};
 use axum::body::Body;

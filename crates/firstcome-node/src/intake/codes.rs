@@ -9,9 +9,11 @@ use crate::codes::{CodePool, NoCodeKey, NotRead, ReadCode};
 use crate::failure::Failure;
 use crate::health::Condition;
 use firstcome_core::campaign::Campaign;
+use firstcome_core::codes::IssuedCode;
 use firstcome_core::command::{CodeCommand, CodeStep};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::Missing;
+use firstcome_core::pool::Pool;
 use firstcome_core::{CodeRefusal, Command, Refusal, State};
 
 /// What somebody wants of a code.
@@ -176,25 +178,24 @@ impl Intake {
         Ok((read.pool, answer))
     }
 
-    /// Writes the code that a subject's claim of a rank has now, for who may see it; none of a pool without codes, or
-    /// where there is no such claim any more.
+    /// Writes the code that came with a claim, for who may see it; none where the campaign has left memory.
     ///
     /// # Errors
     ///
     /// [`NoCodeKey`]: this server lacks the key.
-    pub fn code_of(
+    pub fn write_code(
         &self,
         campaign: &str,
-        pool: &str,
-        rank: u32,
+        pool: u16,
+        code: IssuedCode,
     ) -> Result<Option<String>, NoCodeKey> {
         self.replica.look(|state| {
-            let Ok(found) = state.campaign(campaign) else { return Ok(None) };
-            let index = found.pools().iter().position(|known| known.name() == pool);
-            let now = (state.at(), state.service());
-            let Some(index) = index else { return Ok(None) };
-            let Some(view) = found.code_at(index, rank, now) else { return Ok(None) };
-            self.codes.write(state.space(), (found, index), view.unit).map(Some)
+            let (Ok(found), index) = (state.campaign(campaign), usize::from(pool)) else {
+                return Ok(None);
+            };
+            let codes = found.pools().get(index).and_then(Pool::codes);
+            let Some(unit) = codes.and_then(|codes| codes.unit(code)) else { return Ok(None) };
+            self.codes.write(state.space(), (found, index), unit).map(Some)
         })
     }
 }

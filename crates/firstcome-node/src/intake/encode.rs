@@ -5,7 +5,7 @@ use crate::answer::{Answer, Decided};
 use crate::codes::{CodeKeys, NoCodeKey};
 use crate::failure::Failure;
 use crate::health::Condition;
-use crate::request::Request;
+use crate::queue::Request;
 use firstcome_core::command::{BadCommand, Encoded};
 use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, State};
 

@@ -7,8 +7,8 @@ use super::Intake;
 use crate::answer::Answer;
 use crate::failure::Failure;
 use crate::queue::NotTaken;
-use crate::request::{Pending, Request};
-use crate::slot::{Waiting, slot};
+use crate::queue::{Pending, Request};
+use crate::reply::{ReplyReceiver, reply_channel};
 use firstcome_core::command::Encoded;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub enum NotSubmitted {
 /// Dropped, a command that was not sent never happens; one that was sent may.
 #[derive(Debug)]
 pub struct UnderWay {
-    waiting: Waiting,
+    waiting: ReplyReceiver,
     until: Instant,
 }
 
@@ -40,9 +40,9 @@ impl Intake {
     ///
     /// [`NotSubmitted::Full`] with the command, or [`NotSubmitted::Closed`]: nothing changed.
     pub fn submit(&self, command: Encoded) -> Result<UnderWay, NotSubmitted> {
-        let (slot, waiting) = slot();
+        let (reply, waiting) = reply_channel();
         let since = Instant::now();
-        let pending = Pending { request: Request::Command(command), slot, since };
+        let pending = Pending { request: Request::Command(command), reply, since };
         match self.queue.push_of_many(pending) {
             Ok(()) => Ok(UnderWay { waiting, until: since + self.limits.wait }),
             Err((NotTaken::Full, Request::Command(command))) => Err(NotSubmitted::Full(command)),

@@ -8,6 +8,7 @@ use super::hall::{Hall, Owner, Unit};
 use super::holding::{Fate, Hold, Made, Turn};
 use super::lists::Waiter;
 use super::wanted::Wanted;
+use firstcome_core::codes::IssuedCode;
 use firstcome_core::command::Steer;
 use firstcome_core::outcome::{By, Clamped, Fixed, Missing};
 use firstcome_core::results::Kind;
@@ -192,7 +193,7 @@ impl<'a> Campaign<'a> {
             return refused(Refusal::HoldRequired);
         }
         if let Some((rank, row)) = self.pools[pool_index].live(subject) {
-            return Err(Outcome::AlreadyWon { rank, at: row.at });
+            return Err(self.already_won(pool_index, rank, row.at));
         }
         self.check_barred(subject)?;
         if self.pools[pool_index].latest(subject).is_some() && !self.settings.claim_again {
@@ -212,6 +213,24 @@ impl<'a> Campaign<'a> {
             return refused(Refusal::SoldOut);
         }
         Ok(pool_index)
+    }
+
+    /// Says that a claim got a rank of a pool.
+    pub(super) fn won(&self, pool: usize, rank: u32, at: Timestamp) -> Outcome {
+        Outcome::Won { rank, at, pool: pool as u16, code: self.code_of(pool, rank) }
+    }
+
+    pub(super) fn already_won(&self, pool: usize, rank: u32, at: Timestamp) -> Outcome {
+        Outcome::AlreadyWon { rank, at, pool: pool as u16, code: self.code_of(pool, rank) }
+    }
+
+    fn code_of(&self, pool: usize, rank: u32) -> Option<IssuedCode> {
+        let coupons = self.pools[pool].coupons.as_ref()?;
+        let now = coupons.card(rank)?.now;
+        Some(match coupons.imported {
+            true => IssuedCode::Imported { unit: now as u32 },
+            false => IssuedCode::Generated { unit: rank, tag: now },
+        })
     }
 
     /// Refuses whom the operator keeps out, and a moment at which nothing is given.

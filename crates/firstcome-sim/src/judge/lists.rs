@@ -83,7 +83,7 @@ impl<'a> Campaign<'a> {
         let seated = self.pools[pool].hall.is_some();
         let coded = self.pools[pool].coupons.is_some();
         if let Some((rank, row)) = self.pools[pool].live(subject).filter(|_| !seated) {
-            return Err((Outcome::AlreadyWon { rank, at: row.at }, row.entry));
+            return Err((self.already_won(pool, rank, row.at), row.entry));
         }
         let is = |waiter: &Waiter<'_>| (waiter.pool, waiter.subject) == (pool, subject);
         if let Some(at) = self.lists.iter().position(is) {
@@ -124,7 +124,7 @@ impl<'a> Campaign<'a> {
                 let kind = Kind::Claim;
                 let (unit, hold, from) = (None, None, None);
                 made.push(Made { kind, pool, rank, subject, unit, hold, from });
-                return Ok(turn.says(Outcome::Won { rank, at }));
+                return Ok(turn.says(self.won(pool, rank, at)));
             }
             if most > 0 {
                 if !self.keeps_grades(subject, &units) {

@@ -308,8 +308,9 @@ impl<'a> Model<'a> {
             return Err(CodeRefusal::TagRequired.into());
         }
         let made = campaign.give_claimed(&turn, pool_index, subject, tag);
+        let outcome = campaign.won(pool_index, made.rank, at);
         self.note(at, name, vec![made], events);
-        Ok(self.here(Outcome::Won { rank: made.rank, at }))
+        Ok(self.here(outcome))
     }
 
     fn cancel(
