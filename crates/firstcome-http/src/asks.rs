@@ -47,8 +47,14 @@ pub(crate) enum Second {
     TakesOffer,
 }
 
+/// What is known without the journal: an answer, or nothing.
+pub(crate) type Known = Option<Result<Answer, Failure>>;
+
 /// A command as it is asked for, with its checks and the form of its answer.
 pub(crate) trait Ask: Sync {
+    /// Returns the campaign and the subject.
+    fn whose(&self) -> (&str, &str);
+
     /// Checks it, and answers it from memory where that can be done.
     ///
     /// # Cancel safety
@@ -59,7 +65,7 @@ pub(crate) trait Ask: Sync {
         app: &App,
         bearer: &Bearer<'_>,
         options: ReadOptions,
-    ) -> impl Future<Output = Result<Option<Result<Answer, Failure>>, Problem>> + Send;
+    ) -> impl Future<Output = Result<Known, Problem>> + Send;
 
     /// Returns what the journal decides, once it is checked.
     fn command(&self) -> Result<Command<'_>, Problem>;
@@ -78,14 +84,13 @@ pub(crate) trait Ask: Sync {
         None
     }
 
+    /// Returns a problem as this bearer is told it.
+    fn told(&self, problem: Problem, _bearer: &Bearer<'_>) -> Problem {
+        problem
+    }
+
     /// Writes the document of a yes, a JSON object; gives its status.
-    fn write(
-        &self,
-        app: &App,
-        bearer: &Bearer<'_>,
-        answer: Result<Answer, Failure>,
-        out: &mut Vec<u8>,
-    ) -> Result<u16, Problem>;
+    fn write_yes(&self, app: &App, answer: &Answer, out: &mut Vec<u8>) -> Result<u16, Problem>;
 }
 
 /// Checks a command and encodes it, unless it is answered without the journal.
@@ -193,7 +198,15 @@ pub(crate) fn write(
     answer: Result<Answer, Failure>,
     out: &mut Vec<u8>,
 ) -> Result<u16, Problem> {
-    ask.write(app, bearer, answer, out)
+    let (campaign, subject) = ask.whose();
+    let written = yes(answer, campaign).and_then(|answer| {
+        let status = ask.write_yes(app, &answer, out)?;
+        app.metrics.decided(&answer.outcome);
+        Ok(status)
+    });
+    written.map_err(|problem| {
+        app.says_who_barred(ask.told(problem, bearer), bearer, campaign, subject)
+    })
 }
 
 /// Takes a command through all three steps.

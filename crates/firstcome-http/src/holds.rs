@@ -6,7 +6,7 @@ pub(crate) mod steps;
 pub(crate) mod view;
 
 use crate::app::App;
-use crate::asks::{self, Ask, ReadOptions};
+use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::bearer::Bearer;
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
@@ -19,7 +19,7 @@ use firstcome_api::key::Role;
 use firstcome_core::command::Pick;
 use firstcome_core::names::check_hold_id;
 use firstcome_core::{Command, Refusal};
-use firstcome_node::{Answer, Failure};
+use firstcome_node::Answer;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,12 +82,16 @@ pub(crate) struct HoldAsk<'a> {
 }
 
 impl Ask for HoldAsk<'_> {
+    fn whose(&self) -> (&str, &str) {
+        (&self.campaign, &self.subject)
+    }
+
     async fn check(
         &mut self,
         app: &App,
         bearer: &Bearer<'_>,
         options: ReadOptions,
-    ) -> Result<Option<Result<Answer, Failure>>, Problem> {
+    ) -> Result<Known, Problem> {
         let (campaign, subject) = (&*self.campaign, &*self.subject);
         app.may_act(bearer, campaign, subject)?;
         let picks = picks::read(&self.picks, campaign)?;
@@ -119,16 +123,8 @@ impl Ask for HoldAsk<'_> {
         self.wait
     }
 
-    fn write(
-        &self,
-        app: &App,
-        bearer: &Bearer<'_>,
-        answer: Result<Answer, Failure>,
-        out: &mut Vec<u8>,
-    ) -> Result<u16, Problem> {
-        let (campaign, subject) = (&*self.campaign, &*self.subject);
-        answer::of_hold(app, answer, campaign, subject, out)
-            .map_err(|problem| app.says_who_barred(problem, bearer, campaign, subject))
+    fn write_yes(&self, app: &App, answer: &Answer, out: &mut Vec<u8>) -> Result<u16, Problem> {
+        answer::of_hold(app, answer, self.whose(), out)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Any command that a line can ask for.
 
 use crate::app::App;
-use crate::asks::{Ask, ReadOptions};
+use crate::asks::{Ask, Known, ReadOptions};
 use crate::bearer::Bearer;
 use crate::claims::delete::CancelAsk;
 use crate::claims::post::ClaimAsk;
@@ -10,7 +10,7 @@ use crate::holds::steps::StepAsk;
 use crate::problem::Problem;
 use crate::waitlist::place::LeaveAsk;
 use firstcome_core::Command;
-use firstcome_node::{Answer, Failure};
+use firstcome_node::Answer;
 
 /// Any command that a line can ask for.
 #[derive(Debug)]
@@ -30,25 +30,25 @@ impl AnyAsk {
             Self::Cancel(_) | Self::Step(_) | Self::Leave(_) => true,
         }
     }
-
-    pub(super) fn campaign(&self) -> &str {
-        match self {
-            Self::Claim(ask) => &ask.campaign,
-            Self::Cancel(ask) => &ask.campaign,
-            Self::Hold(ask) => &ask.campaign,
-            Self::Step(ask) => &ask.campaign,
-            Self::Leave(ask) => &ask.campaign,
-        }
-    }
 }
 
 impl Ask for AnyAsk {
+    fn whose(&self) -> (&str, &str) {
+        match self {
+            Self::Claim(ask) => ask.whose(),
+            Self::Cancel(ask) => ask.whose(),
+            Self::Hold(ask) => ask.whose(),
+            Self::Step(ask) => ask.whose(),
+            Self::Leave(ask) => ask.whose(),
+        }
+    }
+
     async fn check(
         &mut self,
         app: &App,
         bearer: &Bearer<'_>,
         options: ReadOptions,
-    ) -> Result<Option<Result<Answer, Failure>>, Problem> {
+    ) -> Result<Known, Problem> {
         match self {
             Self::Claim(ask) => ask.check(app, bearer, options).await,
             Self::Cancel(ask) => ask.check(app, bearer, options).await,
@@ -83,19 +83,20 @@ impl Ask for AnyAsk {
         }
     }
 
-    fn write(
-        &self,
-        app: &App,
-        bearer: &Bearer<'_>,
-        answer: Result<Answer, Failure>,
-        out: &mut Vec<u8>,
-    ) -> Result<u16, Problem> {
+    fn told(&self, problem: Problem, bearer: &Bearer<'_>) -> Problem {
         match self {
-            Self::Claim(ask) => ask.write(app, bearer, answer, out),
-            Self::Cancel(ask) => ask.write(app, bearer, answer, out),
-            Self::Hold(ask) => ask.write(app, bearer, answer, out),
-            Self::Step(ask) => ask.write(app, bearer, answer, out),
-            Self::Leave(ask) => ask.write(app, bearer, answer, out),
+            Self::Step(ask) => ask.told(problem, bearer),
+            Self::Claim(_) | Self::Cancel(_) | Self::Hold(_) | Self::Leave(_) => problem,
+        }
+    }
+
+    fn write_yes(&self, app: &App, answer: &Answer, out: &mut Vec<u8>) -> Result<u16, Problem> {
+        match self {
+            Self::Claim(ask) => ask.write_yes(app, answer, out),
+            Self::Cancel(ask) => ask.write_yes(app, answer, out),
+            Self::Hold(ask) => ask.write_yes(app, answer, out),
+            Self::Step(ask) => ask.write_yes(app, answer, out),
+            Self::Leave(ask) => ask.write_yes(app, answer, out),
         }
     }
 }

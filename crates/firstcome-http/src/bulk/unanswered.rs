@@ -2,7 +2,7 @@
 
 use super::any_ask::AnyAsk;
 use crate::app::App;
-use crate::asks::{self, Prepared, ReadOptions};
+use crate::asks::{self, Ask, Prepared, ReadOptions};
 use crate::auth::Key;
 use crate::bearer::Bearer;
 use crate::problem::Problem;
@@ -59,7 +59,7 @@ pub(super) async fn prepare(
     mut ask: AnyAsk,
     options: ReadOptions,
 ) -> (AnyAsk, Result<Prepared, Problem>) {
-    let prepared = match key.covers(ask.campaign()) {
+    let prepared = match key.covers(ask.whose().0) {
         Ok(()) => asks::prepare(&mut ask, &app, &Bearer::Key(&key), options).await,
         Err(problem) => Err(problem),
     };

@@ -3,7 +3,7 @@
 use super::pool_name;
 use crate::answer::Code;
 use crate::app::App;
-use crate::asks::{self, Ask, ReadOptions, yes};
+use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::bearer::Bearer;
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
@@ -15,7 +15,7 @@ use firstcome_api::claim::Cancelled;
 use firstcome_api::key::Role;
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, Outcome, State, Timestamp, limits};
-use firstcome_node::{Answer, Failure};
+use firstcome_node::Answer;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -69,12 +69,16 @@ pub(crate) struct CancelAsk<'a> {
 }
 
 impl Ask for CancelAsk<'_> {
+    fn whose(&self) -> (&str, &str) {
+        (&self.campaign, &self.subject)
+    }
+
     async fn check(
         &mut self,
         app: &App,
         bearer: &Bearer<'_>,
         options: ReadOptions,
-    ) -> Result<Option<Result<Answer, Failure>>, Problem> {
+    ) -> Result<Known, Problem> {
         let campaign = &*self.campaign;
         app.may_act(bearer, campaign, &self.subject)?;
         bearer.may_cancel()?;
@@ -118,17 +122,9 @@ impl Ask for CancelAsk<'_> {
         Ok(Command::Cancel { campaign, pool, subject, rank, by, reason, who })
     }
 
-    fn write(
-        &self,
-        app: &App,
-        _bearer: &Bearer<'_>,
-        answer: Result<Answer, Failure>,
-        out: &mut Vec<u8>,
-    ) -> Result<u16, Problem> {
+    fn write_yes(&self, app: &App, answer: &Answer, out: &mut Vec<u8>) -> Result<u16, Problem> {
         let (campaign, subject) = (&*self.campaign, &*self.subject);
-        let answer = yes(answer, campaign)?;
-        let (by, at) = cancelled(&answer);
-        app.metrics.decided(&answer.outcome);
+        let (by, at) = cancelled(answer);
         let pool = self.pool.as_deref().or(self.first_pool.as_deref()).map(str::to_owned);
         // The rules take a cancel without a pool only where there is one.
         let pool = pool.or_else(|| pool_name(app, campaign, 0).map(Into::into)).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::pool_name;
 use crate::app::App;
-use crate::asks::{self, Ask, ReadOptions, yes};
+use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::bearer::Bearer;
 use crate::clock_text::{self, Text};
 use crate::problem::{Answered, Problem};
@@ -17,7 +17,7 @@ use firstcome_api::key::Role;
 use firstcome_api::waitlist::{ClaimBefore, Waitlisted};
 use firstcome_core::names::Position;
 use firstcome_core::{Command, Outcome};
-use firstcome_node::{Answer, Failure};
+use firstcome_node::Answer;
 use http_body_util::Full;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn read<'a>(
 /// A claim as it is asked for.
 #[derive(Debug)]
 pub(crate) struct ClaimAsk<'a> {
-    pub(crate) campaign: Cow<'a, str>,
+    campaign: Cow<'a, str>,
     pool: Option<Cow<'a, str>>,
     subject: Cow<'a, str>,
     /// What it waits for, if it waits.
@@ -108,12 +108,16 @@ impl<'a> ClaimAsk<'a> {
 }
 
 impl Ask for ClaimAsk<'_> {
+    fn whose(&self) -> (&str, &str) {
+        (&self.campaign, &self.subject)
+    }
+
     async fn check(
         &mut self,
         app: &App,
         bearer: &Bearer<'_>,
         options: ReadOptions,
-    ) -> Result<Option<Result<Answer, Failure>>, Problem> {
+    ) -> Result<Known, Problem> {
         let (campaign, pool, subject) = (&*self.campaign, self.pool.as_deref(), &*self.subject);
         app.may_act(bearer, campaign, subject)?;
         if let Some(pool) = pool {
@@ -159,21 +163,12 @@ impl Ask for ClaimAsk<'_> {
         (is_offer && has_codes()).then(|| self.claim(None))
     }
 
-    fn write(
-        &self,
-        app: &App,
-        bearer: &Bearer<'_>,
-        answer: Result<Answer, Failure>,
-        out: &mut Vec<u8>,
-    ) -> Result<u16, Problem> {
+    fn write_yes(&self, app: &App, answer: &Answer, out: &mut Vec<u8>) -> Result<u16, Problem> {
         let (campaign, subject) = (&*self.campaign, &*self.subject);
-        let answer = yes(answer, campaign)
-            .map_err(|problem| app.says_who_barred(problem, bearer, campaign, subject))?;
         if let Outcome::Offered(_) = answer.outcome {
-            return holds::answer::of_hold(app, Ok(answer), campaign, subject, out);
+            return holds::answer::of_hold(app, answer, (campaign, subject), out);
         }
         if let Outcome::Waitlisted { ahead, quantity, passed_over } = answer.outcome {
-            app.metrics.decided(&answer.outcome);
             let waitlisted = Waitlisted {
                 outcome: answer.outcome.as_str().into(),
                 campaign: campaign.into(),
@@ -193,7 +188,7 @@ impl Ask for ClaimAsk<'_> {
             respond::write(&waitlisted, out);
             return Ok(StatusCode::ACCEPTED.as_u16());
         }
-        self.write_won(app, &answer, out)
+        self.write_won(app, answer, out)
     }
 }
 
@@ -211,7 +206,6 @@ impl ClaimAsk<'_> {
         // A claim whose code cannot be shown here was not sent.
         let code = code.map_or(Ok(None), write);
         let code = code.map_err(|missing| Problem::failed(&missing.into()))?;
-        app.metrics.decided(&answer.outcome);
         let (at, position) = (clock_text::short(at), Text::<64>::of(&answer.position));
         let won = Won {
             outcome: answer.outcome.as_str().into(),

@@ -3,7 +3,6 @@
 use super::view;
 use crate::answer::Code;
 use crate::app::App;
-use crate::asks::yes;
 use crate::clock_text;
 use crate::problem::Problem;
 use crate::respond;
@@ -11,18 +10,16 @@ use axum::http::StatusCode;
 use firstcome_api::hold::{Ended, Held, HeldUnit};
 use firstcome_core::outcome::{Refund, UnitName};
 use firstcome_core::{Outcome, State};
-use firstcome_node::{Answer, Failure};
+use firstcome_node::Answer;
 use serde_json::json;
 
 /// Writes the answer to a command on a hold; gives its status.
 pub(crate) fn of_hold(
     app: &App,
-    answer: Result<Answer, Failure>,
-    campaign: &str,
-    subject: &str,
+    answer: &Answer,
+    (campaign, subject): (&str, &str),
     out: &mut Vec<u8>,
 ) -> Result<u16, Problem> {
-    let answer = yes(answer, campaign)?;
     let outcome = &answer.outcome;
     let look = |named: &[(&UnitName, Option<u32>)]| {
         let named = named.iter().copied();
@@ -75,14 +72,13 @@ pub(crate) fn of_hold(
             ended((&*released.hold).into(), look(&named), None, None, released.left)
         } else if let Outcome::RefundDue(refund) = outcome {
             let named: Vec<_> = refund.units.iter().map(|name| (name, None)).collect();
-            return Err(refund_due(&answer, refund, look(&named), campaign, subject));
+            return Err(refund_due(answer, refund, look(&named), campaign, subject));
         } else {
             unreachable!("a command on a hold is not answered with {}", outcome.as_str())
         };
         respond::write(&ended, out);
         StatusCode::OK
     };
-    app.metrics.decided(outcome);
     Ok(status.as_u16())
 }
 

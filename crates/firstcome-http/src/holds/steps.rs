@@ -4,7 +4,7 @@ use super::answer;
 use super::picks;
 use crate::answer::Code;
 use crate::app::App;
-use crate::asks::{self, Ask, ReadOptions, yes};
+use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::bearer::Bearer;
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
@@ -20,7 +20,7 @@ use firstcome_core::command::{Late, Pick, Step};
 use firstcome_core::limits::HOLD_MOST_US;
 use firstcome_core::names::check_hold_id;
 use firstcome_core::{Command, Outcome, Refusal};
-use firstcome_node::{Answer, Failure};
+use firstcome_node::Answer;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -50,12 +50,16 @@ pub(crate) enum Wanted {
 }
 
 impl Ask for StepAsk<'_> {
+    fn whose(&self) -> (&str, &str) {
+        (&self.campaign, &self.subject)
+    }
+
     async fn check(
         &mut self,
         app: &App,
         bearer: &Bearer<'_>,
         options: ReadOptions,
-    ) -> Result<Option<Result<Answer, Failure>>, Problem> {
+    ) -> Result<Known, Problem> {
         let (campaign, subject) = (&*self.campaign, &*self.subject);
         app.may_act(bearer, campaign, subject)?;
         if let (Wanted::Confirm(..), Bearer::Subject(_)) = (&self.step, bearer) {
@@ -112,39 +116,25 @@ impl Ask for StepAsk<'_> {
         })
     }
 
-    fn write(
-        &self,
-        app: &App,
-        bearer: &Bearer<'_>,
-        answer: Result<Answer, Failure>,
-        out: &mut Vec<u8>,
-    ) -> Result<u16, Problem> {
-        let (campaign, subject) = (&*self.campaign, &*self.subject);
-        let finished = match self.step {
-            Wanted::Extend(_) => self.write_extended(app, answer, out),
+    fn told(&self, problem: Problem, bearer: &Bearer<'_>) -> Problem {
+        bearer.told(problem, &self.campaign)
+    }
+
+    fn write_yes(&self, app: &App, answer: &Answer, out: &mut Vec<u8>) -> Result<u16, Problem> {
+        match self.step {
+            Wanted::Extend(_) => Ok(self.write_extended(answer, out)),
             Wanted::Add(_) | Wanted::Drop(_) | Wanted::Confirm(..) | Wanted::Release(_) => {
-                answer::of_hold(app, answer, campaign, subject, out)
+                answer::of_hold(app, answer, self.whose(), out)
             }
-        };
-        finished.map_err(|problem| {
-            let problem = bearer.told(problem, campaign);
-            app.says_who_barred(problem, bearer, campaign, subject)
-        })
+        }
     }
 }
 
 impl StepAsk<'_> {
-    fn write_extended(
-        &self,
-        app: &App,
-        answer: Result<Answer, Failure>,
-        out: &mut Vec<u8>,
-    ) -> Result<u16, Problem> {
-        let answer = yes(answer, &self.campaign)?;
+    fn write_extended(&self, answer: &Answer, out: &mut Vec<u8>) -> u16 {
         let Outcome::Extended { expires_at } = answer.outcome else {
             unreachable!("an extension is not answered with {}", answer.outcome.as_str())
         };
-        app.metrics.decided(&answer.outcome);
         let extended = Extended {
             outcome: answer.outcome.as_str().into(),
             hold: (&*self.hold).into(),
@@ -155,7 +145,7 @@ impl StepAsk<'_> {
             decided: answer.decided.as_str().into(),
         };
         respond::write(&extended, out);
-        Ok(StatusCode::OK.as_u16())
+        StatusCode::OK.as_u16()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::pool;
 use crate::answer::Code;
 use crate::app::App;
-use crate::asks::{self, Ask, ReadOptions, yes};
+use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::bearer::Bearer;
 use crate::clock_text;
 use crate::holds::view;
@@ -17,7 +17,7 @@ use firstcome_api::key::Role;
 use firstcome_api::waitlist::{LeftWaitlist, Place};
 use firstcome_core::campaign::{Campaign, OnList};
 use firstcome_core::{Command, Outcome, State};
-use firstcome_node::{Answer, Decided, Failure};
+use firstcome_node::{Answer, Decided};
 use serde_json::json as value;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -153,12 +153,16 @@ pub(crate) struct LeaveAsk<'a> {
 }
 
 impl Ask for LeaveAsk<'_> {
+    fn whose(&self) -> (&str, &str) {
+        (&self.campaign, &self.subject)
+    }
+
     async fn check(
         &mut self,
         app: &App,
         bearer: &Bearer<'_>,
         options: ReadOptions,
-    ) -> Result<Option<Result<Answer, Failure>>, Problem> {
+    ) -> Result<Known, Problem> {
         let Self { campaign, pool, subject } = self;
         app.may_act(bearer, campaign, subject)?;
         if let Some(pool) = pool {
@@ -173,19 +177,11 @@ impl Ask for LeaveAsk<'_> {
         Ok(Command::Leave { campaign, pool: pool.as_deref(), subject })
     }
 
-    fn write(
-        &self,
-        app: &App,
-        _bearer: &Bearer<'_>,
-        answer: Result<Answer, Failure>,
-        out: &mut Vec<u8>,
-    ) -> Result<u16, Problem> {
+    fn write_yes(&self, _app: &App, answer: &Answer, out: &mut Vec<u8>) -> Result<u16, Problem> {
         let Self { campaign, subject, .. } = self;
-        let answer = yes(answer, campaign)?;
         let Outcome::LeftWaitlist { was_on } = answer.outcome else {
             unreachable!("an end of a wait is not answered with {}", answer.outcome.as_str())
         };
-        app.metrics.decided(&answer.outcome);
         let left = LeftWaitlist {
             outcome: answer.outcome.as_str().into(),
             campaign: (&**campaign).into(),
