@@ -52,6 +52,23 @@ pub enum CodeKey {
     Rank(u32),
 }
 
+/// A code that came with a claim, as the rules know it: whoever has the key makes its text from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IssuedCode {
+    /// A generated one.
+    Generated {
+        /// Its unit number.
+        unit: u32,
+        /// Its tag.
+        tag: u64,
+    },
+    /// An imported one.
+    Imported {
+        /// The number of the unit in its pool, from 0.
+        unit: u32,
+    },
+}
+
 /// What an issued code is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeUnit<'a> {
@@ -169,16 +186,24 @@ impl Codes {
         &self.settings
     }
 
-    /// Returns what the code of a rank is made from. The rank must have been given.
-    pub(crate) fn unit(&self, rank: u32) -> Option<CodeUnit<'_>> {
-        let word = self.issued.get(rank)?;
-        Some(match &self.stock {
-            None => CodeUnit::Generated { unit: rank, tag: word.number() },
-            Some(stock) => {
-                let unit = word.number() as u32;
-                CodeUnit::Imported { unit, sealed: stock.sealed(unit) }
-            }
+    /// Returns the code that a rank has now.
+    pub(crate) fn of_rank(&self, rank: u32) -> Option<IssuedCode> {
+        let number = self.issued.get(rank)?.number();
+        Some(match self.stock {
+            None => IssuedCode::Generated { unit: rank, tag: number },
+            Some(_) => IssuedCode::Imported { unit: number as u32 },
         })
+    }
+
+    /// Returns what an issued code is made from.
+    pub fn unit(&self, code: IssuedCode) -> Option<CodeUnit<'_>> {
+        match (code, &self.stock) {
+            (IssuedCode::Generated { unit, tag }, None) => Some(CodeUnit::Generated { unit, tag }),
+            (IssuedCode::Imported { unit }, Some(stock)) => {
+                Some(CodeUnit::Imported { unit, sealed: stock.sealed(unit) })
+            }
+            (IssuedCode::Generated { .. }, Some(_)) | (IssuedCode::Imported { .. }, None) => None,
+        }
     }
 
     /// Returns the rank a code was issued at, and whether it is the one the rank has now.

@@ -9,6 +9,7 @@ pub use codes::{CodeOutcome, CodeRefusal};
 pub use from_memory::FromMemory;
 pub use refusal::{Fixed, Missing, Refusal};
 
+use crate::codes::IssuedCode;
 use crate::hall::BadSeat;
 use crate::time::Timestamp;
 use std::fmt;
@@ -162,6 +163,10 @@ pub enum Outcome {
         rank: u32,
         /// When.
         at: Timestamp,
+        /// The index of the pool in its campaign.
+        pool: u16,
+        /// The code that came with it, in a coded pool.
+        code: Option<IssuedCode>,
     },
     /// The subject had won before; nothing changed.
     AlreadyWon {
@@ -169,6 +174,10 @@ pub enum Outcome {
         rank: u32,
         /// When it was won.
         at: Timestamp,
+        /// The index of the pool in its campaign.
+        pool: u16,
+        /// The code that the claim has now, in a coded pool.
+        code: Option<IssuedCode>,
     },
     /// A claim is undone. Asking again gives the same answer.
     Cancelled {

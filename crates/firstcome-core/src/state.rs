@@ -11,7 +11,7 @@ mod orders;
 mod remains;
 mod skip;
 
-pub use guarded::{Applied, Broke, is_applying, silence_broken_rules};
+pub use guarded::{Broke, EntryEffect, is_applying, silence_broken_rules};
 pub use remains::Remains;
 pub(crate) use skip::Skips;
 pub use skip::{BadSkip, Skip};
@@ -27,7 +27,7 @@ use crate::results::{Kind, Record, Results};
 use crate::time::Timestamp;
 use count::Counts;
 use firstcome_inject::{Mistake, inject};
-use guarded::{AtWork, break_if};
+use guarded::{Applying, break_if};
 use lists::Agenda;
 use std::collections::{BTreeMap, VecDeque};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -100,7 +100,7 @@ pub struct State {
     /// What left the state and is to be freed.
     remains: Remains,
     pub(crate) skips: Skips,
-    at_work: AtWork,
+    applying: Applying,
     agenda: Agenda,
     scratch: Vec<u8>,
     /// What the put that runs changed, for the list of acts.
@@ -134,7 +134,7 @@ impl State {
             counts: Counts::default(),
             remains: Remains::default(),
             skips: Skips::default(),
-            at_work: AtWork::default(),
+            applying: Applying::default(),
             agenda: Agenda::default(),
             scratch: Vec::new(),
             changes: String::new(),
@@ -167,7 +167,7 @@ impl State {
         stamp: Stamp,
         commands: &[Command<'_>],
         outcomes: &mut Vec<Outcome>,
-    ) -> Applied {
+    ) -> EntryEffect {
         assert_eq!(stamp.position, self.stamp.position + 1, "entries are applied in order");
         assert!(stamp.at >= self.stamp.at, "journal time never goes back");
         let before = self.service;
@@ -191,13 +191,13 @@ impl State {
         let copy = self.batches.is_copy(stamp.node, stamp.number, self.service);
         let skip = !copy && self.is_to_be_skipped();
         self.scratch.push(if skip { 2 } else { u8::from(copy) });
-        self.at_work = AtWork::Time;
+        self.applying = Applying::Time;
         self.expire(if inject(Mistake::ExpireOneEntryLate) { before } else { self.service });
         self.begin_lists();
         if !copy && !skip {
             outcomes.reserve(commands.len());
-            for (place, command) in commands.iter().enumerate() {
-                self.at_work = AtWork::Command(place);
+            for (index, command) in commands.iter().enumerate() {
+                self.applying = Applying::Command(index);
                 let outcome = self.run(command);
                 self.serve_touched();
                 outcome.encode(&mut self.scratch);
@@ -213,9 +213,9 @@ impl State {
         self.digests.push_back(self.digest.0);
         if skip {
             self.note_skipped();
-            return Applied::Skipped;
+            return EntryEffect::Skipped;
         }
-        if copy { Applied::Copy } else { Applied::Ran }
+        if copy { EntryEffect::Copy } else { EntryEffect::Ran }
     }
 
     fn run(&mut self, command: &Command<'_>) -> Outcome {
@@ -348,10 +348,6 @@ impl State {
         (limit, tag): (Option<u32>, Option<u64>),
     ) -> Outcome {
         let at = self.stamp.at;
-        if let Some(tag) = tag {
-            // Whose code it makes shows in later outcomes only.
-            self.scratch.extend_from_slice(&tag.to_le_bytes());
-        }
         let name = campaign;
         let campaign = match self.campaign_mut(name) {
             Ok(campaign) => campaign,
@@ -370,9 +366,9 @@ impl State {
             });
         }
         let rank = campaign.give(pool, subject, at, tag);
-        let number = campaign.number;
+        let (number, outcome) = (campaign.number, campaign.won(pool, rank, at));
         self.record(Kind::Claim, number, pool as u16, rank, subject);
-        Outcome::Won { rank, at }
+        outcome
     }
 
     /// Frees every unit whose hold is due at a service time, in the order of deadlines, then of campaigns and numbers.
@@ -384,7 +380,7 @@ impl State {
                 return;
             }
             self.deadlines.pop_first();
-            self.at_work = AtWork::Expiry(campaign);
+            self.applying = Applying::Expiry(campaign);
             let Some(live) = live else {
                 // Its campaign was archived.
                 cleared += 1;

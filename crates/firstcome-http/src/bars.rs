@@ -1,9 +1,10 @@
 //! Bars: who is kept out of a campaign.
 
 use crate::app::App;
+use crate::asks::yes;
 use crate::bearer::Bearer;
 use crate::clock_text;
-use crate::problem::{Answered, Problem, yes};
+use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use crate::respond::json;
 use axum::body::Body;

@@ -1,5 +1,6 @@
 //! Many commands of a back end in one request: lines in, lines out, in order, while the body still comes.
 
+mod any_ask;
 mod commands;
 mod line;
 mod lines;

@@ -80,7 +80,7 @@ fn unread(unread: Unread, campaign: &str) -> Problem {
             let detail = "a typing error: a code of this campaign has sixteen letters and digits, and these cannot be one";
             Problem::new(Code::Malformed, detail)
         }
-        Unread::Refused(answer) => match crate::problem::yes(Ok(answer), campaign) {
+        Unread::Refused(answer) => match crate::asks::yes(Ok(answer), campaign) {
             Err(problem) => problem,
             Ok(_) => unreachable!("what was refused is a problem"),
         },

@@ -6,11 +6,10 @@ pub(crate) mod steps;
 pub(crate) mod view;
 
 use crate::app::App;
+use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::bearer::Bearer;
-use crate::early::{Early, Look};
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
-use crate::respond::Yes;
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::HeaderMap;
@@ -20,7 +19,7 @@ use firstcome_api::key::Role;
 use firstcome_core::command::Pick;
 use firstcome_core::names::check_hold_id;
 use firstcome_core::{Command, Refusal};
-use firstcome_node::{Answer, Failure};
+use firstcome_node::Answer;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,12 +62,10 @@ where
     let id = hold_id(headers, asked.id.as_deref())?;
     let min = Query::parse(query, &[])?.min_position()?;
     let wait = Duration::from_millis(asked.wait_ms.unwrap_or(0)).min(app.options.hold_wait);
-    let mut ask = HoldAsk { campaign: campaign.into(), id, subject, picks: asked.picks, wait };
-    let answer = match ask.prepare(app, &bearer, Look { min, memory: true }).await? {
-        Early::Answered(answer) => answer,
-        Early::Decide(limit) => app.node.intake.hold_in_line(&ask.command(limit)?, wait).await,
-    };
-    ask.finish(app, &bearer, answer).map(|yes| yes.response().map(Body::new))
+    let (campaign, picks) = (campaign.into(), asked.picks);
+    let ask = HoldAsk { campaign, id, subject, picks, wait, limit: None };
+    let reply = asks::run(ask, app, &bearer, min).await?;
+    Ok(reply.response().map(Body::new))
 }
 
 /// A hold as it is asked for.
@@ -80,50 +77,54 @@ pub(crate) struct HoldAsk<'a> {
     pub(crate) picks: Vec<PickRequest>,
     /// How long it waits for units that are taken.
     pub(crate) wait: Duration,
+    /// The limit that the team's own service gave.
+    pub(crate) limit: Option<u32>,
 }
 
-impl HoldAsk<'_> {
-    pub(crate) async fn prepare(
+impl Ask for HoldAsk<'_> {
+    fn whose(&self) -> (&str, &str) {
+        (&self.campaign, &self.subject)
+    }
+
+    async fn check(
         &mut self,
         app: &App,
         bearer: &Bearer<'_>,
-        look: Look,
-    ) -> Result<Early, Problem> {
+        options: ReadOptions,
+    ) -> Result<Known, Problem> {
         let (campaign, subject) = (&*self.campaign, &*self.subject);
         app.may_act(bearer, campaign, subject)?;
         let picks = picks::read(&self.picks, campaign)?;
         check_hold_id(&self.id).map_err(|why| Problem::invalid(format!("the hold's id {why}")))?;
         let pool = one_pool(&picks);
-        if look.memory {
+        if options.memory {
             let hold = Command::Hold { campaign, id: &self.id, subject, picks, limit: None };
-            let early = app.node.intake.hold_early(&hold, look.min).await.transpose();
+            let early = app.node.intake.hold_early(&hold, options.min).await.transpose();
             let taken = |answer: &Answer| answer.outcome.refusal() == Some(Refusal::UnitTaken);
             match early {
                 // A caller that waits for taken units gets no early refusal.
                 Some(answer) if self.wait.is_zero() || !answer.as_ref().is_ok_and(taken) => {
-                    return Ok(Early::Answered(answer));
+                    return Ok(Some(answer));
                 }
                 Some(_) | None => {}
             }
         }
-        app.eligible(campaign, pool, subject).await.map(Early::Decide)
+        self.limit = app.eligible(campaign, pool, subject).await?;
+        Ok(None)
     }
 
-    pub(crate) fn command(&self, limit: Option<u32>) -> Result<Command<'_>, Problem> {
-        let Self { campaign, id, subject, picks, wait: _ } = self;
+    fn command(&self) -> Result<Command<'_>, Problem> {
+        let Self { campaign, id, subject, picks, wait: _, limit } = self;
         let picks = picks::read(picks, campaign)?;
-        Ok(Command::Hold { campaign, id, subject, picks, limit })
+        Ok(Command::Hold { campaign, id, subject, picks, limit: *limit })
     }
 
-    pub(crate) fn finish(
-        &self,
-        app: &App,
-        bearer: &Bearer<'_>,
-        answer: Result<Answer, Failure>,
-    ) -> Result<Yes, Problem> {
-        let (campaign, subject) = (&*self.campaign, &*self.subject);
-        answer::of_hold(app, answer, campaign, subject)
-            .map_err(|problem| app.says_who_barred(problem, bearer, campaign, subject))
+    fn wait(&self) -> Duration {
+        self.wait
+    }
+
+    fn write_yes(&self, app: &App, answer: &Answer, out: &mut Vec<u8>) -> Result<u16, Problem> {
+        answer::of_hold(app, answer, self.whose(), out)
     }
 }
 

@@ -10,8 +10,8 @@ use axum::response::IntoResponse;
 use firstcome_api::problem::{self, Extra, MEDIA_TYPE};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::{Missing, RefusedFor, UnitName};
-use firstcome_core::{CodeRefusal, Outcome, Refusal, limits};
-use firstcome_node::{Answer, Decided, Failure};
+use firstcome_core::{CodeRefusal, Refusal, limits};
+use firstcome_node::{Decided, Failure};
 use http_body_util::Full;
 use serde_json::{Value, json};
 use std::fmt;
@@ -295,17 +295,4 @@ impl IntoResponse for Problem {
         response.extensions_mut().insert(counted);
         response
     }
-}
-
-/// Turns an answer into its yes, or into the problem it is.
-pub(crate) fn yes(answer: Result<Answer, Failure>, campaign: &str) -> Result<Answer, Problem> {
-    let answer = answer.map_err(|failure| Problem::failed(&failure))?;
-    let problem = if let Outcome::Refused(refusal) = &answer.outcome {
-        Problem::refused(*refusal, campaign)
-    } else if let Outcome::RefusedFor(named) = &answer.outcome {
-        Problem::refused_for(named, campaign)
-    } else {
-        return Ok(answer);
-    };
-    Err(problem.at(answer.position, answer.decided))
 }

@@ -1,6 +1,6 @@
 //! The id of a request: the caller's own, that of its trace, or a new one. It is given back in the answer.
 
-use crate::text::Text;
+use crate::clock_text::Text;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use std::fmt;
 

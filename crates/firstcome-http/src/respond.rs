@@ -5,28 +5,32 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 use serde::Serialize;
 
-/// Writes an answer as JSON, into a buffer that is large enough for most answers.
+/// Bytes of a buffer that is large enough for most answers.
+pub(crate) const ANSWER_BYTES: usize = 384;
+
+/// Writes an answer as JSON into a buffer.
+pub(crate) fn write(answer: &impl Serialize, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, answer).expect("what we answer can be written as JSON");
+}
+
+/// Returns an answer as JSON.
 pub(crate) fn written(answer: &impl Serialize) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(384);
-    serde_json::to_writer(&mut bytes, answer).expect("what we answer can be written as JSON");
+    let mut bytes = Vec::with_capacity(ANSWER_BYTES);
+    write(answer, &mut bytes);
     bytes
 }
 
-/// A yes, ready to leave: as the answer of a route, or as a line of many.
+/// The answer of a command: its status, and its document, a JSON object.
 #[derive(Debug)]
-pub(crate) struct Yes {
-    pub(crate) status: StatusCode,
-    /// The document, a JSON object.
+pub(crate) struct JsonReply {
+    pub(crate) status: u16,
     pub(crate) document: Vec<u8>,
 }
 
-impl Yes {
-    pub(crate) fn new(status: StatusCode, answer: &impl Serialize) -> Self {
-        Self { status, document: written(answer) }
-    }
-
+impl JsonReply {
     pub(crate) fn response(self) -> Response<Full<Bytes>> {
-        full(self.status, "application/json", self.document)
+        let status = StatusCode::from_u16(self.status).expect("what is written has a status");
+        full(status, "application/json", self.document)
     }
 }
 

@@ -7,8 +7,8 @@ use crate::codes::{Origin, imports, look_up, operate, steps};
 use crate::openapi::{Description, complete};
 use crate::problem::{Problem, ToCount};
 use crate::{
-    acts, bars, bulk, claiming, claims, holds, minute, nodes, pages, results, seat_map, seats,
-    status, subjects, tokens, waitlist, winners,
+    acts, bars, bulk, claims, holds, minute, nodes, pages, results, seat_map, seats, status,
+    subjects, tokens, waitlist, winners,
 };
 use axum::Router;
 use axum::body::Body;
@@ -55,8 +55,8 @@ fn routes_and_handlers() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(steer::resume))
         .routes(routes!(steer::close))
         .routes(routes!(steer::archive))
-        .routes(routes!(claiming::claim))
-        .routes(routes!(claims::look_up, claims::cancel))
+        .routes(routes!(claims::post::claim))
+        .routes(routes!(claims::get::look_up, claims::delete::cancel))
         .routes(routes!(waitlist::list::list))
         .routes(routes!(waitlist::place::show, waitlist::place::leave))
         .routes(routes!(acts::list))

@@ -6,8 +6,9 @@ pub(crate) mod rows;
 
 use crate::answer::Code;
 use crate::app::App;
+use crate::asks::yes;
 use crate::memory::BYTES_PER_SEAT;
-use crate::problem::{Answered, Problem, yes};
+use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use crate::respond::json;
 use axum::body::Body;

@@ -17,7 +17,7 @@ use crate::runtimes::Runtimes;
 use crate::seat_map::events::EndsAt;
 use crate::serves::{ForOperations, OPERATIONS, Serves};
 use crate::slots::{self, Admission, KEPT_LIFE, Slot};
-use crate::{claiming, holds};
+use crate::{claims, holds};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
@@ -109,7 +109,7 @@ pub async fn serve(
             app: Arc::clone(&app),
             router: router.clone(),
             slow: thread.is_some().then(Handle::current),
-            place: Place { peer, serves, admission },
+            source: Source { peer, serves, admission },
             timer: Arc::clone(&timer),
         });
         let service = service_fn(move |request: Request<Incoming>| {
@@ -135,7 +135,7 @@ pub async fn serve(
         let life = (!is_whole).then_some(KEPT_LIFE);
         let (runtime, thread) = thread.unzip();
         let connection = async move {
-            let _places = (slot, thread, open);
+            let _permits = (slot, thread, open);
             if let Ok(stream) = TcpStream::from_std(stream) {
                 let stream = Timed { stream, timer: Arc::clone(&timer) };
                 let connection = builder.serve_connection(TokioIo::new(stream), service);
@@ -197,7 +197,7 @@ impl Drop for Open {
 
 /// Where a request came in, and from where.
 #[derive(Clone, Copy)]
-struct Place {
+struct Source {
     peer: IpAddr,
     serves: Serves,
     admission: Admission,
@@ -209,7 +209,7 @@ struct Connection {
     router: Router,
     /// The runtime on which those routes are answered that may take long; none where that is this one.
     slow: Option<Handle>,
-    place: Place,
+    source: Source,
     timer: Arc<IdleTimer>,
 }
 
@@ -238,7 +238,7 @@ async fn answer(
                 Err(Problem::new(Code::OriginNotAllowed, detail))
             }
         });
-    let address = app.guards.proxies.origin(connection.place.peer, request.headers());
+    let address = app.guards.proxies.origin(connection.source.peer, request.headers());
     let answered = decide(connection, address, preflight, request, &mut observed.route).await;
     let missed = match &answered {
         Ok(answer) => answer.extensions().get().is_some_and(|ToCount { missed, .. }| *missed),
@@ -265,10 +265,10 @@ async fn decide(
     mut request: Request<Incoming>,
     route: &mut Route,
 ) -> Result<Response<Either<Full<Bytes>, Body>>, Problem> {
-    let Connection { app, router, slow, place, timer: _ } = connection;
-    let checked = place.serves.check(request.uri().path(), place.admission);
+    let Connection { app, router, slow, source, timer: _ } = connection;
+    let checked = source.serves.check(request.uri().path(), source.admission);
     if let Err(problem) = checked {
-        if place.admission != Admission::Everything {
+        if source.admission != Admission::Everything {
             app.metrics.connections_refused.inc();
         }
         return Err(problem);
@@ -281,7 +281,7 @@ async fn decide(
         Allowed::write_preflight(answer.headers_mut());
         return Ok(answer);
     }
-    if place.serves == Serves::Operations {
+    if source.serves == Serves::Operations {
         request.extensions_mut().insert(ForOperations);
     }
     if request.method() == Method::POST {
@@ -289,7 +289,7 @@ async fn decide(
         let (path, query, headers) = (parts.uri.path(), parts.uri.query(), &parts.headers);
         if let Some(campaign) = campaign_in(path, "/claims") {
             *route = Route::Claim;
-            let answer = claiming::answer(app, campaign, query, headers, body).await?;
+            let answer = claims::post::answer(app, campaign, query, headers, body).await?;
             return Ok(answer.map(Either::Left));
         }
         if let Some(campaign) = campaign_in(path, "/holds") {
@@ -312,7 +312,7 @@ async fn decide(
         // Dropped with the connection, it ends as well.
         Some(slow) => match Task::spawn_on(Some(slow), answering).ended().await {
             Some(answer) => answer,
-            None => unreachable!("a route panicked; the log has the place"),
+            None => unreachable!("a route panicked: see the log"),
         },
         None => answering.await,
     };

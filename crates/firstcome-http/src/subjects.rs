@@ -1,7 +1,7 @@
 //! The holds and claims of a subject over all campaigns.
 
 use crate::app::App;
-use crate::claims;
+use crate::claims::get::claims_of;
 use crate::holds::view;
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
@@ -35,7 +35,7 @@ pub(crate) async fn show(
             Ok(SubjectIn {
                 campaign: campaign.name().to_owned(),
                 holds: holds.map(|hold| view::hold(state, campaign, hold)).collect(),
-                claims: claims::claims_of(&app, state, campaign, (&subject, sees_codes))?,
+                claims: claims_of(&app, state, campaign, (&subject, sees_codes))?,
             })
         });
         let has = |of: &Result<SubjectIn, Problem>| {

@@ -1,11 +1,8 @@
 //! Waitlists: a claim that waits, the place of a subject, the whole list, and leaving it.
 
-mod join;
+pub(crate) mod join;
 pub(crate) mod list;
 pub(crate) mod place;
-
-pub(crate) use join::{JoinAsk, Wanted};
-pub(crate) use place::LeaveAsk;
 
 use firstcome_core::Refusal;
 use firstcome_core::campaign::Campaign;

@@ -201,6 +201,9 @@ pub enum Mistake {
 }
 
 /// Says whether this thread is to make a mistake here.
+/// Whether this build can make mistakes: tests and the simulation, which then also check what they can check only slowly.
+pub const IS_ACTIVE: bool = cfg!(feature = "inject");
+
 #[cfg(not(feature = "inject"))]
 #[inline(always)]
 pub const fn inject(_mistake: Mistake) -> bool {

@@ -8,6 +8,7 @@ use crate::hall::{Hall, Owner, Unit};
 use crate::holding::{Fate, Hold, Made, Said, Turn};
 use crate::lists::Waiter;
 use crate::wanted::Wanted;
+use firstcome_core::codes::IssuedCode;
 use firstcome_core::command::Steer;
 use firstcome_core::hall::Counts;
 use firstcome_core::outcome::{By, Clamped, Fixed, Missing};
@@ -200,7 +201,7 @@ impl<'a> Campaign<'a> {
             return Err(Refusal::HoldRequired.into());
         }
         if let Some((rank, row)) = pool.live(subject) {
-            return Err(Said::since(row.entry, Outcome::AlreadyWon { rank, at: row.at }));
+            return Err(Said::since(row.entry, self.already_won(index, rank, row.at)));
         }
         self.check_barred(subject)?;
         if pool.latest(subject).is_some() && !self.settings.claim_again {
@@ -246,7 +247,7 @@ impl<'a> Campaign<'a> {
         if let Some(coupons) = &mut self.pools[pool].coupons {
             coupons.issue(tag, turn.entry);
         }
-        Ok(Outcome::Won { rank, at: turn.at }.into())
+        Ok(self.won(pool, rank, turn.at).into())
     }
 
     /// Gives a subject the next rank of a pool that has no seats.
@@ -263,6 +264,24 @@ impl<'a> Campaign<'a> {
         let rank = self.pools[pool].push(Row { subject, at, entry, undone, unit, hold });
         made.push(Made { kind: Kind::Claim, pool, rank, subject, unit: None, hold, from: None });
         rank
+    }
+
+    /// Says that a claim got a rank of a pool.
+    pub(crate) fn won(&self, pool: usize, rank: u32, at: Timestamp) -> Outcome {
+        Outcome::Won { rank, at, pool: pool as u16, code: self.code_of(pool, rank) }
+    }
+
+    pub(crate) fn already_won(&self, pool: usize, rank: u32, at: Timestamp) -> Outcome {
+        Outcome::AlreadyWon { rank, at, pool: pool as u16, code: self.code_of(pool, rank) }
+    }
+
+    fn code_of(&self, pool: usize, rank: u32) -> Option<IssuedCode> {
+        let coupons = self.pools[pool].coupons.as_ref()?;
+        let now = coupons.card(rank)?.now;
+        Some(match coupons.imported {
+            true => IssuedCode::Imported { unit: now as u32 },
+            false => IssuedCode::Generated { unit: rank, tag: now },
+        })
     }
 
     /// Refuses whom the operator keeps out, and a moment at which nothing is given.

@@ -78,7 +78,7 @@ impl<'a> Campaign<'a> {
         let seated = self.pools[pool].hall.is_some();
         let coded = self.pools[pool].coupons.is_some();
         if let Some((rank, row)) = self.pools[pool].live(subject).filter(|_| !seated) {
-            return Err(Said::since(row.entry, Outcome::AlreadyWon { rank, at: row.at }));
+            return Err(Said::since(row.entry, self.already_won(pool, rank, row.at)));
         }
         let is = |waiter: &Waiter<'_>| (waiter.pool, waiter.subject) == (pool, subject);
         if let Some(at) = self.lists.iter().position(is) {
@@ -115,7 +115,7 @@ impl<'a> Campaign<'a> {
         if let Some(units) = self.fitting(pool, wish) {
             if !seated && !coded && wish.quantity == 1 {
                 let rank = self.give(turn, pool, subject, None, made);
-                return Ok(Outcome::Won { rank, at: turn.at }.into());
+                return Ok(self.won(pool, rank, turn.at).into());
             }
             if most > 0 {
                 if !self.keeps_grades(subject, &units) {

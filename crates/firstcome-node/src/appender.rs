@@ -1,21 +1,20 @@
 //! Batches commands, sends them to the journal, reads back, applies, and answers; follows the journal
 //! while nobody asks for anything.
 //!
-//! One task owns the batch under way and the queue behind it. A caller whose time is over learns from its `slot` how far
+//! One task owns the batch under way and the queue behind it. A caller whose time is over learns from its reply channel how far
 //! its command came: still queued is `unavailable`, nothing changed; in a batch that was sent is `unknown`, and the batch
 //! is sent again until it is seen. This task alone applies entries, and it alone has the [`Healer`] mend a journal that
 //! lost some.
 
 use crate::applier::{Applier, Applying};
-use crate::batch::{Batch, reject_all};
+use crate::batch::{Batch, Gathering, reject_all};
 use crate::clock::StoreClock;
 use crate::event::log;
 use crate::failure::Failure;
 use crate::follow::{Follower, Next};
-use crate::gather::Gathering;
 use crate::heal::Healer;
+use crate::queue::Request;
 use crate::replica::Stop;
-use crate::request::Request;
 use crate::says::Says;
 use crate::slow::SlowBatches;
 use firstcome_core::command::BodyWriter;
@@ -123,7 +122,7 @@ impl Appender {
             return Ok(());
         }
         let (begun, commands) = (Instant::now(), batch.pending.len());
-        let done = self.see_through(batch).await;
+        let done = self.append_until_applied(batch).await;
         let now = Instant::now();
         self.slow.saw(commands, now - begun);
         self.next_append_at = now + self.applier.pace.pause(now).unwrap_or_default();
@@ -163,7 +162,7 @@ impl Appender {
         let now = Instant::now();
         applier.queue.take_while(|next| {
             // Nobody waits for this one any more, and it was never sent.
-            if next.slot.is_over() {
+            if next.reply.is_over() {
                 return Ok(());
             }
             let of_another =
@@ -205,7 +204,7 @@ impl Appender {
     }
 
     /// Sends a batch until it is seen in the journal, or is known not to be there.
-    async fn see_through(&mut self, mut batch: Batch) -> Result<(), Stop> {
+    async fn append_until_applied(&mut self, mut batch: Batch) -> Result<(), Stop> {
         let done = self.send_until_seen(&mut batch).await;
         if let Err(stop) = &done {
             batch.answer_all(&stop.of_batch());
@@ -279,7 +278,8 @@ impl Appender {
             Append { body: Arc::clone(&batch.body), name: batch.name, applied, applied_name };
         let begun = Instant::now();
         applier.health.sent(begun);
-        let answer = applier.patiently(Some(batch), applier.journal.append(append)).await;
+        let answer =
+            applier.until_answer_or_shutdown(Some(batch), applier.journal.append(append)).await;
         match &answer {
             Ok(_) => {
                 // It is in the journal, until that loses it.
@@ -300,7 +300,7 @@ impl Appender {
         loop {
             let (applied, _) = self.applier.replica.applied();
             let read = self.applier.journal.read(applied);
-            let read = self.applier.patiently(Some(batch), read).await;
+            let read = self.applier.until_answer_or_shutdown(Some(batch), read).await;
             let may_have_lost = self.may_have_lost();
             let applier = &mut self.applier;
             match read {
@@ -355,7 +355,8 @@ impl Appender {
     /// Reads what there is now.
     async fn look(&mut self) -> Result<(), Stop> {
         let (applied, _) = self.applier.replica.applied();
-        let read = self.applier.patiently(None, self.applier.journal.read(applied)).await;
+        let read =
+            self.applier.until_answer_or_shutdown(None, self.applier.journal.read(applied)).await;
         match read {
             Ok(read) => self.take_entries(read).await,
             Err(broken) => self.read_failed(&broken).await,

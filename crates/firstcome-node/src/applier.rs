@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
-/// How often it is looked at, while the journal does not answer, whether this node is to stop and nobody waits any more.
+/// How often to check, while the journal is silent, whether this node is to stop and nobody waits any more.
 const LOOK_FOR_STOP: Duration = Duration::from_millis(100);
 
 pub(crate) struct Applier {
@@ -185,7 +185,7 @@ impl Applier {
     }
 
     /// Waits for the journal. Gives up when this node is to stop and nobody waits any more.
-    pub(crate) async fn patiently<T>(
+    pub(crate) async fn until_answer_or_shutdown<T>(
         &self,
         batch: Option<&Batch>,
         call: impl Future<Output = Result<T, Broken>>,

@@ -84,7 +84,7 @@ impl Fork {
             "the journal has another branch than this node, which switches to it".into(),
         );
         let loaded = load::branch(&applier.journal, |_, _| {}, u64::MAX, &applier.retransmit);
-        let loaded = applier.patiently(batch.as_deref(), async { Ok(loaded.await) });
+        let loaded = applier.until_answer_or_shutdown(batch.as_deref(), async { Ok(loaded.await) });
         let Branch { state, kept, fork, .. } = match loaded.await {
             Ok(Ok(branch)) => branch,
             Err(broken) | Ok(Err(CannotStart::Journal(broken))) => return Ok(Err(broken)),
@@ -169,7 +169,8 @@ impl Fork {
         let before =
             self.abandoned.as_ref().map_or(head.epoch, |abandoned| abandoned.applied.epoch);
         if head.epoch <= before {
-            match applier.patiently(batch.as_deref(), applier.journal.raise_epoch(head)).await {
+            let raised = applier.journal.raise_epoch(head);
+            match applier.until_answer_or_shutdown(batch.as_deref(), raised).await {
                 Ok(epoch) if epoch > before => {}
                 Ok(_) | Err(Broken::Moved { .. }) => return Ok(Ok(Step::Again)),
                 Err(broken) => return Ok(Err(broken)),
@@ -195,7 +196,7 @@ impl Fork {
             let (applied, applied_name) = applier.replica.applied();
             let body = keep_unbound(name, &entry.body).body.into();
             let append = applier.journal.append(Append { body, name, applied, applied_name });
-            match applier.patiently(batch.as_deref(), append).await {
+            match applier.until_answer_or_shutdown(batch.as_deref(), append).await {
                 Ok(exchange) => {
                     applier.metrics.put_back.inc();
                     let applied = applier.apply(exchange.entries, batch.as_deref_mut())?;
@@ -231,7 +232,7 @@ impl Fork {
         for (number, report) in self.reports.iter().rev().enumerate() {
             let Report { epoch, writer, text } = report;
             let stored = applier.journal.report(*epoch, *writer, text.clone());
-            let stored = applier.patiently(None, stored).await;
+            let stored = applier.until_answer_or_shutdown(None, stored).await;
             if stored.is_err() && number == 0 && is_new {
                 log!(
                     ForkReportNotStored,

@@ -108,7 +108,7 @@ impl Healer {
         applier: &mut Applier,
         batch: Option<&mut Batch>,
     ) -> Result<Result<Step, Broken>, Stop> {
-        let head = applier.patiently(batch.as_deref(), applier.journal.head()).await;
+        let head = applier.until_answer_or_shutdown(batch.as_deref(), applier.journal.head()).await;
         applier.signals.without_store(matches!(head, Err(Broken::Gone(_))));
         let head = match head {
             Ok(head) => head,
@@ -133,8 +133,9 @@ impl Healer {
         }
         let ours = applier.replica.look(State::stamp);
         let common = head.position.min(ours.position);
-        let found =
-            applier.patiently(batch.as_deref(), entry_in_store(&applier.journal, common)).await;
+        let found = applier
+            .until_answer_or_shutdown(batch.as_deref(), entry_in_store(&applier.journal, common))
+            .await;
         let found = match found {
             Ok(found) => found,
             Err(broken) => return Ok(Err(broken)),
@@ -224,7 +225,7 @@ impl Healer {
             };
             let entries = part.into_iter().map(|(entry, _)| restamped(entry)).collect();
             let put = applier.journal.put_back(position, before, entries);
-            match applier.patiently(batch.as_deref(), put).await {
+            match applier.until_answer_or_shutdown(batch.as_deref(), put).await {
                 Ok(()) => {
                     applier.metrics.put_back.inc_by(count);
                 }
@@ -250,7 +251,7 @@ impl Healer {
         while let Some(mut piece) = frozen.next_piece() {
             let Some(bytes) = piece.bytes.take() else { continue };
             let put = applier.journal.put_piece(piece.name, bytes);
-            applier.patiently(batch.as_deref(), put).await?;
+            applier.until_answer_or_shutdown(batch.as_deref(), put).await?;
         }
         let manifest = frozen.finish();
         let seed = Seed {
@@ -262,7 +263,8 @@ impl Healer {
             pieces: manifest.pieces.clone(),
             manifest: manifest.encode(),
         };
-        match applier.patiently(batch.as_deref(), applier.journal.reseed(seen, seed)).await {
+        let reseeded = applier.journal.reseed(seen, seed);
+        match applier.until_answer_or_shutdown(batch.as_deref(), reseeded).await {
             Ok(()) => {
                 applier.metrics.reseeds.inc();
                 let position = stamp.position;
@@ -296,7 +298,7 @@ impl Healer {
             let asked = Instant::now();
             let read = read_on(applier, applied);
             let EntriesRead { mut entries, looked } =
-                match applier.patiently(batch.as_deref(), read).await {
+                match applier.until_answer_or_shutdown(batch.as_deref(), read).await {
                     Ok(read) => read,
                     Err(broken) => return Ok(Err(broken)),
                 };

@@ -1,14 +1,16 @@
 //! Where a command enters: the only place that may answer without the journal.
 //!
 //! A node never grants from memory. It may repeat a yes or refuse while its state is fresh and at or
-//! past the position the caller brought; the table is `from_memory`. Waiting for seats: `in_line`. Codes: `codes`.
+//! past the position the caller brought; the table is `from_memory`. Into the bytes of a batch: `encode`. ReplyReceiver for seats: `in_line`. Codes: `codes`.
 
 mod codes;
+mod encode;
 mod in_line;
 mod many;
 
-pub use codes::{CodeAsk, CodeVerb, Unread, needs_tag};
-pub use many::{NotSubmitted, Ready, UnderWay};
+pub use codes::{CodeAsk, CodeVerb, Unread};
+pub use encode::{Ready, lacked_its_tag};
+pub use many::{NotSubmitted, UnderWay};
 
 use crate::agreement::Agreement;
 use crate::answer::{Answer, Decided};
@@ -19,14 +21,14 @@ use crate::from_memory::{When, from_memory};
 use crate::health::{Condition, Health};
 use crate::metrics::Metrics;
 use crate::queue::{NotTaken, Queue};
+use crate::queue::{Pending, Request};
 use crate::replica::Replica;
-use crate::request::{Pending, Request};
+use crate::reply::reply_channel;
 use crate::signals::Signals;
-use crate::slot::slot;
 use crate::suspensions::Suspensions;
 use firstcome_core::limits::SERVICE_STEP_US;
 use firstcome_core::names::Position;
-use firstcome_core::{Command, Outcome, Refusal, State, Timestamp};
+use firstcome_core::{Command, Outcome, State, Timestamp};
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::cluster::Membership;
 use std::sync::Arc;
@@ -170,44 +172,6 @@ impl Intake {
         self.clock.now()
     }
 
-    /// Has the journal decide a command.
-    ///
-    /// # Errors
-    ///
-    /// Any [`Failure`]; only [`Failure::Unknown`] may have changed something.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropped while it waits, the command may or may not happen.
-    pub async fn decide(&self, command: &Command<'_>) -> Result<Answer, Failure> {
-        let answer = self.decide_once(command).await?;
-        if codes::needs_tag(command, &answer) {
-            // Its pool was made, or became one of codes, after this node looked. It has applied that by now.
-            return self.decide_again(command).await;
-        }
-        Ok(answer)
-    }
-
-    /// Has the journal decide a command once more that it has refused.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Unknown`] only, also where this copy was not sent: the first one is in the journal.
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`Self::decide`].
-    pub async fn decide_again(&self, command: &Command<'_>) -> Result<Answer, Failure> {
-        self.decide_once(command).await.map_err(Failure::of_later_try)
-    }
-
-    async fn decide_once(&self, command: &Command<'_>) -> Result<Answer, Failure> {
-        match self.encode(command).await? {
-            Ready::Answered(answer) => Ok(answer),
-            Ready::Command(encoded) => self.enqueue(Request::Command(encoded)).await,
-        }
-    }
-
     /// Lets time pass, whatever the node's condition.
     ///
     /// # Errors
@@ -228,9 +192,9 @@ impl Intake {
 
     /// Has the journal decide a request, whatever the node's condition.
     pub(crate) async fn enqueue(&self, request: Request) -> Result<Answer, Failure> {
-        let (slot, waiting) = slot();
+        let (reply, waiting) = reply_channel();
         let since = Instant::now();
-        self.queue.push(Pending { request, slot, since }).map_err(|not| match not {
+        self.queue.push(Pending { request, reply, since }).map_err(|not| match not {
             NotTaken::Full => Failure::Busy,
             NotTaken::Closed => Failure::Unavailable("this node is shutting down".into()),
         })?;
@@ -385,27 +349,5 @@ impl Intake {
         self.signals.reads();
         self.signals.look();
         timeout_at(until, self.health.catches_up_with(now)).await.ok()
-    }
-
-    /// Refuses what names more seats, groups multiplied out, than a hold can have: a group never gets smaller.
-    fn names_too_much(&self, command: &Command<'_>) -> Option<Answer> {
-        // A claim, for one, needs no look at the state.
-        if !command.may_name_too_much() {
-            return None;
-        }
-        self.replica.look(|state| {
-            let campaign = state.campaign(command.campaign()?).ok()?;
-            campaign.names_too_much(command).then(|| Answer {
-                outcome: Refusal::TooManyUnits.into(),
-                position: state.token(),
-                decided: Decided::Replica,
-            })
-        })
-    }
-
-    /// Says whether a command makes results, and more of them wait for the ledger than may.
-    fn is_beyond_the_outbox(&self, state: &State, command: &Command<'_>) -> bool {
-        let full = |most| state.unsettled() >= most;
-        command.makes_results() && self.limits.outbox.is_some_and(full)
     }
 }

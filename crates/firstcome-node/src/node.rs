@@ -3,6 +3,7 @@
 use crate::agreement::Agreement;
 use crate::appender::{Appender, Several};
 use crate::applier::Applier;
+use crate::batch::Gathering;
 use crate::batch::reject_all;
 use crate::clock::StoreClock;
 use crate::codes::CodeKeys;
@@ -10,7 +11,6 @@ use crate::divergence::DivergenceCheck;
 use crate::failure::Failure;
 use crate::follow::Follower;
 use crate::fork::Fork;
-use crate::gather::Gathering;
 use crate::heal::Healer;
 use crate::health::Health;
 use crate::heartbeat::Heartbeat;

@@ -1,12 +1,84 @@
 //! Requests that wait for the appender: bounded in number and in bytes, in order of arrival.
 
-use crate::request::{Pending, Request};
+use crate::answer::Answer;
+use crate::failure::Failure;
+use crate::reply::{ReplySender, Wakeups};
+use firstcome_core::Command;
+use firstcome_core::command::{Encoded, Mark};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+
+/// What waits to be appended.
+#[derive(Debug)]
+pub(crate) enum Request {
+    /// A caller's command, in its stored bytes.
+    Command(Encoded),
+    /// A command that raises the space, in its stored bytes: the body it gets into is of that level.
+    Raise(Encoded),
+    /// See [`Command::Tick`]: its mark is of the moment in which it is appended.
+    Tick,
+    /// See [`Command::Settled`].
+    Settled {
+        /// The last number the ledger has.
+        through: u64,
+        /// The term under which it was written.
+        term: u64,
+        /// This node's branch of the journal the number is of: on another one it would be another result.
+        branch: u64,
+    },
+}
+
+impl Request {
+    /// Returns the command as it is written into a body, with what this node knows at that moment.
+    pub(crate) fn encoded(&self, mark: Mark) -> Cow<'_, Encoded> {
+        let own = |command: &Command<'_>| {
+            Cow::Owned(Encoded::new(command).expect("a node's own commands are short numbers"))
+        };
+        match self {
+            Self::Command(encoded) | Self::Raise(encoded) => Cow::Borrowed(encoded),
+            Self::Tick => own(&Command::Tick { mark }),
+            Self::Settled { through, term, branch: _ } => {
+                own(&Command::Settled { through: *through, term: *term, mark })
+            }
+        }
+    }
+
+    /// Says whether it raises the space.
+    pub(crate) fn is_raise(&self) -> bool {
+        matches!(self, Self::Raise(_))
+    }
+
+    /// Returns how many bytes it takes in the queue, about.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Command(encoded) | Self::Raise(encoded) => encoded.size(),
+            Self::Tick | Self::Settled { .. } => 0,
+        }
+    }
+}
+
+/// A request in the queue or in the batch under way, with whoever waits for its answer.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) request: Request,
+    pub(crate) reply: ReplySender,
+    /// When it was asked.
+    pub(crate) since: Instant,
+}
+
+impl Pending {
+    /// Answers it alone, and wakes its caller at once.
+    pub(crate) fn answer(self, answer: Result<Answer, Failure>) {
+        let mut wakeups = Wakeups::default();
+        self.reply.answer(answer, &mut wakeups);
+        wakeups.send();
+    }
+}
 
 /// The queue between intake and appender.
 #[derive(Debug)]
@@ -42,7 +114,7 @@ impl Content {
             return;
         }
         self.cleared = Some(now);
-        self.pending.retain(|pending| !pending.slot.is_over());
+        self.pending.retain(|pending| !pending.reply.is_over());
         self.bytes = self.pending.iter().map(|pending| pending.request.size()).sum();
     }
 }
@@ -166,7 +238,7 @@ impl Queue {
     /// Says whether it is closed, and nobody waits for what is left in it.
     pub(crate) fn is_over(&self) -> bool {
         let content = self.lock();
-        content.closed && content.pending.iter().all(|pending| pending.slot.is_over())
+        content.closed && content.pending.iter().all(|pending| pending.reply.is_over())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -181,14 +253,14 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slot::{Waiting, slot};
+    use crate::reply::{ReplyReceiver, reply_channel};
     use firstcome_core::Command;
     use firstcome_core::command::Encoded;
 
-    fn claim(subject: &str) -> (Pending, Waiting) {
+    fn claim(subject: &str) -> (Pending, ReplyReceiver) {
         let request = Request::Command(Encoded::new(&Command::claim("c", None, subject)).unwrap());
-        let (slot, waiting) = slot();
-        (Pending { request, slot, since: Instant::now() }, waiting)
+        let (reply, waiting) = reply_channel();
+        (Pending { request, reply, since: Instant::now() }, waiting)
     }
 
     #[test]

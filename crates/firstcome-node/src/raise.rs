@@ -1,9 +1,9 @@
-//! Raising the level of the space, and refusing what the space is too low for.
+//! Raising the level of the space.
 
 use crate::answer::Answer;
 use crate::failure::Failure;
 use crate::intake::Intake;
-use crate::request::Request;
+use crate::queue::Request;
 use firstcome_core::command::Encoded;
 use firstcome_core::{Command, State, newest_level};
 use firstcome_inject::{Mistake, inject};
@@ -67,20 +67,5 @@ impl Intake {
     /// Returns the level of the space as of what this node applied.
     pub fn level(&self) -> u32 {
         self.replica.look(State::level)
-    }
-
-    /// Refuses a command of a higher level than the space, once this node has caught up with the journal: the space may
-    /// have been raised through another one.
-    pub(crate) async fn check_level(&self, needed: u32) -> Result<(), Failure> {
-        // Every space is at the first level: most commands need no look at the state.
-        if needed <= 1 || needed <= self.level() {
-            return Ok(());
-        }
-        if !self.catches_up().await {
-            let why = "this server could not ask the journal for the level of the space";
-            return Err(Failure::Unavailable(why.into()));
-        }
-        let level = self.level();
-        if needed <= level { Ok(()) } else { Err(Failure::LevelTooLow { level, needed }) }
     }
 }

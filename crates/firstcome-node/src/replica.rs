@@ -6,7 +6,7 @@ use crate::remains;
 use crate::wait_queue::WaitQueue;
 use firstcome_core::command::{BadBody, Mark};
 use firstcome_core::names::Position;
-use firstcome_core::state::{Applied as Became, Broke, Skip};
+use firstcome_core::state::{Broke, EntryEffect, Skip};
 use firstcome_core::{Command, NodeId, Outcome, State};
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::{Entry, Name};
@@ -50,7 +50,7 @@ pub struct Durable {
 
 /// What became of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Applied {
+pub(crate) struct AppliedEntry {
     pub(crate) name: Name,
     pub(crate) position: Position,
     /// Up to where its writer knew the journal to be durable.
@@ -186,7 +186,7 @@ impl Replica {
         }
     }
 
-    /// Puts the state of the entry before in the place of the one that a broken rule left; gives that one.
+    /// Replaces the state that a broken rule left half changed by that of the entry before; returns it.
     pub(crate) fn restore(&self, state: State) -> State {
         let stamp = state.stamp();
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
@@ -302,7 +302,7 @@ impl Replica {
         &self,
         entry: &Entry,
         outcomes: &mut Vec<Outcome>,
-    ) -> Result<Option<Applied>, Stop> {
+    ) -> Result<Option<AppliedEntry>, Stop> {
         let position = entry.position;
         let unreadable = |why: String| Stop::Unreadable { position, why };
         let (mut stamp, body) = entry.open().map_err(|why| {
@@ -340,7 +340,7 @@ impl Replica {
                 return Err(Stop::Stuck(stuck));
             }
         };
-        debug_assert!(ran == Became::Ran || outcomes.len() == before);
+        debug_assert!(ran == EntryEffect::Ran || outcomes.len() == before);
         current.name = name;
         let token = current.state.token();
         self.minutes.note(&current.state);
@@ -353,7 +353,7 @@ impl Replica {
         self.confirm(branch, if self.at_once { position } else { durable.min(position) });
         self.bytes.fetch_add(entry.body.len() as u64, Ordering::Relaxed);
         self.applied.send_replace(position);
-        Ok(Some(Applied { name, position: token, durable, differs }))
+        Ok(Some(AppliedEntry { name, position: token, durable, differs }))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A thread with a runtime of its own: for the work of one journal, or for a share of the connections.
 
-use crate::wakeups::Mailbox;
+use crate::reply::Mailbox;
 use std::io;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{oneshot, watch};
@@ -78,7 +78,7 @@ impl RuntimeThread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wakeups::Wakeups;
+    use crate::reply::Wakeups;
     use std::sync::Arc;
     use std::task::{Wake, Waker};
 

@@ -73,7 +73,7 @@ impl Appender {
     async fn load_before(&mut self, position: u64) -> (bool, Option<GoOn>) {
         let before = position.saturating_sub(1);
         let loaded = load::state(&self.applier.journal, |_, _| {}, |_, _| {}, before);
-        let loaded = self.applier.patiently(None, async { Ok(loaded.await) }).await;
+        let loaded = self.applier.until_answer_or_shutdown(None, async { Ok(loaded.await) }).await;
         let Ok(Ok((state, _))) = loaded else { return (false, None) };
         let stamp = state.stamp();
         let name = Name { node: stamp.node, number: stamp.number };
@@ -92,7 +92,7 @@ impl Appender {
         if self.several.as_ref().is_some_and(|several| several.healer.may_have_lost()) {
             return Some(GoOn::Look);
         }
-        self.applier.patiently(None, self.find_skip(position)).await.ok().flatten()
+        self.applier.until_answer_or_shutdown(None, self.find_skip(position)).await.ok().flatten()
     }
 
     async fn find_skip(&self, position: u64) -> Result<Option<GoOn>, Broken> {

@@ -7,8 +7,8 @@
 
 use crate::event::log;
 use crate::queue::Queue;
-use crate::request::{Pending, Request};
-use crate::slot::{Waiting, slot};
+use crate::queue::{Pending, Request};
+use crate::reply::{ReplyReceiver, reply_channel};
 use firstcome_core::command::Encoded;
 use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,16 +27,16 @@ struct Suspension {
     command: Encoded,
     codes: usize,
     /// Its way to the journal, once it is in the queue.
-    under_way: Option<Waiting>,
+    under_way: Option<ReplyReceiver>,
 }
 
 impl Suspension {
     /// Puts it in the queue if it is not there; says whether it is.
     fn is_queued(&mut self, queue: &Queue) -> bool {
         if self.under_way.is_none() {
-            let (slot, waiting) = slot();
+            let (reply, waiting) = reply_channel();
             let request = Request::Command(self.command.clone());
-            let pending = Pending { request, slot, since: Instant::now() };
+            let pending = Pending { request, reply, since: Instant::now() };
             self.under_way = queue.push(pending).is_ok().then_some(waiting);
         }
         self.under_way.is_some()
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::answer::{Answer, Decided};
     use crate::failure::Failure;
-    use crate::wakeups::Wakeups;
+    use crate::reply::Wakeups;
     use firstcome_core::codes::{CodeKey, Verdict};
     use firstcome_core::command::{CodeCommand, Order};
     use firstcome_core::{CodeOutcome, Command, SpaceId, State};
@@ -122,8 +122,8 @@ mod tests {
     }
 
     fn answers(pending: Pending, answer: Result<Answer, Failure>) {
-        assert!(pending.slot.send(), "somebody waits for it");
-        pending.slot.answer(answer, &mut Wakeups::default());
+        assert!(pending.reply.send(), "somebody waits for it");
+        pending.reply.answer(answer, &mut Wakeups::default());
     }
 
     fn done() -> Answer {
@@ -137,8 +137,8 @@ mod tests {
     async fn what_was_thrown_out_of_the_queue_is_sent_again_until_the_journal_has_it() {
         let queue = Queue::new(1, 1 << 20);
         let (_keeps_waiting, full) = {
-            let (slot, waiting) = slot();
-            let pending = Pending { request: Request::Tick, slot, since: Instant::now() };
+            let (reply, waiting) = reply_channel();
+            let pending = Pending { request: Request::Tick, reply, since: Instant::now() };
             (waiting, queue.push(pending))
         };
         assert_eq!(full, Ok(()));

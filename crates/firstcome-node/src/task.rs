@@ -174,8 +174,8 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reply::{Mailbox, Wakeups};
     use crate::runtime_thread::RuntimeThread;
-    use crate::wakeups::{Mailbox, Wakeups};
     use std::future::pending;
     use std::sync::Mutex;
     use std::task::{Wake, Waker};

@@ -164,16 +164,18 @@ pub(crate) fn shown(
     subject: &str,
     rank: u32,
 ) -> Option<Shown> {
-    let (pool, code, number) = intake.replica.look(|state: &State| {
+    intake.replica.look(|state: &State| {
         let found = state.campaign(campaign).ok()?;
         let is = |name: &str| pool.is_none_or(|pool| pool == name);
         let index = found.pools().iter().position(|pool| is(pool.name()))?;
         let of = &found.pools()[index];
         of.claim(rank).filter(|claim| claim.subject == subject)?;
-        Some((of.name().to_owned(), found.code_of_rank(index, rank)?, found.number()))
-    })?;
-    let typed = intake.code_of(campaign, &pool, rank).ok()??;
-    Some(Shown { pool, code, typed, number })
+        let (pool, number) = (of.name().to_owned(), found.number());
+        let code = found.code_of_rank(index, rank)?;
+        let unit = found.code_at(index, rank, (state.at(), state.service()))?.unit;
+        let typed = intake.codes.write(state.space(), (found, index), unit).ok()?;
+        Some(Shown { pool, code, typed, number })
+    })
 }
 
 /// Makes up a code that nobody has, as somebody may who saw another one.

@@ -39,7 +39,7 @@ impl Campaign {
         }
         if let Some(claim) = self.latest_claim(index, subject) {
             if claim.cancel.is_none() {
-                return Err(Outcome::AlreadyWon { rank: claim.rank, at: claim.at });
+                return Err(self.already_won(index, &claim));
             }
             self.check_barred(subject)?;
             if !self.claim_again {
@@ -136,7 +136,19 @@ impl Campaign {
         holds.holder_mut(&subject).has.push((index as u16, UnitId::Counted));
         context.emit(&subject, NewResult { kind: Kind::Claim, pool: index as u16, rank });
         self.end(context, number);
-        Outcome::Won { rank, at: context.at }
+        self.won(index, rank, context.at)
+    }
+
+    /// Returns the outcome of a claim that was given a rank.
+    pub(crate) fn won(&self, index: usize, rank: u32, at: Timestamp) -> Outcome {
+        let code = self.pools[index].codes().and_then(|codes| codes.of_rank(rank));
+        Outcome::Won { rank, at, pool: index as u16, code }
+    }
+
+    /// Returns the outcome of a claim whose subject has won before.
+    pub(super) fn already_won(&self, index: usize, claim: &Claim<'_>) -> Outcome {
+        let code = self.pools[index].codes().and_then(|codes| codes.of_rank(claim.rank));
+        Outcome::AlreadyWon { rank: claim.rank, at: claim.at, pool: index as u16, code }
     }
 
     /// Says whether a claim of a pool needs a tag: the pool's codes are generated.

@@ -63,7 +63,7 @@ impl Campaign {
             && let Some(claim) = self.latest_claim(index, subject)
             && claim.cancel.is_none()
         {
-            return Err(Outcome::AlreadyWon { rank: claim.rank, at: claim.at });
+            return Err(self.already_won(index, &claim));
         }
         if let Some(known) = self.on_list(index, subject) {
             return Err(match known {
@@ -100,7 +100,7 @@ impl Campaign {
             {
                 let rank = self.give(index, subject, context.at, None);
                 context.emit(subject, NewResult { kind: Kind::Claim, pool: index as u16, rank });
-                return Ok(Outcome::Won { rank, at: context.at });
+                return Ok(self.won(index, rank, context.at));
             }
             Some(units) if most > 0 && self.fits_grades(index, subject, &units) => {
                 self.check_room(index, &wish, u64::MAX)?;

@@ -3,10 +3,11 @@
 use super::content::{self, CLAIM};
 use super::read::command;
 use super::{BadCommand, Command};
-use crate::limits::COMMAND_BYTES;
-use crate::names::check_name;
+use crate::codes::TAG_MOST;
+use crate::limits::{COMMAND_BYTES, REASON_BYTES, WHO_BYTES};
+use crate::names::{check_name, check_subject, check_text};
 use crate::wire::Value;
-use firstcome_inject::{Mistake, inject};
+use firstcome_inject::{IS_ACTIVE, Mistake, inject};
 use std::fmt;
 
 /// A command in the bytes that a body has of it, owned, and known to be readable.
@@ -27,7 +28,9 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    /// Encodes a command, and reads it back: what no replica could read must not get into a journal.
+    /// Encodes a command, and checks it: what no replica could read must not get into a journal.
+    ///
+    /// The few fields of a claim, a cancel and an end of a wait are compared with their bounds. What has more is read back.
     ///
     /// # Errors
     ///
@@ -39,10 +42,51 @@ impl Encoded {
         }
         if encoded.target() != content::target_of(command) {
             // An empty name of a pool would be read back as no pool at all.
-            return Err(Value::of(encoded.content()).wrong("a name outside its bounds").into());
+            return Err(encoded.wrong("a name outside its bounds"));
         }
-        encoded.read()?;
+        let Some(checked) = encoded.check_bounds(command) else {
+            encoded.read()?;
+            return Ok(encoded);
+        };
+        checked?;
+        if cfg!(debug_assertions) || IS_ACTIVE {
+            assert_eq!(encoded.read().as_ref(), Ok(command), "it is read back as it was");
+        }
         Ok(encoded)
+    }
+
+    /// Checks what a claim, a cancel or an end of a wait has against its bounds, in the order in which it would be read; none
+    /// of any other command.
+    fn check_bounds(&self, command: &Command<'_>) -> Option<Result<(), BadCommand>> {
+        let (Command::Claim { campaign, pool, subject, .. }
+        | Command::Cancel { campaign, pool, subject, .. }
+        | Command::Leave { campaign, pool, subject }) = *command
+        else {
+            return None;
+        };
+        let check = |is_good, what| if is_good { Ok(()) } else { Err(self.wrong(what)) };
+        let name = |name| check(check_name(name).is_ok(), "a name outside its bounds");
+        let text = |text: &str, most| {
+            let is_good = text.len() <= most && check_text(text).is_ok();
+            check(is_good, "a text outside its bounds")
+        };
+        Some((|| {
+            name(campaign)?;
+            pool.map_or(Ok(()), name)?;
+            if let Command::Claim { limit, tag, .. } = command {
+                check(*limit != Some(0), "a limit of nothing")?;
+                check(tag.is_none_or(|tag| tag <= TAG_MOST), "a tag outside its bounds")?;
+            }
+            if let Command::Cancel { reason, who, .. } = command {
+                text(reason, REASON_BYTES)?;
+                text(who, WHO_BYTES)?;
+            }
+            check(check_subject(subject).is_ok(), "a subject outside its bounds")
+        })())
+    }
+
+    fn wrong(&self, what: &'static str) -> BadCommand {
+        Value::of(self.content()).wrong(what).into()
     }
 
     /// Encodes a command of which nothing is known.

@@ -1,6 +1,7 @@
 //! Writes outcomes for the digest, and reads those in snapshots.
 
 use super::{Clamped, CodeOutcome, Holding, Move, Outcome, UnitName};
+use crate::codes::IssuedCode;
 use crate::time::Timestamp;
 use crate::wire::{Malformed, Reader, Write};
 
@@ -25,17 +26,32 @@ fn unit_fields(out: &mut Vec<u8>, unit: &UnitName, rank: u32) {
     });
 }
 
+/// Writes of which pool a claim is, and what its code is made from.
+fn of_pool(out: &mut Vec<u8>, pool: u16, code: Option<IssuedCode>) {
+    out.number(100, u64::from(pool));
+    match code {
+        None => {}
+        Some(IssuedCode::Generated { unit, tag }) => {
+            out.number(101, u64::from(unit));
+            out.number(102, tag);
+        }
+        Some(IssuedCode::Imported { unit }) => out.number(101, u64::from(unit)),
+    }
+}
+
 impl Outcome {
     /// Writes the outcome for the digest and for snapshots: its code, then what it carries.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Won { rank, at } => {
+            Self::Won { rank, at, pool, code } => {
                 out.number(1, u64::from(*rank));
                 out.time(16, *at);
+                of_pool(out, *pool, *code);
             }
-            Self::AlreadyWon { rank, at } => {
+            Self::AlreadyWon { rank, at, pool, code } => {
                 out.number(2, u64::from(*rank));
                 out.time(16, *at);
+                of_pool(out, *pool, *code);
             }
             Self::Cancelled { by, at } => {
                 out.number(3, u64::from(by.code()));

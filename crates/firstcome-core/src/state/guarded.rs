@@ -11,7 +11,7 @@ use std::sync::Once;
 
 /// What became of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Applied {
+pub enum EntryEffect {
     /// Its commands ran.
     Ran,
     /// It was a copy of a batch seen before: time moved, its commands did not run.
@@ -22,7 +22,7 @@ pub enum Applied {
 
 /// What is being done to a state.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum AtWork {
+pub(crate) enum Applying {
     /// Nothing.
     #[default]
     Nothing,
@@ -30,7 +30,7 @@ pub(crate) enum AtWork {
     Time,
     /// A hold of this campaign expires.
     Expiry(u32),
-    /// A command runs: its place among those of the entry.
+    /// A command runs: its index among those of the entry.
     Command(usize),
 }
 
@@ -92,21 +92,21 @@ impl State {
         stamp: Stamp,
         commands: &[Command<'_>],
         outcomes: &mut Vec<Outcome>,
-    ) -> Result<Applied, Broke> {
+    ) -> Result<EntryEffect, Broke> {
         let before = (self.stamp, self.service);
-        self.at_work = AtWork::Nothing;
+        self.applying = Applying::Nothing;
         let applied = caught(|| self.apply(stamp, commands, outcomes));
         applied.map_err(|why| {
             (self.stamp, self.service) = before;
-            let campaign = match self.at_work {
-                AtWork::Nothing | AtWork::Time => None,
-                AtWork::Expiry(number) => self.campaigns.get(&number).map(|found| found.name()),
-                AtWork::Command(place) => commands.get(place).and_then(Command::campaign),
+            let campaign = match self.applying {
+                Applying::Nothing | Applying::Time => None,
+                Applying::Expiry(number) => self.campaigns.get(&number).map(|found| found.name()),
+                Applying::Command(index) => commands.get(index).and_then(Command::campaign),
             };
             Broke {
                 position: stamp.position,
                 campaign: campaign.map(Into::into),
-                in_time: !matches!(self.at_work, AtWork::Command(_)),
+                in_time: !matches!(self.applying, Applying::Command(_)),
                 why: why.into(),
             }
         })

@@ -1,7 +1,7 @@
 //! Waitlists as time passes: which campaigns have something to do, and how much of it one entry does.
 
 use super::State;
-use super::guarded::AtWork;
+use super::guarded::Applying;
 use crate::campaign::Campaign;
 use crate::command::Command;
 use crate::context::{ApplyContext, NewResults};
@@ -61,7 +61,7 @@ impl State {
         due.extend(&self.agenda.behind);
         due.extend(self.touched().iter().filter(|number| self.agenda.lists.contains_key(number)));
         for number in due {
-            self.at_work = AtWork::Expiry(number);
+            self.applying = Applying::Expiry(number);
             self.serve_lists(number);
         }
     }

@@ -88,11 +88,11 @@ fn shown(outcome: &Outcome, now: Timestamp) -> String {
         | Refusal::IsOffer => name.into(),
     };
     match outcome {
-        Outcome::Won { rank, at } => {
+        Outcome::Won { rank, at, .. } => {
             assert_eq!(*at, now, "a claim is won when its entry was stored");
             format!("{name} {rank}")
         }
-        Outcome::AlreadyWon { rank, at } => format!("{name} {rank} at {}", shown_time(*at)),
+        Outcome::AlreadyWon { rank, at, .. } => format!("{name} {rank} at {}", shown_time(*at)),
         Outcome::Cancelled { by, at } => {
             format!("{name} by {} at {}", by.as_str(), shown_time(*at))
         }

@@ -4,7 +4,7 @@ use crate::world::{SECOND, SPACE, START, apply, node};
 use firstcome_core::command::{BodyWriter, Order};
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::snapshot::{Manifest, Restore};
-use firstcome_core::state::{Applied, BadSkip, Skip};
+use firstcome_core::state::{BadSkip, EntryEffect, Skip};
 use firstcome_core::{Command, Expect, LEVEL, Settings, Stamp, State};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -84,7 +84,7 @@ fn the_digest_has_a_2_where_others_have_0_or_1() {
     apply(&mut state, entries[0].0, &entries[0].1);
     let (before, stamp) = (state.digest(), entries[1].0);
     let mut outcomes = Vec::new();
-    assert_eq!(state.apply(stamp, &[], &mut outcomes), Applied::Skipped);
+    assert_eq!(state.apply(stamp, &[], &mut outcomes), EntryEffect::Skipped);
     let mut part = stamp.position.to_le_bytes().to_vec();
     part.extend_from_slice(&stamp.at.as_micros().to_le_bytes());
     part.extend_from_slice(&stamp.epoch.to_le_bytes());

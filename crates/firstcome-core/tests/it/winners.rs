@@ -35,7 +35,9 @@ fn flood(places: u32, entrants: u32) {
             if winners < places {
                 winners += 1;
                 let (rank, at) = (winners, START);
-                assert_eq!(pair, [Outcome::Won { rank, at }, Outcome::AlreadyWon { rank, at }]);
+                let (pool, code) = (0, None);
+                let won = Outcome::Won { rank, at, pool, code };
+                assert_eq!(pair, [won, Outcome::AlreadyWon { rank, at, pool, code }]);
             } else {
                 assert_eq!(pair, [Refusal::SoldOut.into(), Refusal::SoldOut.into()]);
             }

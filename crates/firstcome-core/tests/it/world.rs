@@ -1,7 +1,7 @@
 //! Two replicas that read the same bytes, and must agree after every entry.
 
 use firstcome_core::command::{Body, BodyWriter};
-use firstcome_core::state::Applied;
+use firstcome_core::state::EntryEffect;
 use firstcome_core::{Command, NodeId, Outcome, SpaceId, Stamp, State, Timestamp};
 
 pub(crate) const SPACE: SpaceId = SpaceId([7; 16]);
@@ -58,8 +58,8 @@ impl World {
         // The twin gets the commands as they are: what bytes make of them must be the same.
         let mut outcomes = Vec::new();
         let twin = match self.twin.apply(stamp, commands, &mut outcomes) {
-            Applied::Ran => Gave::Outcomes(outcomes),
-            Applied::Copy | Applied::Skipped => Gave::Copy,
+            EntryEffect::Ran => Gave::Outcomes(outcomes),
+            EntryEffect::Copy | EntryEffect::Skipped => Gave::Copy,
         };
         assert_eq!(gave, twin, "two replicas give the same");
         assert_eq!(self.state.digest(), self.twin.digest(), "two replicas have the same digest");
@@ -74,8 +74,8 @@ pub(crate) fn apply(state: &mut State, stamp: Stamp, bytes: &[u8]) -> Gave {
     let commands = body.commands().unwrap();
     let mut outcomes = Vec::new();
     match state.apply(stamp, &commands, &mut outcomes) {
-        Applied::Ran => Gave::Outcomes(outcomes),
-        Applied::Copy | Applied::Skipped => Gave::Copy,
+        EntryEffect::Ran => Gave::Outcomes(outcomes),
+        EntryEffect::Copy | EntryEffect::Skipped => Gave::Copy,
     }
 }
 

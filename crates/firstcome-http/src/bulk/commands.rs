@@ -9,9 +9,9 @@ use super::lines::{BULK_BYTES, BULK_LINES, Lines, Next};
 use super::unanswered::{Line, State, prepare};
 use crate::answer::Code;
 use crate::app::App;
+use crate::asks::{self, ReadOptions};
 use crate::auth::Key;
 use crate::bearer::Bearer;
-use crate::early::Look;
 use crate::guard::rate::Pace;
 use crate::problem::Problem;
 use axum::body::{Body, Bytes};
@@ -57,8 +57,8 @@ pub(super) struct Commands {
     lines: VecDeque<Line>,
     /// How many lines, from the first, are in the queue or beyond it.
     submitted: usize,
-    /// Commands among the lines after which memory may know too little.
-    freeing: usize,
+    /// Cancels, releases and leaves under way: until they are applied, memory must not refuse later lines.
+    frees_in_flight: usize,
     /// What the lines keep in memory.
     weight: usize,
     /// Waits until the queue has room, where it had none.
@@ -73,6 +73,8 @@ pub(super) struct Commands {
     timer: Pin<Box<Sleep>>,
     draining: Pin<Box<WaitForCancellationFutureOwned>>,
     out: Vec<u8>,
+    /// The document of the line that is being answered.
+    document: Vec<u8>,
     /// Whether other requests have their turn now.
     yields: bool,
     _place: OwnedSemaphorePermit,
@@ -106,7 +108,7 @@ impl Commands {
             input,
             lines: VecDeque::new(),
             submitted: 0,
-            freeing: 0,
+            frees_in_flight: 0,
             weight: 0,
             room: None,
             has_turn: true,
@@ -116,6 +118,7 @@ impl Commands {
             timer: Box::pin(sleep(Duration::ZERO)),
             draining,
             out: Vec::new(),
+            document: Vec::new(),
             yields: false,
             _place: place,
         }
@@ -129,7 +132,9 @@ impl Commands {
             first.look(cx, &self.app);
             let answer = match std::mem::replace(&mut first.state, State::Moving) {
                 State::Answered(ask, answer) => {
-                    ask.finish(&self.app, &Bearer::Key(&self.key), answer)
+                    self.document.clear();
+                    let by = (&*self.app, &Bearer::Key(&self.key));
+                    asks::write(&*ask, by, answer, &mut self.document)
                 }
                 State::Refused(problem) => Err(problem),
                 state @ (State::Checking(_)
@@ -145,10 +150,11 @@ impl Commands {
             if let Err(problem) = &answer {
                 self.app.metrics.answered(problem.outcome());
             }
+            let answer = answer.map(|status| (status, &*self.document));
             line::write(&mut self.out, (line.number, line.reference.as_deref()), answer, false);
             self.submitted = self.submitted.saturating_sub(1);
             self.weight -= line.weight;
-            self.freeing -= usize::from(line.frees);
+            self.frees_in_flight -= usize::from(line.frees);
             *turns -= 1;
         }
         let has_answered = *turns < before;
@@ -234,15 +240,15 @@ impl Commands {
             Err(problem) => (State::Refused(problem), false),
             Ok(ask) => {
                 let (app, key) = (Arc::clone(&self.app), Arc::clone(&self.key));
-                let look = Look { min: None, memory: self.freeing == 0 };
+                let options = ReadOptions { min: None, memory: self.frees_in_flight == 0 };
                 let frees = ask.may_free();
-                (State::Checking(Box::pin(prepare(app, key, ask, look))), frees)
+                (State::Checking(Box::pin(prepare(app, key, ask, options))), frees)
             }
         };
         self.push(number, reference, weight, state);
         if let Some(last) = self.lines.back_mut() {
             last.frees = frees;
-            self.freeing += usize::from(frees);
+            self.frees_in_flight += usize::from(frees);
             last.look(cx, &self.app);
         }
         self.submit(cx);

@@ -1,11 +1,14 @@
 //! One line of a bulk request: read into its command, and written as its answer.
 
-use crate::asks::{Ask, CancelAsk, ClaimAsk, HoldAsk, JoinAsk, LeaveAsk, StepAsk};
+use super::any_ask::AnyAsk;
 use crate::auth::Key;
-use crate::holds::steps::{Wanted, named};
+use crate::claims::delete::CancelAsk;
+use crate::claims::post::ClaimAsk;
+use crate::holds::HoldAsk;
+use crate::holds::steps::{StepAsk, Wanted, named};
 use crate::problem::Problem;
-use crate::respond::Yes;
-use crate::waitlist::Wanted as WantedUnits;
+use crate::waitlist::join::Wanted as WantedUnits;
+use crate::waitlist::place::LeaveAsk;
 use firstcome_api::bulk::{CommandLine, Do};
 use firstcome_core::limits::HOLD_UNITS;
 use firstcome_core::names::check_command_id;
@@ -28,7 +31,7 @@ pub(super) struct Read {
     pub(super) reference: Option<Box<str>>,
     /// The bytes that it keeps in memory until it is answered, about.
     pub(super) weight: usize,
-    pub(super) ask: Result<Ask<'static>, Problem>,
+    pub(super) ask: Result<AnyAsk, Problem>,
 }
 
 /// Reads a line.
@@ -75,7 +78,7 @@ fn most_units(verb: Do) -> usize {
 }
 
 /// Makes a command of a line.
-fn ask(command: CommandLine, key: &Key) -> Result<Ask<'static>, Problem> {
+fn ask(command: CommandLine, key: &Key) -> Result<AnyAsk, Problem> {
     let takes: &[&str] = match command.verb {
         Do::Claim => &["pool", "wait", "quantity", "grade", "channel", "area", "adjacent"],
         Do::Leave => &["pool"],
@@ -113,7 +116,6 @@ fn ask(command: CommandLine, key: &Key) -> Result<Ask<'static>, Problem> {
     let (hold, picks, units) = (command.hold, command.picks, command.units);
     let step = match verb {
         Do::Claim => {
-            let claim = ClaimAsk::new(campaign, pool.map(Into::into), subject);
             let wanted = WantedUnits {
                 quantity: command.quantity,
                 grade: command.grade.map(Into::into),
@@ -121,16 +123,15 @@ fn ask(command: CommandLine, key: &Key) -> Result<Ask<'static>, Problem> {
                 area: command.area.map(Into::into),
                 adjacent: command.adjacent,
             };
-            return Ok(match wanted.if_it(command.wait)? {
-                Some(wanted) => Ask::Join(JoinAsk { claim, wanted }),
-                None => Ask::Claim(claim),
-            });
+            let wanted = wanted.if_it(command.wait)?;
+            let pool = pool.map(Into::into);
+            return Ok(AnyAsk::Claim(ClaimAsk::new(campaign, pool, subject, wanted)));
         }
         Do::Leave => {
-            return Ok(Ask::Leave(LeaveAsk { campaign, pool: pool.map(Into::into), subject }));
+            return Ok(AnyAsk::Leave(LeaveAsk { campaign, pool: pool.map(Into::into), subject }));
         }
         Do::Cancel => {
-            return Ok(Ask::Cancel(CancelAsk {
+            return Ok(AnyAsk::Cancel(CancelAsk {
                 campaign,
                 subject,
                 pool: pool.map(Into::into),
@@ -139,13 +140,14 @@ fn ask(command: CommandLine, key: &Key) -> Result<Ask<'static>, Problem> {
                 reason: command.reason.unwrap_or_default().into(),
                 who: key.name.clone(),
                 decides: By::Subject,
-                known: None,
+                first_pool: None,
             }));
         }
         Do::Hold => {
             let detail = "id is required: sent again with the same id it is the same hold";
             let id = command.id.ok_or_else(|| Problem::invalid(detail))?.into();
-            return Ok(Ask::Hold(HoldAsk { campaign, id, subject, picks, wait: Duration::ZERO }));
+            let (wait, limit) = (Duration::ZERO, None);
+            return Ok(AnyAsk::Hold(HoldAsk { campaign, id, subject, picks, wait, limit }));
         }
         Do::Extend => Wanted::Extend(command.ttl_ms),
         Do::Confirm => Wanted::Confirm(named(units, pool, picks), command.late.unwrap_or_default()),
@@ -156,14 +158,14 @@ fn ask(command: CommandLine, key: &Key) -> Result<Ask<'static>, Problem> {
         check_command_id(id).map_err(|why| Problem::invalid(format!("the step's id {why}")))?;
     }
     let (hold, id) = (hold.into(), command.id.map(Into::into));
-    Ok(Ask::Step(StepAsk { campaign, hold, subject, id, step }))
+    Ok(AnyAsk::Step(StepAsk { campaign, hold, subject, id, step, limit: None }))
 }
 
 /// Writes the answer to a line; the last one may end the answers.
 pub(super) fn write(
     out: &mut Vec<u8>,
     (number, reference): (u32, Option<&str>),
-    answer: Result<Yes, Problem>,
+    answer: Result<(u16, &[u8]), Problem>,
     ends: bool,
 ) {
     let written = "writing into memory does not fail";
@@ -175,13 +177,17 @@ pub(super) fn write(
     if ends {
         out.extend_from_slice(b",\"ends\":true");
     }
+    let problem;
     let document = match answer {
-        Ok(Yes { status, document }) => {
-            write!(out, ",\"status\":{}", status.as_u16()).expect(written);
+        Ok((status, document)) => {
+            write!(out, ",\"status\":{status}").expect(written);
             document
         }
         // Its status is in its document.
-        Err(problem) => problem.with_retry_after().document(),
+        Err(no) => {
+            problem = no.with_retry_after().document();
+            &problem
+        }
     };
     // A document is an object that is not empty.
     out.push(b',');

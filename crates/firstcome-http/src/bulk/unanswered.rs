@@ -1,13 +1,13 @@
 //! A line without an answer: checked, put in the queue in its turn, and waited for.
 
+use super::any_ask::AnyAsk;
 use crate::app::App;
-use crate::asks::Ask;
+use crate::asks::{self, Ask, Prepared, ReadOptions};
 use crate::auth::Key;
 use crate::bearer::Bearer;
-use crate::early::{Early, Look};
 use crate::problem::Problem;
 use firstcome_core::command::Encoded;
-use firstcome_node::intake::{Ready, UnderWay, needs_tag};
+use firstcome_node::intake::UnderWay;
 use firstcome_node::{Answer, Failure};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,80 +23,47 @@ pub(super) struct Line {
     pub(super) state: State,
 }
 
-pub(super) type Preparing =
-    Pin<Box<dyn Future<Output = (Ask<'static>, Result<Prepared, Problem>)> + Send>>;
+type Preparing = Pin<Box<dyn Future<Output = (AnyAsk, Result<Prepared, Problem>)> + Send>>;
 
-pub(super) type Asking =
-    Pin<Box<dyn Future<Output = (Ask<'static>, Result<Answer, Failure>)> + Send>>;
+type Asking = Pin<Box<dyn Future<Output = (AnyAsk, Result<Answer, Failure>)> + Send>>;
 
-/// Goes on from the answer to a line's first command. A claim without the tag that its pool needs is sent with it, since this
-/// server knows the pool by now; and who waits for a code takes the one they are offered.
-fn answered(ask: Ask<'static>, answer: Result<Answer, Failure>, app: &Arc<App>) -> State {
-    match (ask, answer) {
-        (Ask::Claim(ask), Ok(refused)) if needs_tag(&ask.command(), &refused) => {
-            let app = Arc::clone(app);
-            State::Second(Box::pin(async move {
-                let answer = app.node.intake.decide_again(&ask.command()).await;
-                (Ask::Claim(ask), answer)
-            }))
-        }
-        (Ask::Join(ask), answer) if ask.is_offered_a_code(app, &answer) => {
-            let app = Arc::clone(app);
-            State::Second(Box::pin(async move {
-                let answer = ask.take_code(&app, answer).await;
-                (Ask::Join(ask), answer)
-            }))
-        }
-        (ask, answer) => State::Answered(Box::new(ask), answer),
-    }
+/// Goes on from the answer to a line's first command.
+fn answered(ask: Box<AnyAsk>, answer: Result<Answer, Failure>, app: &Arc<App>) -> State {
+    let Some(why) = asks::second(&*ask, app, &answer) else {
+        return State::Answered(ask, answer);
+    };
+    let app = Arc::clone(app);
+    State::Second(Box::pin(async move {
+        let answer = asks::decide_second(&*ask, &app, answer, why).await;
+        (*ask, answer)
+    }))
 }
 
 /// How far a line is.
 pub(super) enum State {
     Checking(Preparing),
     /// It waits for its turn, or for room in the queue until that moment.
-    Ready(Box<Ask<'static>>, Encoded, Option<Instant>),
-    UnderWay(Box<Ask<'static>>, UnderWay),
+    Ready(Box<AnyAsk>, Encoded, Option<Instant>),
+    UnderWay(Box<AnyAsk>, UnderWay),
     /// Its second command is under way.
     Second(Asking),
-    Answered(Box<Ask<'static>>, Result<Answer, Failure>),
+    Answered(Box<AnyAsk>, Result<Answer, Failure>),
     Refused(Problem),
     /// Between two of these.
     Moving,
 }
 
-/// A command that was checked.
-pub(super) enum Prepared {
-    Answered(Result<Answer, Failure>),
-    Command(Encoded),
-}
-
 pub(super) async fn prepare(
     app: Arc<App>,
     key: Arc<Key>,
-    mut ask: Ask<'static>,
-    look: Look,
-) -> (Ask<'static>, Result<Prepared, Problem>) {
-    let prepared = prepared(&app, &key, &mut ask, look).await;
-    (ask, prepared)
-}
-
-async fn prepared(
-    app: &App,
-    key: &Key,
-    ask: &mut Ask<'static>,
-    look: Look,
-) -> Result<Prepared, Problem> {
-    key.covers(ask.campaign())?;
-    let limit = match ask.prepare(app, &Bearer::Key(key), look).await? {
-        Early::Answered(answer) => return Ok(Prepared::Answered(answer)),
-        Early::Decide(limit) => limit,
+    mut ask: AnyAsk,
+    options: ReadOptions,
+) -> (AnyAsk, Result<Prepared, Problem>) {
+    let prepared = match key.covers(ask.whose().0) {
+        Ok(()) => asks::prepare(&mut ask, &app, &Bearer::Key(&key), options).await,
+        Err(problem) => Err(problem),
     };
-    Ok(match app.node.intake.encode(&ask.command(limit)?).await {
-        Ok(Ready::Command(encoded)) => Prepared::Command(encoded),
-        Ok(Ready::Answered(answer)) => Prepared::Answered(Ok(answer)),
-        Err(failure) => Prepared::Answered(Err(failure)),
-    })
+    (ask, prepared)
 }
 
 impl Line {
@@ -107,8 +74,9 @@ impl Line {
                 let Poll::Ready((ask, prepared)) = checking.as_mut().poll(cx) else { return };
                 let ask = Box::new(ask);
                 self.state = match prepared {
-                    Ok(Prepared::Command(encoded)) => State::Ready(ask, encoded, None),
+                    Ok(Prepared::Undecided(encoded)) => State::Ready(ask, encoded, None),
                     Ok(Prepared::Answered(answer)) => State::Answered(ask, answer),
+                    Ok(Prepared::Waits) => unreachable!("no line waits for units"),
                     Err(problem) => State::Refused(problem),
                 };
             }
@@ -126,7 +94,7 @@ impl Line {
                     Poll::Ready(answer) => answer,
                     Poll::Pending => under_way.gives_up(),
                 };
-                self.state = answered(*ask, answer, app);
+                self.state = answered(ask, answer, app);
                 if matches!(self.state, State::Second(_)) {
                     self.look(cx, app);
                 }

@@ -2,7 +2,8 @@
 
 use super::done::done;
 use crate::app::App;
-use crate::problem::{Answered, Problem, yes};
+use crate::asks::yes;
+use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use crate::respond::json;
 use axum::body::Body;

@@ -5,8 +5,9 @@
 use super::{CODES_IN_REQUEST, body_of_many, cipher, coded_pool, json, of_codes};
 use crate::answer::Code;
 use crate::app::App;
+use crate::asks::yes;
 use crate::clock_text;
-use crate::problem::{Answered, Problem, yes};
+use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use crate::respond;
 use axum::body::Body;

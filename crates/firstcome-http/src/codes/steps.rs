@@ -3,9 +3,10 @@
 use super::tries::{Origin, Trier};
 use super::{json, of_codes, unread};
 use crate::app::App;
+use crate::asks::yes;
 use crate::bearer::Bearer;
 use crate::clock_text;
-use crate::problem::{Answered, Problem, yes};
+use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use crate::respond;
 use axum::body::{Body, Bytes};

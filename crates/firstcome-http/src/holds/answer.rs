@@ -4,23 +4,22 @@ use super::view;
 use crate::answer::Code;
 use crate::app::App;
 use crate::clock_text;
-use crate::problem::{Problem, yes};
-use crate::respond::Yes;
+use crate::problem::Problem;
+use crate::respond;
 use axum::http::StatusCode;
 use firstcome_api::hold::{Ended, Held, HeldUnit};
 use firstcome_core::outcome::{Refund, UnitName};
 use firstcome_core::{Outcome, State};
-use firstcome_node::{Answer, Failure};
+use firstcome_node::Answer;
 use serde_json::json;
 
-/// Returns the answer to a command on a hold.
+/// Writes the answer to a command on a hold; gives its status.
 pub(crate) fn of_hold(
     app: &App,
-    answer: Result<Answer, Failure>,
-    campaign: &str,
-    subject: &str,
-) -> Result<Yes, Problem> {
-    let answer = yes(answer, campaign)?;
+    answer: &Answer,
+    (campaign, subject): (&str, &str),
+    out: &mut Vec<u8>,
+) -> Result<u16, Problem> {
     let outcome = &answer.outcome;
     let look = |named: &[(&UnitName, Option<u32>)]| {
         let named = named.iter().copied();
@@ -35,7 +34,7 @@ pub(crate) fn of_hold(
     } else {
         None
     };
-    let written = if let Some((status, held)) = held {
+    let status = if let Some((status, held)) = held {
         let named: Vec<_> = held.units.iter().map(|name| (name, None)).collect();
         let held = Held {
             outcome: outcome.as_str().into(),
@@ -48,7 +47,8 @@ pub(crate) fn of_hold(
             position: answer.position.to_string(),
             decided: answer.decided.as_str().into(),
         };
-        Yes::new(status, &held)
+        respond::write(&held, out);
+        status
     } else {
         let ended = |hold, units, at, retaken, left| Ended {
             outcome: outcome.as_str().into(),
@@ -72,14 +72,14 @@ pub(crate) fn of_hold(
             ended((&*released.hold).into(), look(&named), None, None, released.left)
         } else if let Outcome::RefundDue(refund) = outcome {
             let named: Vec<_> = refund.units.iter().map(|name| (name, None)).collect();
-            return Err(refund_due(&answer, refund, look(&named), campaign, subject));
+            return Err(refund_due(answer, refund, look(&named), campaign, subject));
         } else {
             unreachable!("a command on a hold is not answered with {}", outcome.as_str())
         };
-        Yes::new(StatusCode::OK, &ended)
+        respond::write(&ended, out);
+        StatusCode::OK
     };
-    app.metrics.decided(outcome);
-    Ok(written)
+    Ok(status.as_u16())
 }
 
 /// Says whether units are held as an offer from a waitlist. Who asks for what they were offered has it already.

@@ -4,12 +4,11 @@ use super::answer;
 use super::picks;
 use crate::answer::Code;
 use crate::app::App;
+use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::bearer::Bearer;
-use crate::clock_text;
-use crate::early::{Early, Look};
-use crate::problem::{Answered, Problem, yes};
+use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
-use crate::respond::Yes;
+use crate::{clock_text, respond};
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
@@ -21,7 +20,7 @@ use firstcome_core::command::{Late, Pick, Step};
 use firstcome_core::limits::HOLD_MOST_US;
 use firstcome_core::names::check_hold_id;
 use firstcome_core::{Command, Outcome, Refusal};
-use firstcome_node::{Answer, Failure};
+use firstcome_node::Answer;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -35,6 +34,8 @@ pub(crate) struct StepAsk<'a> {
     /// The step's own id.
     pub(crate) id: Option<Box<str>>,
     pub(crate) step: Wanted,
+    /// The limit that the team's own service gave.
+    pub(crate) limit: Option<u32>,
 }
 
 /// Which step it is, with what it is about.
@@ -48,13 +49,17 @@ pub(crate) enum Wanted {
     Release(Vec<PickRequest>),
 }
 
-impl StepAsk<'_> {
-    pub(crate) async fn prepare(
+impl Ask for StepAsk<'_> {
+    fn whose(&self) -> (&str, &str) {
+        (&self.campaign, &self.subject)
+    }
+
+    async fn check(
         &mut self,
         app: &App,
         bearer: &Bearer<'_>,
-        look: Look,
-    ) -> Result<Early, Problem> {
+        options: ReadOptions,
+    ) -> Result<Known, Problem> {
         let (campaign, subject) = (&*self.campaign, &*self.subject);
         app.may_act(bearer, campaign, subject)?;
         if let (Wanted::Confirm(..), Bearer::Subject(_)) = (&self.step, bearer) {
@@ -63,22 +68,23 @@ impl StepAsk<'_> {
         }
         check_hold_id(&self.hold)
             .map_err(|_| bearer.told(Problem::refused(Refusal::NoSuchHold, campaign), campaign))?;
-        app.node.intake.reach(look.min).await.map_err(|failure| Problem::failed(&failure))?;
+        app.node.intake.reach(options.min).await.map_err(|failure| Problem::failed(&failure))?;
         let Wanted::Add(add) = &self.step else {
             // What is wrong with it is said now.
-            return self.command(None).map(|_| Early::Decide(None));
+            return self.command().map(|_| None);
         };
         let add = picks::read(add, campaign)?;
-        app.eligible(campaign, super::one_pool(&add), subject).await.map(Early::Decide)
+        self.limit = app.eligible(campaign, super::one_pool(&add), subject).await?;
+        Ok(None)
     }
 
-    pub(crate) fn command(&self, limit: Option<u32>) -> Result<Command<'_>, Problem> {
-        let Self { campaign, hold, subject, id, step: wanted } = self;
+    fn command(&self) -> Result<Command<'_>, Problem> {
+        let Self { campaign, hold, subject, id, step: wanted, limit } = self;
         let step = Step { campaign, hold, subject, id: id.as_deref() };
         Ok(match wanted {
             Wanted::Add(add) => {
                 let (add, drop) = (picks::read(add, campaign)?, Vec::new());
-                Command::Change { step, add, drop, limit }
+                Command::Change { step, add, drop, limit: *limit }
             }
             Wanted::Drop(drop) => {
                 let (add, drop) = (Vec::new(), some(drop, campaign)?);
@@ -110,31 +116,25 @@ impl StepAsk<'_> {
         })
     }
 
-    pub(crate) fn finish(
-        &self,
-        app: &App,
-        bearer: &Bearer<'_>,
-        answer: Result<Answer, Failure>,
-    ) -> Result<Yes, Problem> {
-        let (campaign, subject) = (&*self.campaign, &*self.subject);
-        let finished = match self.step {
-            Wanted::Extend(_) => self.extended(app, answer),
-            Wanted::Add(_) | Wanted::Drop(_) | Wanted::Confirm(..) | Wanted::Release(_) => {
-                answer::of_hold(app, answer, campaign, subject)
-            }
-        };
-        finished.map_err(|problem| {
-            let problem = bearer.told(problem, campaign);
-            app.says_who_barred(problem, bearer, campaign, subject)
-        })
+    fn told(&self, problem: Problem, bearer: &Bearer<'_>) -> Problem {
+        bearer.told(problem, &self.campaign)
     }
 
-    fn extended(&self, app: &App, answer: Result<Answer, Failure>) -> Result<Yes, Problem> {
-        let answer = yes(answer, &self.campaign)?;
+    fn write_yes(&self, app: &App, answer: &Answer, out: &mut Vec<u8>) -> Result<u16, Problem> {
+        match self.step {
+            Wanted::Extend(_) => Ok(self.write_extended(answer, out)),
+            Wanted::Add(_) | Wanted::Drop(_) | Wanted::Confirm(..) | Wanted::Release(_) => {
+                answer::of_hold(app, answer, self.whose(), out)
+            }
+        }
+    }
+}
+
+impl StepAsk<'_> {
+    fn write_extended(&self, answer: &Answer, out: &mut Vec<u8>) -> u16 {
         let Outcome::Extended { expires_at } = answer.outcome else {
             unreachable!("an extension is not answered with {}", answer.outcome.as_str())
         };
-        app.metrics.decided(&answer.outcome);
         let extended = Extended {
             outcome: answer.outcome.as_str().into(),
             hold: (&*self.hold).into(),
@@ -144,7 +144,8 @@ impl StepAsk<'_> {
             position: answer.position.to_string(),
             decided: answer.decided.as_str().into(),
         };
-        Ok(Yes::new(StatusCode::OK, &extended))
+        respond::write(&extended, out);
+        StatusCode::OK.as_u16()
     }
 }
 
@@ -167,12 +168,9 @@ impl App {
         let id = request::command_id(headers)?;
         let min = Query::parse(query.as_deref(), &[])?.min_position()?;
         let (campaign, hold) = (campaign.into(), hold.into());
-        let mut ask = StepAsk { campaign, hold, subject, id, step };
-        let answer = match ask.prepare(self, &bearer, Look { min, memory: true }).await? {
-            Early::Answered(answer) => answer,
-            Early::Decide(limit) => self.node.intake.decide(&ask.command(limit)?).await,
-        };
-        ask.finish(self, &bearer, answer).map(|yes| yes.response().map(Body::new))
+        let ask = StepAsk { campaign, hold, subject, id, step, limit: None };
+        let reply = asks::run(ask, self, &bearer, min).await?;
+        Ok(reply.response().map(Body::new))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Seen, Watched};
 use crate::app::App;
-use crate::claims;
+use crate::claims::get::claims_of;
 use crate::holds::view;
 use crate::waitlist::place;
 use axum::body::Bytes;
@@ -89,8 +89,7 @@ impl Own {
                 .map(|hold| view::hold(state, campaign, hold))
                 .collect();
             // An address is seen by others: a stream never has a code.
-            let claims =
-                claims::claims_of(&self.app, state, campaign, (&self.subject, false)).ok()?;
+            let claims = claims_of(&self.app, state, campaign, (&self.subject, false)).ok()?;
             let places: Vec<Value> = campaign
                 .pools()
                 .iter()

@@ -1,8 +1,9 @@
 //! What an operator does to units: takes them out of sale, puts them back, exchanges one for another.
 
 use crate::app::App;
+use crate::asks::yes;
 use crate::holds::picks;
-use crate::problem::{Answered, Problem, yes};
+use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use crate::respond::json;
 use axum::body::Body;

@@ -1,23 +1,14 @@
-//! A claim that waits: what is free at once, or else an offer or a place on the waitlist.
+//! What a claim waits for, and what is known of a subject that waits.
 
 use crate::app::App;
-use crate::bearer::Bearer;
-use crate::claims::ClaimAsk;
-use crate::early::{Early, Look};
-use crate::holds;
-use crate::problem::{Problem, yes};
-use crate::request;
-use crate::respond::Yes;
-use axum::http::StatusCode;
+use crate::problem::Problem;
 use firstcome_api::claim::ClaimRequest;
-use firstcome_api::waitlist::Waitlisted;
+use firstcome_core::State;
 use firstcome_core::campaign::OnList;
 use firstcome_core::command::Wish;
 use firstcome_core::hall::settings::check_unit_name;
 use firstcome_core::limits::WISH_UNITS;
-use firstcome_core::{Command, Outcome, State};
 use firstcome_node::codes::NoCodeKey;
-use firstcome_node::{Answer, Failure};
 use std::borrow::Cow;
 
 /// What somebody waits for, as it was sent.
@@ -78,7 +69,7 @@ impl<'a> Wanted<'a> {
         Ok(Some(self))
     }
 
-    fn wish(&self) -> Wish<'_> {
+    pub(crate) fn wish(&self) -> Wish<'_> {
         Wish {
             quantity: self.quantity.unwrap_or(1),
             grade: self.grade.as_deref(),
@@ -89,117 +80,35 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// A claim that waits as it is asked for.
-#[derive(Debug)]
-pub(crate) struct JoinAsk<'a> {
-    pub(crate) claim: ClaimAsk<'a>,
-    pub(crate) wanted: Wanted<'a>,
+/// Says whether the pool has codes, as far as this server knows it; refuses where it lacks their key.
+pub(crate) fn codes_of_pool(
+    app: &App,
+    campaign: &str,
+    (pool, subject): (Option<&str>, &str),
+) -> Result<bool, NoCodeKey> {
+    app.node.replica.look(|state: &State| {
+        let Ok(found) = state.campaign(campaign) else { return Ok(false) };
+        app.node.intake.codes.tag(state.space(), (found, pool), subject, 1)?;
+        Ok(match pool {
+            Some(name) => found.pool(name).is_some_and(|pool| pool.codes().is_some()),
+            None => found.pools().iter().all(|pool| pool.codes().is_some()),
+        })
+    })
 }
 
-impl JoinAsk<'_> {
-    /// Checks it. The journal decides every one: a place is read, not asked for.
-    pub(crate) async fn prepare(
-        &mut self,
-        app: &App,
-        bearer: &Bearer<'_>,
-        look: Look,
-    ) -> Result<Early, Problem> {
-        let ClaimAsk { campaign, pool, subject, .. } = &self.claim;
-        app.may_act(bearer, campaign, subject)?;
-        if let Some(pool) = pool {
-            request::pool(campaign, pool)?;
+/// Returns how many offers the subject has let go since it joined.
+pub(crate) fn offers_not_taken(
+    app: &App,
+    campaign: &str,
+    (pool, subject): (Option<&str>, &str),
+) -> u8 {
+    let known = app.node.replica.look(|state: &State| {
+        let found = state.campaign(campaign).ok()?;
+        match found.waiting(pool, subject).ok()?? {
+            OnList::Waits(place) => Some(place.missed),
+            OnList::Offered(hold) => hold.offers_not_taken(),
         }
-        app.node.intake.reach(look.min).await.map_err(|failure| Problem::failed(&failure))?;
-        let limit = app.eligible(campaign, pool.as_deref(), subject).await?;
-        // Whoever cannot show a code offers none.
-        let shows = self.codes_of_pool(app).map(|_| ());
-        shows.map_err(|missing| Problem::failed(&missing.into()))?;
-        self.claim.note_only_pool(app);
-        Ok(Early::Decide(limit))
-    }
-
-    pub(crate) fn command(&self, limit: Option<u32>) -> Command<'_> {
-        let ClaimAsk { campaign, pool, subject, .. } = &self.claim;
-        let wish = self.wanted.wish();
-        Command::Join { campaign, pool: pool.as_deref(), subject, wish, limit }
-    }
-
-    /// Says whether the pool has codes, as far as this server knows it; refuses where it lacks their key.
-    fn codes_of_pool(&self, app: &App) -> Result<bool, NoCodeKey> {
-        let ClaimAsk { campaign, pool, subject, .. } = &self.claim;
-        app.node.replica.look(|state: &State| {
-            let Ok(found) = state.campaign(campaign) else { return Ok(false) };
-            app.node.intake.codes.tag(state.space(), (found, pool.as_deref()), subject, 1)?;
-            Ok(match pool {
-                Some(name) => found.pool(name).is_some_and(|pool| pool.codes().is_some()),
-                None => found.pools().iter().all(|pool| pool.codes().is_some()),
-            })
-        })
-    }
-
-    /// Says whether the subject was offered a code: it asked for a claim, and a claim takes the offer.
-    pub(crate) fn is_offered_a_code(&self, app: &App, answer: &Result<Answer, Failure>) -> bool {
-        let offered = |answer: &Answer| matches!(answer.outcome, Outcome::Offered(_));
-        answer.as_ref().is_ok_and(offered) && self.codes_of_pool(app).unwrap_or(false)
-    }
-
-    /// Takes the code that the subject was offered. Only a claim has the tag that a code is made with, so this is a second
-    /// command; between the two nobody else can have the code.
-    pub(crate) async fn take_code(
-        &self,
-        app: &App,
-        offered: Result<Answer, Failure>,
-    ) -> Result<Answer, Failure> {
-        match app.node.intake.decide(&self.claim.command()).await {
-            Err(Failure::Unknown) => Err(Failure::Unknown),
-            // The claim was not sent: the offer stands.
-            Err(_) => offered,
-            taken => taken,
-        }
-    }
-
-    pub(crate) fn finish(
-        &self,
-        app: &App,
-        bearer: &Bearer<'_>,
-        answer: Result<Answer, Failure>,
-    ) -> Result<Yes, Problem> {
-        let ClaimAsk { campaign, subject, .. } = &self.claim;
-        match answer.as_ref().map(|answer| &answer.outcome) {
-            Ok(Outcome::Waitlisted { .. }) => self.waitlisted(app, answer),
-            Ok(Outcome::Offered(_)) => holds::answer::of_hold(app, answer, campaign, subject),
-            // Won, or a no: as of any claim.
-            Ok(_) | Err(_) => self.claim.finish(app, bearer, answer),
-        }
-    }
-
-    fn waitlisted(&self, app: &App, answer: Result<Answer, Failure>) -> Result<Yes, Problem> {
-        let ClaimAsk { campaign, pool, subject, .. } = &self.claim;
-        let answer = yes(answer, campaign)?;
-        let Outcome::Waitlisted { ahead, quantity, passed_over } = answer.outcome else {
-            unreachable!("it was looked at which answer it is")
-        };
-        app.metrics.decided(&answer.outcome);
-        let offers_not_taken = app.node.replica.look(|state: &State| {
-            let found = state.campaign(campaign).ok()?;
-            match found.waiting(pool.as_deref(), subject).ok()?? {
-                OnList::Waits(place) => Some(place.missed),
-                OnList::Offered(hold) => hold.offers_not_taken(),
-            }
-        });
-        let waitlisted = Waitlisted {
-            outcome: answer.outcome.as_str().into(),
-            campaign: (&**campaign).into(),
-            pool: self.claim.pool_name(app),
-            subject: (&**subject).into(),
-            ahead,
-            quantity,
-            passed_over,
-            // Who has left since has let none go that counts.
-            offers_not_taken: offers_not_taken.unwrap_or(0),
-            position: answer.position.to_string().into(),
-            decided: answer.decided.as_str().into(),
-        };
-        Ok(Yes::new(StatusCode::ACCEPTED, &waitlisted))
-    }
+    });
+    // Who has left since has let none go that counts.
+    known.unwrap_or(0)
 }

@@ -3,13 +3,13 @@
 use super::pool;
 use crate::answer::Code;
 use crate::app::App;
+use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::bearer::Bearer;
 use crate::clock_text;
-use crate::early::{Early, Look};
 use crate::holds::view;
-use crate::problem::{Answered, Problem, yes};
+use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
-use crate::respond::{Yes, json};
+use crate::respond::{self, json};
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
@@ -17,7 +17,7 @@ use firstcome_api::key::Role;
 use firstcome_api::waitlist::{LeftWaitlist, Place};
 use firstcome_core::campaign::{Campaign, OnList};
 use firstcome_core::{Command, Outcome, State};
-use firstcome_node::{Answer, Decided, Failure};
+use firstcome_node::{Answer, Decided};
 use serde_json::json as value;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -139,13 +139,9 @@ pub(crate) async fn leave(
     let bearer = app.bearer(&headers, Role::Backend, &campaign)?;
     let query = Query::parse(query.as_deref(), &["pool"])?;
     let pool = query.get("pool").map(Cow::from);
-    let mut ask = LeaveAsk { campaign: campaign.into(), pool, subject: subject.into() };
-    let look = Look { min: query.min_position()?, memory: true };
-    let answer = match ask.prepare(&app, &bearer, look).await? {
-        Early::Answered(answer) => answer,
-        Early::Decide(_) => app.node.intake.decide(&ask.command()).await,
-    };
-    ask.finish(&app, answer).map(|yes| yes.response().map(Body::new))
+    let ask = LeaveAsk { campaign: campaign.into(), pool, subject: subject.into() };
+    let reply = asks::run(ask, &app, &bearer, query.min_position()?).await?;
+    Ok(reply.response().map(Body::new))
 }
 
 /// The end of a wait as it is asked for.
@@ -156,38 +152,36 @@ pub(crate) struct LeaveAsk<'a> {
     pub(crate) subject: Cow<'a, str>,
 }
 
-impl LeaveAsk<'_> {
-    pub(crate) async fn prepare(
+impl Ask for LeaveAsk<'_> {
+    fn whose(&self) -> (&str, &str) {
+        (&self.campaign, &self.subject)
+    }
+
+    async fn check(
         &mut self,
         app: &App,
         bearer: &Bearer<'_>,
-        look: Look,
-    ) -> Result<Early, Problem> {
+        options: ReadOptions,
+    ) -> Result<Known, Problem> {
         let Self { campaign, pool, subject } = self;
         app.may_act(bearer, campaign, subject)?;
         if let Some(pool) = pool {
             request::pool(campaign, pool)?;
         }
-        app.node.intake.reach(look.min).await.map_err(|failure| Problem::failed(&failure))?;
-        Ok(Early::Decide(None))
+        app.node.intake.reach(options.min).await.map_err(|failure| Problem::failed(&failure))?;
+        Ok(None)
     }
 
-    pub(crate) fn command(&self) -> Command<'_> {
+    fn command(&self) -> Result<Command<'_>, Problem> {
         let Self { campaign, pool, subject } = self;
-        Command::Leave { campaign, pool: pool.as_deref(), subject }
+        Ok(Command::Leave { campaign, pool: pool.as_deref(), subject })
     }
 
-    pub(crate) fn finish(
-        &self,
-        app: &App,
-        answer: Result<Answer, Failure>,
-    ) -> Result<Yes, Problem> {
+    fn write_yes(&self, _app: &App, answer: &Answer, out: &mut Vec<u8>) -> Result<u16, Problem> {
         let Self { campaign, subject, .. } = self;
-        let answer = yes(answer, campaign)?;
         let Outcome::LeftWaitlist { was_on } = answer.outcome else {
             unreachable!("an end of a wait is not answered with {}", answer.outcome.as_str())
         };
-        app.metrics.decided(&answer.outcome);
         let left = LeftWaitlist {
             outcome: answer.outcome.as_str().into(),
             campaign: (&**campaign).into(),
@@ -196,6 +190,7 @@ impl LeaveAsk<'_> {
             position: answer.position.to_string().into(),
             decided: answer.decided.as_str().into(),
         };
-        Ok(Yes::new(StatusCode::OK, &left))
+        respond::write(&left, out);
+        Ok(StatusCode::OK.as_u16())
     }
 }

@@ -1,18 +1,20 @@
-//! Codes on their way in: a claim gets its tag, and what somebody typed becomes a code the rules know.
+//! Codes on their way in: what somebody typed becomes a code the rules know.
 //!
 //! A code that no pool of this node's state knows is refused here, once the state has caught up with the journal: who
 //! guesses costs the journal nothing. A typing error is known without a look at the state.
 
 use super::Intake;
 use crate::answer::{Answer, Decided};
-use crate::codes::{CodeKeys, CodePool, NoCodeKey, NotRead, ReadCode};
+use crate::codes::{CodePool, NoCodeKey, NotRead, ReadCode};
 use crate::failure::Failure;
 use crate::health::Condition;
 use firstcome_core::campaign::Campaign;
+use firstcome_core::codes::IssuedCode;
 use firstcome_core::command::{CodeCommand, CodeStep};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::Missing;
-use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, State};
+use firstcome_core::pool::Pool;
+use firstcome_core::{CodeRefusal, Command, Refusal, State};
 
 /// What somebody wants of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,25 +178,24 @@ impl Intake {
         Ok((read.pool, answer))
     }
 
-    /// Writes the code that a subject's claim of a rank has now, for who may see it; none of a pool without codes, or
-    /// where there is no such claim any more.
+    /// Writes the code that came with a claim, for who may see it; none where the campaign has left memory.
     ///
     /// # Errors
     ///
     /// [`NoCodeKey`]: this server lacks the key.
-    pub fn code_of(
+    pub fn write_code(
         &self,
         campaign: &str,
-        pool: &str,
-        rank: u32,
+        pool: u16,
+        code: IssuedCode,
     ) -> Result<Option<String>, NoCodeKey> {
         self.replica.look(|state| {
-            let Ok(found) = state.campaign(campaign) else { return Ok(None) };
-            let index = found.pools().iter().position(|known| known.name() == pool);
-            let now = (state.at(), state.service());
-            let Some(index) = index else { return Ok(None) };
-            let Some(view) = found.code_at(index, rank, now) else { return Ok(None) };
-            self.codes.write(state.space(), (found, index), view.unit).map(Some)
+            let (Ok(found), index) = (state.campaign(campaign), usize::from(pool)) else {
+                return Ok(None);
+            };
+            let codes = found.pools().get(index).and_then(Pool::codes);
+            let Some(unit) = codes.and_then(|codes| codes.unit(code)) else { return Ok(None) };
+            self.codes.write(state.space(), (found, index), unit).map(Some)
         })
     }
 }
@@ -215,28 +216,4 @@ fn has_codes(campaign: &Campaign, pool: Option<&str>) -> Result<(), Refusal> {
 fn refused(state: &State, refusal: Refusal) -> Unread {
     let (outcome, position) = (refusal.into(), state.token());
     Unread::Refused(Answer { outcome, position, decided: Decided::Replica })
-}
-
-/// Says whether a claim was refused only because its pool was not known to need a tag: asked again, it is decided.
-pub fn needs_tag(command: &Command<'_>, answer: &Answer) -> bool {
-    matches!(command, Command::Claim { tag: None, .. })
-        && answer.outcome == Outcome::from(CodeRefusal::TagRequired)
-}
-
-/// Returns a claim without a tag with the tag of its code, where its pool needs one, or nothing if the command is another.
-///
-/// # Errors
-///
-/// This node does not have the key of the codes.
-pub(super) fn tagged<'a>(
-    keys: &CodeKeys,
-    state: &State,
-    command: &Command<'a>,
-) -> Result<Option<Command<'a>>, NoCodeKey> {
-    let Command::Claim { campaign, pool, subject, limit, tag: None } = *command else {
-        return Ok(None);
-    };
-    let Ok(found) = state.campaign(campaign) else { return Ok(None) };
-    let tag = keys.tag(state.space(), (found, pool), subject, 1)?;
-    Ok(Some(Command::Claim { campaign, pool, subject, limit, tag }))
 }

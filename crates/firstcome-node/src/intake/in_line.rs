@@ -13,7 +13,7 @@ use std::pin::pin;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// How much later than a hold is over by this node's clock somebody in line asks for its seats.
+/// Slack after a hold's deadline before a waiter asks for its seats.
 const A_LITTLE_LATER: Duration = Duration::from_millis(1);
 
 /// How often a waiter whose seats are not there looks again, while memory cannot say so.

@@ -1,30 +1,19 @@
-//! Many commands of one caller: each is prepared, put in the queue in its turn, and waited for.
+//! Many commands of one caller: each is put in the queue in its turn, and waited for.
 //!
 //! Such a caller waits for its commands in order. It polls the first one only, so a batch of answers wakes it once; and
 //! as their deadlines are in order as well, it needs one timer.
 
-use super::{Intake, codes};
+use super::Intake;
 use crate::answer::Answer;
 use crate::failure::Failure;
-use crate::health::Condition;
 use crate::queue::NotTaken;
-use crate::request::{Pending, Request};
-use crate::slot::{Waiting, slot};
-use firstcome_core::Command;
-use firstcome_core::command::{BadCommand, Encoded};
+use crate::queue::{Pending, Request};
+use crate::reply::{ReplyReceiver, reply_channel};
+use firstcome_core::command::Encoded;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::time::Instant;
-
-/// What a command is before it is in the queue.
-#[derive(Debug)]
-pub enum Ready {
-    /// It is answered without the journal.
-    Answered(Answer),
-    /// It is for the queue, in its stored bytes.
-    Command(Encoded),
-}
 
 /// Why a command was not put in the queue.
 #[derive(Debug)]
@@ -40,54 +29,20 @@ pub enum NotSubmitted {
 /// Dropped, a command that was not sent never happens; one that was sent may.
 #[derive(Debug)]
 pub struct UnderWay {
-    waiting: Waiting,
+    waiting: ReplyReceiver,
     until: Instant,
 }
 
 impl Intake {
-    /// Encodes a command, a claim of a code with its tag, and refuses what cannot be put in the queue.
-    ///
-    /// # Errors
-    ///
-    /// Any [`Failure`] but [`Failure::Unknown`]: nothing changed.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe: nothing changed.
-    pub async fn encode(&self, command: &Command<'_>) -> Result<Ready, Failure> {
-        // One look at the state: every claim comes by here.
-        let (tagged, is_full) = self.replica.look(|state| {
-            (codes::tagged(&self.codes, state, command), self.is_beyond_the_outbox(state, command))
-        });
-        let tagged = tagged?;
-        let command = tagged.as_ref().unwrap_or(command);
-        // Encoded here, by whoever asks: the appender only joins bytes, and nothing waits that cannot be appended.
-        let encoded = Encoded::new(command).map_err(|bad| match bad {
-            BadCommand::TooLarge { bytes } => Failure::TooLarge(bytes),
-            BadCommand::Malformed(malformed) => Failure::Malformed(malformed.what),
-        })?;
-        if let Condition::Lost(failure, _) = self.health.condition() {
-            return Err(failure);
-        }
-        if is_full {
-            return Err(Failure::OutboxFull);
-        }
-        if let Some(answer) = self.names_too_much(command) {
-            return Ok(Ready::Answered(answer));
-        }
-        self.check_level(encoded.level()).await?;
-        Ok(Ready::Command(encoded))
-    }
-
     /// Puts one of many commands of a caller in the queue; such commands leave half of it to others.
     ///
     /// # Errors
     ///
     /// [`NotSubmitted::Full`] with the command, or [`NotSubmitted::Closed`]: nothing changed.
     pub fn submit(&self, command: Encoded) -> Result<UnderWay, NotSubmitted> {
-        let (slot, waiting) = slot();
+        let (reply, waiting) = reply_channel();
         let since = Instant::now();
-        let pending = Pending { request: Request::Command(command), slot, since };
+        let pending = Pending { request: Request::Command(command), reply, since };
         match self.queue.push_of_many(pending) {
             Ok(()) => Ok(UnderWay { waiting, until: since + self.limits.wait }),
             Err((NotTaken::Full, Request::Command(command))) => Err(NotSubmitted::Full(command)),

@@ -93,13 +93,13 @@ fn an_answer_of_an_entry_from_before_the_question_or_after_the_answer() {
 fn an_answer_the_rules_do_not_give() {
     let said = breaks("decided_by_the_rules", |history| {
         let Reply::Answer { outcome, .. } = &mut won(history, "bob").reply else { panic!() };
-        *outcome = Outcome::Won { rank: 3, at: clock(11.0) };
+        *outcome = Outcome::Won { rank: 3, at: clock(11.0), pool: 0, code: None };
     });
     assert!(said.contains("\"bob\" claimed spring at 10.990 s"), "{said}");
     assert!(said.contains("rank: 3") && said.contains("the rules make Won { rank: 2"), "{said}");
     breaks("decided_by_the_rules", |history| {
         let Reply::Answer { outcome, .. } = &mut won(history, "bob").reply else { panic!() };
-        *outcome = Outcome::Won { rank: 2, at: clock(11.5) };
+        *outcome = Outcome::Won { rank: 2, at: clock(11.5), pool: 0, code: None };
     });
 }
 

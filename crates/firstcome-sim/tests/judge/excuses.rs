@@ -20,7 +20,7 @@ fn forked_and(is_brought: bool, units_there: u32, lines: &[&str]) -> Story {
     story.at(11.0);
     story.loses(Some(ann), Cause::Promotion);
     let at = clock(11.0);
-    story.decides_as((2, 1), claim("eve"), Outcome::Won { rank: 2, at });
+    story.decides_as((2, 1), claim("eve"), Outcome::Won { rank: 2, at, pool: 0, code: None });
     story.epoch = 1;
     story.at(12.0);
     let results: &[_] = if units_there > 2 { &[(false, 3, "bob")] } else { &[] };
@@ -99,7 +99,7 @@ fn cancel_forked(lines: &[&str]) -> History {
     story.at(11.0);
     story.loses(Some(ann), Cause::Promotion);
     let at = clock(11.0);
-    story.decides_as((2, 1), claim("eve"), Outcome::Won { rank: 2, at });
+    story.decides_as((2, 1), claim("eve"), Outcome::Won { rank: 2, at, pool: 0, code: None });
     story.epoch = 1;
     story.at(12.0);
     story.stores((1, 3), &[claim("bob")], &[(false, 3, "bob")]);
@@ -137,7 +137,7 @@ fn lost(durability: Durability, cause: Cause, dies_after: Option<f64>) -> Histor
     }
     story.at(200.0);
     let at = clock(200.0);
-    story.decides_as((2, 1), claim("bob"), Outcome::Won { rank: 1, at });
+    story.decides_as((2, 1), claim("bob"), Outcome::Won { rank: 1, at, pool: 0, code: None });
     story.ends()
 }
 
@@ -239,7 +239,7 @@ fn a_command_that_ran_late_gives_another_rank_and_nobody_lives_who_could_say_so(
     story.at(11.0);
     story.loses(created, Cause::Promotion);
     let at = clock(11.0);
-    story.decides_as((2, 1), claim("bob"), Outcome::Won { rank: 1, at });
+    story.decides_as((2, 1), claim("bob"), Outcome::Won { rank: 1, at, pool: 0, code: None });
     story.at(12.0);
     story.stores((1, 2), &[claim("ann")], &[(false, 2, "ann")]);
     assert_eq!(passes(&story.ends()).losses_allowed, 1);
@@ -282,7 +282,10 @@ fn who_may_claim_again_keeps_the_rank_they_gave_back() {
     let cancelled = Outcome::Cancelled { by: By::Subject, at: clock(10.0) };
     story.decides(cancel("ann", 1), cancelled);
     story.wins("ann", 2);
-    story.decides(claim("ann"), Outcome::AlreadyWon { rank: 2, at: clock(10.0) });
+    story.decides(
+        claim("ann"),
+        Outcome::AlreadyWon { rank: 2, at: clock(10.0), pool: 0, code: None },
+    );
     story.hears(claim("bob"), Reply::Nothing);
     story.decides(cancel("bob", 2), Refusal::NoSuchClaim.into());
     let verdict = passes(&story.ends());

@@ -22,7 +22,10 @@ pub(crate) fn sale() -> Story {
     story.wins("ann", 1);
     story.at(11.0);
     story.wins("bob", 2);
-    story.remembers(claim("ann"), Outcome::AlreadyWon { rank: 1, at: clock(10.0) });
+    story.remembers(
+        claim("ann"),
+        Outcome::AlreadyWon { rank: 1, at: clock(10.0), pool: 0, code: None },
+    );
     story.wins("eve", 3);
     story.decides(claim("joe"), Refusal::SoldOut.into());
     story.remembers(claim("joe"), Refusal::SoldOut.into());
@@ -77,7 +80,10 @@ fn the_same_may_be_asked_several_times_at_once() {
     story.fails(claim("ann"), Failure::Unavailable("later".into()));
     story.hears(claim("ann"), Reply::Nothing);
     story.appends(&claim("ann"), &[(false, 1, "ann")]);
-    story.decides(claim("ann"), Outcome::AlreadyWon { rank: 1, at: clock(10.0) });
+    story.decides(
+        claim("ann"),
+        Outcome::AlreadyWon { rank: 1, at: clock(10.0), pool: 0, code: None },
+    );
     passes(&story.ends());
 }
 
@@ -97,7 +103,11 @@ fn a_body_that_was_lost_and_sent_again_has_its_name_and_another_time() {
     story.at(13.0);
     story.stores((2, 1), &[claim("bob")], &[(false, 2, "bob")]);
     story.hears(claim("bob"), Reply::Nothing);
-    story.decides_as((2, 2), claim("ann"), Outcome::AlreadyWon { rank: 1, at: clock(12.0) });
+    story.decides_as(
+        (2, 2),
+        claim("ann"),
+        Outcome::AlreadyWon { rank: 1, at: clock(12.0), pool: 0, code: None },
+    );
     assert_eq!(passes(&story.ends()).forks, 1);
 }
 

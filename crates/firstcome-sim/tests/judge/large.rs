@@ -21,7 +21,7 @@ fn large(rounds: u32) -> History {
             story.decides(claim(&subject), Refusal::SoldOut.into());
             story.remembers(claim(&subject), Refusal::SoldOut.into());
         }
-        let first = Outcome::AlreadyWon { rank: 1, at: clock(10.0) };
+        let first = Outcome::AlreadyWon { rank: 1, at: clock(10.0), pool: 0, code: None };
         story.remembers(claim("subject-0"), first);
         if round == rounds / 2 {
             let at = clock(10.0 + 0.05 * f64::from(round));

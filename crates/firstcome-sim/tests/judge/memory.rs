@@ -21,7 +21,7 @@ fn sold_out_once() -> Story {
 fn nothing_else_is_said_from_memory() {
     let mut story = opened();
     story.wins("ann", 1);
-    story.remembers(claim("ann"), Outcome::Won { rank: 1, at: clock(10.0) });
+    story.remembers(claim("ann"), Outcome::Won { rank: 1, at: clock(10.0), pool: 0, code: None });
     is_broken(&story.ends(), "memory_never_decides");
 
     let mut story = opened();
@@ -43,7 +43,10 @@ fn what_is_said_from_memory_is_so_at_its_position() {
     is_broken(&story.ends(), "memory_true");
 
     let mut story = sold_out_once();
-    story.remembers(claim("ann"), Outcome::AlreadyWon { rank: 1, at: clock(9.0) });
+    story.remembers(
+        claim("ann"),
+        Outcome::AlreadyWon { rank: 1, at: clock(9.0), pool: 0, code: None },
+    );
     is_broken(&story.ends(), "memory_true");
 }
 
@@ -74,7 +77,7 @@ fn who_may_claim_again_is_told_of_a_head_since_the_question() {
             Story::opened(Durability::Memory, Settings { claim_again: again, ..units_for_sale(1) });
         let at = clock(10.0);
         story.wins("ann", 1);
-        story.remembers(claim("ann"), Outcome::AlreadyWon { rank: 1, at });
+        story.remembers(claim("ann"), Outcome::AlreadyWon { rank: 1, at, pool: 0, code: None });
         story.at(20.0);
         let cancelled = Outcome::Cancelled { by: By::Subject, at: clock(20.0) };
         story.decides(cancel("ann", 1), cancelled);

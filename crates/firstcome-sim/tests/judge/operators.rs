@@ -78,7 +78,7 @@ fn cancels(pools: usize, outcome: Outcome) -> Story {
     let mut story = Story::opened(Durability::Memory, settings);
     let (campaign, subject) = ("spring".into(), "ann".into());
     let claim = Asked::Claim { campaign, pool: Some("main".into()), subject };
-    story.decides(claim, Outcome::Won { rank: 1, at: clock(10.0) });
+    story.decides(claim, Outcome::Won { rank: 1, at: clock(10.0), pool: 0, code: None });
     story.decides(cancel_somewhere("ann", 1), outcome);
     story
 }

@@ -1,6 +1,6 @@
 //! Builds a history step by step.
 
-use firstcome_core::codes::CodeKey;
+use firstcome_core::codes::{CodeKey, IssuedCode};
 use firstcome_core::command::{BodyWriter, Encoded, Order, Steer};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
@@ -234,7 +234,7 @@ impl Story {
     /// A caller claims a unit, gets it, and hears it.
     pub(crate) fn wins(&mut self, subject: &str, rank: u32) -> usize {
         let at = self.clock();
-        self.decides(claim(subject), Outcome::Won { rank, at })
+        self.decides(claim(subject), Outcome::Won { rank, at, pool: 0, code: None })
     }
 
     /// A caller claims a code, gets it, and hears it; the claim is stored with this tag.
@@ -246,7 +246,12 @@ impl Story {
     ) -> usize {
         let at = self.clock();
         let index = self.stores(name, &[tagged(subject, tag)], &[(false, rank, subject)]);
-        self.answers(claim(subject), Outcome::Won { rank, at }, Decided::Journal);
+        let code = Some(match tag {
+            Some(tag) => IssuedCode::Generated { unit: rank, tag },
+            None => IssuedCode::Imported { unit: rank - 1 },
+        });
+        let won = Outcome::Won { rank, at, pool: 0, code };
+        self.answers(claim(subject), won, Decided::Journal);
         index
     }
 

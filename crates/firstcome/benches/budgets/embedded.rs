@@ -196,7 +196,7 @@ impl Embedded {
         for n in first..first + claims {
             let subject = format!("{group}-{n:08}");
             let command = Command::claim(campaign, Some("main"), &subject);
-            let Ready::Command(encoded) =
+            let Ready::Command { encoded, .. } =
                 self.node.intake.encode(&command).await.map_err(failed)?
             else {
                 bail!("a new claim was answered without the journal");

@@ -72,7 +72,7 @@ pub fn to_json(outcome: &Outcome) -> Value {
     let units = |units: &[UnitName]| units.iter().map(ToString::to_string).collect::<Vec<_>>();
     let mut value = match outcome {
         Outcome::Won { rank, .. } => json!({"rank": rank}),
-        Outcome::AlreadyWon { rank, at } => json!({"rank": rank, "at": rfc3339(*at)}),
+        Outcome::AlreadyWon { rank, at, .. } => json!({"rank": rank, "at": rfc3339(*at)}),
         Outcome::Cancelled { by, at } => json!({"by": by.as_str(), "at": rfc3339(*at)}),
         Outcome::Created { version } | Outcome::Unchanged { version } => {
             json!({"version": version})

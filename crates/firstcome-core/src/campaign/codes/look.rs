@@ -137,7 +137,7 @@ impl Campaign {
             rank,
             subject: claim.subject,
             issue: word.issue(),
-            unit: codes.unit(rank)?,
+            unit: codes.unit(codes.of_rank(rank)?)?,
             issued_at: claim.at,
             expires_at,
             status,
