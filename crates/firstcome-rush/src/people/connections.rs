@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::answers::{Again, Answers};
+use super::plan::Plan;
 use crate::failure::LoadError;
 use firstcome_api::key::Secret;
 use firstcome_client::{Ask, Client, Failure, Problem, Reply, Server};
@@ -52,19 +53,6 @@ impl Answer {
     }
 }
 
-/// Where people connect to, and for how long they try.
-#[derive(Debug)]
-pub(crate) struct Access {
-    /// The servers, all of one space.
-    pub(crate) servers: Vec<Server>,
-    /// The key every request carries.
-    pub(crate) key: Option<Secret>,
-    /// How many connections there are.
-    pub(crate) connections: usize,
-    /// How long one request is sent again.
-    pub(crate) patience: Duration,
-}
-
 /// Connections to the servers, as many as the plan has.
 pub(crate) struct Connections {
     servers: Vec<Server>,
@@ -76,10 +64,15 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    pub(crate) fn new(access: Access, answers: Arc<Answers>) -> Self {
-        let Access { servers, key, connections, patience } = access;
-        let (free, idle) = (Semaphore::new(connections), Mutex::default());
-        Self { servers, key, patience, free, idle, answers }
+    pub(super) fn new<V>(plan: &Plan<V>, answers: Arc<Answers>) -> Self {
+        Self {
+            servers: plan.servers.clone(),
+            key: plan.key.clone(),
+            patience: plan.patience,
+            free: Semaphore::new(plan.connections),
+            idle: Mutex::default(),
+            answers,
+        }
     }
 
     fn client(&self, server: usize) -> (usize, Client) {

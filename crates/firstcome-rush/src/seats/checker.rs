@@ -5,33 +5,30 @@ mod by_results;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::plan::Plan;
+use super::promised::Promised;
 use super::record::{End, HoldRecord, Record, TakenRefusal, Wanted};
-use super::results::{CampaignCounts, SeatResult};
-use super::violation::{Found, Promised, Violation};
+use super::{Plan, Read};
+use crate::people::{Found, Violation};
 
-/// Compares the answers, the results and the counts of the campaign with the promises.
-pub(super) fn check(
-    plan: &Plan,
-    record: &Record,
-    counts: &CampaignCounts,
-    results: &[SeatResult],
-) -> Vec<Violation> {
-    let mut found = Found(by_answers(plan, record));
-    by_results::compare(plan, record, results, &mut found);
-    by_results::campaign_counts(plan, counts, results, &mut found);
+/// Compares the answers with each other and, if they could be read, with the results and the counts of the campaign.
+pub(super) fn check(plan: &Plan, record: &Record, read: Option<&Read>) -> Vec<Violation> {
+    let mut found = Found::default();
+    by_answers(plan, record, &mut found);
+    if let Some(Read { counts, results }) = read {
+        by_results::compare(plan, record, results, &mut found);
+        by_results::campaign_counts(plan, counts, results, &mut found);
+    }
     found.0
 }
 
 /// Compares the answers with each other.
-pub(super) fn by_answers(plan: &Plan, record: &Record) -> Vec<Violation> {
-    let mut found = Found::default();
+fn by_answers(plan: &Plan, record: &Record, found: &mut Found) {
     let mut owners: HashMap<&str, &str> = HashMap::new();
     let mut ranks: HashMap<u64, &str> = HashMap::new();
-    for held in &record.holds {
-        basket(held, &mut found);
-        lateness(plan, held, &mut found);
-        if plan.limit.is_some_and(|limit| held.units.len() as u64 > u64::from(limit)) {
+    for held in &record.answers.holds {
+        basket(held, found);
+        lateness(plan, held, found);
+        if plan.visit.limit.is_some_and(|limit| held.units.len() as u64 > u64::from(limit)) {
             let (who, has) = (&held.subject, held.units.len());
             found.add(Promised::Limits, format!("{who} holds {has} units"));
         }
@@ -51,8 +48,7 @@ pub(super) fn by_answers(plan: &Plan, record: &Record) -> Vec<Violation> {
     for difference in &record.changed {
         found.add(Promised::Repeats, difference.clone());
     }
-    named_as_taken(plan, record, &mut found);
-    found.0
+    named_as_taken(plan, record, found);
 }
 
 fn basket(held: &HoldRecord, found: &mut Found) {
@@ -82,7 +78,7 @@ fn basket(held: &HoldRecord, found: &mut Found) {
 
 fn lateness(plan: &Plan, held: &HoldRecord, found: &mut Found) {
     let HoldRecord { hold, late, end, .. } = held;
-    let over = held.sent + plan.hold;
+    let over = held.sent + plan.visit.hold;
     let evidence = match end {
         End::Confirmed { retaken: false, .. } if *late => "was confirmed as if it were in time",
         End::Refund { .. } if !late => "was told of a refund and had not agreed to be late",
@@ -107,7 +103,7 @@ fn span(plan: &Plan, held: &HoldRecord) -> (Duration, Duration) {
         End::Confirmed { .. } => Duration::MAX,
         End::Released { answered } => *answered,
         End::Left | End::Refund { .. } | End::Expired { .. } | End::Other(_) => {
-            held.answered + plan.hold + plan.slack
+            held.answered + plan.visit.hold + plan.slack
         }
     };
     (held.sent, end)
@@ -115,13 +111,13 @@ fn span(plan: &Plan, held: &HoldRecord) -> (Duration, Duration) {
 
 fn named_as_taken(plan: &Plan, record: &Record, found: &mut Found) {
     let mut spans: HashMap<&str, Vec<(&str, Duration, Duration)>> = HashMap::new();
-    for held in &record.holds {
+    for held in &record.answers.holds {
         let (from, to) = span(plan, held);
         for seat in &held.units {
             spans.entry(seat).or_default().push((&held.subject, from, to));
         }
     }
-    for TakenRefusal { subject, asked, named, sent, answered } in &record.taken {
+    for TakenRefusal { subject, asked, named, sent, answered } in &record.answers.taken {
         if named.is_empty() {
             found.add(
                 Promised::Taken,

@@ -1,14 +1,13 @@
 //! One person: looks, holds, and then pays, leaves, gives back, or pays too late.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::plan::Plan;
-use super::record::{End, HoldRecord, Recorder, TakenRefusal, Wanted};
+use super::plan::Seats;
+use super::record::{End, HoldRecord, TakenRefusal, Wanted};
 use crate::failure::LoadError;
-use crate::people::{Answer, Connections};
+use crate::people::{Answer, Person, text};
 use firstcome_client::{Ask, HoldStep, Picks};
 
 /// What a person does with held seats.
@@ -20,13 +19,9 @@ enum Nature {
     PaysLate,
 }
 
-/// One person.
-pub(super) struct Person {
-    plan: Arc<Plan>,
-    connections: Arc<Connections>,
-    recorder: Arc<Recorder>,
-    subject: String,
-    random: fastrand::Rng,
+/// One person, and what they do.
+pub(super) struct Guest {
+    person: Person<Seats>,
     nature: Nature,
     browses: bool,
     greedy: bool,
@@ -39,66 +34,51 @@ const TRIES: u32 = 3;
 /// How long after its end a late payer comes at the earliest: journal time may lag behind a little.
 const LATE: Duration = Duration::from_millis(400);
 
-impl Person {
-    /// The person of this number, who comes so long after the start.
-    pub(super) fn new(
-        plan: &Arc<Plan>,
-        (connections, recorder): (&Arc<Connections>, &Arc<Recorder>),
-        number: u32,
-        seed: u64,
-        due: Duration,
-    ) -> Self {
-        let mut random = fastrand::Rng::with_seed(seed);
-        let shares = plan.shares;
-        let drawn = random.f64();
+impl Guest {
+    /// Draws what somebody does who comes so long after the start.
+    pub(super) fn new(mut person: Person<Seats>, due: Duration) -> Self {
+        let seats = &person.plan.visit;
+        let shares = seats.shares;
+        let drawn = person.random.f64();
         let late = shares.late;
         let (abandon, give_back) =
             (late + shares.abandon, late + shares.abandon + shares.give_back);
         let nature = match drawn {
-            _ if plan.all_pay_after.is_some_and(|after| due > after) => Nature::Pays,
+            _ if seats.all_pay_after.is_some_and(|after| due > after) => Nature::Pays,
             drawn if drawn < late => Nature::PaysLate,
             drawn if drawn < abandon => Nature::Abandons,
             drawn if drawn < give_back => Nature::GivesBack,
             _ => Nature::Pays,
         };
-        let greedy = plan.limit.is_some() && random.f64() < shares.greedy;
-        let browses = !plan.rows.is_empty() && random.f64() < shares.browse;
-        let party = [1, 2, 2, 2, 3, 4][random.usize(..6)].min(plan.limit.unwrap_or(4));
-        Self {
-            subject: format!("{}{number:07}", plan.prefix),
-            plan: Arc::clone(plan),
-            connections: Arc::clone(connections),
-            recorder: Arc::clone(recorder),
-            random,
-            nature,
-            browses,
-            greedy,
-            party,
-        }
+        let random = &mut person.random;
+        let greedy = seats.limit.is_some() && random.f64() < shares.greedy;
+        let browses = !seats.rows.is_empty() && random.f64() < shares.browse;
+        let party = [1, 2, 2, 2, 3, 4][random.usize(..6)].min(seats.limit.unwrap_or(4));
+        Self { person, nature, browses, greedy, party }
     }
 
     /// Comes when due, and goes home.
-    pub(super) async fn visit(mut self, due: Instant) -> Result<(), LoadError> {
-        if let (true, Some(limit)) = (self.greedy, self.plan.limit) {
+    pub(super) async fn visit(mut self, due: Duration) -> Result<(), LoadError> {
+        if let (true, Some(limit)) = (self.greedy, self.person.plan.visit.limit) {
             self.party = limit + 1;
         }
-        let mut due = due;
+        let mut due = self.person.recorder.moment(due);
         for attempt in 0..TRIES {
             if self.browses {
-                let map = Ask::seats(&self.plan.campaign, &self.plan.pool, true);
-                self.ask(map, due).await?;
+                let map = Ask::seats(&self.person.plan.campaign, &self.person.plan.pool, true);
+                self.person.ask(map, due).await?;
                 due = Instant::now();
             }
             let wanted = self.wants();
-            let hold = format!("{}-{attempt}", self.subject);
-            let sent = self.recorder.now();
-            let answer = self.ask(self.hold(&hold, &wanted), due).await?;
-            let answered = self.recorder.now();
+            let hold = format!("{}-{attempt}", self.person.subject);
+            let sent = self.person.recorder.now();
+            let answer = self.person.ask(self.hold(&hold, &wanted), due).await?;
+            let answered = self.person.recorder.now();
             match answer.outcome() {
                 "held" | "already_held" => {
                     let units = units(answer.document());
                     let held = HoldRecord {
-                        subject: self.subject.clone(),
+                        subject: self.person.subject.clone(),
                         hold,
                         wanted,
                         units,
@@ -112,8 +92,14 @@ impl Person {
                 "unit_taken" => {
                     let asked = if let Wanted::Units(names) = wanted { names } else { Vec::new() };
                     let named = names(&answer.document()["units"]);
-                    let subject = self.subject.clone();
-                    self.recorder.taken(TakenRefusal { subject, asked, named, sent, answered });
+                    let subject = self.person.subject.clone();
+                    self.person.recorder.taken(TakenRefusal {
+                        subject,
+                        asked,
+                        named,
+                        sent,
+                        answered,
+                    });
                 }
                 // It was held, and over before the answer came through.
                 "hold_expired" => {
@@ -122,15 +108,14 @@ impl Person {
                 }
                 // They came too early and try again.
                 "not_open" => {}
-                "limit_reached" => self.party = self.plan.limit.unwrap_or(1).min(2),
+                "limit_reached" => self.party = self.person.plan.visit.limit.unwrap_or(1).min(2),
                 "orphan_left" => self.browses = false,
                 "sold_out" if self.party > 1 => self.party -= 1,
                 _ => break,
             }
-            self.think(5).await;
+            self.person.think(5).await;
             due = Instant::now();
         }
-        self.recorder.gone();
         Ok(())
     }
 
@@ -141,16 +126,16 @@ impl Person {
         wanted: Wanted,
         sent: Duration,
     ) -> Result<(), LoadError> {
-        let ask = Ask::hold_of(&self.plan.campaign, &hold, Some(&self.subject));
-        let answer = self.ask(ask, Instant::now()).await?;
-        let answered = self.recorder.now();
-        let (subject, units) = (self.subject.clone(), units(answer.document()));
+        let ask = Ask::hold_of(&self.person.plan.campaign, &hold, Some(&self.person.subject));
+        let answer = self.person.ask(ask, Instant::now()).await?;
+        let answered = self.person.recorder.now();
+        let (subject, units) = (self.person.subject.clone(), units(answer.document()));
         if units.is_empty() {
-            self.recorder.incomplete();
+            self.person.recorder.incomplete();
         } else {
             let (late, end) = (false, End::Left);
             let held = HoldRecord { subject, hold, wanted, units, sent, answered, late, end };
-            self.recorder.held(held);
+            self.person.recorder.held(held);
         }
         Ok(())
     }
@@ -159,66 +144,69 @@ impl Person {
         if !self.browses {
             return Wanted::Best(self.party);
         }
-        let row = &self.plan.rows[self.random.usize(..self.plan.rows.len())];
+        let row = &self.person.plan.visit.rows
+            [self.person.random.usize(..self.person.plan.visit.rows.len())];
         let party = (self.party as usize).min(row.len());
-        let first = self.random.usize(..=row.len() - party);
+        let first = self.person.random.usize(..=row.len() - party);
         Wanted::Units(row[first..first + party].to_vec())
     }
 
     fn hold(&self, hold: &str, wanted: &Wanted) -> Ask {
-        let pool = Some(self.plan.pool.as_str());
+        let pool = Some(self.person.plan.pool.as_str());
         let picks = match wanted {
             Wanted::Units(names) => Picks::named(pool, names.clone()),
             Wanted::Best(count) => Picks::best(pool, *count),
         };
-        Ask::hold(&self.plan.campaign, hold, &self.subject, picks.requests(), 0)
+        Ask::hold(&self.person.plan.campaign, hold, &self.person.subject, picks.requests(), 0)
     }
 
     async fn decide(mut self, held: HoldRecord) -> Result<(), LoadError> {
         let step = HoldStep {
-            campaign: self.plan.campaign.clone(),
+            campaign: self.person.plan.campaign.clone(),
             hold: held.hold.clone(),
-            subject: self.subject.clone(),
+            subject: self.person.subject.clone(),
         };
-        let index = self.recorder.held(held);
+        let index = self.person.recorder.held(held);
         let end = match self.nature {
             Nature::Abandons => End::Left,
             Nature::GivesBack => {
-                self.think(1).await;
-                let answer = self.ask(step.release(&Picks::default()), Instant::now()).await?;
+                self.person.think(1).await;
+                let answer =
+                    self.person.ask(step.release(&Picks::default()), Instant::now()).await?;
                 match answer.outcome() {
-                    "released" => End::Released { answered: self.recorder.now() },
-                    "hold_expired" => End::Expired { answered: self.recorder.now() },
+                    "released" => End::Released { answered: self.person.recorder.now() },
+                    "hold_expired" => End::Expired { answered: self.person.recorder.now() },
                     other => End::Other(other.to_owned()),
                 }
             }
             Nature::Pays => {
-                self.think(1).await;
+                self.person.think(1).await;
                 self.pay(&step, false).await?
             }
             Nature::PaysLate => {
-                let over = self.plan.hold + LATE + Duration::from_millis(self.random.u64(..800));
+                let over = self.person.plan.visit.hold
+                    + LATE
+                    + Duration::from_millis(self.person.random.u64(..800));
                 tokio::time::sleep(over).await;
                 self.pay(&step, true).await?
             }
         };
-        self.recorder.ended(index, end);
-        self.recorder.gone();
+        self.person.recorder.ended(index, end);
         Ok(())
     }
 
     async fn pay(&mut self, step: &HoldStep, retake: bool) -> Result<End, LoadError> {
         let confirm = step.confirm(&Picks::default(), retake);
-        let answer = self.ask(confirm.clone(), Instant::now()).await?;
+        let answer = self.person.ask(confirm.clone(), Instant::now()).await?;
         let end = self.end(&answer);
-        if self.random.f64() < self.plan.shares.repeat {
-            let again = self.ask(confirm, Instant::now()).await?;
+        if self.person.random.f64() < self.person.plan.visit.shares.repeat {
+            let again = self.person.ask(confirm, Instant::now()).await?;
             let again = self.end(&again);
             // That a hold is over is answered twice at two times.
             let same = end == again
                 || matches!((&end, &again), (End::Expired { .. }, End::Expired { .. }));
             let difference = || format!("hold {}: {end:?}, then {again:?}", step.hold);
-            self.recorder.repeated((!same).then(difference));
+            self.person.recorder.repeated((!same).then(difference));
         }
         Ok(end)
     }
@@ -236,25 +224,10 @@ impl Person {
                 End::Confirmed { units, retaken: document["retaken"] == true }
             }
             "refund_due" => End::Refund { units: units(document) },
-            "hold_expired" => End::Expired { answered: self.recorder.now() },
+            "hold_expired" => End::Expired { answered: self.person.recorder.now() },
             other => End::Other(other.to_owned()),
         }
     }
-
-    async fn ask(&mut self, ask: Ask, due: Instant) -> Result<Answer, LoadError> {
-        let cut = self.plan.shares.cut > 0.0 && self.random.f64() < self.plan.shares.cut;
-        self.connections.ask(ask, due, &mut self.random, cut).await
-    }
-
-    /// Thinks, for a while that differs from person to person; a part of the usual time for small questions.
-    async fn think(&mut self, part: u32) {
-        let usual = self.plan.think.as_secs_f64() / f64::from(part);
-        tokio::time::sleep(Duration::from_secs_f64(usual * self.random.f64() * 2.0)).await;
-    }
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// Names in a list, as they are or in documents of units.

@@ -1,12 +1,8 @@
-//! A record of every answer, with when it was asked for and when it came.
+//! What is recorded of seats.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use super::progress::Progress;
-use crate::latency::Latency;
-use crate::people::{Answers, Counts};
+use crate::people;
 
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,95 +53,47 @@ pub(super) struct TakenRefusal {
     pub(super) answered: Duration,
 }
 
-/// Every answer so far.
+/// What was answered about seats so far.
 #[derive(Debug, Default)]
-pub(super) struct Record {
+pub(crate) struct Holds {
     pub(super) holds: Vec<HoldRecord>,
     pub(super) taken: Vec<TakenRefusal>,
-    /// Confirms that were answered otherwise when they were repeated.
-    pub(super) changed: Vec<String>,
-    pub(super) repeats: u64,
-    /// Answers by their outcome.
-    pub(super) answers: BTreeMap<String, u64>,
-    pub(super) again: BTreeMap<&'static str, u64>,
-    pub(super) seats: u64,
-    /// Whether seats may have been held that are not recorded: the load test was cut short, or a hold was over before
-    /// its answer arrived and nothing is known of it any more.
-    pub(super) incomplete: bool,
-    pub(super) gone: u32,
+    /// Seats that were confirmed.
+    pub(super) confirmed: u64,
 }
 
-/// Records every answer.
-pub(super) struct Recorder {
-    record: Mutex<Record>,
-    answers: Arc<Answers>,
+/// What people have got so far.
+#[derive(Debug, Clone)]
+pub struct Done {
+    /// Seats that were confirmed in answers.
+    pub confirmed: u64,
 }
+
+pub(super) type Record = people::Record<Holds>;
+pub(super) type Recorder = people::Recorder<Holds>;
 
 impl Recorder {
-    pub(super) fn new(answers: Arc<Answers>) -> Self {
-        Self { record: Mutex::default(), answers }
-    }
-
-    /// Since the load test began.
-    pub(super) fn now(&self) -> Duration {
-        self.answers.now()
-    }
-
-    fn record(&self) -> MutexGuard<'_, Record> {
-        self.record.lock().expect("nothing panics under this lock")
-    }
-
     pub(super) fn taken(&self, taken: TakenRefusal) {
-        self.record().taken.push(taken);
+        self.record().answers.taken.push(taken);
     }
 
-    /// Records a hold, and gives its index for when it ends.
+    /// Records a hold, and returns its index for when it ends.
     pub(super) fn held(&self, held: HoldRecord) -> usize {
-        let mut record = self.record();
-        record.holds.push(held);
-        record.holds.len() - 1
+        let holds = &mut self.record().answers.holds;
+        holds.push(held);
+        holds.len() - 1
     }
 
     /// Records how a hold ended.
     pub(super) fn ended(&self, index: usize, end: End) {
-        let mut record = self.record();
+        let answers = &mut self.record().answers;
         if let End::Confirmed { units, .. } = &end {
-            record.seats += units.len() as u64;
+            answers.confirmed += units.len() as u64;
         }
-        record.holds[index].end = end;
+        answers.holds[index].end = end;
     }
 
     pub(super) fn incomplete(&self) {
         self.record().incomplete = true;
-    }
-
-    pub(super) fn repeated(&self, difference: Option<String>) {
-        let mut record = self.record();
-        record.repeats += 1;
-        record.changed.extend(difference);
-    }
-
-    pub(super) fn gone(&self) {
-        self.record().gone += 1;
-    }
-
-    pub(super) fn progress(&self, people: u32, came: u32) -> Progress {
-        let record = self.record();
-        Progress {
-            elapsed: self.now(),
-            people,
-            came,
-            gone: record.gone,
-            confirmed: record.seats,
-            outage: self.answers.outages.now(),
-            answers: self.answers.counts().answers,
-        }
-    }
-
-    /// Takes the record out.
-    pub(super) fn end(&self) -> (Record, Latency) {
-        let mut record = std::mem::take(&mut *self.record());
-        Counts { answers: record.answers, again: record.again } = self.answers.counts();
-        (record, self.answers.latency())
     }
 }

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::super::plan::Plan;
+use super::super::Plan;
+use super::super::promised::Promised;
 use super::super::record::{End, HoldRecord, Record};
-use super::super::results::{CampaignCounts, SeatResult};
-use super::super::violation::{Found, Promised};
+use crate::people::{CampaignCounts, Found, PersonResult};
 
 /// The results of the pool, by what they are looked up with.
 #[derive(Default)]
 struct Tables<'a> {
     /// Claims by their rank.
-    claims: HashMap<u64, &'a SeatResult>,
+    claims: HashMap<u64, &'a PersonResult>,
     /// Ranks whose seat was exchanged.
     moved: BTreeSet<u64>,
     /// Units by hold.
@@ -24,12 +24,12 @@ struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     /// Sorts the results in; ranks must follow each other, and a seat has one owner at a time.
-    fn of(results: impl Iterator<Item = &'a SeatResult>, found: &mut Found) -> Self {
+    fn of(results: impl Iterator<Item = &'a PersonResult>, found: &mut Found) -> Self {
         let mut tables = Self::default();
-        let mut owners: BTreeMap<&str, &SeatResult> = BTreeMap::new();
+        let mut owners: BTreeMap<&str, &PersonResult> = BTreeMap::new();
         let mut last = 0;
         for result in results {
-            let SeatResult { rank, subject, unit, hold, .. } = result;
+            let PersonResult { rank, subject, unit, hold, .. } = result;
             let hold = hold.as_deref().unwrap_or_default();
             match result.kind.as_str() {
                 "claim" => {
@@ -79,17 +79,17 @@ impl<'a> Tables<'a> {
 }
 
 /// Compares the results with everything that was answered.
-pub(super) fn compare(plan: &Plan, record: &Record, results: &[SeatResult], found: &mut Found) {
+pub(super) fn compare(plan: &Plan, record: &Record, results: &[PersonResult], found: &mut Found) {
     let ours = results.iter().filter(|result| result.pool == plan.pool);
     let tables = Tables::of(ours, found);
     for (subject, units) in &tables.subjects {
-        if plan.limit.is_some_and(|limit| *units > u64::from(limit)) {
+        if plan.visit.limit.is_some_and(|limit| *units > u64::from(limit)) {
             found.add(Promised::Limits, format!("the results give {units} units to {subject}"));
         }
     }
     // Where the results do not name the hold of a unit, only ranks can be compared.
     let names_holds = results.iter().any(|result| result.hold.is_some());
-    for held in &record.holds {
+    for held in &record.answers.holds {
         compare_hold(held, &tables, names_holds, found);
     }
     if plan.alone && names_holds && !record.incomplete {
@@ -139,7 +139,8 @@ fn compare_hold(held: &HoldRecord, tables: &Tables<'_>, names_holds: bool, found
 
 /// If there are no other clients, every result belongs to a hold with an answer.
 fn nobody_elses(record: &Record, tables: &Tables<'_>, found: &mut Found) {
-    let known: BTreeSet<&str> = record.holds.iter().map(|held| held.hold.as_str()).collect();
+    let known: BTreeSet<&str> =
+        record.answers.holds.iter().map(|held| held.hold.as_str()).collect();
     for hold in tables.claimed.keys().filter(|hold| !known.contains(*hold)) {
         let evidence =
             format!("hold {hold} is confirmed in the results, and nobody was told of it");
@@ -155,7 +156,7 @@ fn nobody_elses(record: &Record, tables: &Tables<'_>, found: &mut Found) {
 pub(super) fn campaign_counts(
     plan: &Plan,
     counts: &CampaignCounts,
-    results: &[SeatResult],
+    results: &[PersonResult],
     found: &mut Found,
 ) {
     let Some(pool) = counts.pools.iter().find(|pool| pool.name == plan.pool) else {

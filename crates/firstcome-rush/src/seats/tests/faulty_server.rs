@@ -1,15 +1,12 @@
 //! A server of seats that keeps its promises, or breaks exactly one of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
 
-use crate::claims::tests::faulty_server::read_request;
+use crate::faulty_server::{self, no};
 
 /// What it does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,71 +91,42 @@ impl Book {
 }
 
 #[derive(Debug, Clone)]
-struct FaultyServer {
+pub(super) struct FaultyServer {
     fault: Fault,
     book: Arc<Mutex<Book>>,
 }
 
-/// Starts one and gives its address.
-pub(super) async fn start(fault: Fault) -> SocketAddr {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    start_on(listener, fault);
-    address
-}
-
-/// Starts one that listens already.
-pub(super) fn start_on(listener: std::net::TcpListener, fault: Fault) {
-    listener.set_nonblocking(true).unwrap();
-    let listener = TcpListener::from_std(listener).unwrap();
-    let faulty_server = FaultyServer { fault, book: Arc::default() };
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let faulty_server = faulty_server.clone();
-            tokio::spawn(async move { faulty_server.serve(stream).await });
+impl faulty_server::FaultyServer for FaultyServer {
+    async fn answer(&self, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
+        if self.fault == Fault::GoesAway && self.book.lock().unwrap().asked > 60 {
+            return None;
         }
-    });
-}
+        Some(match (method, &path.split('/').collect::<Vec<_>>()[4..]) {
+            ("POST", ["holds"]) => self.hold_or_break(body).await?,
+            ("POST", ["holds", id, "confirm"]) => self.confirm(id, body["late"] == "retake"),
+            ("POST", ["holds", id, "release"]) => self.release(id),
+            ("GET", ["holds", id]) => {
+                (200, held("expired", id, &self.book.lock().unwrap().holds[*id]))
+            }
+            ("GET", []) => (200, self.campaign()),
+            _ => (200, json!({})),
+        })
+    }
 
-fn no(status: u16, outcome: &str, more: Value) -> (u16, Value) {
-    let mut problem = more;
-    problem["outcome"] = outcome.into();
-    problem["changed"] = "no".into();
-    (status, problem)
+    fn lines(&self) -> Vec<Value> {
+        let mut lines = self.book.lock().unwrap().results.clone();
+        if self.fault == Fault::LosesConfirmed {
+            // A refund after it would be another promise's.
+            let claim = lines.iter().rposition(|line| line["kind"] == "claim");
+            drop(claim.map(|at| lines.remove(at)));
+        }
+        lines
+    }
 }
 
 impl FaultyServer {
-    async fn serve(&self, mut stream: TcpStream) -> Option<()> {
-        let mut buffer = Vec::new();
-        loop {
-            let (request, body) = read_request(&mut stream, &mut buffer).await?;
-            let path = request.split(' ').nth(1)?;
-            if self.fault == Fault::GoesAway && self.book.lock().unwrap().asked > 60 {
-                return None;
-            }
-            let (status, answer) = if request.starts_with("POST") {
-                let body: Value = serde_json::from_slice(&body).unwrap();
-                match path.split('/').collect::<Vec<_>>()[4..] {
-                    ["holds"] => self.hold_or_break(&body).await?,
-                    ["holds", id, "confirm"] => self.confirm(id, body["late"] == "retake"),
-                    ["holds", id, "release"] => self.release(id),
-                    _ => no(404, "not_found", json!({})),
-                }
-            } else if path.contains("/results?") {
-                (200, self.results(path))
-            } else if let Some((_, id)) = path.split_once("/holds/") {
-                let id = id.split('?').next()?;
-                (200, held("expired", id, &self.book.lock().unwrap().holds[id]))
-            } else if path.contains("/seats") {
-                (200, json!({}))
-            } else {
-                (200, self.campaign())
-            };
-            let answer = answer.to_string();
-            let answer =
-                format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{answer}", answer.len());
-            stream.write_all(answer.as_bytes()).await.ok()?;
-        }
+    pub(super) fn new(fault: Fault) -> Self {
+        Self { fault, book: Arc::default() }
     }
 
     /// Holds, and says so unless it is one of those whose answer comes when they are over.
@@ -290,33 +258,16 @@ impl FaultyServer {
         (200, json!({"outcome": "released", "hold": id, "subject": hold.subject, "units": []}))
     }
 
-    fn lines(&self) -> Vec<Value> {
-        let mut lines = self.book.lock().unwrap().results.clone();
-        if self.fault == Fault::LosesConfirmed {
-            // A refund after it would be another promise's.
-            let claim = lines.iter().rposition(|line| line["kind"] == "claim");
-            drop(claim.map(|at| lines.remove(at)));
-        }
-        lines
-    }
-
-    fn results(&self, path: &str) -> Value {
-        let after = path.split("after=").nth(1).and_then(|rest| rest.split('&').next());
-        let after: usize = after.unwrap().parse().unwrap();
-        let lines = self.lines();
-        // Small pages, so that turning them is tested too.
-        let page: Vec<Value> = lines.iter().skip(after).take(7).cloned().collect();
-        let next = (after + page.len() < lines.len()).then_some(after + page.len());
-        json!({"results": page, "next": next})
-    }
-
     fn campaign(&self) -> Value {
-        let claims = self.lines().iter().filter(|line| line["kind"] == "claim").count() as u64;
+        let claims = faulty_server::FaultyServer::lines(self)
+            .iter()
+            .filter(|line| line["kind"] == "claim")
+            .count() as u64;
         let held = 2 * u64::from(self.fault == Fault::KeepsExpired);
         let taken = claims + held + u64::from(self.fault == Fault::Miscounts);
         let left = u64::from(SEATS).saturating_sub(taken);
         let capacity = SEATS + u32::from(self.fault == Fault::Mislays);
-        json!({"campaign": "gala", "pools": [{"name": "main", "capacity": capacity, "left": left, "taken": taken, "held": held, "blocked": 0}]})
+        json!({"campaign": "spring", "pools": [{"name": "main", "capacity": capacity, "left": left, "taken": taken, "held": held, "blocked": 0}]})
     }
 }
 
