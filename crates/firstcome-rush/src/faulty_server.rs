@@ -10,16 +10,27 @@ use crate::promise::Promise;
 
 /// A server for tests.
 pub(crate) trait FaultyServer: Clone + Send + Sync + 'static {
-    /// Returns the status and the answer to a method, a path without its query, and a body; `None` cuts the connection.
-    fn answer(
-        &self,
-        method: &str,
-        path: &str,
-        body: &Value,
-    ) -> impl Future<Output = Option<(u16, Value)>> + Send;
+    /// Returns the status and the answer to a request; `None` cuts the connection.
+    fn answer(&self, request: &Request<'_>) -> impl Future<Output = Option<(u16, Value)>> + Send;
 
     /// Returns its results.
     fn lines(&self) -> Vec<Value>;
+}
+
+/// A request to a server for tests.
+pub(crate) struct Request<'a> {
+    pub(crate) method: &'a str,
+    /// Without its query.
+    pub(crate) path: &'a str,
+    pub(crate) key: Option<&'a str>,
+    pub(crate) body: Value,
+}
+
+impl Request<'_> {
+    /// Returns the parts of the path behind the campaign.
+    pub(crate) fn parts(&self) -> Vec<&str> {
+        self.path.split('/').skip(4).collect()
+    }
 }
 
 /// Starts one and returns its address.
@@ -53,7 +64,10 @@ async fn serve(server: &impl FaultyServer, mut stream: TcpStream) -> Option<()> 
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let (status, answer) = match path.ends_with("/results") {
             true => (200, results(server, query)),
-            false => server.answer(method, path, &body).await?,
+            false => {
+                let key = request.lines().find_map(|line| line.strip_prefix("idempotency-key: "));
+                server.answer(&Request { method, path, key, body }).await?
+            }
         };
         let answer = answer.to_string();
         let answer =

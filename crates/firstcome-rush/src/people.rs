@@ -25,6 +25,8 @@ pub use progress::{Observer, Progress};
 pub(crate) use record::{Record, Recorder};
 pub use report::Report;
 pub(crate) use results::{CampaignCounts, PersonResult, PoolCounts, all_results};
+#[cfg(test)]
+pub(crate) use run::come;
 pub(crate) use run::run;
 pub(crate) use violation::{Found, Promises, Violation};
 pub(crate) use visit::Visit;

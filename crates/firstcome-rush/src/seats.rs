@@ -12,11 +12,12 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-pub use plan::{Seats, Shares};
+pub use plan::{Hall, Seats, Shares};
 pub(crate) use promised::Promised;
 pub use record::Done;
 pub use report::Totals;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +28,8 @@ use crate::people::{
     self, CampaignCounts, Connections, Observer, Person, PersonResult, Violation, Visit,
     all_results,
 };
-use record::{Holds, Record};
+use record::{HoldRecord, Holds, Record, Shown};
+use tokio::task::JoinSet;
 
 /// What a load test on seats is to do.
 pub type Plan = people::Plan<Seats>;
@@ -52,10 +54,43 @@ pub async fn run(plan: Plan, observer: &mut Observer<'_, Done>) -> Result<Report
 }
 
 /// What is read at the end.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Read {
-    counts: CampaignCounts,
+    /// As each server has them.
+    counts: Vec<CampaignCounts>,
     results: Vec<PersonResult>,
+    /// What became of holds, as they are shown: of all where there is a hall, of those that were over before their
+    /// answer elsewhere.
+    shown: HashMap<String, Option<Shown>>,
+}
+
+/// Holds that are looked at at a time.
+const AT_ONCE: usize = 16;
+
+/// Looks at what became of holds.
+async fn look_back(
+    plan: &Arc<Plan>,
+    connections: &Arc<Connections>,
+    record: &Record,
+) -> Result<HashMap<String, Option<Shown>>, LoadError> {
+    let (mut shown, mut running) = (HashMap::new(), JoinSet::new());
+    let wanted = |hold: &&HoldRecord| plan.visit.hall.is_some() || hold.was_missed();
+    let mut holds = record.answers.holds.iter().filter(wanted).cloned();
+    loop {
+        while running.len() < AT_ONCE
+            && let Some(HoldRecord { hold, subject, .. }) = holds.next()
+        {
+            let (plan, connections) = (Arc::clone(plan), Arc::clone(connections));
+            running.spawn(async move {
+                let ask = Ask::hold_of(&plan.campaign, &hold, Some(&subject));
+                Ok::<_, LoadError>((hold, Shown::of(&connections.look(ask).await?)))
+            });
+        }
+        match running.join_next().await {
+            Some(looked) => shown.extend([looked.expect("a look does not panic")?]),
+            None => return Ok(shown),
+        }
+    }
 }
 
 impl Visit for Seats {
@@ -75,19 +110,25 @@ impl Visit for Seats {
         connections: &Arc<Connections>,
         record: &Record,
     ) -> Result<Read, LoadError> {
-        let held = &record.answers.holds;
-        let last = held.iter().map(|held| held.answered).max().unwrap_or_default();
-        let over = last + plan.visit.hold + plan.slack;
-        let counts = loop {
-            let counts: CampaignCounts = connections.read(Ask::campaign(&plan.campaign)).await?;
+        let last = record.answers.all().map(|heard| heard.answered).max().unwrap_or_default();
+        let longest = plan.visit.hall.as_ref().map_or(plan.visit.hold, |hall| hall.longest);
+        let over = last + longest + plan.slack;
+        let ask = Ask::campaign(&plan.campaign);
+        loop {
+            let counts: CampaignCounts = connections.read(ask.clone()).await?;
             let held = counts.pools.iter().any(|pool| pool.name == plan.pool && pool.held > 0);
             if !plan.alone || !held || connections.answers.now() > over {
-                break counts;
+                break;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
-        };
+        }
+        let mut counts = connections.read_from_each(&ask).await;
+        if counts.is_empty() {
+            counts.push(connections.read(ask).await?);
+        }
         let results = all_results(&plan.campaign, connections).await?;
-        Ok(Read { counts, results })
+        let shown = look_back(plan, connections, record).await?;
+        Ok(Read { counts, results, shown })
     }
 
     fn results(read: &Read) -> u64 {

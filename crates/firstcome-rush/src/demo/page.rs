@@ -173,6 +173,7 @@ fn audience(plan: &Plan, server: &ServerProcess, seats: &[VenueSeat]) -> seats::
             hold: HOLD,
             shares: SHARES,
             all_pay_after: Some(LASTS),
+            hall: None,
         },
         cut: 0.0,
     }

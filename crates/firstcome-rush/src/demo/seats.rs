@@ -230,6 +230,7 @@ fn load_plan(
             hold: HOLD,
             shares: SHARES,
             all_pay_after: Some(CROWD + IMPATIENT),
+            hall: None,
         },
         cut: 0.0,
     }

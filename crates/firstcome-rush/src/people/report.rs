@@ -46,9 +46,10 @@ pub struct Report<T> {
 /// How many violations are shown with their evidence.
 const SHOWN: usize = 50;
 
-impl<T: Default> Report<T> {
-    /// Returns what was found; what was measured is left out.
-    pub(super) fn new<V: Visit<Totals = T>>(
+impl<T> Report<T> {
+    /// Adds what was found.
+    pub(super) fn with<V: Visit<Totals = T>>(
+        self,
         plan: &Plan<V>,
         record: &Record<V::Answers>,
         read: &V::Read,
@@ -68,12 +69,10 @@ impl<T: Default> Report<T> {
             results: V::results(read),
             totals: V::totals(record),
             violations,
-            ..Self::default()
+            ..self
         }
     }
-}
 
-impl<T> Report<T> {
     /// The first evidence that one of these was broken.
     pub(crate) fn evidence<P: Promises>(&self, promised: &[P]) -> Option<String> {
         let broken =

@@ -11,16 +11,46 @@ use super::connections::Connections;
 use super::person::Person;
 use super::plan::Plan;
 use super::progress::{Observer, Progress};
-use super::record::Recorder;
+use super::record::{Record, Recorder};
 use super::report::Report;
 use super::visit::Visit;
 use crate::failure::LoadError;
+
+/// What came of the people of a plan.
+pub(crate) struct Visited<V: Visit> {
+    pub(crate) plan: Arc<Plan<V>>,
+    pub(crate) record: Record<V::Answers>,
+    pub(crate) read: Result<V::Read, LoadError>,
+    /// A report that has what was measured.
+    measured: Report<V::Totals>,
+}
 
 /// Runs a plan to its end and reports.
 pub(crate) async fn run<V: Visit>(
     plan: Plan<V>,
     observer: &mut Observer<'_, V::Done>,
 ) -> Result<Report<V::Totals>, LoadError> {
+    let Visited { plan, record, read, measured } = come(plan, observer).await;
+    let (violations, read, cut_short) = match read {
+        Ok(read) => (V::check(&plan, &record, Some(&read)), read, None),
+        // What was seen to be broken stays broken, whether the rest could be read or not.
+        Err(reason) => {
+            let violations = V::check(&plan, &record, None);
+            if violations.is_empty() {
+                return Err(reason);
+            }
+            (violations, V::Read::default(), Some(reason.to_string()))
+        }
+    };
+    let found = Report { cut_short, ..measured };
+    Ok(found.with(&*plan, &record, &read, violations))
+}
+
+/// Lets all people of a plan come, and reads the results when they have gone.
+pub(crate) async fn come<V: Visit>(
+    plan: Plan<V>,
+    observer: &mut Observer<'_, V::Done>,
+) -> Visited<V> {
     let began = Instant::now();
     let answers = Arc::new(Answers::new(began));
     let recorder = Arc::new(Recorder::new(Arc::clone(&answers)));
@@ -77,27 +107,10 @@ pub(crate) async fn run<V: Visit>(
         Some(reason) => Err(reason),
         None => V::read(&plan, &connections, &record).await,
     };
-    let (violations, read, cut_short) = match read {
-        Ok(read) => (V::check(&plan, &record, Some(&read)), read, None),
-        // What was seen to be broken stays broken, whether the rest could be read or not.
-        Err(reason) => {
-            let violations = V::check(&plan, &record, None);
-            if violations.is_empty() {
-                return Err(reason);
-            }
-            (violations, V::Read::default(), Some(reason.to_string()))
-        }
-    };
-    Ok(Report {
-        elapsed,
-        people: came,
-        answers: counts.answers,
-        outages,
-        again: counts.again,
-        latency,
-        cut_short,
-        ..Report::new(&plan, &record, &read, violations)
-    })
+    let (answers, again) = (counts.answers, counts.again);
+    let measured =
+        Report { elapsed, people: came, answers, outages, again, latency, ..Report::default() };
+    Visited { plan, record, read, measured }
 }
 
 fn progress<V: Visit>(

@@ -157,6 +157,7 @@ fn seats_plan(
             limit: pool.limit(),
             hold: Duration::from_millis(hold),
             all_pay_after: None,
+            hall: None,
             shares: seats::Shares::default(),
         },
         cut: CUT,

@@ -1,13 +1,15 @@
 //! One person: looks, holds, and then pays, leaves, gives back, or pays too late.
+//!
+//! Where all there is is known, they do more with a hold: `evening`.
+
+mod evening;
 
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use super::plan::Seats;
-use super::record::{End, HoldRecord, TakenRefusal, Wanted};
+use super::record::{Heard, HoldRecord, Verb, Wish};
 use crate::failure::LoadError;
-use crate::people::{Answer, Person, text};
+use crate::people::Person;
 use firstcome_client::{Ask, HoldStep, Picks};
 
 /// What a person does with held seats.
@@ -26,6 +28,12 @@ pub(super) struct Guest {
     browses: bool,
     greedy: bool,
     party: u32,
+}
+
+/// A hold that is asked for: its index in the record, and what steps on it are sent with.
+struct Hold {
+    index: usize,
+    step: HoldStep,
 }
 
 /// How often a person tries before giving up.
@@ -59,53 +67,27 @@ impl Guest {
 
     /// Comes when due, and goes home.
     pub(super) async fn visit(mut self, due: Duration) -> Result<(), LoadError> {
+        let mut due = self.person.recorder.moment(due);
+        if let Some(hall) = self.person.plan.visit.hall.clone() {
+            return self.evening(&hall, due).await;
+        }
         if let (true, Some(limit)) = (self.greedy, self.person.plan.visit.limit) {
             self.party = limit + 1;
         }
-        let mut due = self.person.recorder.moment(due);
         for attempt in 0..TRIES {
             if self.browses {
                 let map = Ask::seats(&self.person.plan.campaign, &self.person.plan.pool, true);
                 self.person.ask(map, due).await?;
                 due = Instant::now();
             }
-            let wanted = self.wants();
-            let hold = format!("{}-{attempt}", self.person.subject);
-            let sent = self.person.recorder.now();
-            let answer = self.person.ask(self.hold(&hold, &wanted), due).await?;
-            let answered = self.person.recorder.now();
-            match answer.outcome() {
-                "held" | "already_held" => {
-                    let units = units(answer.document());
-                    let held = HoldRecord {
-                        subject: self.person.subject.clone(),
-                        hold,
-                        wanted,
-                        units,
-                        sent,
-                        answered,
-                        late: self.nature == Nature::PaysLate,
-                        end: End::Left,
-                    };
-                    return self.decide(held).await;
-                }
-                "unit_taken" => {
-                    let asked = if let Wanted::Units(names) = wanted { names } else { Vec::new() };
-                    let named = names(&answer.document()["units"]);
-                    let subject = self.person.subject.clone();
-                    self.person.recorder.taken(TakenRefusal {
-                        subject,
-                        asked,
-                        named,
-                        sent,
-                        answered,
-                    });
-                }
+            let wish = self.wants();
+            let hold = self.begins(format!("{}-{attempt}", self.person.subject));
+            let heard = self.takes(&hold, Verb::Hold, wish, due).await?;
+            match &*heard.outcome {
+                "held" | "already_held" => return self.decide(hold).await,
                 // It was held, and over before the answer came through.
-                "hold_expired" => {
-                    self.missed(hold, wanted, sent).await?;
-                    break;
-                }
+                "hold_expired" => break,
+                "unit_taken" => {}
                 // They came too early and try again.
                 "not_open" => {}
                 "limit_reached" => self.party = self.person.plan.visit.limit.unwrap_or(1).min(2),
@@ -119,126 +101,118 @@ impl Guest {
         Ok(())
     }
 
-    /// Records a hold that ended before its answer: its seats were taken meanwhile.
-    async fn missed(
-        &mut self,
-        hold: String,
-        wanted: Wanted,
-        sent: Duration,
-    ) -> Result<(), LoadError> {
-        let ask = Ask::hold_of(&self.person.plan.campaign, &hold, Some(&self.person.subject));
-        let answer = self.person.ask(ask, Instant::now()).await?;
-        let answered = self.person.recorder.now();
-        let (subject, units) = (self.person.subject.clone(), units(answer.document()));
-        if units.is_empty() {
-            self.person.recorder.incomplete();
-        } else {
-            let (late, end) = (false, End::Left);
-            let held = HoldRecord { subject, hold, wanted, units, sent, answered, late, end };
-            self.person.recorder.held(held);
-        }
-        Ok(())
+    /// Begins to ask for a hold.
+    fn begins(&self, id: String) -> Hold {
+        let late = self.nature == Nature::PaysLate && self.person.plan.visit.hall.is_none();
+        let record = HoldRecord::new(id.clone(), &self.person.subject, late);
+        let index = self.person.recorder.begins(record);
+        let (campaign, subject) = (self.person.plan.campaign.clone(), self.person.subject.clone());
+        Hold { index, step: HoldStep { campaign, hold: id, subject } }
     }
 
-    fn wants(&mut self) -> Wanted {
-        if !self.browses {
-            return Wanted::Best(self.party);
+    /// Takes a step, and returns what came of it.
+    async fn takes(
+        &mut self,
+        hold: &Hold,
+        verb: Verb,
+        wish: Wish,
+        due: Instant,
+    ) -> Result<Heard, LoadError> {
+        let ask = self.asks(hold, verb, &wish);
+        let heard = self.hears(hold, ask.clone(), (verb, &wish), (due, false)).await?;
+        let decided = !["unit_taken", "sold_out", "hold_expired"].contains(&&*heard.outcome);
+        let may_repeat = match verb {
+            Verb::Confirm | Verb::Retake => true,
+            // An extension that is asked for again is another one.
+            Verb::Extend => false,
+            Verb::Hold | Verb::Add | Verb::Drop | Verb::Release => {
+                self.person.plan.visit.hall.is_some() && decided
+            }
+        };
+        if may_repeat && self.person.random.f64() < self.person.plan.visit.shares.repeat {
+            let mut ask = ask;
+            let newest = self.person.connections.answers.newest();
+            if let (Some(_), Some(at)) = (&self.person.plan.visit.hall, newest) {
+                // As of now: who is behind would have to say what it knows.
+                ask.path.push_str(&format!("?min_position={at}"));
+            }
+            self.hears(hold, ask, (verb, &wish), (Instant::now(), true)).await?;
         }
-        let row = &self.person.plan.visit.rows
-            [self.person.random.usize(..self.person.plan.visit.rows.len())];
+        Ok(heard)
+    }
+
+    async fn hears(
+        &mut self,
+        hold: &Hold,
+        ask: Ask,
+        asked: (Verb, &Wish),
+        (due, again): (Instant, bool),
+    ) -> Result<Heard, LoadError> {
+        let sent = self.person.recorder.now();
+        let answer = self.person.ask(ask, due).await?;
+        let answered = self.person.recorder.now();
+        let heard = Heard { again, sent, answered, ..Heard::of(asked, &answer) };
+        self.person.recorder.heard(hold.index, heard.clone());
+        Ok(heard)
+    }
+
+    fn asks(&mut self, Hold { index, step }: &Hold, verb: Verb, wish: &Wish) -> Ask {
+        let visit = &self.person.plan.visit;
+        let area = visit.hall.as_ref().map(|hall| &hall.area.0);
+        let standing = area.and_then(|area| wish.units.get_key_value(area));
+        let picks = Picks {
+            pool: Some(self.person.plan.pool.clone()),
+            units: wish.units.keys().filter(|unit| Some(*unit) != area).cloned().collect(),
+            quantity: standing.map(|(_, count)| *count),
+            area: standing.map(|(area, _)| area.clone()),
+            best: (wish.best > 0).then_some(wish.best),
+            apart: wish.apart,
+            ..Picks::default()
+        };
+        let mut ask = match verb {
+            Verb::Hold => {
+                let waits = visit.hall.is_some() && self.person.random.u32(..8) == 0;
+                let (HoldStep { campaign, hold, subject }, wait) = (step, u64::from(waits) * 300);
+                return Ask::hold(campaign, hold, subject, picks.requests(), wait);
+            }
+            Verb::Retake => return step.confirm(&picks, true),
+            Verb::Confirm => step.confirm(&picks, false),
+            Verb::Release => step.release(&picks),
+            Verb::Add => step.add(&picks),
+            Verb::Drop => step.drop(&picks),
+            Verb::Extend => step.extend(None),
+        };
+        if visit.hall.is_some() && ask.headers.is_empty() {
+            let id = format!("{index}-{}", self.person.random.u64(..));
+            ask.headers.push(("idempotency-key", id));
+        }
+        ask
+    }
+
+    fn wants(&mut self) -> Wish {
+        if !self.browses {
+            return Wish { best: self.party, ..Wish::default() };
+        }
+        let rows = &self.person.plan.visit.rows;
+        let row = &rows[self.person.random.usize(..rows.len())];
         let party = (self.party as usize).min(row.len());
         let first = self.person.random.usize(..=row.len() - party);
-        Wanted::Units(row[first..first + party].to_vec())
+        Wish::seats(&row[first..first + party])
     }
 
-    fn hold(&self, hold: &str, wanted: &Wanted) -> Ask {
-        let pool = Some(self.person.plan.pool.as_str());
-        let picks = match wanted {
-            Wanted::Units(names) => Picks::named(pool, names.clone()),
-            Wanted::Best(count) => Picks::best(pool, *count),
+    async fn decide(mut self, hold: Hold) -> Result<(), LoadError> {
+        let verb = match self.nature {
+            Nature::Abandons => return Ok(()),
+            Nature::GivesBack => Verb::Release,
+            Nature::Pays => Verb::Confirm,
+            Nature::PaysLate => Verb::Retake,
         };
-        Ask::hold(&self.person.plan.campaign, hold, &self.person.subject, picks.requests(), 0)
-    }
-
-    async fn decide(mut self, held: HoldRecord) -> Result<(), LoadError> {
-        let step = HoldStep {
-            campaign: self.person.plan.campaign.clone(),
-            hold: held.hold.clone(),
-            subject: self.person.subject.clone(),
-        };
-        let index = self.person.recorder.held(held);
-        let end = match self.nature {
-            Nature::Abandons => End::Left,
-            Nature::GivesBack => {
-                self.person.think(1).await;
-                let answer =
-                    self.person.ask(step.release(&Picks::default()), Instant::now()).await?;
-                match answer.outcome() {
-                    "released" => End::Released { answered: self.person.recorder.now() },
-                    "hold_expired" => End::Expired { answered: self.person.recorder.now() },
-                    other => End::Other(other.to_owned()),
-                }
-            }
-            Nature::Pays => {
-                self.person.think(1).await;
-                self.pay(&step, false).await?
-            }
-            Nature::PaysLate => {
-                let over = self.person.plan.visit.hold
-                    + LATE
-                    + Duration::from_millis(self.person.random.u64(..800));
-                tokio::time::sleep(over).await;
-                self.pay(&step, true).await?
-            }
-        };
-        self.person.recorder.ended(index, end);
-        Ok(())
-    }
-
-    async fn pay(&mut self, step: &HoldStep, retake: bool) -> Result<End, LoadError> {
-        let confirm = step.confirm(&Picks::default(), retake);
-        let answer = self.person.ask(confirm.clone(), Instant::now()).await?;
-        let end = self.end(&answer);
-        if self.person.random.f64() < self.person.plan.visit.shares.repeat {
-            let again = self.person.ask(confirm, Instant::now()).await?;
-            let again = self.end(&again);
-            // That a hold is over is answered twice at two times.
-            let same = end == again
-                || matches!((&end, &again), (End::Expired { .. }, End::Expired { .. }));
-            let difference = || format!("hold {}: {end:?}, then {again:?}", step.hold);
-            self.person.recorder.repeated((!same).then(difference));
+        if self.nature == Nature::PaysLate {
+            let more = Duration::from_millis(self.person.random.u64(..800));
+            tokio::time::sleep(self.person.plan.visit.hold + LATE + more).await;
+        } else {
+            self.person.think(1).await;
         }
-        Ok(end)
+        self.takes(&hold, verb, Wish::default(), Instant::now()).await.map(drop)
     }
-
-    fn end(&self, answer: &Answer) -> End {
-        let document = answer.document();
-        match answer.outcome() {
-            "confirmed" => {
-                let all = document["units"].as_array().map_or(&[][..], Vec::as_slice);
-                let ranked = all
-                    .iter()
-                    .map(|unit| (text(&unit["unit"]), unit["rank"].as_u64().unwrap_or_default()));
-                let mut units: Vec<_> = ranked.collect();
-                units.sort_unstable();
-                End::Confirmed { units, retaken: document["retaken"] == true }
-            }
-            "refund_due" => End::Refund { units: units(document) },
-            "hold_expired" => End::Expired { answered: self.person.recorder.now() },
-            other => End::Other(other.to_owned()),
-        }
-    }
-}
-
-/// Names in a list, as they are or in documents of units.
-fn names(list: &Value) -> Vec<String> {
-    let all = list.as_array().map_or(&[][..], Vec::as_slice);
-    all.iter().map(|name| if name.is_string() { text(name) } else { text(&name["unit"]) }).collect()
-}
-
-/// The seats of an answer, in order.
-fn units(document: &Value) -> Vec<String> {
-    let mut names = names(&document["units"]);
-    names.sort_unstable();
-    names
 }

@@ -38,4 +38,46 @@ pub struct Seats {
     pub shares: Shares,
     /// After so long everybody who comes pays in time, so that the seats run out.
     pub all_pay_after: Option<Duration>,
+    /// All there is in the pool, where nobody else has any of it: then people also stand in the area, change their holds,
+    /// and pay in part, and the map, the counts and every refusal are compared with it.
+    pub hall: Option<Hall>,
+}
+
+impl Seats {
+    /// Returns how many may have a unit at a time.
+    pub(super) fn most(&self, unit: &str) -> u32 {
+        let area = self.hall.as_ref().map(|hall| &hall.area).filter(|(name, _)| name == unit);
+        area.map_or(1, |(_, places)| *places)
+    }
+}
+
+/// All there is in a pool; any seats in it can be had together.
+#[derive(Debug, Clone)]
+pub struct Hall {
+    /// Its seats by rows, in the order of the map.
+    pub rows: Vec<Vec<String>>,
+    /// Seats that nobody may have.
+    pub blocked: Vec<String>,
+    /// The name of its area, and the places there.
+    pub area: (String, u32),
+    /// How long a hold can be extended to.
+    pub longest: Duration,
+}
+
+impl Hall {
+    /// Returns all seats, as the map has them.
+    pub(super) fn seats(&self) -> impl Iterator<Item = &String> {
+        self.rows.iter().flatten()
+    }
+
+    /// Returns how many units there are.
+    pub(super) fn capacity(&self) -> u64 {
+        self.seats().count() as u64 + u64::from(self.area.1)
+    }
+
+    /// Whether anybody may have a unit.
+    pub(super) fn sells(&self, unit: &str) -> bool {
+        let seat = |name: &String| name == unit;
+        (unit == self.area.0 || self.seats().any(seat)) && !self.blocked.iter().any(seat)
+    }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::promised::Promised;
-use super::record::{End, Record};
+use super::record::{HoldRecord, Record};
 use super::{Plan, Report};
 use crate::terminal::thousands;
 
@@ -28,18 +28,20 @@ pub struct Totals {
 
 impl Totals {
     pub(super) fn of(record: &Record) -> Self {
-        let count = |late: bool, wanted: fn(&End) -> bool| {
-            let ended =
-                record.answers.holds.iter().filter(|held| held.late == late && wanted(&held.end));
-            ended.count() as u64
+        let holds = &record.answers.holds;
+        let held = |late: bool, which: &dyn Fn(&HoldRecord) -> bool| {
+            let held = |hold: &&HoldRecord| hold.is_held() || hold.was_missed();
+            let those = holds.iter().filter(held).filter(|hold| hold.late == late && which(hold));
+            those.count() as u64
         };
+        let decided = || holds.iter().flat_map(HoldRecord::decided);
         Self {
-            holds: record.answers.holds.len() as u64,
+            holds: held(false, &|_| true) + held(true, &|_| true),
             confirmed: record.answers.confirmed,
-            abandoned: count(false, |end| *end == End::Left),
-            late_with_seats: count(true, |end| matches!(end, End::Confirmed { .. })),
-            late_with_refund: count(true, |end| matches!(end, End::Refund { .. })),
-            taken: record.answers.taken.len() as u64,
+            abandoned: held(false, &|hold| hold.decided().count() == 1),
+            late_with_seats: held(true, &|hold| hold.was("confirmed")),
+            late_with_refund: held(true, &|hold| hold.was("refund_due")),
+            taken: decided().filter(|heard| heard.outcome == "unit_taken").count() as u64,
             repeats: record.repeats,
         }
     }
@@ -54,23 +56,20 @@ impl Report {
 
 /// Returns a promise in words, with the numbers that show it.
 pub(super) fn words(promised: Promised, plan: &Plan, record: &Record) -> String {
-    let ended = |wanted: fn(&End) -> bool| {
-        record.answers.holds.iter().filter(|held| wanted(&held.end)).count()
-    };
-    let confirmed = ended(|end| matches!(end, End::Confirmed { .. }));
-    let late = record.answers.holds.iter().filter(|held| held.late).count();
-    let refunds = ended(|end| matches!(end, End::Refund { .. }));
-    let seats = thousands(record.answers.confirmed);
-    let count = |count: usize| thousands(count as u64);
+    let totals = Totals::of(record);
+    let ended =
+        |outcome: &str| record.answers.holds.iter().filter(|hold| hold.was(outcome)).count() as u64;
+    let late = record.answers.holds.iter().filter(|hold| hold.late && hold.is_held()).count();
+    let n = thousands;
     use Promised as P;
     match promised {
-        P::Seats => format!("no seat is two people's: {seats} confirmed"),
-        P::Baskets => format!("no half basket: {} holds", count(record.answers.holds.len())),
+        P::Seats => format!("no seat is two people's: {} confirmed", n(totals.confirmed)),
+        P::Baskets => format!("no half basket: {} holds", n(totals.holds)),
         P::Ranks => "ranks are gap-free and nobody shares one".to_owned(),
         P::Kept | P::Repeats => format!(
             "what was confirmed stays: {} holds checked, {} confirmed twice",
-            count(confirmed),
-            thousands(record.repeats)
+            n(ended("confirmed")),
+            n(record.repeats)
         ),
         P::Taken => {
             let some = if record.incomplete {
@@ -78,7 +77,7 @@ pub(super) fn words(promised: Promised, plan: &Plan, record: &Record) -> String 
             } else {
                 ""
             };
-            let refusals = count(record.answers.taken.len());
+            let refusals = n(totals.taken);
             format!("every seat named as taken was: {refusals} refusals{some}")
         }
         P::Limits => match plan.visit.limit {
@@ -87,8 +86,8 @@ pub(super) fn words(promised: Promised, plan: &Plan, record: &Record) -> String 
         },
         P::Late => format!(
             "who pays too late has the same seats or is owed a refund: {} people, {} refunds",
-            count(late),
-            count(refunds)
+            n(late as u64),
+            n(ended("refund_due"))
         ),
         P::Counts => "the campaign counts what the results show".to_owned(),
     }

@@ -1,21 +1,21 @@
 #[expect(clippy::wildcard_enum_match_arm, reason = "each fault is in one place, and nowhere else")]
-mod faulty_server;
+pub(super) mod faulty_server;
 
 use std::ops::ControlFlow;
 
 use super::*;
 use crate::faulty_server::{broken, start_on};
 use crate::people::tests::{every_fault_is_seen, report};
-use faulty_server::{Fault, FaultyServer, HOLD, LIMIT, SEATS};
+use faulty_server::{Fault, FaultyServer, HOLD, LIMIT};
 use firstcome_client::Server;
 
 fn plan(fault: Fault) -> Plan {
-    let rows: Vec<String> = faulty_server::names().collect();
     let visit = Seats {
-        rows: rows.chunks(10).map(<[String]>::to_vec).collect(),
+        rows: faulty_server::rows(8),
         limit: Some(LIMIT),
         hold: HOLD,
         all_pay_after: None,
+        hall: None,
         shares: Shares { late: 0.2, greedy: 0.2, repeat: 0.5, ..Shares::default() },
     };
     people::tests::plan(FaultyServer::new(fault), visit)
@@ -28,7 +28,7 @@ async fn an_honest_server_keeps_every_promise() {
     let count = |outcome: &str| report.answers.get(outcome).copied().unwrap_or(0);
     assert!(count("held") > 0 && count("confirmed") > 0, "{:?}", report.answers);
     assert!(count("unit_taken") > 0 && count("limit_reached") > 0, "{:?}", report.answers);
-    assert!(report.results > 0 && report.results <= u64::from(SEATS) * 2, "{report:?}");
+    assert!(report.results > 0 && report.results <= 160, "{report:?}");
 }
 
 /// Each promise with the fault that breaks it.

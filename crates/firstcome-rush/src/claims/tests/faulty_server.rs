@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::faulty_server;
+use crate::faulty_server::{self, Request};
 
 /// What it does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,9 +44,9 @@ pub(super) struct FaultyServer {
 const AT: &str = "2027-03-01T01:00:00.000000Z";
 
 impl faulty_server::FaultyServer for FaultyServer {
-    async fn answer(&self, method: &str, _: &str, body: &Value) -> Option<(u16, Value)> {
-        match method {
-            "POST" => self.claim(body["subject"].as_str().unwrap()),
+    async fn answer(&self, request: &Request<'_>) -> Option<(u16, Value)> {
+        match request.method {
+            "POST" => self.claim(request.body["subject"].as_str().unwrap()),
             _ => Some((200, self.campaign())),
         }
     }

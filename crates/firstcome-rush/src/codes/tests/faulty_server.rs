@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::faulty_server;
+use crate::faulty_server::{self, Request};
 
 /// What it does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,14 +133,15 @@ fn no(outcome: &str) -> (u16, Value) {
 }
 
 impl faulty_server::FaultyServer for FaultyServer {
-    async fn answer(&self, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
-        if path == "/v1/settling" {
+    async fn answer(&self, request: &Request<'_>) -> Option<(u16, Value)> {
+        let body = &request.body;
+        if request.path == "/v1/settling" {
             return Some((
                 200,
                 json!({"ledger": "sqlite", "settled": 0, "last_result": 0, "lag": 0, "lag_ms": 0, "term": 1}),
             ));
         }
-        Some(match (method, &path.split('/').collect::<Vec<_>>()[4..]) {
+        Some(match (request.method, &*request.parts()) {
             ("POST", ["claims"]) => self.claim(body),
             ("POST", ["codes", "look-up"]) => self.look_up(body),
             ("POST", ["codes", verb]) => self.step(verb, body),

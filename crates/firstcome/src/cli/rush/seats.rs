@@ -69,6 +69,7 @@ pub(super) async fn run(
             limit,
             hold,
             all_pay_after: None,
+            hall: None,
             shares: Shares {
                 browse: args.browse,
                 abandon: args.abandon,
