@@ -4,7 +4,6 @@
 
 mod anchors;
 mod arrivals;
-mod bulk;
 mod codes;
 mod embedded;
 mod http;
@@ -16,7 +15,6 @@ mod loader;
 mod locks;
 #[cfg(feature = "redis")]
 mod nodes;
-mod pages;
 mod plan;
 mod processor;
 mod quiet;
@@ -29,7 +27,6 @@ mod spread;
 #[cfg(all(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod stores;
 mod table;
-mod waitlist;
 mod worst;
 
 use anyhow::{Result, anyhow, bail};
@@ -95,27 +92,18 @@ fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     if plan.wants("http", "closed") || plan.wants("http", "open") {
         http::run(plan, table)?;
     }
-    if plan.wants("http", "bulk") {
-        bulk::run(plan, table)?;
-    }
-    if plan.wants("http", "waitlist") {
-        waitlist::run(plan, table)?;
-    }
     if plan.wants("http", "codes") {
         codes::run(plan, table)?;
     }
     if plan.wants_part("seats") {
         seats::run(plan, table)?;
     }
-    if plan.wants_part("pages") {
-        pages::run(plan, table)?;
-    }
     if plan.wants_part("large") {
         large::run(plan, table)?;
     }
     #[cfg(feature = "redis")]
     if plan.wants_part("locks") {
-        locks::run(plan, table)?;
+        locks::run(table)?;
     }
     #[cfg(all(feature = "redis", feature = "postgres", feature = "mysql"))]
     if plan.wants_part("databases") {
