@@ -6,7 +6,6 @@
 
 mod answers;
 mod connections;
-mod person;
 mod plan;
 mod progress;
 mod record;
@@ -19,7 +18,6 @@ mod violation;
 mod visit;
 
 pub(crate) use connections::{Answer, Connections};
-pub(crate) use person::{Person, text};
 pub use plan::Plan;
 pub use progress::{Observer, Progress};
 pub(crate) use record::{Record, Recorder};
@@ -29,4 +27,4 @@ pub(crate) use results::{CampaignCounts, PersonResult, PoolCounts, all_results};
 pub(crate) use run::come;
 pub(crate) use run::run;
 pub(crate) use violation::{Found, Promises, Violation};
-pub(crate) use visit::Visit;
+pub(crate) use visit::{Person, Visit, text};

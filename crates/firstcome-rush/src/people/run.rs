@@ -8,12 +8,11 @@ use tokio::task::JoinSet;
 
 use super::answers::Answers;
 use super::connections::Connections;
-use super::person::Person;
 use super::plan::Plan;
 use super::progress::{Observer, Progress};
 use super::record::{Record, Recorder};
 use super::report::Report;
-use super::visit::Visit;
+use super::visit::{Person, Visit};
 use crate::failure::LoadError;
 
 /// What came of the people of a plan.
