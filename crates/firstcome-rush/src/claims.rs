@@ -113,4 +113,4 @@ pub async fn run(plan: Plan, observer: &mut dyn Observer) -> Result<Report, Load
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

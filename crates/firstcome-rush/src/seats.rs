@@ -1,41 +1,42 @@
 //! A load test of people on seats who look, hold, pay, leave, and pay too late.
 //!
-//! Each person comes when they are due, whether the server keeps up or not, and behaves as they are: `person`. Every
-//! answer is recorded: `record`. At the end the results are read, and everything is compared with the promises:
-//! `checker`. It trusts nothing the server says about itself.
+//! Each behaves as they are: `person`. Every answer is recorded: `record`. At the end the results are read, and
+//! everything is compared with the promises: `checker`.
 
 mod checker;
 mod person;
 mod plan;
-mod progress;
+mod promised;
 mod record;
 mod report;
-mod results;
 #[cfg(test)]
 mod tests;
-mod violation;
 
-use std::ops::ControlFlow;
+pub use plan::{Hall, Seats, Shares};
+pub(crate) use promised::Promised;
+pub use record::Done;
+pub use report::Totals;
+
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tokio::task::JoinSet;
-
-pub use plan::{Plan, Shares};
-pub use progress::Progress;
-pub use report::{Report, Totals};
-pub(crate) use results::{CampaignCounts, PoolCounts};
-pub(crate) use violation::Promised;
-#[cfg(test)]
-pub(crate) use violation::Violation;
+use firstcome_client::Ask;
 
 use crate::failure::LoadError;
-use crate::people::{Answers, Connections};
-use person::Person;
-use record::Recorder;
+use crate::people::{
+    self, CampaignCounts, Connections, Observer, Person, PersonResult, Violation, Visit,
+    all_results,
+};
+use record::{HoldRecord, Holds, Record, Shown};
+use tokio::task::JoinSet;
 
-/// Called about ten times a second; after [`ControlFlow::Break`] nobody else comes.
-pub type Observer<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + Send + 'a;
+/// What a load test on seats is to do.
+pub type Plan = people::Plan<Seats>;
+/// How a load test on seats is going.
+pub type Progress = people::Progress<Done>;
+/// What a load test on seats found.
+pub type Report = people::Report<Totals>;
 
 /// Runs a plan to its end and reports.
 ///
@@ -48,72 +49,105 @@ pub type Observer<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + Send + 'a;
 /// # Cancel safety
 ///
 /// Dropping the future stops everybody; requests under way may have happened.
-pub async fn run(plan: Plan, observer: &mut Observer<'_>) -> Result<Report, LoadError> {
-    let began = Instant::now();
-    let answers = Arc::new(Answers::new(began));
-    let recorder = Arc::new(Recorder::new(Arc::clone(&answers)));
-    let connections = Arc::new(Connections::new(plan.access(), Arc::clone(&answers)));
-    let plan = Arc::new(plan);
-    let mut random = fastrand::Rng::with_seed(plan.seed);
-    let mut running = JoinSet::new();
-    let (mut came, mut people) = (0, plan.people);
-    let mut clock = tokio::time::interval(Duration::from_millis(2));
-    clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut observed = Instant::now();
-    let mut failed = None;
-    while failed.is_none() && (came < people || !running.is_empty()) {
-        // Neither arm loses anything when the other is taken: a tick is only a look, and the set keeps who has gone.
-        tokio::select! {
-            _ = clock.tick() => {
-                let rate = plan.per_second.unwrap_or(f64::INFINITY);
-                let elapsed = began.elapsed().as_secs_f64();
-                while came < people && f64::from(came) < elapsed * rate {
-                    let due = Duration::from_secs_f64(f64::from(came) / rate);
-                    let seed = random.u64(..);
-                    let person = Person::new(&plan, (&connections, &recorder), came, seed, due);
-                    running.spawn(person.visit(began + due));
-                    came += 1;
-                }
-            }
-            Some(ended) = running.join_next() => {
-                failed = ended.expect("a person does not panic").err();
-            }
+pub async fn run(plan: Plan, observer: &mut Observer<'_, Done>) -> Result<Report, LoadError> {
+    people::run(plan, observer).await
+}
+
+/// What is read at the end.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Read {
+    /// As each server has them.
+    counts: Vec<CampaignCounts>,
+    results: Vec<PersonResult>,
+    /// What became of holds, as they are shown: of all where there is a hall, of those that were over before their
+    /// answer elsewhere.
+    shown: HashMap<String, Option<Shown>>,
+}
+
+/// Holds that are looked at at a time.
+const AT_ONCE: usize = 16;
+
+/// Looks at what became of holds.
+async fn look_back(
+    plan: &Arc<Plan>,
+    connections: &Arc<Connections>,
+    record: &Record,
+) -> Result<HashMap<String, Option<Shown>>, LoadError> {
+    let (mut shown, mut running) = (HashMap::new(), JoinSet::new());
+    let wanted = |hold: &&HoldRecord| plan.visit.hall.is_some() || hold.was_missed();
+    let mut holds = record.answers.holds.iter().filter(wanted).cloned();
+    loop {
+        while running.len() < AT_ONCE
+            && let Some(HoldRecord { hold, subject, .. }) = holds.next()
+        {
+            let (plan, connections) = (Arc::clone(plan), Arc::clone(connections));
+            running.spawn(async move {
+                let ask = Ask::hold_of(&plan.campaign, &hold, Some(&subject));
+                Ok::<_, LoadError>((hold, Shown::of(&connections.look(ask).await?)))
+            });
         }
-        if observed.elapsed() >= Duration::from_millis(100) {
-            observed = Instant::now();
-            if observer(&recorder.progress(people, came)).is_break() {
-                people = came;
-            }
+        match running.join_next().await {
+            Some(looked) => shown.extend([looked.expect("a look does not panic")?]),
+            None => return Ok(shown),
         }
     }
-    running.shutdown().await;
-    let elapsed = began.elapsed();
-    // Nobody else can come any more, whatever the observer says.
-    let (ControlFlow::Continue(()) | ControlFlow::Break(())) =
-        observer(&recorder.progress(people, came));
-    let outages = answers.outages.past();
-    // What is read from here on is no part of the load.
-    let (mut record, latency) = recorder.end();
-    record.incomplete |= failed.is_some();
-    let read = match failed {
-        Some(reason) => Err(reason),
-        None => results::read(&plan, &connections, &record).await,
-    };
-    let (violations, results, cut_short) = match read {
-        Ok((counts, results)) => {
-            (checker::check(&plan, &record, &counts, &results), results.len(), None)
-        }
-        // What was seen to be broken stays broken, whether the rest could be read or not.
-        Err(reason) => {
-            let violations = checker::by_answers(&plan, &record);
-            if violations.is_empty() {
-                return Err(reason);
+}
+
+impl Visit for Seats {
+    type Answers = Holds;
+    type Read = Read;
+    type Promised = Promised;
+    type Totals = Totals;
+    type Done = Done;
+
+    async fn visit(person: Person<Self>, due: Duration) -> Result<(), LoadError> {
+        person::Guest::new(person, due).visit(due).await
+    }
+
+    /// Reads the counts of the campaign, once the last holds are over where nobody else has any, and the results.
+    async fn read(
+        plan: &Arc<Plan>,
+        connections: &Arc<Connections>,
+        record: &Record,
+    ) -> Result<Read, LoadError> {
+        let last = record.answers.all().map(|heard| heard.answered).max().unwrap_or_default();
+        let longest = plan.visit.hall.as_ref().map_or(plan.visit.hold, |hall| hall.longest);
+        let over = last + longest + plan.slack;
+        let ask = Ask::campaign(&plan.campaign);
+        loop {
+            let counts: CampaignCounts = connections.read(ask.clone()).await?;
+            let held = counts.pools.iter().any(|pool| pool.name == plan.pool && pool.held > 0);
+            if !plan.alone || !held || connections.answers.now() > over {
+                break;
             }
-            (violations, 0, Some(reason.to_string()))
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
-    };
-    let mut report = Report::new(&plan, elapsed, &record, latency, violations);
-    (report.people, report.outages) = (came, outages);
-    (report.results, report.cut_short) = (results as u64, cut_short);
-    Ok(report)
+        let mut counts = connections.read_from_each(&ask).await;
+        if counts.is_empty() {
+            counts.push(connections.read(ask).await?);
+        }
+        let results = all_results(&plan.campaign, connections).await?;
+        let shown = look_back(plan, connections, record).await?;
+        Ok(Read { counts, results, shown })
+    }
+
+    fn results(read: &Read) -> u64 {
+        read.results.len() as u64
+    }
+
+    fn check(plan: &Plan, record: &Record, read: Option<&Read>) -> Vec<Violation> {
+        checker::check(plan, record, read)
+    }
+
+    fn done(answers: &Holds) -> Done {
+        Done { confirmed: answers.confirmed }
+    }
+
+    fn totals(record: &Record) -> Totals {
+        Totals::of(record)
+    }
+
+    fn words(promised: Promised, plan: &Plan, record: &Record, _: &Read) -> String {
+        report::words(promised, plan, record)
+    }
 }

@@ -1,14 +1,15 @@
 #[expect(clippy::wildcard_enum_match_arm, reason = "each fault is in one place, and nowhere else")]
-pub(crate) mod faulty_server;
+mod faulty_server;
 
 use super::*;
-use faulty_server::Fault;
+use crate::faulty_server::{broken, start};
+use faulty_server::{Fault, FaultyServer};
 use firstcome_client::Server;
 
 const PLACES: u64 = 40;
 
-async fn plan(fault: Fault) -> Plan {
-    let address = faulty_server::start(fault, PLACES).await;
+fn plan(fault: Fault) -> Plan {
+    let address = start(FaultyServer::new(fault, PLACES));
     Plan {
         servers: vec![Server::parse(&address.to_string()).unwrap()],
         key: None,
@@ -29,12 +30,7 @@ async fn plan(fault: Fault) -> Plan {
 }
 
 async fn report(fault: Fault) -> Report {
-    run(plan(fault).await, &mut ()).await.expect("this server answers everything")
-}
-
-/// The names of the broken promises.
-fn broken(report: &Report) -> Vec<&'static str> {
-    report.promises.iter().filter(|promise| !promise.kept()).map(|promise| promise.name).collect()
+    run(plan(fault), &mut ()).await.expect("this server answers everything")
 }
 
 #[tokio::test]
@@ -63,7 +59,7 @@ async fn refunds_and_moves_among_the_results_are_nobodys_rank() {
 #[tokio::test]
 async fn a_rank_given_twice_is_seen() {
     let report = report(Fault::DuplicateRank).await;
-    assert!(broken(&report).contains(&"ranks"), "{:?}", report.violations);
+    assert!(broken(&report.promises).contains(&"ranks"), "{:?}", report.violations);
     let evidence = report
         .violations
         .kept()
@@ -75,7 +71,7 @@ async fn a_rank_given_twice_is_seen() {
 #[tokio::test]
 async fn a_gap_is_seen() {
     let report = report(Fault::Gap).await;
-    assert_eq!(broken(&report), ["ranks"], "{:?}", report.violations);
+    assert_eq!(broken(&report.promises), ["ranks"], "{:?}", report.violations);
     let gap = Violation::Gap { pool: "main".to_owned(), after: 4, found: 6 };
     assert_eq!(report.violations.kept(), [gap]);
 }
@@ -83,41 +79,41 @@ async fn a_gap_is_seen() {
 #[tokio::test]
 async fn one_winner_too_many_is_seen() {
     let report = report(Fault::Oversells).await;
-    assert_eq!(broken(&report), ["places"], "{:?}", report.violations);
+    assert_eq!(broken(&report.promises), ["places"], "{:?}", report.violations);
     assert_eq!(report.violations.kept()[0].to_string(), "pool main has 40 places and 41 winners");
 }
 
 #[tokio::test]
 async fn a_repeat_answered_otherwise_is_seen() {
     let report = report(Fault::ChangesRepeats).await;
-    assert_eq!(broken(&report), ["repeats"], "{:?}", report.violations);
+    assert_eq!(broken(&report.promises), ["repeats"], "{:?}", report.violations);
     assert!(matches!(report.violations.kept()[0], Violation::ChangedAnswer { .. }));
 }
 
 #[tokio::test]
 async fn a_winner_told_sold_out_is_seen() {
     let report = report(Fault::RefusesWinners).await;
-    assert_eq!(broken(&report), ["repeats"], "{:?}", report.violations);
+    assert_eq!(broken(&report.promises), ["repeats"], "{:?}", report.violations);
     assert!(matches!(report.violations.kept()[0], Violation::RefusedWinner { .. }));
 }
 
 #[tokio::test]
 async fn an_acknowledged_claim_that_is_gone_is_seen() {
     let report = report(Fault::LosesAcknowledged).await;
-    assert_eq!(broken(&report), ["kept"], "{:?}", report.violations);
+    assert_eq!(broken(&report.promises), ["kept"], "{:?}", report.violations);
     assert!(report.violations.kept()[0].to_string().ends_with("which is not in the results"));
 }
 
 #[tokio::test]
 async fn somebody_with_two_ranks_is_seen() {
     let report = report(Fault::ShowsTwice).await;
-    assert!(broken(&report).contains(&"once"), "{:?}", report.violations);
+    assert!(broken(&report.promises).contains(&"once"), "{:?}", report.violations);
 }
 
 #[tokio::test]
 async fn an_answer_meant_for_somebody_else_is_seen() {
     let report = report(Fault::AnswersForOthers).await;
-    assert_eq!(broken(&report), ["repeats"], "{:?}", report.violations);
+    assert_eq!(broken(&report.promises), ["repeats"], "{:?}", report.violations);
     assert!(report.violations.kept()[0].to_string().contains("somebody-else"));
 }
 
@@ -133,7 +129,7 @@ async fn unknown_is_counted_apart_and_asked_again_until_answered() {
 
 #[tokio::test]
 async fn cut_connections_cost_nobody_a_place() {
-    let mut plan = plan(Fault::CutsAnswers).await;
+    let mut plan = plan(Fault::CutsAnswers);
     plan.cut = 0.2;
     let report = run(plan, &mut ()).await.unwrap();
     assert!(report.kept(), "{:?}", report.violations);
@@ -144,7 +140,7 @@ async fn cut_connections_cost_nobody_a_place() {
 
 #[tokio::test]
 async fn requests_of_an_open_loop_are_due_at_even_times() {
-    let mut plan = plan(Fault::None).await;
+    let mut plan = plan(Fault::None);
     plan.pace = Arc::new(Pace::new(Speed::PerSecond(20_000.0)));
     let report = run(plan, &mut ()).await.unwrap();
     assert!(report.kept(), "{:?}", report.violations);
@@ -153,7 +149,7 @@ async fn requests_of_an_open_loop_are_due_at_even_times() {
 
 #[tokio::test]
 async fn the_next_server_is_asked_when_one_is_gone() {
-    let mut plan = plan(Fault::None).await;
+    let mut plan = plan(Fault::None);
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     plan.servers.insert(0, Server::parse(&gone.to_string()).unwrap());
     let report = run(plan, &mut ()).await.unwrap();
@@ -163,7 +159,7 @@ async fn the_next_server_is_asked_when_one_is_gone() {
 
 #[tokio::test]
 async fn the_same_seed_draws_the_same_sequence() {
-    let plan = plan(Fault::None).await;
+    let plan = plan(Fault::None);
     let (mut one, mut two) = (Sequence::new(&plan), Sequence::new(&plan));
     let first: Vec<_> = std::iter::from_fn(|| one.next()).collect();
     let second: Vec<_> = std::iter::from_fn(|| two.next()).collect();

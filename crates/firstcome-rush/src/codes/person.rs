@@ -4,15 +4,12 @@
 
 mod waiting;
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use serde_json::Value;
-
-use super::plan::Plan;
-use super::record::{Cancelled, Issued, Recorder, Step, Verb};
+use super::plan::Codes;
+use super::record::{Cancelled, Issued, Step, Verb};
 use crate::failure::LoadError;
-use crate::people::{Answer, Connections};
+use crate::people::{Answer, Person, text};
 use firstcome_api::code::{CodeStepRequest, RedeemRequest, ReserveRequest};
 use firstcome_client::{Ask, CancelAsk};
 
@@ -26,13 +23,9 @@ enum Nature {
     Redeems,
 }
 
-/// One person.
-pub(super) struct Person {
-    plan: Arc<Plan>,
-    connections: Arc<Connections>,
-    recorder: Arc<Recorder>,
-    subject: String,
-    random: fastrand::Rng,
+/// One person, and what they do.
+pub(super) struct Holder {
+    person: Person<Codes>,
     nature: Nature,
     /// What they do besides.
     direct: bool,
@@ -49,16 +42,10 @@ const LETTERS: &[u8] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// Orders for which a code is redeemed at once, beyond its uses.
 const CROWD: u32 = 3;
 
-impl Person {
-    /// The person of this number.
-    pub(super) fn new(
-        plan: &Arc<Plan>,
-        (connections, recorder): (&Arc<Connections>, &Arc<Recorder>),
-        number: u32,
-        seed: u64,
-    ) -> Self {
-        let mut random = fastrand::Rng::with_seed(seed);
-        let shares = plan.shares;
+impl Holder {
+    /// Draws what somebody does.
+    pub(super) fn new(mut person: Person<Codes>) -> Self {
+        let (shares, random) = (person.plan.visit.shares, &mut person.random);
         let mut drawn = random.f64();
         let natures = [
             (shares.cancel, Nature::Cancels),
@@ -78,19 +65,7 @@ impl Person {
         let (direct, crowd) = (is(shares.direct), is(shares.crowd));
         let (repeats, tries_wrong) = (is(shares.repeat), is(shares.wrong));
         let waits = is(shares.wait);
-        Self {
-            plan: Arc::clone(plan),
-            connections: Arc::clone(connections),
-            recorder: Arc::clone(recorder),
-            subject: format!("{}{number:07}", plan.prefix),
-            random,
-            nature,
-            direct,
-            crowd,
-            repeats,
-            tries_wrong,
-            waits,
-        }
+        Self { person, nature, direct, crowd, repeats, tries_wrong, waits }
     }
 
     /// Comes when due, and goes home.
@@ -99,8 +74,8 @@ impl Person {
             self.guess(due).await?;
         }
         if let Some(issued) = self.claim(due).await? {
-            self.recorder.issued(issued.clone());
-            self.think().await;
+            self.person.recorder.issued(issued.clone());
+            self.person.think(1).await;
             match self.nature {
                 Nature::Cancels => self.cancel(issued).await?,
                 Nature::Abandons => drop(self.step(Verb::Reserve, &issued, "1").await?),
@@ -110,39 +85,40 @@ impl Person {
                 Nature::Redeems => self.redeem(&issued).await?,
             }
         }
-        self.recorder.gone();
         Ok(())
     }
 
     /// Claims until there is a code, or none for long enough.
     async fn claim(&mut self, mut due: Instant) -> Result<Option<Issued>, LoadError> {
-        let pool = self.plan.pool.clone();
-        let ask = Ask::claim(&self.plan.campaign, &self.subject, Some(&pool));
-        for attempt in 0..self.plan.tries {
-            let answer = self.ask(ask.clone(), due).await?;
+        let pool = self.person.plan.pool.clone();
+        let ask = Ask::claim(&self.person.plan.campaign, &self.person.subject, Some(&pool));
+        for attempt in 0..self.person.plan.visit.tries {
+            let answer = self.person.ask(ask.clone(), due).await?;
             match answer.outcome() {
                 "won" | "already_won" => {
                     let issued = self.issued(&answer);
                     if answer.outcome() == "won"
                         && let Some(at) = waiting::position(&answer)
                     {
-                        self.recorder.claimed(self.subject.clone(), at);
+                        self.person.recorder.claimed(self.person.subject.clone(), at);
                     }
                     if self.repeats {
-                        let again = self.ask(ask, Instant::now()).await?;
+                        let again = self.person.ask(ask, Instant::now()).await?;
                         let same =
                             again.outcome() == "already_won" && self.issued(&again) == issued;
                         let difference = || {
                             let (rank, then) = (issued.rank, again.outcome());
-                            format!("{} won rank {rank}, then {then}", self.subject)
+                            format!("{} won rank {rank}, then {then}", self.person.subject)
                         };
-                        self.recorder.repeated((!same).then(difference));
+                        self.person.recorder.repeated((!same).then(difference));
                     }
                     return Ok(Some(issued));
                 }
                 "sold_out" if self.waits => return self.wait_for_code().await,
                 // What others give up comes free again; and they may have come too early.
-                "sold_out" | "not_open" if attempt + 1 < self.plan.tries => self.think().await,
+                "sold_out" | "not_open" if attempt + 1 < self.person.plan.visit.tries => {
+                    self.person.think(1).await
+                }
                 _ => break,
             }
             due = Instant::now();
@@ -154,32 +130,32 @@ impl Person {
         let document = answer.document();
         let code = text(&document["code"]);
         let rank = document["rank"].as_u64().unwrap_or_default();
-        Issued { subject: self.subject.clone(), code, rank }
+        Issued { subject: self.person.subject.clone(), code, rank }
     }
 
     /// Cancels the claim, and then tries the code all the same.
     async fn cancel(&mut self, issued: Issued) -> Result<(), LoadError> {
         let ask = Ask::cancel(&CancelAsk {
-            campaign: self.plan.campaign.clone(),
-            subject: self.subject.clone(),
-            pool: Some(self.plan.pool.clone()),
+            campaign: self.person.plan.campaign.clone(),
+            subject: self.person.subject.clone(),
+            pool: Some(self.person.plan.pool.clone()),
             rank: u32::try_from(issued.rank).unwrap_or(u32::MAX),
             reason: None,
             by_subject: true,
         });
-        let answer = self.ask(ask, Instant::now()).await?;
+        let answer = self.person.ask(ask, Instant::now()).await?;
         if answer.outcome() != "cancelled" {
             return Ok(());
         }
         let Issued { subject, code, rank } = issued;
         let redeem = self.body(Verb::Redeem, &code, &format!("{subject}-late"));
-        self.recorder.cancelled(Cancelled { subject, code, rank });
+        self.person.recorder.cancelled(Cancelled { subject, code, rank });
         self.expect_refusal(redeem, "a code whose claim is cancelled").await
     }
 
     async fn release(&mut self, issued: &Issued) -> Result<(), LoadError> {
         if self.step(Verb::Reserve, issued, "1").await?.is_done() {
-            self.think().await;
+            self.person.think(1).await;
             self.step(Verb::Release, issued, "1").await?;
         }
         Ok(())
@@ -187,7 +163,7 @@ impl Person {
 
     async fn redeem(&mut self, issued: &Issued) -> Result<(), LoadError> {
         if !self.direct && self.step(Verb::Reserve, issued, "1").await?.is_done() {
-            self.think().await;
+            self.person.think(1).await;
         }
         self.step(Verb::Redeem, issued, "1").await.map(drop)
     }
@@ -195,8 +171,8 @@ impl Person {
     /// Redeems, rolls back, and uses the code again.
     async fn roll_back(&mut self, issued: &Issued) -> Result<(), LoadError> {
         self.redeem(issued).await?;
-        self.think().await;
-        if self.step(Verb::RollBack, issued, "1").await?.is_done() && self.random.bool() {
+        self.person.think(1).await;
+        if self.step(Verb::RollBack, issued, "1").await?.is_done() && self.person.random.bool() {
             self.step(Verb::Redeem, issued, "2").await?;
         }
         Ok(())
@@ -208,19 +184,9 @@ impl Person {
             self.step(Verb::Reserve, issued, "1").await?;
         }
         let mut orders = tokio::task::JoinSet::new();
-        for order in 1..=self.plan.uses.saturating_add(CROWD).min(8) {
-            let (connections, recorder) = (&self.connections, &self.recorder);
-            let (mut friend, issued) = (
-                Self {
-                    plan: Arc::clone(&self.plan),
-                    connections: Arc::clone(connections),
-                    recorder: Arc::clone(recorder),
-                    subject: self.subject.clone(),
-                    random: self.random.fork(),
-                    ..*self
-                },
-                issued.clone(),
-            );
+        for order in 1..=self.person.plan.visit.uses.saturating_add(CROWD).min(8) {
+            let (mut friend, issued) =
+                (Self { person: self.person.companion(), ..*self }, issued.clone());
             orders.spawn(async move {
                 friend.step(Verb::Redeem, &issued, &order.to_string()).await.map(drop)
             });
@@ -233,9 +199,10 @@ impl Person {
 
     /// Tries a code that was made up.
     async fn guess(&mut self, due: Instant) -> Result<(), LoadError> {
-        let letters = (0..16).map(|_| char::from(LETTERS[self.random.usize(..LETTERS.len())]));
+        let letters =
+            (0..16).map(|_| char::from(LETTERS[self.person.random.usize(..LETTERS.len())]));
         let code: String = letters.collect();
-        let reference = format!("{}-guess", self.subject);
+        let reference = format!("{}-guess", self.person.subject);
         let redeem = self.body(Verb::Redeem, &code, &reference);
         tokio::time::sleep_until(due.into()).await;
         self.expect_refusal(redeem, "a code that was made up").await
@@ -243,33 +210,34 @@ impl Person {
 
     /// Sends a code that does not count.
     async fn expect_refusal(&mut self, redeem: Ask, what: &str) -> Result<(), LoadError> {
-        let answer = self.ask(redeem, Instant::now()).await?;
+        let answer = self.person.ask(redeem, Instant::now()).await?;
         let refused = matches!(
             answer.outcome(),
             "malformed" | "no_such_code" | "not_issued" | "code_revoked" | "too_many_wrong_codes"
         );
-        let evidence = || format!("{what} was answered {}, to {}", answer.outcome(), self.subject);
-        self.recorder.wrong((!refused).then(evidence));
+        let evidence =
+            || format!("{what} was answered {}, to {}", answer.outcome(), self.person.subject);
+        self.person.recorder.wrong((!refused).then(evidence));
         Ok(())
     }
 
     /// Takes a step and records its answer; people who repeat themselves take it twice.
     async fn step(&mut self, verb: Verb, issued: &Issued, order: &str) -> Result<Step, LoadError> {
-        let reference = format!("{}-{order}", self.subject);
+        let reference = format!("{}-{order}", self.person.subject);
         let first = self.take(verb, issued, &reference).await?;
-        self.recorder.step(first.clone(), false);
+        self.person.recorder.step(first.clone(), false);
         if self.repeats && first.is_done() {
             let again = self.take(verb, issued, &reference).await?;
             let same = again.is_done() && (again.rank, &again.at) == (first.rank, &first.at);
             // A reservation that is over meanwhile is made anew.
             let over = verb == Verb::Reserve
-                && again.answered.saturating_sub(first.sent) >= self.plan.reservation;
+                && again.answered.saturating_sub(first.sent) >= self.person.plan.visit.reservation;
             let difference = || {
                 let (verb, first, again) = (verb.as_str(), &first.outcome, &again.outcome);
                 format!("{verb} for {reference} was answered {first}, then {again}")
             };
-            self.recorder.repeated((!same && !over).then(difference));
-            self.recorder.step(again, true);
+            self.person.recorder.repeated((!same && !over).then(difference));
+            self.person.recorder.step(again, true);
         }
         Ok(first)
     }
@@ -281,8 +249,8 @@ impl Person {
         reference: &str,
     ) -> Result<Step, LoadError> {
         let ask = self.body(verb, &issued.code, reference);
-        let sent = self.recorder.now();
-        let answer = self.ask(ask, Instant::now()).await?;
+        let sent = self.person.recorder.now();
+        let answer = self.person.ask(ask, Instant::now()).await?;
         let document = answer.document();
         let when = if verb == Verb::Reserve { &document["expires_at"] } else { &document["at"] };
         Ok(Step {
@@ -294,17 +262,18 @@ impl Person {
             at: when.as_str().map(str::to_owned),
             expired: document["expired"] == true,
             sent,
-            answered: self.recorder.now(),
+            answered: self.person.recorder.now(),
         })
     }
 
     fn body(&self, verb: Verb, code: &str, reference: &str) -> Ask {
-        let (campaign, pool) = (&*self.plan.campaign, Some(self.plan.pool.as_str().into()));
+        let (campaign, pool) =
+            (&*self.person.plan.campaign, Some(self.person.plan.pool.as_str().into()));
         let (code, reference) = (code.into(), reference.into());
-        let (subject, r#for) = (Some(self.subject.as_str().into()), None);
+        let (subject, r#for) = (Some(self.person.subject.as_str().into()), None);
         match verb {
             Verb::Reserve => {
-                let ttl_ms = i64::try_from(self.plan.reservation.as_millis()).ok();
+                let ttl_ms = i64::try_from(self.person.plan.visit.reservation.as_millis()).ok();
                 let body = ReserveRequest { code, reference, pool, subject, ttl_ms, r#for };
                 Ask::code_step(campaign, verb.as_str(), body)
             }
@@ -318,19 +287,4 @@ impl Person {
             }
         }
     }
-
-    async fn ask(&mut self, ask: Ask, due: Instant) -> Result<Answer, LoadError> {
-        let cut = self.plan.shares.cut > 0.0 && self.random.f64() < self.plan.shares.cut;
-        self.connections.ask(ask, due, &mut self.random, cut).await
-    }
-
-    /// Thinks, for a while that differs from person to person.
-    async fn think(&mut self) {
-        let long = self.plan.think.as_secs_f64() * self.random.f64() * 2.0;
-        tokio::time::sleep(Duration::from_secs_f64(long)).await;
-    }
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }

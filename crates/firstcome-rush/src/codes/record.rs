@@ -1,10 +1,8 @@
-//! A record of every answer, with when it was asked for and when it came.
+//! What is recorded of codes.
 
-use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use super::progress::Progress;
-use crate::people::Answers;
+use crate::people;
 use firstcome_core::names::Position;
 
 /// A code that somebody was given.
@@ -123,9 +121,9 @@ impl Waited {
     }
 }
 
-/// Every answer so far.
+/// What was answered about codes so far.
 #[derive(Debug, Default)]
-pub(super) struct Record {
+pub(crate) struct Steps {
     pub(super) issued: Vec<Issued>,
     /// Who won a code by a claim that did not wait, and at which position.
     pub(super) claimed: Vec<(String, Position)>,
@@ -137,98 +135,57 @@ pub(super) struct Record {
     pub(super) accepted: Vec<String>,
     /// Codes that do not count and were tried.
     pub(super) wrong: u64,
-    /// Requests that were answered otherwise when they were repeated.
-    pub(super) changed: Vec<String>,
-    pub(super) repeats: u64,
-    /// Whether something may have happened that is not recorded: the load test was cut short.
-    pub(super) incomplete: bool,
-    pub(super) gone: u32,
     pub(super) redeemed: u64,
     pub(super) rolled_back: u64,
 }
 
-/// Records every answer.
-pub(super) struct Recorder {
-    record: Mutex<Record>,
-    answers: Arc<Answers>,
+/// What people have got so far.
+#[derive(Debug, Clone)]
+pub struct Done {
+    /// Codes that were issued in answers.
+    pub issued: u64,
+    /// Redemptions that were not rolled back.
+    pub redeemed: u64,
+    /// Redemptions that were rolled back.
+    pub rolled_back: u64,
+    /// Claims that were cancelled.
+    pub cancelled: u64,
 }
 
+pub(super) type Record = people::Record<Steps>;
+pub(super) type Recorder = people::Recorder<Steps>;
+
 impl Recorder {
-    pub(super) fn new(answers: Arc<Answers>) -> Self {
-        Self { record: Mutex::default(), answers }
-    }
-
-    /// Since the load test began.
-    pub(super) fn now(&self) -> Duration {
-        self.answers.now()
-    }
-
-    fn record(&self) -> MutexGuard<'_, Record> {
-        self.record.lock().expect("nothing panics under this lock")
-    }
-
     pub(super) fn issued(&self, issued: Issued) {
-        self.record().issued.push(issued);
+        self.record().answers.issued.push(issued);
     }
 
     pub(super) fn claimed(&self, subject: String, at: Position) {
-        self.record().claimed.push((subject, at));
+        self.record().answers.claimed.push((subject, at));
     }
 
     pub(super) fn waited(&self, waited: Waited) {
-        self.record().waited.push(waited);
+        self.record().answers.waited.push(waited);
     }
 
     pub(super) fn cancelled(&self, cancelled: Cancelled) {
-        self.record().cancelled.push(cancelled);
+        self.record().answers.cancelled.push(cancelled);
     }
 
     /// Records a step; one that only repeats another counts once.
     pub(super) fn step(&self, step: Step, repeats: bool) {
-        let mut record = self.record();
+        let answers = &mut self.record().answers;
         if step.is_done() && !repeats {
-            record.redeemed += u64::from(step.verb == Verb::Redeem);
-            record.rolled_back += u64::from(step.verb == Verb::RollBack);
+            answers.redeemed += u64::from(step.verb == Verb::Redeem);
+            answers.rolled_back += u64::from(step.verb == Verb::RollBack);
         }
-        record.steps.push(step);
+        answers.steps.push(step);
     }
 
     /// Records a code that does not count, and what it was answered if it was accepted.
     pub(super) fn wrong(&self, accepted: Option<String>) {
-        let mut record = self.record();
-        record.wrong += 1;
-        record.accepted.extend(accepted);
-    }
-
-    pub(super) fn repeated(&self, difference: Option<String>) {
-        let mut record = self.record();
-        record.repeats += 1;
-        record.changed.extend(difference);
-    }
-
-    pub(super) fn gone(&self) {
-        self.record().gone += 1;
-    }
-
-    pub(super) fn progress(&self, people: u32, came: u32) -> Progress {
-        let answers = self.answers.counts().answers;
-        let record = self.record();
-        Progress {
-            elapsed: self.now(),
-            people,
-            came,
-            gone: record.gone,
-            issued: record.issued.len() as u64,
-            redeemed: record.redeemed.saturating_sub(record.rolled_back),
-            rolled_back: record.rolled_back,
-            cancelled: record.cancelled.len() as u64,
-            outage: self.answers.outages.now(),
-            answers,
-        }
-    }
-
-    /// Takes the record out.
-    pub(super) fn end(&self) -> Record {
-        std::mem::take(&mut *self.record())
+        let answers = &mut self.record().answers;
+        answers.wrong += 1;
+        answers.accepted.extend(accepted);
     }
 }

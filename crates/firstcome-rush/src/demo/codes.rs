@@ -109,7 +109,6 @@ const SHARES: Shares = Shares {
     wrong: 0.05,
     wait: 0.1,
     let_go: 0.15,
-    cut: 0.01,
 };
 
 /// Shows it.
@@ -130,7 +129,7 @@ pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoErro
         "{} codes, each for one use, and {} people; a reservation lasts {:.0} s; a server on {}, its data in {}",
         plan.codes,
         load.people,
-        load.reservation.as_secs_f64(),
+        load.visit.reservation.as_secs_f64(),
         server.address(),
         server.folder().display()
     ));
@@ -145,7 +144,7 @@ pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoErro
     let campaign: Campaign = ask(&mut client, Ask::campaign(CAMPAIGN)).await?;
     ledger_complete(&mut client, CAMPAIGN).await?;
     let audit = server.audit().await?;
-    let traces = secrecy::search(server.folder(), &report.codes)
+    let traces = secrecy::search(server.folder(), &report.totals.codes)
         .map_err(|why| DemoError::Server(ServerError::Process(why)))?;
     let proofs = proofs::all(&proofs::Found {
         report: &report,
@@ -182,19 +181,22 @@ fn load_plan(plan: &Plan, server: &ServerProcess) -> codes::Plan {
         key: Some(server.key().clone()),
         campaign: CAMPAIGN.to_owned(),
         pool: POOL.to_owned(),
-        uses: 1,
-        reservation: Duration::from_secs(2),
         people,
         per_second: Some(f64::from(people) / CROWD.as_secs_f64()),
         think: Duration::from_millis(400),
-        tries: 2,
-        waits: WAITS,
-        shares: SHARES,
         prefix: "guest-".to_owned(),
         connections: 64,
         seed: plan.seed,
         patience: Duration::from_secs(30),
         slack: Duration::from_secs(2),
         alone: true,
+        visit: codes::Codes {
+            uses: 1,
+            reservation: Duration::from_secs(2),
+            tries: 2,
+            waits: WAITS,
+            shares: SHARES,
+        },
+        cut: 0.01,
     }
 }

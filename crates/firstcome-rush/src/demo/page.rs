@@ -42,15 +42,8 @@ const LASTS: Duration = Duration::from_secs(45);
 const HOLD: Duration = Duration::from_secs(60);
 
 /// What the crowd does with seats: most people look first, some leave without a word.
-const SHARES: Shares = Shares {
-    browse: 0.5,
-    abandon: 0.1,
-    give_back: 0.1,
-    late: 0.0,
-    greedy: 0.0,
-    repeat: 0.1,
-    cut: 0.0,
-};
+const SHARES: Shares =
+    Shares { browse: 0.5, abandon: 0.1, give_back: 0.1, late: 0.0, greedy: 0.0, repeat: 0.1 };
 
 /// Opens the page, says its address to `opened`, and lets the crowd come. It serves until it is dropped.
 ///
@@ -165,19 +158,23 @@ fn audience(plan: &Plan, server: &ServerProcess, seats: &[VenueSeat]) -> seats::
         key: Some(server.key().clone()),
         campaign: CAMPAIGN.to_owned(),
         pool: POOL.to_owned(),
-        rows: rows.map(|row| row.iter().map(|seat| seat.name.clone()).collect()).collect(),
-        limit: None,
-        hold: HOLD,
         people: u32::MAX,
         per_second: Some(seats.len() as f64 / 2.0 / LASTS.as_secs_f64()),
         think: Duration::from_secs(2),
-        shares: SHARES,
-        all_pay_after: Some(LASTS),
         prefix: "guest-".to_owned(),
         connections: 32,
         seed: plan.seed,
         patience: Duration::from_secs(30),
         slack: Duration::from_secs(2),
         alone: false,
+        visit: seats::Seats {
+            rows: rows.map(|row| row.iter().map(|seat| seat.name.clone()).collect()).collect(),
+            limit: None,
+            hold: HOLD,
+            shares: SHARES,
+            all_pay_after: Some(LASTS),
+            hall: None,
+        },
+        cut: 0.0,
     }
 }

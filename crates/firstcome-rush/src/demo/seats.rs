@@ -96,15 +96,8 @@ const CROWD: Duration = Duration::from_secs(8);
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// What people do.
-const SHARES: Shares = Shares {
-    browse: 0.5,
-    abandon: 0.15,
-    give_back: 0.05,
-    late: 0.2,
-    greedy: 0.0,
-    repeat: 0.3,
-    cut: 0.0,
-};
+const SHARES: Shares =
+    Shares { browse: 0.5, abandon: 0.15, give_back: 0.05, late: 0.2, greedy: 0.0, repeat: 0.3 };
 
 /// Shows it.
 ///
@@ -222,19 +215,23 @@ fn load_plan(
         key: Some(server.key().clone()),
         campaign: CAMPAIGN.to_owned(),
         pool: POOL.to_owned(),
-        rows: rows.map(|row| row.iter().map(|seat| seat.name.clone()).collect()).collect(),
-        limit: None,
-        hold: HOLD,
         people: u32::MAX,
         per_second: Some(seats.len() as f64 / 15.0),
         think: Duration::from_millis(650),
-        shares: SHARES,
-        all_pay_after: Some(CROWD + IMPATIENT),
         prefix: "guest-".to_owned(),
         connections: 64,
         seed: plan.seed,
         patience: Duration::from_secs(30),
         slack: Duration::from_secs(2),
         alone: true,
+        visit: seats::Seats {
+            rows: rows.map(|row| row.iter().map(|seat| seat.name.clone()).collect()).collect(),
+            limit: None,
+            hold: HOLD,
+            shares: SHARES,
+            all_pay_after: Some(CROWD + IMPATIENT),
+            hall: None,
+        },
+        cut: 0.0,
     }
 }

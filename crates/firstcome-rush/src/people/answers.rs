@@ -57,6 +57,11 @@ impl Answers {
         }
     }
 
+    /// When the load test began.
+    pub(super) fn began(&self) -> Instant {
+        self.began
+    }
+
     /// Since the load test began.
     pub(crate) fn now(&self) -> Duration {
         self.began.elapsed()

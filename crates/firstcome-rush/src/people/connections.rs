@@ -8,9 +8,10 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::answers::{Again, Answers};
+use super::plan::Plan;
 use crate::failure::LoadError;
 use firstcome_api::key::Secret;
-use firstcome_client::{Ask, Client, Failure, Problem, Reply, Server};
+use firstcome_client::{Ask, Client, Failure, Reply, Server};
 
 /// How long one exchange may take before its connection is given up and the request sent again.
 const EXCHANGE: Duration = Duration::from_secs(10);
@@ -27,42 +28,38 @@ async fn turns(count: u32) {
 
 /// What a request came to.
 #[derive(Debug)]
-pub(crate) enum Answer {
-    /// A yes as it was sent.
-    Yes(Value),
-    /// A refusal.
-    No(Problem),
+pub(crate) struct Answer {
+    outcome: String,
+    document: Value,
+    /// Why it was refused, if it was.
+    refusal: Option<String>,
+    /// Whether an earlier try of the same request may have happened.
+    pub(crate) doubt: bool,
 }
 
 impl Answer {
+    fn of(reply: Reply<Value>, doubt: bool) -> Self {
+        match reply {
+            Reply::Yes(document, _) => {
+                let outcome = document["outcome"].as_str().unwrap_or("looked").to_owned();
+                Self { outcome, document, refusal: None, doubt }
+            }
+            Reply::No(problem) => {
+                let refusal = Some(problem.sentence());
+                Self { outcome: problem.outcome, document: problem.raw, refusal, doubt }
+            }
+        }
+    }
+
     /// The stable string.
     pub(crate) fn outcome(&self) -> &str {
-        match self {
-            Self::Yes(answer) => answer["outcome"].as_str().unwrap_or("looked"),
-            Self::No(problem) => &problem.outcome,
-        }
+        &self.outcome
     }
 
     /// The whole document.
     pub(crate) fn document(&self) -> &Value {
-        match self {
-            Self::Yes(answer) => answer,
-            Self::No(problem) => &problem.raw,
-        }
+        &self.document
     }
-}
-
-/// Where people connect to, and for how long they try.
-#[derive(Debug)]
-pub(crate) struct Access {
-    /// The servers, all of one space.
-    pub(crate) servers: Vec<Server>,
-    /// The key every request carries.
-    pub(crate) key: Option<Secret>,
-    /// How many connections there are.
-    pub(crate) connections: usize,
-    /// How long one request is sent again.
-    pub(crate) patience: Duration,
 }
 
 /// Connections to the servers, as many as the plan has.
@@ -76,10 +73,15 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    pub(crate) fn new(access: Access, answers: Arc<Answers>) -> Self {
-        let Access { servers, key, connections, patience } = access;
-        let (free, idle) = (Semaphore::new(connections), Mutex::default());
-        Self { servers, key, patience, free, idle, answers }
+    pub(super) fn new<V>(plan: &Plan<V>, answers: Arc<Answers>) -> Self {
+        Self {
+            servers: plan.servers.clone(),
+            key: plan.key.clone(),
+            patience: plan.patience,
+            free: Semaphore::new(plan.connections),
+            idle: Mutex::default(),
+            answers,
+        }
     }
 
     fn client(&self, server: usize) -> (usize, Client) {
@@ -101,6 +103,7 @@ impl Connections {
         let began = Instant::now();
         // Servers that took no connection, one after the other.
         let mut missed = 0;
+        let mut doubt = false;
         loop {
             let exchange = client.ask::<Value>(ask.clone());
             let answer = if std::mem::take(&mut cut) {
@@ -111,6 +114,7 @@ impl Connections {
                     answer = exchange => answer,
                     () = until => {
                         self.answers.again(Again::Cut);
+                        doubt = true;
                         (server, client) = self.client(server);
                         continue;
                     }
@@ -121,10 +125,7 @@ impl Connections {
             let failure = match answer {
                 Ok(reply) => {
                     self.answers.outages.found();
-                    let answer = match reply {
-                        Reply::Yes(document, _) => Answer::Yes(document),
-                        Reply::No(problem) => Answer::No(problem),
-                    };
+                    let answer = Answer::of(reply, doubt);
                     if let Some(Ok(at)) = answer.document()["position"].as_str().map(str::parse) {
                         self.answers.as_of(at);
                     }
@@ -137,6 +138,7 @@ impl Connections {
                 }
                 Err(failure) => failure,
             };
+            doubt |= failure.may_have_happened();
             let why = why(&failure);
             self.answers.again(why);
             missed = if why == Again::Unreachable { missed + 1 } else { 0 };
@@ -153,25 +155,47 @@ impl Connections {
         }
     }
 
-    /// Reads something at the end, as of the newest answer.
-    pub(crate) async fn read<T: DeserializeOwned>(&self, ask: Ask) -> Result<T, LoadError> {
+    /// Looks at something at the end, as of the newest answer.
+    pub(crate) async fn look(&self, ask: Ask) -> Result<Answer, LoadError> {
         let mut random = fastrand::Rng::with_seed(0);
         let mut newest = ask.clone();
         if let Some(at) = self.answers.newest() {
             let sign = if ask.path.contains('?') { '&' } else { '?' };
             newest.path.push_str(&format!("{sign}min_position={at}"));
         }
-        let mut answer = self.ask(newest, Instant::now(), &mut random, false).await?;
-        if answer.outcome() == "stale_position" {
-            answer = self.ask(ask, Instant::now(), &mut random, false).await?;
+        let answer = self.ask(newest, Instant::now(), &mut random, false).await?;
+        match answer.outcome() {
+            "stale_position" => self.ask(ask, Instant::now(), &mut random, false).await,
+            _ => Ok(answer),
         }
-        match answer {
-            Answer::Yes(document) => serde_json::from_value(document).map_err(|why| {
+    }
+
+    /// Reads something at the end, as of the newest answer.
+    pub(crate) async fn read<T: DeserializeOwned>(&self, ask: Ask) -> Result<T, LoadError> {
+        let answer = self.look(ask).await?;
+        match answer.refusal {
+            None => serde_json::from_value(answer.document).map_err(|why| {
                 let server = self.servers[0].to_string();
                 LoadError::Strange { server, reason: why.to_string() }
             }),
-            Answer::No(problem) => Err(LoadError::Refused(problem.sentence())),
+            Some(refusal) => Err(LoadError::Refused(refusal)),
         }
+    }
+
+    /// Reads something at the end from each server that answers, as of the newest answer.
+    pub(crate) async fn read_from_each<T: DeserializeOwned>(&self, ask: &Ask) -> Vec<T> {
+        let mut all = Vec::new();
+        let mut ask = ask.clone();
+        if let Some(at) = self.answers.newest() {
+            ask.path.push_str(&format!("?min_position={at}"));
+        }
+        for server in 0..self.servers.len() {
+            let (_, client) = self.client(server);
+            if let Ok(Reply::Yes(document, _)) = client.ask::<T>(ask.clone()).await {
+                all.push(document);
+            }
+        }
+        all
     }
 }
 

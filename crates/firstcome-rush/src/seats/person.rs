@@ -1,14 +1,15 @@
 //! One person: looks, holds, and then pays, leaves, gives back, or pays too late.
+//!
+//! Where all there is is known, they do more with a hold: `evening`.
 
-use std::sync::Arc;
+mod evening;
+
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
-use super::plan::Plan;
-use super::record::{End, HoldRecord, Recorder, TakenRefusal, Wanted};
+use super::plan::Seats;
+use super::record::{Heard, HoldRecord, Verb, Wish};
 use crate::failure::LoadError;
-use crate::people::{Answer, Connections};
+use crate::people::Person;
 use firstcome_client::{Ask, HoldStep, Picks};
 
 /// What a person does with held seats.
@@ -20,17 +21,19 @@ enum Nature {
     PaysLate,
 }
 
-/// One person.
-pub(super) struct Person {
-    plan: Arc<Plan>,
-    connections: Arc<Connections>,
-    recorder: Arc<Recorder>,
-    subject: String,
-    random: fastrand::Rng,
+/// One person, and what they do.
+pub(super) struct Guest {
+    person: Person<Seats>,
     nature: Nature,
     browses: bool,
     greedy: bool,
     party: u32,
+}
+
+/// A hold that is asked for: its index in the record, and what steps on it are sent with.
+struct Hold {
+    index: usize,
+    step: HoldStep,
 }
 
 /// How often a person tries before giving up.
@@ -39,233 +42,177 @@ const TRIES: u32 = 3;
 /// How long after its end a late payer comes at the earliest: journal time may lag behind a little.
 const LATE: Duration = Duration::from_millis(400);
 
-impl Person {
-    /// The person of this number, who comes so long after the start.
-    pub(super) fn new(
-        plan: &Arc<Plan>,
-        (connections, recorder): (&Arc<Connections>, &Arc<Recorder>),
-        number: u32,
-        seed: u64,
-        due: Duration,
-    ) -> Self {
-        let mut random = fastrand::Rng::with_seed(seed);
-        let shares = plan.shares;
-        let drawn = random.f64();
+impl Guest {
+    /// Draws what somebody does who comes so long after the start.
+    pub(super) fn new(mut person: Person<Seats>, due: Duration) -> Self {
+        let seats = &person.plan.visit;
+        let shares = seats.shares;
+        let drawn = person.random.f64();
         let late = shares.late;
         let (abandon, give_back) =
             (late + shares.abandon, late + shares.abandon + shares.give_back);
         let nature = match drawn {
-            _ if plan.all_pay_after.is_some_and(|after| due > after) => Nature::Pays,
+            _ if seats.all_pay_after.is_some_and(|after| due > after) => Nature::Pays,
             drawn if drawn < late => Nature::PaysLate,
             drawn if drawn < abandon => Nature::Abandons,
             drawn if drawn < give_back => Nature::GivesBack,
             _ => Nature::Pays,
         };
-        let greedy = plan.limit.is_some() && random.f64() < shares.greedy;
-        let browses = !plan.rows.is_empty() && random.f64() < shares.browse;
-        let party = [1, 2, 2, 2, 3, 4][random.usize(..6)].min(plan.limit.unwrap_or(4));
-        Self {
-            subject: format!("{}{number:07}", plan.prefix),
-            plan: Arc::clone(plan),
-            connections: Arc::clone(connections),
-            recorder: Arc::clone(recorder),
-            random,
-            nature,
-            browses,
-            greedy,
-            party,
-        }
+        let random = &mut person.random;
+        let greedy = seats.limit.is_some() && random.f64() < shares.greedy;
+        let browses = !seats.rows.is_empty() && random.f64() < shares.browse;
+        let party = [1, 2, 2, 2, 3, 4][random.usize(..6)].min(seats.limit.unwrap_or(4));
+        Self { person, nature, browses, greedy, party }
     }
 
     /// Comes when due, and goes home.
-    pub(super) async fn visit(mut self, due: Instant) -> Result<(), LoadError> {
-        if let (true, Some(limit)) = (self.greedy, self.plan.limit) {
+    pub(super) async fn visit(mut self, due: Duration) -> Result<(), LoadError> {
+        let mut due = self.person.recorder.moment(due);
+        if let Some(hall) = self.person.plan.visit.hall.clone() {
+            return self.evening(&hall, due).await;
+        }
+        if let (true, Some(limit)) = (self.greedy, self.person.plan.visit.limit) {
             self.party = limit + 1;
         }
-        let mut due = due;
         for attempt in 0..TRIES {
             if self.browses {
-                let map = Ask::seats(&self.plan.campaign, &self.plan.pool, true);
-                self.ask(map, due).await?;
+                let map = Ask::seats(&self.person.plan.campaign, &self.person.plan.pool, true);
+                self.person.ask(map, due).await?;
                 due = Instant::now();
             }
-            let wanted = self.wants();
-            let hold = format!("{}-{attempt}", self.subject);
-            let sent = self.recorder.now();
-            let answer = self.ask(self.hold(&hold, &wanted), due).await?;
-            let answered = self.recorder.now();
-            match answer.outcome() {
-                "held" | "already_held" => {
-                    let units = units(answer.document());
-                    let held = HoldRecord {
-                        subject: self.subject.clone(),
-                        hold,
-                        wanted,
-                        units,
-                        sent,
-                        answered,
-                        late: self.nature == Nature::PaysLate,
-                        end: End::Left,
-                    };
-                    return self.decide(held).await;
-                }
-                "unit_taken" => {
-                    let asked = if let Wanted::Units(names) = wanted { names } else { Vec::new() };
-                    let named = names(&answer.document()["units"]);
-                    let subject = self.subject.clone();
-                    self.recorder.taken(TakenRefusal { subject, asked, named, sent, answered });
-                }
+            let wish = self.wants();
+            let hold = self.begins(format!("{}-{attempt}", self.person.subject));
+            let heard = self.takes(&hold, Verb::Hold, wish, due).await?;
+            match &*heard.outcome {
+                "held" | "already_held" => return self.decide(hold).await,
                 // It was held, and over before the answer came through.
-                "hold_expired" => {
-                    self.missed(hold, wanted, sent).await?;
-                    break;
-                }
+                "hold_expired" => break,
+                "unit_taken" => {}
                 // They came too early and try again.
                 "not_open" => {}
-                "limit_reached" => self.party = self.plan.limit.unwrap_or(1).min(2),
+                "limit_reached" => self.party = self.person.plan.visit.limit.unwrap_or(1).min(2),
                 "orphan_left" => self.browses = false,
                 "sold_out" if self.party > 1 => self.party -= 1,
                 _ => break,
             }
-            self.think(5).await;
+            self.person.think(5).await;
             due = Instant::now();
         }
-        self.recorder.gone();
         Ok(())
     }
 
-    /// Records a hold that ended before its answer: its seats were taken meanwhile.
-    async fn missed(
+    /// Begins to ask for a hold.
+    fn begins(&self, id: String) -> Hold {
+        let late = self.nature == Nature::PaysLate && self.person.plan.visit.hall.is_none();
+        let record = HoldRecord::new(id.clone(), &self.person.subject, late);
+        let index = self.person.recorder.begins(record);
+        let (campaign, subject) = (self.person.plan.campaign.clone(), self.person.subject.clone());
+        Hold { index, step: HoldStep { campaign, hold: id, subject } }
+    }
+
+    /// Takes a step, and returns what came of it.
+    async fn takes(
         &mut self,
-        hold: String,
-        wanted: Wanted,
-        sent: Duration,
-    ) -> Result<(), LoadError> {
-        let ask = Ask::hold_of(&self.plan.campaign, &hold, Some(&self.subject));
-        let answer = self.ask(ask, Instant::now()).await?;
-        let answered = self.recorder.now();
-        let (subject, units) = (self.subject.clone(), units(answer.document()));
-        if units.is_empty() {
-            self.recorder.incomplete();
-        } else {
-            let (late, end) = (false, End::Left);
-            let held = HoldRecord { subject, hold, wanted, units, sent, answered, late, end };
-            self.recorder.held(held);
+        hold: &Hold,
+        verb: Verb,
+        wish: Wish,
+        due: Instant,
+    ) -> Result<Heard, LoadError> {
+        let ask = self.asks(hold, verb, &wish);
+        let heard = self.hears(hold, ask.clone(), (verb, &wish), (due, false)).await?;
+        let decided = !["unit_taken", "sold_out", "hold_expired"].contains(&&*heard.outcome);
+        let may_repeat = match verb {
+            Verb::Confirm | Verb::Retake => true,
+            // An extension that is asked for again is another one.
+            Verb::Extend => false,
+            Verb::Hold | Verb::Add | Verb::Drop | Verb::Release => {
+                self.person.plan.visit.hall.is_some() && decided
+            }
+        };
+        if may_repeat && self.person.random.f64() < self.person.plan.visit.shares.repeat {
+            let mut ask = ask;
+            let newest = self.person.connections.answers.newest();
+            if let (Some(_), Some(at)) = (&self.person.plan.visit.hall, newest) {
+                // As of now: who is behind would have to say what it knows.
+                ask.path.push_str(&format!("?min_position={at}"));
+            }
+            self.hears(hold, ask, (verb, &wish), (Instant::now(), true)).await?;
         }
-        Ok(())
+        Ok(heard)
     }
 
-    fn wants(&mut self) -> Wanted {
+    async fn hears(
+        &mut self,
+        hold: &Hold,
+        ask: Ask,
+        asked: (Verb, &Wish),
+        (due, again): (Instant, bool),
+    ) -> Result<Heard, LoadError> {
+        let sent = self.person.recorder.now();
+        let answer = self.person.ask(ask, due).await?;
+        let answered = self.person.recorder.now();
+        let heard = Heard { again, sent, answered, ..Heard::of(asked, &answer) };
+        self.person.recorder.heard(hold.index, heard.clone());
+        Ok(heard)
+    }
+
+    fn asks(&mut self, Hold { index, step }: &Hold, verb: Verb, wish: &Wish) -> Ask {
+        let visit = &self.person.plan.visit;
+        let area = visit.hall.as_ref().map(|hall| &hall.area.0);
+        let standing = area.and_then(|area| wish.units.get_key_value(area));
+        let picks = Picks {
+            pool: Some(self.person.plan.pool.clone()),
+            units: wish.units.keys().filter(|unit| Some(*unit) != area).cloned().collect(),
+            quantity: standing.map(|(_, count)| *count),
+            area: standing.map(|(area, _)| area.clone()),
+            best: (wish.best > 0).then_some(wish.best),
+            apart: wish.apart,
+            ..Picks::default()
+        };
+        let mut ask = match verb {
+            Verb::Hold => {
+                let waits = visit.hall.is_some() && self.person.random.u32(..8) == 0;
+                let (HoldStep { campaign, hold, subject }, wait) = (step, u64::from(waits) * 300);
+                return Ask::hold(campaign, hold, subject, picks.requests(), wait);
+            }
+            Verb::Retake => return step.confirm(&picks, true),
+            Verb::Confirm => step.confirm(&picks, false),
+            Verb::Release => step.release(&picks),
+            Verb::Add => step.add(&picks),
+            Verb::Drop => step.drop(&picks),
+            Verb::Extend => step.extend(None),
+        };
+        if visit.hall.is_some() && ask.headers.is_empty() {
+            let id = format!("{index}-{}", self.person.random.u64(..));
+            ask.headers.push(("idempotency-key", id));
+        }
+        ask
+    }
+
+    fn wants(&mut self) -> Wish {
         if !self.browses {
-            return Wanted::Best(self.party);
+            return Wish { best: self.party, ..Wish::default() };
         }
-        let row = &self.plan.rows[self.random.usize(..self.plan.rows.len())];
+        let rows = &self.person.plan.visit.rows;
+        let row = &rows[self.person.random.usize(..rows.len())];
         let party = (self.party as usize).min(row.len());
-        let first = self.random.usize(..=row.len() - party);
-        Wanted::Units(row[first..first + party].to_vec())
+        let first = self.person.random.usize(..=row.len() - party);
+        Wish::seats(&row[first..first + party])
     }
 
-    fn hold(&self, hold: &str, wanted: &Wanted) -> Ask {
-        let pool = Some(self.plan.pool.as_str());
-        let picks = match wanted {
-            Wanted::Units(names) => Picks::named(pool, names.clone()),
-            Wanted::Best(count) => Picks::best(pool, *count),
+    async fn decide(mut self, hold: Hold) -> Result<(), LoadError> {
+        let verb = match self.nature {
+            Nature::Abandons => return Ok(()),
+            Nature::GivesBack => Verb::Release,
+            Nature::Pays => Verb::Confirm,
+            Nature::PaysLate => Verb::Retake,
         };
-        Ask::hold(&self.plan.campaign, hold, &self.subject, picks.requests(), 0)
-    }
-
-    async fn decide(mut self, held: HoldRecord) -> Result<(), LoadError> {
-        let step = HoldStep {
-            campaign: self.plan.campaign.clone(),
-            hold: held.hold.clone(),
-            subject: self.subject.clone(),
-        };
-        let index = self.recorder.held(held);
-        let end = match self.nature {
-            Nature::Abandons => End::Left,
-            Nature::GivesBack => {
-                self.think(1).await;
-                let answer = self.ask(step.release(&Picks::default()), Instant::now()).await?;
-                match answer.outcome() {
-                    "released" => End::Released { answered: self.recorder.now() },
-                    "hold_expired" => End::Expired { answered: self.recorder.now() },
-                    other => End::Other(other.to_owned()),
-                }
-            }
-            Nature::Pays => {
-                self.think(1).await;
-                self.pay(&step, false).await?
-            }
-            Nature::PaysLate => {
-                let over = self.plan.hold + LATE + Duration::from_millis(self.random.u64(..800));
-                tokio::time::sleep(over).await;
-                self.pay(&step, true).await?
-            }
-        };
-        self.recorder.ended(index, end);
-        self.recorder.gone();
-        Ok(())
-    }
-
-    async fn pay(&mut self, step: &HoldStep, retake: bool) -> Result<End, LoadError> {
-        let confirm = step.confirm(&Picks::default(), retake);
-        let answer = self.ask(confirm.clone(), Instant::now()).await?;
-        let end = self.end(&answer);
-        if self.random.f64() < self.plan.shares.repeat {
-            let again = self.ask(confirm, Instant::now()).await?;
-            let again = self.end(&again);
-            // That a hold is over is answered twice at two times.
-            let same = end == again
-                || matches!((&end, &again), (End::Expired { .. }, End::Expired { .. }));
-            let difference = || format!("hold {}: {end:?}, then {again:?}", step.hold);
-            self.recorder.repeated((!same).then(difference));
+        if self.nature == Nature::PaysLate {
+            let more = Duration::from_millis(self.person.random.u64(..800));
+            tokio::time::sleep(self.person.plan.visit.hold + LATE + more).await;
+        } else {
+            self.person.think(1).await;
         }
-        Ok(end)
+        self.takes(&hold, verb, Wish::default(), Instant::now()).await.map(drop)
     }
-
-    fn end(&self, answer: &Answer) -> End {
-        let document = answer.document();
-        match answer.outcome() {
-            "confirmed" => {
-                let all = document["units"].as_array().map_or(&[][..], Vec::as_slice);
-                let ranked = all
-                    .iter()
-                    .map(|unit| (text(&unit["unit"]), unit["rank"].as_u64().unwrap_or_default()));
-                let mut units: Vec<_> = ranked.collect();
-                units.sort_unstable();
-                End::Confirmed { units, retaken: document["retaken"] == true }
-            }
-            "refund_due" => End::Refund { units: units(document) },
-            "hold_expired" => End::Expired { answered: self.recorder.now() },
-            other => End::Other(other.to_owned()),
-        }
-    }
-
-    async fn ask(&mut self, ask: Ask, due: Instant) -> Result<Answer, LoadError> {
-        let cut = self.plan.shares.cut > 0.0 && self.random.f64() < self.plan.shares.cut;
-        self.connections.ask(ask, due, &mut self.random, cut).await
-    }
-
-    /// Thinks, for a while that differs from person to person; a part of the usual time for small questions.
-    async fn think(&mut self, part: u32) {
-        let usual = self.plan.think.as_secs_f64() / f64::from(part);
-        tokio::time::sleep(Duration::from_secs_f64(usual * self.random.f64() * 2.0)).await;
-    }
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
-}
-
-/// Names in a list, as they are or in documents of units.
-fn names(list: &Value) -> Vec<String> {
-    let all = list.as_array().map_or(&[][..], Vec::as_slice);
-    all.iter().map(|name| if name.is_string() { text(name) } else { text(&name["unit"]) }).collect()
-}
-
-/// The seats of an answer, in order.
-fn units(document: &Value) -> Vec<String> {
-    let mut names = names(&document["units"]);
-    names.sort_unstable();
-    names
 }

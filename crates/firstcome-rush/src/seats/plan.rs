@@ -1,10 +1,6 @@
-//! What a load test on seats is to do.
+//! What people want of seats, and what they do.
 
 use std::time::Duration;
-
-use crate::people::Access;
-use firstcome_api::key::Secret;
-use firstcome_client::Server;
 
 /// What people do, as shares of all of them, 0 to 1; those who do none of it pay in time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,73 +17,67 @@ pub struct Shares {
     pub greedy: f64,
     /// Pay twice.
     pub repeat: f64,
-    /// Requests, not people: cut off right after sending, and sent again.
-    pub cut: f64,
 }
 
 impl Default for Shares {
     fn default() -> Self {
-        Self {
-            browse: 0.5,
-            abandon: 0.1,
-            give_back: 0.05,
-            late: 0.1,
-            greedy: 0.05,
-            repeat: 0.2,
-            cut: 0.0,
-        }
+        Self { browse: 0.5, abandon: 0.1, give_back: 0.05, late: 0.1, greedy: 0.05, repeat: 0.2 }
     }
 }
 
-/// What a load test on seats is to do; everything random in it follows from the seed.
+/// What people want of seats, and what they do.
 #[derive(Debug)]
-pub struct Plan {
-    /// The servers, all of one space; a connection that loses its server goes on to the next.
-    pub servers: Vec<Server>,
-    /// The key every request carries.
-    pub key: Option<Secret>,
-    /// The campaign.
-    pub campaign: String,
-    /// The seated pool.
-    pub pool: String,
-    /// The names of its seats by rows, as far as people may choose among them.
+pub struct Seats {
+    /// The names of the seats of the pool by rows, as far as people may choose among them.
     pub rows: Vec<Vec<String>>,
     /// Units one subject may have, if the campaign says so.
     pub limit: Option<u32>,
     /// How long a hold lasts.
     pub hold: Duration,
-    /// How many people come.
-    pub people: u32,
-    /// How many of them come in a second; all at once without.
-    pub per_second: Option<f64>,
-    /// How long they think before they pay, on average.
-    pub think: Duration,
     /// What they do.
     pub shares: Shares,
     /// After so long everybody who comes pays in time, so that the seats run out.
     pub all_pay_after: Option<Duration>,
-    /// What every subject's name begins with.
-    pub prefix: String,
-    /// How many connections they share.
-    pub connections: usize,
-    /// The seed.
-    pub seed: u64,
-    /// How long one request is sent again before the load test gives up.
-    pub patience: Duration,
-    /// How much later than this side knows a hold may end on the other: journal time may stand still for a while.
-    pub slack: Duration,
-    /// Whether nobody else asks for these seats, and all of them are for sale: then nothing is held once the last hold
-    /// is over, and what is left, taken and blocked is all there is.
-    pub alone: bool,
+    /// All there is in the pool, where nobody else has any of it: then people also stand in the area, change their holds,
+    /// and pay in part, and the map, the counts and every refusal are compared with it.
+    pub hall: Option<Hall>,
 }
 
-impl Plan {
-    pub(super) fn access(&self) -> Access {
-        Access {
-            servers: self.servers.clone(),
-            key: self.key.clone(),
-            connections: self.connections,
-            patience: self.patience,
-        }
+impl Seats {
+    /// Returns how many may have a unit at a time.
+    pub(super) fn most(&self, unit: &str) -> u32 {
+        let area = self.hall.as_ref().map(|hall| &hall.area).filter(|(name, _)| name == unit);
+        area.map_or(1, |(_, places)| *places)
+    }
+}
+
+/// All there is in a pool; any seats in it can be had together.
+#[derive(Debug, Clone)]
+pub struct Hall {
+    /// Its seats by rows, in the order of the map.
+    pub rows: Vec<Vec<String>>,
+    /// Seats that nobody may have.
+    pub blocked: Vec<String>,
+    /// The name of its area, and the places there.
+    pub area: (String, u32),
+    /// How long a hold can be extended to.
+    pub longest: Duration,
+}
+
+impl Hall {
+    /// Returns all seats, as the map has them.
+    pub(super) fn seats(&self) -> impl Iterator<Item = &String> {
+        self.rows.iter().flatten()
+    }
+
+    /// Returns how many units there are.
+    pub(super) fn capacity(&self) -> u64 {
+        self.seats().count() as u64 + u64::from(self.area.1)
+    }
+
+    /// Whether anybody may have a unit.
+    pub(super) fn sells(&self, unit: &str) -> bool {
+        let seat = |name: &String| name == unit;
+        (unit == self.area.0 || self.seats().any(seat)) && !self.blocked.iter().any(seat)
     }
 }

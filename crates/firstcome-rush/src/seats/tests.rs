@@ -1,54 +1,34 @@
 #[expect(clippy::wildcard_enum_match_arm, reason = "each fault is in one place, and nowhere else")]
-mod faulty_server;
+pub(super) mod faulty_server;
+
+use std::ops::ControlFlow;
 
 use super::*;
-use faulty_server::{Fault, LIMIT, SEATS};
+use crate::faulty_server::{broken, start_on};
+use crate::people::tests::{every_fault_is_seen, report};
+use faulty_server::{Fault, FaultyServer, HOLD, LIMIT};
 use firstcome_client::Server;
 
-async fn plan(fault: Fault) -> Plan {
-    let address = faulty_server::start(fault).await;
-    let rows: Vec<String> = faulty_server::names().collect();
-    Plan {
-        servers: vec![Server::parse(&address.to_string()).unwrap()],
-        key: None,
-        campaign: "gala".to_owned(),
-        pool: "main".to_owned(),
-        rows: rows.chunks(10).map(<[String]>::to_vec).collect(),
+fn plan(fault: Fault) -> Plan {
+    let visit = Seats {
+        rows: faulty_server::rows(8),
         limit: Some(LIMIT),
-        hold: faulty_server::HOLD,
-        people: 120,
-        per_second: Some(300.0),
-        think: Duration::from_millis(10),
+        hold: HOLD,
         all_pay_after: None,
+        hall: None,
         shares: Shares { late: 0.2, greedy: 0.2, repeat: 0.5, ..Shares::default() },
-        prefix: "guest-".to_owned(),
-        connections: 16,
-        seed: 1,
-        patience: Duration::from_secs(30),
-        slack: Duration::from_secs(1),
-        alone: true,
-    }
-}
-
-async fn report(fault: Fault) -> Report {
-    run(plan(fault).await, &mut |_| ControlFlow::Continue(()))
-        .await
-        .expect("this server answers everything")
-}
-
-/// The names of the broken promises.
-fn broken(report: &Report) -> Vec<&'static str> {
-    report.promises.iter().filter(|promise| !promise.kept()).map(|promise| promise.name).collect()
+    };
+    people::tests::plan(FaultyServer::new(fault), visit)
 }
 
 #[tokio::test]
 async fn an_honest_server_keeps_every_promise() {
-    let report = report(Fault::None).await;
+    let report = report(plan(Fault::None)).await;
     assert!(report.kept(), "{:?}", report.promises);
     let count = |outcome: &str| report.answers.get(outcome).copied().unwrap_or(0);
     assert!(count("held") > 0 && count("confirmed") > 0, "{:?}", report.answers);
     assert!(count("unit_taken") > 0 && count("limit_reached") > 0, "{:?}", report.answers);
-    assert!(report.results > 0 && report.results <= u64::from(SEATS) * 2, "{report:?}");
+    assert!(report.results > 0 && report.results <= 160, "{report:?}");
 }
 
 /// Each promise with the fault that breaks it.
@@ -71,25 +51,15 @@ const FAULTS: [(Fault, &str); 15] = [
 ];
 
 #[tokio::test]
-async fn every_fault_is_seen() {
-    // Not all at once: they share one thread.
-    for some in FAULTS.chunks(5) {
-        let mut rushes = JoinSet::new();
-        for (fault, promise) in some.iter().copied() {
-            rushes.spawn(async move { (fault, promise, report(fault).await) });
-        }
-        while let Some(ended) = rushes.join_next().await {
-            let (fault, promise, report) = ended.unwrap();
-            assert!(broken(&report).contains(&promise), "{fault:?}: {:?}", report.promises);
-        }
-    }
+async fn every_fault_breaks_a_promise_and_is_seen() {
+    every_fault_is_seen(&FAULTS, plan).await;
 }
 
 #[tokio::test]
 async fn requests_that_were_cut_off_cost_nobody_a_seat() {
-    let mut plan = plan(Fault::None).await;
-    plan.shares.cut = 0.3;
-    let report = run(plan, &mut |_| ControlFlow::Continue(())).await.unwrap();
+    let mut plan = plan(Fault::None);
+    plan.cut = 0.3;
+    let report = report(plan).await;
     assert!(report.kept(), "{:?}", report.promises);
     assert!(report.again.get("cut").copied().unwrap_or(0) > 0, "{:?}", report.again);
 }
@@ -97,7 +67,7 @@ async fn requests_that_were_cut_off_cost_nobody_a_seat() {
 /// The owner of seats held them all the time, whether or not there was an answer.
 #[tokio::test]
 async fn a_hold_that_was_over_before_its_answer_is_no_fault() {
-    let report = report(Fault::AnswersLate).await;
+    let report = report(plan(Fault::AnswersLate)).await;
     assert!(report.kept(), "{:?}", report.promises);
     assert!(report.answers.get("hold_expired").copied().unwrap_or(0) > 0, "{:?}", report.answers);
     let taken = report.promises.iter().find(|promise| promise.name == "taken").unwrap();
@@ -108,18 +78,18 @@ async fn a_hold_that_was_over_before_its_answer_is_no_fault() {
 #[tokio::test]
 async fn a_server_that_is_gone_for_good_breaks_no_promise() {
     for seed in 1..=3 {
-        let mut plan = plan(Fault::GoesAway).await;
+        let mut plan = plan(Fault::GoesAway);
         (plan.patience, plan.seed) = (Duration::from_millis(300), seed);
         plan.think = Duration::from_millis(200);
         let ended = run(plan, &mut |_| ControlFlow::Continue(())).await;
-        let ended = ended.map(|report| broken(&report));
+        let ended = ended.map(|report| broken(&report.promises));
         assert!(matches!(ended, Err(LoadError::NoAnswer(_))), "{ended:?}");
     }
 }
 
 #[tokio::test]
 async fn how_long_the_server_was_away_is_told() {
-    let mut plan = plan(Fault::None).await;
+    let mut plan = plan(Fault::None);
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     plan.servers = vec![Server::parse(&gone.to_string()).unwrap()];
     (plan.people, plan.connections) = (1, 1);
@@ -128,17 +98,12 @@ async fn how_long_the_server_was_away_is_told() {
     let mut look = |now: &Progress| {
         if now.outage.is_some_and(|outages| outages > long) && !back {
             back = true;
-            faulty_server::start_on(std::net::TcpListener::bind(gone).unwrap(), Fault::None);
+            let listener = std::net::TcpListener::bind(gone).unwrap();
+            start_on(listener, FaultyServer::new(Fault::None));
         }
         ControlFlow::Continue(())
     };
     let report = run(plan, &mut look).await.unwrap();
     assert!(report.kept() && back, "{:?}", report.promises);
     assert!(report.outages.iter().any(|outages| *outages > long), "{report:?}");
-}
-
-#[test]
-fn a_report_says_every_promise_once() {
-    let names: std::collections::BTreeSet<_> = FAULTS.iter().map(|(_, promise)| *promise).collect();
-    assert_eq!(names.len(), Promised::ALL.len(), "every promise has a fault against it");
 }

@@ -4,7 +4,6 @@
 
 mod anchors;
 mod arrivals;
-mod bulk;
 mod codes;
 mod embedded;
 mod http;
@@ -13,7 +12,6 @@ mod ledger;
 mod loader;
 mod locks;
 mod nodes;
-mod pages;
 mod plan;
 mod processor;
 mod quiet;
@@ -24,7 +22,6 @@ mod server;
 mod spread;
 mod stores;
 mod table;
-mod waitlist;
 mod worst;
 
 use anyhow::{Result, anyhow, bail};
@@ -88,26 +85,17 @@ fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     if plan.wants("http", "closed") || plan.wants("http", "open") {
         http::run(plan, table)?;
     }
-    if plan.wants("http", "bulk") {
-        bulk::run(plan, table)?;
-    }
-    if plan.wants("http", "waitlist") {
-        waitlist::run(plan, table)?;
-    }
     if plan.wants("http", "codes") {
         codes::run(plan, table)?;
     }
     if plan.wants_part("seats") {
         seats::run(plan, table)?;
     }
-    if plan.wants_part("pages") {
-        pages::run(plan, table)?;
-    }
     if plan.wants_part("large") {
         large::run(plan, table)?;
     }
     if plan.wants_part("locks") {
-        locks::run(plan, table)?;
+        locks::run(table)?;
     }
     if plan.wants_part("databases") {
         locks::run_on_databases(table)?;

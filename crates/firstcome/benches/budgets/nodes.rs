@@ -2,14 +2,10 @@
 
 mod by_script;
 mod flood;
-mod idle;
 mod light;
-mod memory;
 mod order;
 mod seat;
 mod servers;
-mod sold_out;
-mod trouble;
 
 use crate::plan::Plan;
 use crate::redis_server::Store;
@@ -52,18 +48,6 @@ pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
     }
     if plan.wants("nodes", "order") {
         order::run(plan, table)?;
-    }
-    if plan.wants("nodes", "memory") {
-        memory::run(table)?;
-    }
-    if plan.wants("nodes", "sold-out") {
-        sold_out::run(table)?;
-    }
-    if plan.wants("nodes", "idle") {
-        idle::run(table)?;
-    }
-    if plan.wants("nodes", "trouble") {
-        trouble::run(table)?;
     }
     if plan.wants("nodes", "http") {
         servers::run(plan, table)?;

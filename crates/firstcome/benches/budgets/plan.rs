@@ -4,14 +4,14 @@ use anyhow::{Result, anyhow};
 use std::time::Duration;
 
 pub(crate) const USAGE: &str = "\
-usage: cargo xtask bench [--only http|embedded|ledger|rules|worst|seats|pages|locks|databases|stores|nodes|large]
+usage: cargo xtask bench [--only http|embedded|ledger|rules|worst|seats|locks|databases|stores|nodes|large]
                          [--rounds N] [--requests N] [--claims N] [--short] [--json FILE]
        cargo xtask bench --quiet-check
 
-  --only PART     run one part; of http also one piece: http/closed, /open, /bulk, /waitlist, /codes;
-                  of nodes: nodes/costs, /waits, /order, /memory, /sold-out, /idle, /trouble, /http;
-                  of stores: stores/appends, /idle, /http; of locks: locks/redis, /shedlock;
-                  of seats: seats/holds, /watchers, /best; of pages, which needs Chromium: pages/view, /waiting, /click
+  --only PART     run one part; of http also one piece: http/closed, /open, /codes;
+                  of nodes: nodes/costs, /waits, /order, /http;
+                  of stores: stores/appends, /idle, /http;
+                  of seats: seats/holds, /best
   --rounds N      rounds of the parts about HTTP, seats and nodes (3); a figure is the median, with least and most
   --requests N    requests of each HTTP phase (100000)
   --claims N      claims of the part `large` (10000000)

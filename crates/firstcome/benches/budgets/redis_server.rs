@@ -1,6 +1,10 @@
 //! A real server, and what it says about its work.
 
 use anyhow::{Context, Result};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Shutdown, TcpStream};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// A `redis-server` of this benchmark's own.
 pub(crate) struct Store(firstcome_testbed::Redis);
@@ -15,8 +19,6 @@ pub(crate) struct Work {
     /// Bytes read from clients, and written to them.
     pub(crate) read: f64,
     pub(crate) written: f64,
-    /// Bytes of memory in use.
-    pub(crate) memory: f64,
 }
 
 impl Work {
@@ -27,7 +29,6 @@ impl Work {
             commands: self.commands - earlier.commands,
             read: self.read - earlier.read,
             written: self.written - earlier.written,
-            memory: self.memory - earlier.memory,
         }
     }
 }
@@ -46,19 +47,6 @@ impl Store {
         self.0.port()
     }
 
-    pub(crate) fn ask(&self, words: &str) -> String {
-        self.0.ask(words)
-    }
-
-    pub(crate) fn restart(&mut self) {
-        self.0.restart();
-    }
-
-    /// Returns how often a command was executed so far, inside scripts too.
-    pub(crate) fn calls_of(&self, command: &str) -> f64 {
-        self.0.calls_of(command) as f64
-    }
-
     /// Returns what it did so far.
     pub(crate) fn work(&self) -> Result<Work> {
         let info = self.0.ask("INFO all");
@@ -71,7 +59,44 @@ impl Store {
             commands: number("total_commands_processed:")?,
             read: number("total_net_input_bytes:")?,
             written: number("total_net_output_bytes:")?,
-            memory: number("used_memory:")?,
         })
+    }
+
+    /// Waits until somebody listens on a channel.
+    pub(crate) async fn heard(&self, channel: &str) -> Result<()> {
+        while self.0.ask(&format!("PUBSUB NUMSUB {channel}")).ends_with(":0") {
+            tokio::time::sleep(Duration::from_micros(500)).await;
+        }
+        Ok(())
+    }
+
+    /// Begins to count what clients send.
+    pub(crate) fn count(&self) -> Result<Count> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.0.port()))?;
+        stream.write_all(b"MONITOR\r\n")?;
+        let mut lines = BufReader::new(stream.try_clone()?).lines();
+        lines.next().context("no answer to MONITOR")??;
+        // What a script calls inside is shown as coming from `lua`.
+        let sent = |line: &String| {
+            !["[0 lua]", "\"INFO\"", "\"QUIT\""].iter().any(|other| line.contains(other))
+        };
+        let counting = std::thread::spawn(move || lines.map_while(Result::ok).filter(sent).count());
+        Ok(Count { stream, counting })
+    }
+}
+
+/// A count of the commands that clients send, as the server's MONITOR shows them.
+///
+/// Watching makes the server slower: nothing is timed meanwhile.
+pub(crate) struct Count {
+    stream: TcpStream,
+    counting: JoinHandle<usize>,
+}
+
+impl Count {
+    pub(crate) fn stop(self) -> Result<f64> {
+        self.stream.shutdown(Shutdown::Both)?;
+        let sent = self.counting.join().map_err(|_| anyhow::anyhow!("counting failed"))?;
+        Ok(sent as f64)
     }
 }

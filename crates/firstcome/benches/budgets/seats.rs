@@ -1,10 +1,9 @@
-//! Seats: holds over HTTP, a hall that many people watch, the best seats, and memory.
+//! Seats: holds over HTTP, the best seats, and memory.
 //!
-//! Watched halls: [`watchers`]. The rules by themselves: [`best`]. Seats over HTTP: [`house`].
+//! The rules by themselves: [`best`]. Seats over HTTP: [`house`].
 
 mod best;
 mod house;
-mod watchers;
 
 use crate::http::{CONNECTIONS, Figures};
 use crate::loader::{self, post};
@@ -21,9 +20,6 @@ pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
     }
     if plan.wants("seats", "holds") {
         holds(plan, table)?;
-    }
-    if plan.wants("seats", "watchers") {
-        watchers::run(table)?;
     }
     Ok(())
 }

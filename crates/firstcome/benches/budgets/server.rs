@@ -42,13 +42,8 @@ impl Server {
 
     /// Starts a server with a folder for its journal and its ledger.
     pub(crate) fn in_folder(folder: &Path) -> Result<Self> {
-        Self::start(Self::with_folder(folder))
-    }
-
-    /// The same, with subject tokens.
-    pub(crate) fn with_tokens(folder: &Path) -> Result<Self> {
-        let mut command = Self::with_folder(folder);
-        command.env("FIRSTCOME_TOKEN_SECRET", "a-secret-that-has-thirty-two-bytes");
+        let mut command = Self::firstcome();
+        command.arg("--data").arg(folder);
         Self::start(command)
     }
 
@@ -59,21 +54,10 @@ impl Server {
         Self::start(command)
     }
 
-    fn with_folder(folder: &Path) -> Command {
-        let mut command = Self::firstcome();
-        command.arg("--data").arg(folder);
-        command
-    }
-
     fn firstcome() -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
         command.args(["serve", "--listen", "127.0.0.1:0"]).env("FIRSTCOME_ADMIN_KEY", KEY);
         command
-    }
-
-    /// Returns the number of the process.
-    pub(crate) fn process(&self) -> u32 {
-        self.child.id()
     }
 
     /// Returns the processor time used so far, in microseconds.

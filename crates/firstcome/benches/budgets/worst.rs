@@ -1,9 +1,7 @@
 //! The worst command of each kind that a server lets in, under the lock of the state; and people in line for seats.
 
-#[path = "../../../firstcome-core/examples/worst/hall.rs"]
 mod hall;
 mod in_line;
-#[path = "../../../firstcome-core/examples/worst/large.rs"]
 mod large;
 
 use crate::table::{Budget, Table};

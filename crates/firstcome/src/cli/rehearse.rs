@@ -16,7 +16,7 @@ use super::demo::proofs;
 use super::out;
 use super::progress::{LoadProgress, Status};
 use super::rush::rate_from_text;
-use super::rush::{line_of_codes, line_of_seats, print_claims, print_codes, print_seats};
+use super::rush::{line_of_codes, line_of_seats, print_claims, print_people};
 use super::source::{SpaceArgs, StoreArgs};
 use crate::config::duration_from_text;
 use firstcome_client::CampaignPool;
@@ -226,8 +226,8 @@ fn print(shown: &Shown) {
         out::line(format!("\n{}", outcome(pool)));
         match &pool.report {
             Report::Claims(report) => print_claims(report),
-            Report::Seats(report) => print_seats(report),
-            Report::Codes(report) => print_codes(report),
+            Report::Seats(report) => print_people(report),
+            Report::Codes(report) => print_people(report),
         }
     }
     proofs(&shown.proofs).into_iter().for_each(out::line);

@@ -2,10 +2,12 @@
 
 mod codes;
 mod interrupt;
+mod people;
 mod seats;
 
-pub(super) use self::codes::{line as line_of_codes, print as print_codes};
-pub(super) use self::seats::{line as line_of_seats, print as print_seats};
+pub(super) use self::codes::line as line_of_codes;
+pub(super) use self::people::print as print_people;
+pub(super) use self::seats::line as line_of_seats;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -6,7 +6,7 @@ use crate::scene::{Scene, Setup};
 use crate::server::KEY;
 use firstcome_api::key::Secret;
 use firstcome_client::Server;
-use firstcome_rush::codes::{self, Plan, Report, Shares};
+use firstcome_rush::codes::{self, Codes, Plan, Report, Shares};
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -44,15 +44,10 @@ impl Crowd {
             key: Some(Secret::new(KEY).unwrap()),
             campaign: CAMPAIGN.to_owned(),
             pool: "main".to_owned(),
-            uses: 2,
-            reservation: Duration::from_secs(6),
             people: 100_000,
             per_second: Some(90.0),
             // Long enough that many cancel when all codes are gone and others wait.
             think: Duration::from_millis(1_000),
-            tries: 2,
-            waits: Duration::from_secs(5),
-            shares: Shares { cancel: 0.3, wait: 0.4, let_go: 0.1, cut: 0.02, ..Shares::default() },
             prefix: "s".to_owned(),
             connections: 48,
             seed: scene.seed,
@@ -60,6 +55,14 @@ impl Crowd {
             // While no server was there, service time went on by 15 s at most.
             slack: Duration::from_secs(20),
             alone: true,
+            visit: Codes {
+                uses: 2,
+                reservation: Duration::from_secs(6),
+                tries: 2,
+                waits: Duration::from_secs(5),
+                shares: Shares { cancel: 0.3, wait: 0.4, let_go: 0.1, ..Shares::default() },
+            },
+            cut: 0.02,
         };
         let over = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&over);

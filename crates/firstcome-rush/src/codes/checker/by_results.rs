@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::super::plan::Plan;
+use super::super::Plan;
+use super::super::promised::Promised;
+use super::super::read::{Ledger, Read};
 use super::super::record::{Record, Step, Verb};
-use super::super::results::{CodeResult, Ledger, Read};
-use super::super::violation::{Found, Promised};
+use crate::people::{Found, PersonResult};
 
 /// Compares the results with everything that was answered.
 pub(super) fn compare(plan: &Plan, record: &Record, read: &Read, found: &mut Found) {
-    let ours: Vec<&CodeResult> =
+    let ours: Vec<&PersonResult> =
         read.results.iter().filter(|result| result.pool == plan.pool).collect();
     claims(plan, record, &ours, found);
     for (verb, kind) in [(Verb::Redeem, "redeemed"), (Verb::RollBack, "rolled_back")] {
@@ -18,7 +19,7 @@ pub(super) fn compare(plan: &Plan, record: &Record, read: &Read, found: &mut Fou
 }
 
 /// Ranks follow each other, nobody has two live claims, and what was answered is there.
-fn claims(plan: &Plan, record: &Record, results: &[&CodeResult], found: &mut Found) {
+fn claims(plan: &Plan, record: &Record, results: &[&PersonResult], found: &mut Found) {
     let mut owners: HashMap<u64, &str> = HashMap::new();
     let mut live: HashMap<&str, u64> = HashMap::new();
     let mut cancelled: BTreeSet<u64> = BTreeSet::new();
@@ -44,7 +45,7 @@ fn claims(plan: &Plan, record: &Record, results: &[&CodeResult], found: &mut Fou
             _ => {}
         }
     }
-    for issued in &record.issued {
+    for issued in &record.answers.issued {
         if owners.get(&issued.rank) != Some(&issued.subject.as_str()) {
             let (who, rank) = (&issued.subject, issued.rank);
             found.add(
@@ -53,12 +54,12 @@ fn claims(plan: &Plan, record: &Record, results: &[&CodeResult], found: &mut Fou
             );
         }
     }
-    for gone in record.cancelled.iter().filter(|gone| !cancelled.contains(&gone.rank)) {
+    for gone in record.answers.cancelled.iter().filter(|gone| !cancelled.contains(&gone.rank)) {
         let evidence = format!("rank {} was cancelled, which the results lack", gone.rank);
         found.add(Promised::Kept, evidence);
     }
     if plan.alone && !record.incomplete {
-        let known: BTreeSet<u64> = record.issued.iter().map(|issued| issued.rank).collect();
+        let known: BTreeSet<u64> = record.answers.issued.iter().map(|issued| issued.rank).collect();
         for rank in owners.keys().filter(|rank| !known.contains(rank)) {
             let evidence = format!("rank {rank} is in the results, and nobody was told of it");
             found.add(Promised::Kept, evidence);
@@ -69,7 +70,7 @@ fn claims(plan: &Plan, record: &Record, results: &[&CodeResult], found: &mut Fou
 /// Steps that were acknowledged, each of them once.
 fn acknowledged(record: &Record, verb: Verb) -> impl Iterator<Item = &Step> {
     let mut seen = BTreeSet::new();
-    let steps = record.steps.iter().filter(move |step| step.verb == verb && step.is_done());
+    let steps = record.answers.steps.iter().filter(move |step| step.verb == verb && step.is_done());
     steps.filter(move |step| seen.insert(step.reference.as_str()))
 }
 
@@ -78,7 +79,7 @@ fn steps(
     plan: &Plan,
     record: &Record,
     (verb, kind): (Verb, &str),
-    results: &[&CodeResult],
+    results: &[&PersonResult],
     found: &mut Found,
 ) {
     let mut there: BTreeMap<&str, u64> = BTreeMap::new();
@@ -138,7 +139,7 @@ pub(super) fn campaign_counts(plan: &Plan, read: &Read, found: &mut Found) {
 /// Others may have made more since; those have higher numbers.
 pub(super) fn in_the_ledger(plan: &Plan, read: &Read, found: &mut Found) {
     let Ledger::Read(ledger) = &read.ledger else { return };
-    let there: HashMap<u64, &CodeResult> = ledger.iter().map(|row| (row.number, row)).collect();
+    let there: HashMap<u64, &PersonResult> = ledger.iter().map(|row| (row.number, row)).collect();
     for result in &read.results {
         let number = result.number;
         match there.get(&number) {
@@ -150,7 +151,7 @@ pub(super) fn in_the_ledger(plan: &Plan, read: &Read, found: &mut Found) {
         }
     }
     // Offers that nobody took end later, and then some are off the list.
-    let made = |rows: &[CodeResult]| rows.iter().filter(|row| row.kind != "unserved").count();
+    let made = |rows: &[PersonResult]| rows.iter().filter(|row| row.kind != "unserved").count();
     let more = made(ledger).saturating_sub(made(&read.results));
     if plan.alone && more > 0 {
         found.add(Promised::Ledger, format!("the ledger has {more} results that nobody made"));
@@ -159,7 +160,7 @@ pub(super) fn in_the_ledger(plan: &Plan, read: &Read, found: &mut Found) {
 
 /// Compares each code, as it is looked up, with what its holder was answered.
 pub(super) fn looked_up(plan: &Plan, record: &Record, read: &Read, found: &mut Found) {
-    let cancelled: BTreeSet<u64> = record.cancelled.iter().map(|gone| gone.rank).collect();
+    let cancelled: BTreeSet<u64> = record.answers.cancelled.iter().map(|gone| gone.rank).collect();
     let by_rank: HashMap<u64, _> = read.codes.iter().map(|code| (code.rank.into(), code)).collect();
     let mut states: HashMap<&str, &str> = HashMap::new();
     for code in &read.codes {
@@ -167,7 +168,7 @@ pub(super) fn looked_up(plan: &Plan, record: &Record, read: &Read, found: &mut F
             states.insert(&used.reference, &used.state);
         }
         let (redeemed, reserved, uses) = (code.redeemed, code.reserved, code.uses);
-        if uses != plan.uses || redeemed.saturating_add(reserved) > uses {
+        if uses != plan.visit.uses || redeemed.saturating_add(reserved) > uses {
             let evidence = format!(
                 "the code of rank {} has {redeemed} uses redeemed and {reserved} reserved of {uses}",
                 code.rank
@@ -175,7 +176,7 @@ pub(super) fn looked_up(plan: &Plan, record: &Record, read: &Read, found: &mut F
             found.add(Promised::Uses, evidence);
         }
     }
-    for issued in record.issued.iter().filter(|issued| !cancelled.contains(&issued.rank)) {
+    for issued in record.answers.issued.iter().filter(|issued| !cancelled.contains(&issued.rank)) {
         let same = by_rank
             .get(&issued.rank)
             .is_some_and(|code| code.subject == issued.subject && code.code == issued.code);

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use super::super::record::{Record, Waited};
-use super::super::violation::{Found, Promised};
+use super::super::promised::Promised;
+use super::super::record::{Steps, Waited};
+use crate::people::Found;
 
 /// Checks that offers were made in the order in which people joined, and that nobody claimed a code past them.
 ///
 /// Everybody waits for one code of the same pool, so the order is that of joining. Somebody certainly joined before another
 /// one, where the answer was there before the other one asked. A fork may change the order, and then nothing is compared.
-pub(super) fn check(record: &Record, found: &mut Found) {
-    let waited = || record.waited.iter();
+pub(super) fn check(answers: &Steps, found: &mut Found) {
+    let waited = || answers.waited.iter();
     let seen = waited().flat_map(|waited| [Some(waited.joined), waited.seen_waiting]).flatten();
-    let epochs = seen.chain(record.claimed.iter().map(|(_, at)| *at)).map(|at| at.epoch);
+    let epochs = seen.chain(answers.claimed.iter().map(|(_, at)| *at)).map(|at| at.epoch);
     if epochs.collect::<BTreeSet<_>>().len() > 1 {
         return;
     }
@@ -21,7 +22,7 @@ pub(super) fn check(record: &Record, found: &mut Found) {
     let mut joined = joined.into_iter().peekable();
     // Who was served, and up to which position others certainly joined before.
     let offered = waited().map(|waited| (waited.after.position, Served::Offered(waited)));
-    let claimed = record
+    let claimed = answers
         .claimed
         .iter()
         .map(|(who, at)| (at.position.saturating_sub(1), Served::Claimed(who, at.position)));
@@ -114,9 +115,9 @@ mod tests {
 
     fn broken(waited: Vec<Waited>, claimed: &[(&str, u64)]) -> usize {
         let claimed = claimed.iter().map(|(who, position)| ((*who).to_owned(), at(*position)));
-        let record = Record { waited, claimed: claimed.collect(), ..Record::default() };
+        let answers = Steps { waited, claimed: claimed.collect(), ..Steps::default() };
         let mut found = Found::default();
-        check(&record, &mut found);
+        check(&answers, &mut found);
         found.0.len()
     }
 

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::super::plan::Plan;
+use super::super::Plan;
+use super::super::promised::Promised;
 use super::super::record::{Record, Step, Verb};
-use super::super::violation::{Found, Promised};
+use crate::people::Found;
 
 /// How much earlier than this side's clock says a reservation may end: clocks do not tick alike.
 const EARLIER: Duration = Duration::from_millis(100);
@@ -25,7 +26,7 @@ struct Use {
 /// Checks that uses never exceed the limit, that reservations hold, and that every refusal was right.
 pub(super) fn check(plan: &Plan, record: &Record, found: &mut Found) {
     let mut by_code: HashMap<&str, HashMap<&str, Vec<&Step>>> = HashMap::new();
-    for step in &record.steps {
+    for step in &record.answers.steps {
         by_code.entry(&step.code).or_default().entry(&step.reference).or_default().push(step);
     }
     for references in by_code.into_values() {
@@ -38,9 +39,9 @@ pub(super) fn check(plan: &Plan, record: &Record, found: &mut Found) {
         let uses: Vec<(&str, Vec<&Step>, Use)> = uses.collect();
         let certain = uses.iter().flat_map(|(_, _, used)| used.certain.iter().copied());
         let most = most_at_once(certain);
-        if most > u64::from(plan.uses) {
+        if most > u64::from(plan.visit.uses) {
             let (reference, ..) = uses[0];
-            let allowed = plan.uses;
+            let allowed = plan.visit.uses;
             let evidence = format!(
                 "the code of {reference} was used {most} times at once, and {allowed} is the most"
             );
@@ -67,7 +68,7 @@ fn of_reference(plan: &Plan, steps: &[&Step]) -> Use {
         used.possible.push((redeem.sent, until));
     }
     for reserve in steps.iter().filter(|step| step.verb == Verb::Reserve && step.is_done()) {
-        let over = reserve.sent + plan.reservation;
+        let over = reserve.sent + plan.visit.reservation;
         // From the redemption on that counts, and not the reservation.
         let next = steps.iter().find(|step| step.sent > reserve.sent && step.verb != Verb::Reserve);
         // One that is said to be there already may have begun long before.
@@ -78,7 +79,7 @@ fn of_reference(plan: &Plan, steps: &[&Step]) -> Use {
         let until = next.map_or(until, |next| until.min(next.sent));
         used.certain.push((reserve.answered, until));
         let gone = done(Verb::Release).map(|release| release.answered);
-        let latest = reserve.answered + plan.reservation + plan.slack;
+        let latest = reserve.answered + plan.visit.reservation + plan.slack;
         used.possible.push((reserve.sent, gone.unwrap_or(latest)));
     }
     used
@@ -108,7 +109,7 @@ fn own_reservation(plan: &Plan, reference: &str, steps: &[&Step], found: &mut Fo
         let ended = before.clone().any(|step| {
             step.sent > reserve.sent && matches!(step.verb, Verb::Release | Verb::RollBack)
         });
-        let live = redeem.answered + EARLIER < reserve.sent + plan.reservation;
+        let live = redeem.answered + EARLIER < reserve.sent + plan.visit.reservation;
         let fresh = reserve.outcome == "reserved";
         if live && fresh && !ended {
             let evidence =
@@ -134,10 +135,10 @@ fn refusals(
             *other != reference && used.possible.iter().any(meanwhile)
         });
         let others = others.count();
-        if (others as u64) < u64::from(plan.uses) {
+        if (others as u64) < u64::from(plan.visit.uses) {
             let evidence = format!(
                 "{reference} was answered {}, and {others} of {} uses were gone",
-                refused.outcome, plan.uses
+                refused.outcome, plan.visit.uses
             );
             found.add(Promised::Refusals, evidence);
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::super::record::{Issued, Waited};
-use super::Person;
+use super::Holder;
 use crate::failure::LoadError;
 use crate::people::Answer;
 use firstcome_client::{Ask, Wish};
@@ -19,18 +19,18 @@ fn number(answer: &Answer) -> Option<u64> {
     answer.document()["hold"].as_str()?.strip_prefix("offer-")?.parse().ok()
 }
 
-impl Person {
+impl Holder {
     /// Joins the waitlist, looks at the place until there is an offer, and takes it; or lets it go; or leaves.
     pub(super) async fn wait_for_code(&mut self) -> Result<Option<Issued>, LoadError> {
-        let (campaign, pool) = (self.plan.campaign.clone(), self.plan.pool.clone());
-        let join = Ask::join(&campaign, &self.subject, Some(&pool), &Wish::default());
-        let before = self.connections.answers.newest();
-        let joined = self.ask(join.clone(), Instant::now()).await?;
+        let (campaign, pool) = (self.person.plan.campaign.clone(), self.person.plan.pool.clone());
+        let join = Ask::join(&campaign, &self.person.subject, Some(&pool), &Wish::default());
+        let before = self.person.connections.answers.newest();
+        let joined = self.person.ask(join.clone(), Instant::now()).await?;
         match (joined.outcome(), before.zip(position(&joined))) {
             // It came free meanwhile.
             ("won" | "already_won", _) => Ok(Some(self.issued(&joined))),
             ("waitlisted", Some((after, at))) => {
-                let waited = Waited::since(self.subject.clone(), after, at);
+                let waited = Waited::since(self.person.subject.clone(), after, at);
                 self.stay(join, waited).await
             }
             // There is no list, or no room on it, or all is over.
@@ -40,16 +40,17 @@ impl Person {
 
     /// Stays on the list for as long as they have patience.
     async fn stay(&mut self, join: Ask, mut waited: Waited) -> Result<Option<Issued>, LoadError> {
-        let (campaign, pool) = (self.plan.campaign.clone(), self.plan.pool.clone());
-        let place = Ask::place(&campaign, &self.subject, Some(&pool));
-        let patience =
-            Duration::from_secs_f64(self.plan.waits.as_secs_f64() * (0.5 + self.random.f64()));
+        let (campaign, pool) = (self.person.plan.campaign.clone(), self.person.plan.pool.clone());
+        let place = Ask::place(&campaign, &self.person.subject, Some(&pool));
+        let patience = Duration::from_secs_f64(
+            self.person.plan.visit.waits.as_secs_f64() * (0.5 + self.person.random.f64()),
+        );
         let until = Instant::now() + patience;
-        let lets_go = self.random.f64() < self.plan.shares.let_go;
+        let lets_go = self.person.random.f64() < self.person.plan.visit.shares.let_go;
         let mut issued = None;
         loop {
-            self.think().await;
-            let looked = self.ask(place.clone(), Instant::now()).await?;
+            self.person.think(1).await;
+            let looked = self.person.ask(place.clone(), Instant::now()).await?;
             let untaken = looked.document()["offers_not_taken"].as_u64().unwrap_or(1);
             match looked.document()["state"].as_str() {
                 Some("waits") => {
@@ -57,8 +58,8 @@ impl Person {
                         waited.waits(at);
                     }
                     if Instant::now() >= until {
-                        let leave = Ask::leave(&campaign, &self.subject, Some(&pool));
-                        self.ask(leave, Instant::now()).await?;
+                        let leave = Ask::leave(&campaign, &self.person.subject, Some(&pool));
+                        self.person.ask(leave, Instant::now()).await?;
                         break;
                     }
                 }
@@ -69,7 +70,7 @@ impl Person {
                         waited.let_go = true;
                         break;
                     }
-                    let taken = self.ask(join.clone(), Instant::now()).await?;
+                    let taken = self.person.ask(join.clone(), Instant::now()).await?;
                     if matches!(taken.outcome(), "won" | "already_won") {
                         issued = Some(self.issued(&taken));
                         break;
@@ -79,7 +80,7 @@ impl Person {
                 Some(_) | None => break,
             }
         }
-        self.recorder.waited(waited);
+        self.person.recorder.waited(waited);
         Ok(issued)
     }
 }

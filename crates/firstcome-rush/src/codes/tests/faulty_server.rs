@@ -1,15 +1,12 @@
 //! A server of coupon codes that keeps its promises, or breaks exactly one of them.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
 
-use crate::claims::tests::faulty_server::read_request;
+use crate::faulty_server::{self, Request};
 
 /// What it does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,8 +75,8 @@ struct Book {
     /// The number of each offer that was not taken.
     offers: BTreeMap<String, u64>,
     last_offer: u64,
-    /// How often the results were read from the first on.
-    readings: u64,
+    /// Whether codes were looked up, which is after the results are read the first time.
+    looked_up: bool,
 }
 
 impl Book {
@@ -125,65 +122,60 @@ impl Book {
 }
 
 #[derive(Debug, Clone)]
-struct FaultyServer {
+pub(super) struct FaultyServer {
     fault: Fault,
     uses: usize,
     book: Arc<Mutex<Book>>,
 }
 
-/// Starts one and gives its address.
-pub(super) async fn start(fault: Fault, uses: u32) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let server = FaultyServer { fault, uses: uses as usize, book: Arc::default() };
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let server = server.clone();
-            tokio::spawn(async move { server.serve(stream).await });
-        }
-    });
-    address
+fn no(outcome: &str) -> (u16, Value) {
+    faulty_server::no(409, outcome, json!({}))
 }
 
-fn no(outcome: &str) -> (u16, Value) {
-    (409, json!({"outcome": outcome, "changed": "no"}))
+impl faulty_server::FaultyServer for FaultyServer {
+    async fn answer(&self, request: &Request<'_>) -> Option<(u16, Value)> {
+        let body = &request.body;
+        if request.path == "/v1/settling" {
+            return Some((
+                200,
+                json!({"ledger": "sqlite", "settled": 0, "last_result": 0, "lag": 0, "lag_ms": 0, "term": 1}),
+            ));
+        }
+        Some(match (request.method, &*request.parts()) {
+            ("POST", ["claims"]) => self.claim(body),
+            ("POST", ["codes", "look-up"]) => self.look_up(body),
+            ("POST", ["codes", verb]) => self.step(verb, body),
+            ("DELETE", [.., "waitlist", subject]) => self.leave(subject),
+            ("DELETE", [.., subject]) => self.cancel(subject),
+            ("GET", [.., "waitlist", subject]) => self.place(subject),
+            ("GET", []) => (200, self.campaign()),
+            _ => no("not_found"),
+        })
+    }
+
+    fn lines(&self) -> Vec<Value> {
+        let book = self.book.lock().unwrap();
+        let mut lines = book.results.clone();
+        let redeemed = lines.iter().rposition(|line| line["kind"] == "redeemed");
+        match (self.fault, redeemed) {
+            (Fault::LosesRedemption, Some(at)) => drop(lines.remove(at)),
+            (Fault::InventsRedemption, Some(at)) => {
+                let mut line = lines[at].clone();
+                line["reference"] = "nobody".into();
+                lines.push(line);
+            }
+            // The second time they are the ledger's.
+            (Fault::LedgerLacksOne, _) if book.looked_up => drop(lines.pop()),
+            (Fault::LedgerDiffers, _) if book.looked_up => lines[0]["subject"] = "nobody".into(),
+            _ => {}
+        }
+        lines
+    }
 }
 
 impl FaultyServer {
-    async fn serve(&self, mut stream: TcpStream) -> Option<()> {
-        let mut buffer = Vec::new();
-        loop {
-            let (request, body) = read_request(&mut stream, &mut buffer).await?;
-            let path = request.split(' ').nth(1)?;
-            let (status, answer) = if request.starts_with("POST") {
-                let body: Value = serde_json::from_slice(&body).unwrap();
-                match path.split('?').next()?.split('/').collect::<Vec<_>>()[4..] {
-                    ["claims"] => self.claim(&body),
-                    ["codes", "look-up"] => self.look_up(&body),
-                    ["codes", verb] => self.step(verb, &body),
-                    _ => no("not_found"),
-                }
-            } else if request.starts_with("DELETE") && path.contains("/waitlist/") {
-                self.leave(path.split('?').next()?.rsplit('/').next()?)
-            } else if request.starts_with("DELETE") {
-                self.cancel(path.split('?').next()?.rsplit('/').next()?)
-            } else if path.contains("/waitlist/") {
-                self.place(path.split('?').next()?.rsplit('/').next()?)
-            } else if path.starts_with("/v1/settling") {
-                (
-                    200,
-                    json!({"ledger": "sqlite", "settled": 0, "last_result": 0, "lag": 0, "lag_ms": 0, "term": 1}),
-                )
-            } else if path.contains("/results?") {
-                (200, self.results(path))
-            } else {
-                (200, self.campaign())
-            };
-            let answer = answer.to_string();
-            let answer =
-                format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{answer}", answer.len());
-            stream.write_all(answer.as_bytes()).await.ok()?;
-        }
+    pub(super) fn new(fault: Fault, uses: u32) -> Self {
+        Self { fault, uses: uses as usize, book: Arc::default() }
     }
 
     fn claim(&self, body: &Value) -> (u16, Value) {
@@ -331,13 +323,14 @@ impl FaultyServer {
     }
 
     fn look_up(&self, body: &Value) -> (u16, Value) {
-        let book = self.book.lock().unwrap();
+        let mut book = self.book.lock().unwrap();
+        book.looked_up = true;
         let subject = body["subject"].as_str().unwrap();
         let own = book.codes.iter().filter(|(_, code)| code.subject == subject && !code.cancelled);
         let codes: Vec<Value> = own.map(|(rank, code)| self.looked_up(*rank, code)).collect();
         (
             200,
-            json!({"campaign": "vouchers", "codes": codes, "more": false, "position": "1-1", "stale": false, "durable": true}),
+            json!({"campaign": "spring", "codes": codes, "more": false, "position": "1-1", "stale": false, "durable": true}),
         )
     }
 
@@ -364,45 +357,12 @@ impl FaultyServer {
         })
     }
 
-    fn lines(&self) -> Vec<Value> {
-        let mut lines = self.book.lock().unwrap().results.clone();
-        let redeemed = lines.iter().rposition(|line| line["kind"] == "redeemed");
-        match (self.fault, redeemed) {
-            (Fault::LosesRedemption, Some(at)) => drop(lines.remove(at)),
-            (Fault::InventsRedemption, Some(at)) => {
-                let mut line = lines[at].clone();
-                line["reference"] = "nobody".into();
-                lines.push(line);
-            }
-            _ => {}
-        }
-        lines
-    }
-
-    fn results(&self, path: &str) -> Value {
-        let after = path.split("after=").nth(1).and_then(|rest| rest.split('&').next());
-        let after: usize = after.unwrap().parse().unwrap();
-        let mut lines = self.lines();
-        let mut book = self.book.lock().unwrap();
-        book.readings += u64::from(after == 0);
-        match self.fault {
-            Fault::LedgerLacksOne if book.readings > 1 => drop(lines.pop()),
-            Fault::LedgerDiffers if book.readings > 1 => lines[0]["subject"] = "nobody".into(),
-            _ => {}
-        }
-        drop(book);
-        // Small pages, so that turning them is tested too.
-        let page: Vec<Value> = lines.iter().skip(after).take(50).cloned().collect();
-        let next = (after + page.len() < lines.len()).then_some(after + page.len());
-        json!({"results": page, "next": next})
-    }
-
     fn campaign(&self) -> Value {
         let book = self.book.lock().unwrap();
         let (taken, held) =
             (book.gone() + u64::from(self.fault == Fault::Miscounts), book.offers.len() as u64);
         let left = u64::from(CODES).saturating_sub(taken);
-        json!({"campaign": "vouchers", "unsettled": 0, "pools": [{"name": "main", "capacity": CODES, "left": left, "taken": taken, "held": held}]})
+        json!({"campaign": "spring", "unsettled": 0, "pools": [{"name": "main", "capacity": CODES, "left": left, "taken": taken, "held": held}]})
     }
 }
 

@@ -111,7 +111,7 @@ pub(super) fn all(found: &Found<'_>) -> Vec<Proof> {
 
 /// No file of the server has one of the codes.
 fn secrecy(report: &Report, traces: &Traces) -> Proof {
-    let (codes, files) = (thousands(report.codes.len() as u64), traces.files);
+    let (codes, files) = (thousands(report.totals.codes.len() as u64), traces.files);
     let words = format!("none of {codes} codes stands in the server's {files} files");
     let nothing = (traces.bytes == 0).then(|| "there was no file to look through".to_owned());
     let found = traces.found_in.first().map(|file| format!("{file} has one"));
@@ -122,6 +122,7 @@ fn secrecy(report: &Report, traces: &Traces) -> Proof {
 mod tests {
     use super::super::super::proofs::tests::honest_audit;
     use super::*;
+    use crate::people::{Promises, Violation};
 
     /// The names of the proofs that do not hold after something was doctored.
     fn broken(doctor: impl FnOnce(&mut Report, &mut Traces, &mut u64)) -> Vec<&'static str> {
@@ -165,11 +166,11 @@ mod tests {
             (Promised::Turns, "waitlist"),
             (Promised::Ledger, "kept"),
         ];
-        assert_eq!(names.len(), Promised::ALL.len());
+        assert_eq!(names.len(), Promised::SHOWN.len());
         for (promise, name) in names {
             let doctored = broken(|report, _, _| {
                 let evidence = "doctored".to_owned();
-                report.violations.push(crate::codes::Violation { promise, evidence });
+                report.violations.push(Violation::new(promise, evidence));
             });
             assert_eq!(doctored, [name], "{promise:?}");
         }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::super::campaign::{CAMPAIGN, DemoError, POOL, ask};
 use super::frame::{Counts, Frame, Observer};
-use crate::seats::{CampaignCounts, PoolCounts};
+use crate::people::{CampaignCounts, PoolCounts};
 use crate::terminal::RowOfSeats;
 
 /// How often the venue is looked at.

@@ -1,19 +1,19 @@
 //! A server of seats that keeps its promises, or breaks exactly one of them.
 
+mod documents;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
 
-use crate::claims::tests::faulty_server::read_request;
+use crate::faulty_server::{self, Request, no};
+use documents::{held, named, shown, time, with};
 
 /// What it does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(in crate::seats) enum Fault {
     None,
     ConfirmsForTwo,
     HoldsHalf,
@@ -36,39 +36,54 @@ pub(super) enum Fault {
     GoesAway,
 }
 
-pub(super) const SEATS: u32 = 80;
 pub(super) const LIMIT: u32 = 4;
 /// Long enough to pay in time on a busy machine.
-pub(super) const HOLD: Duration = Duration::from_secs(1);
+pub(in crate::seats) const HOLD: Duration = Duration::from_secs(1);
+const HOLD_US: i64 = 1_000_000;
+/// How long a hold can be extended to.
+pub(in crate::seats) const LONGEST: Duration = Duration::from_secs(3);
+pub(in crate::seats) const AREA: &str = "floor";
 
-pub(super) fn names() -> impl Iterator<Item = String> {
-    (1..=SEATS).map(|seat| format!("S{seat}"))
+/// Returns the names of so many rows of ten seats.
+pub(in crate::seats) fn rows(count: usize) -> Vec<Vec<String>> {
+    let name = |row: usize| (1..=10).map(move |seat| format!("{row}-{seat}")).collect();
+    (1..=count).map(name).collect()
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum State {
-    Live,
+    Held,
     Released,
-    Confirmed { ranks: Vec<u64>, retaken: bool },
+    Confirmed(Vec<u64>),
     Refund,
+}
+
+#[derive(Debug, Clone)]
+struct Part {
+    unit: String,
+    count: u32,
+    state: State,
 }
 
 #[derive(Debug, Clone)]
 struct Hold {
     subject: String,
-    units: Vec<String>,
-    began: Instant,
-    state: State,
+    parts: Vec<Part>,
+    began: i64,
+    until: i64,
+    /// When it was paid, and whether too late.
+    paid: Option<(i64, bool)>,
 }
 
 impl Hold {
-    fn has(&self, unit: &str) -> bool {
-        let now = match self.state {
-            State::Live => self.began.elapsed() < HOLD,
-            State::Confirmed { .. } => true,
+    fn has(&self, unit: &str, now: i64) -> u32 {
+        let counts = |part: &&Part| match part.state {
+            State::Held => now < self.until,
+            State::Confirmed(_) => true,
             State::Released | State::Refund => false,
         };
-        now && self.units.iter().any(|own| own == unit)
+        let parts = self.parts.iter().filter(|part| part.unit == unit);
+        parts.filter(counts).map(|part| part.count).sum()
     }
 }
 
@@ -77,221 +92,327 @@ struct Book {
     holds: BTreeMap<String, Hold>,
     results: Vec<Value>,
     last_rank: u64,
-    asked: u64,
+    position: u64,
+    now: i64,
+    /// Answers to steps with a key.
+    steps: BTreeMap<String, (u16, Value)>,
     /// Seats that were named as taken though nobody has them: nobody ever gets one.
     denied: BTreeSet<String>,
 }
 
-impl Book {
-    fn is_taken(&self, unit: &str) -> bool {
-        self.denied.contains(unit) || self.holds.values().any(|hold| hold.has(unit))
-    }
-
-    fn result(&mut self, kind: &str, rank: u64, (id, hold): (&str, &Hold), unit: &str) {
-        let number = self.results.len() + 1;
-        self.results.push(json!({"number": number, "kind": kind, "pool": "main", "rank": rank, "subject": hold.subject, "unit": unit, "hold": id, "at": "2027-03-01T01:00:00Z"}));
-    }
-}
-
 #[derive(Debug, Clone)]
-struct FaultyServer {
+pub(in crate::seats) struct FaultyServer {
     fault: Fault,
+    rows: Vec<Vec<String>>,
+    /// Places in the area.
+    places: u32,
+    limit: u32,
     book: Arc<Mutex<Book>>,
 }
 
-/// Starts one and gives its address.
-pub(super) async fn start(fault: Fault) -> SocketAddr {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    start_on(listener, fault);
-    address
-}
-
-/// Starts one that listens already.
-pub(super) fn start_on(listener: std::net::TcpListener, fault: Fault) {
-    listener.set_nonblocking(true).unwrap();
-    let listener = TcpListener::from_std(listener).unwrap();
-    let faulty_server = FaultyServer { fault, book: Arc::default() };
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let faulty_server = faulty_server.clone();
-            tokio::spawn(async move { faulty_server.serve(stream).await });
+impl faulty_server::FaultyServer for FaultyServer {
+    async fn answer(&self, request: &Request<'_>) -> Option<(u16, Value)> {
+        if self.fault == Fault::GoesAway && self.book.lock().unwrap().position > 60 {
+            return None;
         }
-    });
+        let (parts, body) = (request.parts(), &request.body);
+        if let ("POST", ["holds"]) = (request.method, &*parts) {
+            return self.hold_or_break(body).await;
+        }
+        let mut book = self.book.lock().unwrap();
+        book.turn();
+        if let Some((status, known)) = request.key.and_then(|key| book.steps.get(key)) {
+            let (status, mut known) = (*status, known.clone());
+            if known["outcome"] == "held" {
+                known["outcome"] = "already_held".into();
+            }
+            return Some((status, book.dated(known)));
+        }
+        let (status, answer) = match (request.method, &*parts) {
+            ("POST", ["holds", id, "confirm"]) => self.confirm(&mut book, id, body),
+            ("POST", ["holds", id, verb]) => self.change(&mut book, (id, verb), body),
+            ("GET", ["holds", id]) => match book.holds.get(*id) {
+                Some(hold) => (200, shown(id, hold, book.now)),
+                None => no(404, "no_such_hold", json!({})),
+            },
+            ("GET", []) => (200, self.campaign(&book)),
+            _ => (200, self.map(&book)),
+        };
+        if let Some(key) = request.key {
+            book.steps.insert(key.to_owned(), (status, answer.clone()));
+        }
+        Some((status, book.dated(answer)))
+    }
+
+    fn lines(&self) -> Vec<Value> {
+        self.results(&self.book.lock().unwrap())
+    }
 }
 
-fn no(status: u16, outcome: &str, more: Value) -> (u16, Value) {
-    let mut problem = more;
-    problem["outcome"] = outcome.into();
-    problem["changed"] = "no".into();
-    (status, problem)
+impl Book {
+    /// Begins an entry; time goes on with entries only, so a look is one, too.
+    fn turn(&mut self) {
+        self.position += 1;
+        self.now = jiff::Timestamp::now().as_microsecond().max(self.now + 1);
+    }
+
+    fn dated(&self, mut answer: Value) -> Value {
+        answer["position"] = format!("0.{}", self.position).into();
+        answer
+    }
+
+    /// Returns how much of a unit others have.
+    fn taken(&self, unit: &str, except: &str) -> u32 {
+        let denied = u32::from(self.denied.contains(unit));
+        let others = self.holds.iter().filter(|(id, _)| *id != except);
+        denied + others.map(|(_, hold)| hold.has(unit, self.now)).sum::<u32>()
+    }
+
+    fn result(&mut self, kind: &str, rank: u64, (id, subject): (&str, &str), unit: &str) {
+        let number = self.results.len() + 1;
+        self.results.push(json!({"number": number, "kind": kind, "pool": "main", "rank": rank, "subject": subject, "unit": unit, "hold": id, "at": "2027-03-01T01:00:00Z"}));
+    }
 }
 
 impl FaultyServer {
-    async fn serve(&self, mut stream: TcpStream) -> Option<()> {
-        let mut buffer = Vec::new();
-        loop {
-            let (request, body) = read_request(&mut stream, &mut buffer).await?;
-            let path = request.split(' ').nth(1)?;
-            if self.fault == Fault::GoesAway && self.book.lock().unwrap().asked > 60 {
-                return None;
-            }
-            let (status, answer) = if request.starts_with("POST") {
-                let body: Value = serde_json::from_slice(&body).unwrap();
-                match path.split('/').collect::<Vec<_>>()[4..] {
-                    ["holds"] => self.hold_or_break(&body).await?,
-                    ["holds", id, "confirm"] => self.confirm(id, body["late"] == "retake"),
-                    ["holds", id, "release"] => self.release(id),
-                    _ => no(404, "not_found", json!({})),
-                }
-            } else if path.contains("/results?") {
-                (200, self.results(path))
-            } else if let Some((_, id)) = path.split_once("/holds/") {
-                let id = id.split('?').next()?;
-                (200, held("expired", id, &self.book.lock().unwrap().holds[id]))
-            } else if path.contains("/seats") {
-                (200, json!({}))
-            } else {
-                (200, self.campaign())
-            };
-            let answer = answer.to_string();
-            let answer =
-                format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{answer}", answer.len());
-            stream.write_all(answer.as_bytes()).await.ok()?;
-        }
+    pub(super) fn new(fault: Fault) -> Self {
+        Self { fault, rows: rows(8), places: 0, limit: LIMIT, book: Arc::default() }
+    }
+
+    /// Returns one with many seats and an area, and without a limit.
+    pub(in crate::seats) fn with_area(rows: Vec<Vec<String>>, places: u32) -> Self {
+        Self { rows, places, limit: u32::MAX, ..Self::new(Fault::None) }
+    }
+
+    fn seats(&self) -> impl Iterator<Item = &String> {
+        self.rows.iter().flatten()
+    }
+
+    fn most(&self, unit: &str) -> u32 {
+        if unit == AREA { self.places } else { 1 }
     }
 
     /// Holds, and says so unless it is one of those whose answer comes when they are over.
     async fn hold_or_break(&self, body: &Value) -> Option<(u16, Value)> {
         let id = body["id"].as_str().unwrap();
         let known = self.book.lock().unwrap().holds.contains_key(id);
-        let answer = self.hold(body);
+        let answer = {
+            let mut book = self.book.lock().unwrap();
+            book.turn();
+            let (status, answer) = self.hold(&mut book, id, body);
+            (status, book.dated(answer))
+        };
         if self.fault != Fault::AnswersLate || !id.ends_with("3-0") {
             return Some(answer);
         }
         if known {
             tokio::time::sleep(HOLD).await;
-            return Some(no(410, "hold_expired", json!({})));
+            return Some(no(410, "hold_expired", json!({"position": "0.1000"})));
         }
         (answer.0 != 201).then_some(answer)
     }
 
-    fn hold(&self, body: &Value) -> (u16, Value) {
-        let mut book = self.book.lock().unwrap();
-        book.asked += 1;
-        let (id, subject) = (body["id"].as_str().unwrap(), body["subject"].as_str().unwrap());
+    fn hold(&self, book: &mut Book, id: &str, body: &Value) -> (u16, Value) {
         if let Some(known) = book.holds.get(id) {
-            return (200, held("already_held", id, known));
+            return match book.now < known.until {
+                true => (200, held("already_held", id, known)),
+                false => no(410, "hold_expired", json!({})),
+            };
         }
-        let pick = &body["picks"][0];
-        let named: Option<Vec<String>> = serde_json::from_value(pick["units"].clone()).ok();
-        let count = named.as_ref().map_or(pick["best"].as_u64().unwrap_or(0) as usize, Vec::len);
-        if count > LIMIT as usize && self.fault != Fault::IgnoresLimit {
-            return no(409, "limit_reached", json!({}));
-        }
-        let mut units = if let Some(named) = named {
-            let taken: Vec<&String> = named.iter().filter(|unit| book.is_taken(unit)).collect();
-            match self.fault {
-                Fault::NamesFree
-                    if taken.is_empty()
-                        && book.asked > 3
-                        && book.holds.values().all(|hold| !hold.units.contains(&named[0])) =>
-                {
-                    book.denied.insert(named[0].clone());
-                    return no(409, "unit_taken", json!({"units": [{"unit": named[0]}]}));
-                }
-                Fault::NamesOthers if !taken.is_empty() => {
-                    return no(409, "unit_taken", json!({"units": [{"unit": "S0"}]}));
-                }
-                Fault::ConfirmsForTwo => {}
-                _ if !taken.is_empty() => {
-                    let units: Vec<Value> =
-                        taken.iter().map(|unit| json!({"unit": unit})).collect();
-                    return no(409, "unit_taken", json!({"units": units}));
-                }
-                _ => {}
-            }
-            named
-        } else {
-            let free: Vec<String> =
-                names().filter(|unit| !book.is_taken(unit)).take(count).collect();
-            if free.len() < count {
-                return no(409, "sold_out", json!({}));
-            }
-            free
+        let wish = match self.wish(book, id, body) {
+            Ok(wish) => wish,
+            Err(refused) => return refused,
         };
-        if self.fault == Fault::HoldsHalf && units.len() > 1 {
-            units.pop();
+        let parts = wish.into_iter().map(|(unit, count)| Part { unit, count, state: State::Held });
+        let mut parts: Vec<Part> = parts.collect();
+        if self.fault == Fault::HoldsHalf && parts.len() > 1 {
+            parts.pop();
         }
-        units.sort_unstable();
-        let hold =
-            Hold { subject: subject.to_owned(), units, began: Instant::now(), state: State::Live };
+        let (subject, began) = (body["subject"].as_str().unwrap().to_owned(), book.now);
+        let hold = Hold { subject, parts, began, until: began + HOLD_US, paid: None };
         let answer = held("held", id, &hold);
         book.holds.insert(id.to_owned(), hold);
         (201, answer)
     }
 
-    fn confirm(&self, id: &str, retake: bool) -> (u16, Value) {
-        let mut book = self.book.lock().unwrap();
-        let hold = book.holds[id].clone();
-        let expired = hold.began.elapsed() >= HOLD;
-        match &hold.state {
-            State::Confirmed { ranks, retaken } => {
-                let shift = u64::from(self.fault == Fault::ChangesRepeats);
-                let ranks: Vec<u64> = ranks.iter().map(|rank| rank + shift).collect();
-                return (200, confirmed(id, &hold, &ranks, *retaken));
-            }
-            State::Refund => return no(409, "refund_due", held("refund_due", id, &hold)),
-            State::Released => return no(410, "hold_released", json!({})),
-            State::Live if (expired || self.fault == Fault::EndsEarly) && !retake => {
-                return no(410, "hold_expired", json!({}));
-            }
-            State::Live if expired && self.fault == Fault::RefusesLate => {
-                return no(410, "hold_expired", json!({}));
-            }
-            State::Live
-                if expired
-                    && (self.fault == Fault::ForgetsRefunds
-                        || hold.units.iter().any(|unit| book.is_taken(unit))) =>
+    /// Returns the units that are wished, if they can be had.
+    fn wish(
+        &self,
+        book: &mut Book,
+        id: &str,
+        body: &Value,
+    ) -> Result<BTreeMap<String, u32>, (u16, Value)> {
+        let mut wish = named(body);
+        let picks = body["picks"].as_array().map_or(&[][..], Vec::as_slice);
+        let best = picks.iter().find(|pick| !pick["best"].is_null());
+        let count = best.map_or(0, |best| best["best"].as_u64().unwrap() as usize);
+        if wish.len() + count > self.limit as usize && self.fault != Fault::IgnoresLimit {
+            return Err(no(409, "limit_reached", json!({})));
+        }
+        let seats: Vec<String> = wish.keys().filter(|unit| *unit != AREA).cloned().collect();
+        let taken: Vec<&String> = seats.iter().filter(|seat| book.taken(seat, id) > 0).collect();
+        let units = |names: &[&String]| json!({"units": names.iter().map(|unit| json!({"unit": unit})).collect::<Vec<_>>()});
+        match self.fault {
+            Fault::NamesFree
+                if taken.is_empty()
+                    && book.position > 3
+                    && !seats.is_empty()
+                    && book
+                        .holds
+                        .values()
+                        .all(|hold| hold.parts.iter().all(|part| part.unit != seats[0])) =>
             {
-                if self.fault != Fault::ForgetsRefunds {
-                    for unit in &hold.units {
-                        book.result("refund_due", 0, (id, &hold), unit);
-                    }
-                }
-                book.holds.get_mut(id).unwrap().state = State::Refund;
-                return no(409, "refund_due", held("refund_due", id, &hold));
+                book.denied.insert(seats[0].clone());
+                return Err(no(409, "unit_taken", units(&[&seats[0]])));
             }
-            State::Live => {}
+            Fault::NamesOthers if !taken.is_empty() => {
+                return Err(no(409, "unit_taken", units(&[&"0-0".to_owned()])));
+            }
+            Fault::ConfirmsForTwo => {}
+            _ if !taken.is_empty() => return Err(no(409, "unit_taken", units(&taken))),
+            _ => {}
         }
-        let mut ranks = Vec::new();
-        for unit in &hold.units {
-            book.last_rank += 1 + u64::from(self.fault == Fault::Gap && book.last_rank == 4);
-            let rank = book.last_rank;
-            ranks.push(rank);
-            book.result("claim", rank, (id, &hold), unit);
+        let standing = wish.get(AREA).copied().unwrap_or(0);
+        if book.taken(AREA, "") + standing > self.places && standing > 0 {
+            return Err(no(409, "sold_out", json!({})));
         }
-        book.holds.get_mut(id).unwrap().state =
-            State::Confirmed { ranks: ranks.clone(), retaken: expired };
-        let mut answer = confirmed(id, &hold, &ranks, expired);
-        if self.fault == Fault::ConfirmsHalf && hold.units.len() > 1 {
-            answer["units"].as_array_mut().unwrap().pop();
+        if let Some(best) = best {
+            let is_free = |seat: &&String| book.taken(seat, id) == 0 && !wish.contains_key(*seat);
+            let free: Vec<String> = if best["adjacent"] == false {
+                self.seats().filter(is_free).take(count).cloned().collect()
+            } else {
+                let mut runs = self.rows.iter().flat_map(|row| row.windows(count));
+                runs.find(|run| run.iter().all(|seat| is_free(&seat))).unwrap_or_default().to_vec()
+            };
+            if free.len() < count {
+                return Err(no(409, "sold_out", json!({})));
+            }
+            wish.extend(free.into_iter().map(|seat| (seat, 1)));
         }
-        (200, answer)
+        Ok(wish)
     }
 
-    fn release(&self, id: &str) -> (u16, Value) {
-        let mut book = self.book.lock().unwrap();
-        let hold = book.holds.get_mut(id).unwrap();
-        if hold.began.elapsed() >= HOLD && hold.state == State::Live {
+    /// Adds, drops, extends or releases.
+    fn change(&self, book: &mut Book, (id, verb): (&str, &str), body: &Value) -> (u16, Value) {
+        let now = book.now;
+        let hold = &book.holds[id];
+        let left = hold.parts.iter().any(|part| part.state == State::Held);
+        if now >= hold.until && (hold.paid.is_none() || left) {
             return no(410, "hold_expired", json!({}));
         }
-        hold.state = State::Released;
-        (200, json!({"outcome": "released", "hold": id, "subject": hold.subject, "units": []}))
+        let wish = match (verb, self.wish(book, id, body)) {
+            ("add", Ok(wish)) => wish,
+            ("add", Err(refused)) => return refused,
+            _ => named(body),
+        };
+        let hold = book.holds.get_mut(id).unwrap();
+        let wished = |part: &Part| wish.is_empty() || wish.contains_key(&part.unit);
+        match verb {
+            "add" => {
+                let more = wish.into_iter();
+                hold.parts.extend(more.map(|(unit, count)| Part {
+                    unit,
+                    count,
+                    state: State::Held,
+                }));
+                (200, held("held", id, hold))
+            }
+            "drop" => {
+                hold.parts.retain(|part| !wished(part));
+                (200, held("held", id, hold))
+            }
+            "extend" => {
+                hold.until = (now + HOLD_US).min(hold.began + 3 * HOLD_US);
+                (200, held("extended", id, hold))
+            }
+            _ => {
+                let mut gone = hold.clone();
+                gone.parts.retain(|part| part.state == State::Held && wished(part));
+                for part in
+                    hold.parts.iter_mut().filter(|part| part.state == State::Held && wished(part))
+                {
+                    part.state = State::Released;
+                }
+                (200, held("released", id, &gone))
+            }
+        }
     }
 
-    fn lines(&self) -> Vec<Value> {
-        let mut lines = self.book.lock().unwrap().results.clone();
+    fn confirm(&self, book: &mut Book, id: &str, body: &Value) -> (u16, Value) {
+        let (now, mut hold) = (book.now, book.holds[id].clone());
+        let (retake, expired) = (body["late"] == "retake", now >= hold.until);
+        let wish = named(body);
+        if hold.parts.iter().any(|part| part.state == State::Refund) {
+            return no(409, "refund_due", held("refund_due", id, &hold));
+        }
+        let wished = |part: &Part| {
+            part.state == State::Held && (wish.is_empty() || wish.contains_key(&part.unit))
+        };
+        if !hold.parts.iter().any(wished) {
+            return match hold.paid {
+                Some(_) => (200, self.confirmed(id, &hold, &wish, true)),
+                None => no(410, "hold_released", json!({})),
+            };
+        }
+        if (expired || self.fault == Fault::EndsEarly) && !retake
+            || expired && self.fault == Fault::RefusesLate
+        {
+            return no(410, "hold_expired", json!({}));
+        }
+        let mut others = hold.parts.iter();
+        let gone =
+            others.any(|part| book.taken(&part.unit, id) + part.count > self.most(&part.unit));
+        if expired && (gone || self.fault == Fault::ForgetsRefunds) {
+            for part in &mut hold.parts {
+                part.state = State::Refund;
+                for _ in 0..part.count {
+                    if self.fault != Fault::ForgetsRefunds {
+                        book.result("refund_due", 0, (id, &hold.subject), &part.unit);
+                    }
+                }
+            }
+            book.holds.insert(id.to_owned(), hold.clone());
+            return no(409, "refund_due", held("refund_due", id, &hold));
+        }
+        for part in hold.parts.iter_mut().filter(|part| wished(part)) {
+            let mut ranks = Vec::new();
+            for _ in 0..part.count {
+                book.last_rank += 1 + u64::from(self.fault == Fault::Gap && book.last_rank == 4);
+                ranks.push(book.last_rank);
+                book.result("claim", book.last_rank, (id, &hold.subject), &part.unit);
+            }
+            part.state = State::Confirmed(ranks);
+        }
+        hold.paid = Some((now, expired));
+        book.holds.insert(id.to_owned(), hold.clone());
+        (200, self.confirmed(id, &hold, &wish, false))
+    }
+
+    fn confirmed(
+        &self,
+        id: &str,
+        hold: &Hold,
+        wish: &BTreeMap<String, u32>,
+        repeats: bool,
+    ) -> Value {
+        let shift = u64::from(repeats && self.fault == Fault::ChangesRepeats);
+        let mut units = Vec::new();
+        for part in
+            hold.parts.iter().filter(|part| wish.is_empty() || wish.contains_key(&part.unit))
+        {
+            if let State::Confirmed(ranks) = &part.state {
+                units.extend(ranks.iter().map(|rank| with(part, 1, json!({"rank": rank + shift}))));
+            }
+        }
+        if self.fault == Fault::ConfirmsHalf && units.len() > 1 {
+            units.pop();
+        }
+        let (at, retaken) = hold.paid.unwrap();
+        json!({"outcome": "confirmed", "hold": id, "subject": hold.subject, "units": units, "at": time(at), "retaken": retaken, "left": 0})
+    }
+
+    fn results(&self, book: &Book) -> Vec<Value> {
+        let mut lines = book.results.clone();
         if self.fault == Fault::LosesConfirmed {
             // A refund after it would be another promise's.
             let claim = lines.iter().rposition(|line| line["kind"] == "claim");
@@ -300,35 +421,33 @@ impl FaultyServer {
         lines
     }
 
-    fn results(&self, path: &str) -> Value {
-        let after = path.split("after=").nth(1).and_then(|rest| rest.split('&').next());
-        let after: usize = after.unwrap().parse().unwrap();
-        let lines = self.lines();
-        // Small pages, so that turning them is tested too.
-        let page: Vec<Value> = lines.iter().skip(after).take(7).cloned().collect();
-        let next = (after + page.len() < lines.len()).then_some(after + page.len());
-        json!({"results": page, "next": next})
-    }
-
-    fn campaign(&self) -> Value {
-        let claims = self.lines().iter().filter(|line| line["kind"] == "claim").count() as u64;
-        let held = 2 * u64::from(self.fault == Fault::KeepsExpired);
+    fn campaign(&self, book: &Book) -> Value {
+        let claims =
+            self.results(book).iter().filter(|line| line["kind"] == "claim").count() as u64;
+        let live = book.holds.values().filter(|hold| book.now < hold.until);
+        let parts = live.flat_map(|hold| &hold.parts).filter(|part| part.state == State::Held);
+        let held = parts.map(|part| u64::from(part.count)).sum::<u64>();
+        let held = held + 2 * u64::from(self.fault == Fault::KeepsExpired);
         let taken = claims + held + u64::from(self.fault == Fault::Miscounts);
-        let left = u64::from(SEATS).saturating_sub(taken);
-        let capacity = SEATS + u32::from(self.fault == Fault::Mislays);
-        json!({"campaign": "gala", "pools": [{"name": "main", "capacity": capacity, "left": left, "taken": taken, "held": held, "blocked": 0}]})
+        let all = self.seats().count() as u64 + u64::from(self.places);
+        let capacity = all + u64::from(self.fault == Fault::Mislays);
+        json!({"campaign": "spring", "pools": [{"name": "main", "capacity": capacity, "left": all.saturating_sub(taken), "taken": taken, "held": held, "blocked": 0}]})
     }
-}
 
-fn held(outcome: &str, id: &str, hold: &Hold) -> Value {
-    let units: Vec<Value> =
-        hold.units.iter().map(|unit| json!({"pool": "main", "unit": unit})).collect();
-    json!({"outcome": outcome, "hold": id, "subject": hold.subject, "units": units})
-}
-
-fn confirmed(id: &str, hold: &Hold, ranks: &[u64], retaken: bool) -> Value {
-    let units = hold.units.iter().zip(ranks);
-    let units: Vec<Value> =
-        units.map(|(unit, rank)| json!({"pool": "main", "unit": unit, "rank": rank})).collect();
-    json!({"outcome": "confirmed", "hold": id, "subject": hold.subject, "units": units, "retaken": retaken, "left": 0})
+    fn map(&self, book: &Book) -> Value {
+        let sold = |unit: &str| {
+            let parts = book.holds.values().flat_map(|hold| &hold.parts);
+            let sold =
+                |part: &&Part| part.unit == unit && matches!(part.state, State::Confirmed(_));
+            parts.filter(sold).map(|part| part.count).sum::<u32>()
+        };
+        let letter = |seat: &String| match (sold(seat), book.taken(seat, "")) {
+            (1.., _) => 'c',
+            (0, 0) => '.',
+            (0, _) => 'h',
+        };
+        let (sold, taken) = (sold(AREA), book.taken(AREA, ""));
+        let standing: String = self.seats().map(letter).collect();
+        json!({"standing": standing, "area_standing": [[self.places - taken.min(self.places), taken - sold, sold, 0]]})
+    }
 }

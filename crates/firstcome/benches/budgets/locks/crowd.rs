@@ -1,7 +1,7 @@
 //! What a pair costs the server when 64 tasks take pairs on names of their own.
 
 use super::redisson::Redisson;
-use super::server::Server;
+use crate::redis_server::Store;
 use crate::spread::median;
 use crate::table::{Budget, Table};
 use anyhow::Result;
@@ -21,16 +21,12 @@ struct Figures {
 }
 
 impl Figures {
-    async fn add(
-        &mut self,
-        server: &Server,
-        crowd: impl Future<Output = Result<()>>,
-    ) -> Result<()> {
-        let (before, begun) = (server.cpu_us()?, Instant::now());
+    async fn add(&mut self, server: &Store, crowd: impl Future<Output = Result<()>>) -> Result<()> {
+        let (before, begun) = (server.work()?.cpu_us, Instant::now());
         crowd.await?;
         let took = begun.elapsed().as_secs_f64();
         let pairs = f64::from(TASKS * PAIRS);
-        self.cpu.push((server.cpu_us()? - before) / pairs);
+        self.cpu.push((server.work()?.cpu_us - before) / pairs);
         self.rate.push(pairs / took);
         Ok(())
     }
@@ -42,7 +38,7 @@ impl Figures {
 }
 
 pub(crate) async fn run(
-    server: &Server,
+    server: &Store,
     redisson: Option<&Redisson>,
     table: &mut Table,
 ) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::part;
 use super::redisson::{Java, Redisson};
-use super::server::Server;
+use crate::redis_server::Store;
 use crate::spread::median;
 use crate::table::{Budget, Table};
 use anyhow::Result;
@@ -15,7 +15,7 @@ const DEATHS: usize = 40;
 const LEASE: Duration = Duration::from_millis(200);
 
 pub(crate) async fn run(
-    server: &Server,
+    server: &Store,
     redisson: Option<&Redisson>,
     table: &mut Table,
 ) -> Result<()> {
@@ -65,7 +65,7 @@ pub(crate) async fn run(
 }
 
 /// Returns the milliseconds from the release of one client to the acquire of another that waits for it.
-async fn hand_over(server: &Server, ann: &Locks, bob: &Locks) -> Result<f64> {
+async fn hand_over(server: &Store, ann: &Locks, bob: &Locks) -> Result<f64> {
     let held: Lease = ann.mutex("over")?.lock().await?;
     let lock = bob.mutex("over")?;
     let waiting = tokio::spawn(async move {

@@ -1,7 +1,7 @@
 //! What waiting and holding cost while nothing happens.
 
 use super::redisson::Redisson;
-use super::server::Server;
+use crate::redis_server::Store;
 use crate::table::{Budget, Table};
 use anyhow::Result;
 use firstcome_lock::{Lease, Locks};
@@ -25,7 +25,7 @@ pub(crate) async fn run(redisson: Option<&Redisson>, table: &mut Table) -> Resul
         None => None,
     };
     let servers = [&one.server, &many.server, &held.server];
-    let counts: Result<Vec<_>> = servers.into_iter().map(Server::count).collect();
+    let counts: Result<Vec<_>> = servers.into_iter().map(Store::count).collect();
     let theirs = match theirs.as_ref().and_then(|(server, _)| server.as_ref()) {
         Some(server) => Some(server.count()?),
         None => None,
@@ -66,7 +66,7 @@ pub(crate) async fn run(redisson: Option<&Redisson>, table: &mut Table) -> Resul
 
 /// Clients at rest on a server of their own.
 struct Rest {
-    server: Server,
+    server: Store,
     _clients: Vec<Locks>,
     _leases: Vec<Lease>,
     waiting: Vec<tokio::task::JoinHandle<()>>,
@@ -96,7 +96,7 @@ async fn waiting(locks: usize) -> Result<Option<Rest>> {
 
 /// Has one client hold so many locks.
 async fn holding(held: usize) -> Result<Option<Rest>> {
-    let Some(server) = Server::start()? else { return Ok(None) };
+    let Some(server) = Store::start() else { return Ok(None) };
     let locks = Locks::connect(&server.url()).await?;
     let mut leases = Vec::new();
     for n in 0..held {
@@ -105,8 +105,8 @@ async fn holding(held: usize) -> Result<Option<Rest>> {
     Ok(Some(Rest { server, _clients: vec![locks], _leases: leases, waiting: Vec::new() }))
 }
 
-async fn held_by(redisson: &Redisson) -> Result<(Option<Server>, Option<super::redisson::Java>)> {
-    let Some(server) = Server::start()? else { return Ok((None, None)) };
+async fn held_by(redisson: &Redisson) -> Result<(Option<Store>, Option<super::redisson::Java>)> {
+    let Some(server) = Store::start() else { return Ok((None, None)) };
     let mut java = redisson.start(&server.url(), 1).await?;
     java.ask(&format!("hold {HELD}")).await?;
     Ok((Some(server), Some(java)))

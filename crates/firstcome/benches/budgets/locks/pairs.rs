@@ -1,7 +1,7 @@
 //! Uncontended pairs of one task against bare round trips, in turns.
 
 use super::redisson::Redisson;
-use super::server::Server;
+use crate::redis_server::Store;
 use crate::spread::median;
 use crate::table::{Budget, Table};
 use anyhow::{Result, ensure};
@@ -40,7 +40,7 @@ async fn timed(mut pair: impl AsyncFnMut() -> Result<()>) -> Result<f64> {
 }
 
 pub(crate) async fn run(
-    server: &Server,
+    server: &Store,
     redisson: Option<&Redisson>,
     table: &mut Table,
 ) -> Result<()> {

@@ -1,8 +1,8 @@
 //! Sixteen waiters who take turns on one lock, in one process and in four.
 
 use super::redisson::{Java, Redisson};
-use super::server::Server;
 use super::{ROUNDS, part};
+use crate::redis_server::Store;
 use crate::spread::median;
 use crate::table::{Budget, Table};
 use anyhow::{Context, Result, ensure};
@@ -77,7 +77,7 @@ impl Figures {
 }
 
 pub(crate) async fn run(
-    server: &Server,
+    server: &Store,
     redisson: Option<&Redisson>,
     table: &mut Table,
 ) -> Result<()> {

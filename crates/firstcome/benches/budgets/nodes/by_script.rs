@@ -1,13 +1,11 @@
 //! The yardstick: a Lua script for each claim, as a competent team writes it.
 
 use crate::anchors::CLAIM;
-use crate::arrivals::{Arrival, Lane};
-use crate::redis_server::Store;
-use anyhow::{Context, Result, ensure};
+use crate::arrivals::Lane;
+use anyhow::{Result, ensure};
 use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -57,19 +55,4 @@ pub(crate) async fn serve(port: u16, lane: Arc<Lane>) -> Result<()> {
     // The server answers what it was sent, then sees the end and closes.
     writer.shutdown().await?;
     reading.await?
-}
-
-/// Returns the bytes of memory that so many winners take each.
-pub(crate) fn memory(claims: u64) -> Result<f64> {
-    let store = Store::start().context("redis-server is not installed")?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let before = store.work()?.memory;
-    runtime.block_on(async {
-        let lane = Arc::new(Lane::default());
-        let at = Instant::now();
-        lane.put_back((0..claims).map(|number| Arrival { number, at }).collect());
-        lane.end();
-        serve(store.port(), lane).await
-    })?;
-    Ok((store.work()?.memory - before) / claims as f64)
 }

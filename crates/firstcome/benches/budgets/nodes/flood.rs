@@ -140,7 +140,6 @@ async fn flood_lanes(
             commands: work.commands / claims,
             read: work.read / claims,
             written: work.written / claims,
-            memory: work.memory / claims,
         },
         p50: arrivals::wait_ms(lanes, 0.5),
         p99: arrivals::wait_ms(lanes, 0.99),

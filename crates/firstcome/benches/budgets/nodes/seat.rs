@@ -18,7 +18,6 @@ pub(crate) const CAMPAIGN: &str = "bench";
 pub(crate) struct Seat {
     pub(crate) node: Node,
     pub(crate) redis: Redis,
-    pub(crate) metrics: Arc<Metrics>,
 }
 
 /// Opens the journal of the one space there is.
@@ -30,7 +29,6 @@ pub(crate) async fn journal(url: &str) -> Result<Redis> {
 impl Seat {
     pub(crate) async fn start(url: &str) -> Result<Self> {
         let redis = journal(url).await?;
-        let metrics = Arc::new(Metrics::default());
         let limits = Limits {
             queue: 1 << 20,
             queue_bytes: firstcome_node::intake::QUEUE_BYTES,
@@ -44,14 +42,14 @@ impl Seat {
             address: "".into(),
             random: Box::new(|| fastrand::u64(..)),
             limits,
-            metrics: Arc::clone(&metrics),
+            metrics: Arc::new(Metrics::default()),
             says: firstcome_node::in_log(),
             core: None,
             settings: BTreeMap::new(),
             codes: std::sync::Arc::default(),
         };
         let node = Node::start(given, |_, _| {}).await?;
-        Ok(Self { node, redis, metrics })
+        Ok(Self { node, redis })
     }
 
     pub(crate) async fn open(&self, capacity: u32) -> Result<()> {

@@ -1,6 +1,5 @@
 //! The best seats of a half-sold house of a hundred thousand, in the rules alone; and what a seat takes.
 
-#[path = "../../../../firstcome-core/examples/hall/house.rs"]
 mod halls;
 
 use crate::spread::median;

@@ -15,18 +15,11 @@ const CHUNK: usize = 4_000;
 pub(super) struct House {
     pub(super) campaign: &'static str,
     seats: usize,
-    /// Whether a seat may be left alone between two that are taken.
-    allow_orphans: bool,
 }
 
 impl House {
     pub(super) fn new(campaign: &'static str, seats: usize) -> Self {
-        Self { campaign, seats, allow_orphans: false }
-    }
-
-    /// Lets seats be left alone.
-    pub(super) fn with_orphans(self) -> Self {
-        Self { allow_orphans: true, ..self }
+        Self { campaign, seats }
     }
 
     /// Returns the pool and the name of a seat. Its number in its pool is the number modulo a hundred thousand.
@@ -40,8 +33,7 @@ impl House {
         let pools: Vec<Value> = (0..self.seats.div_ceil(POOL))
             .map(|pool| json!({"name": format!("p{pool}"), "kind": "seated"}))
             .collect();
-        let settings =
-            json!({"opens_at": "now", "allow_orphans": self.allow_orphans, "pools": pools});
+        let settings = json!({"opens_at": "now", "allow_orphans": false, "pools": pools});
         let settings = settings.to_string();
         let path = format!("/v1/campaigns/{}", self.campaign);
         let answer = tell(address, "PUT", &path, &settings)?;

@@ -1,19 +1,18 @@
 //! `rush --codes`: people with coupon codes.
 
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use serde_json::json;
 
 use super::RushArgs;
-use super::interrupt::Interrupt;
+use super::people::{self, away};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{watched, yes};
 use crate::cli::out;
-use crate::cli::progress::Status;
 use firstcome_api::key::Secret;
 use firstcome_client::{Ask, Campaign, CampaignPool, Client, Match, OperatorDone, Server};
-use firstcome_rush::codes::{self, Plan, Progress, Report, Shares};
+use firstcome_rush::codes::{self, Codes, Done, Plan, Progress, Report, Shares};
+use firstcome_rush::people::Observer;
 use firstcome_rush::terminal::{self, thousands};
 
 /// How long a reservation lasts that a person of a load test asks for.
@@ -52,28 +51,30 @@ pub(super) async fn run(
         servers,
         key,
         campaign,
-        uses: pool.codes.as_ref().map_or(1, |codes| codes.uses),
         pool: pool.name,
-        reservation: RESERVATION,
         people: args.subjects.unwrap_or(PEOPLE),
         per_second: args.rate,
         think: args.think,
-        tries: TRIES,
-        waits: WAITS,
-        shares: Shares {
-            abandon: args.abandon,
-            roll_back: args.roll_back,
-            wrong: args.wrong,
-            wait: args.wait,
-            cut: args.cut,
-            ..Shares::default()
-        },
         prefix: format!("rush-{seed}-"),
         connections: args.connections as usize,
         seed,
         patience: args.patience,
         slack: SLACK,
         alone: args.create.is_some(),
+        visit: Codes {
+            uses: pool.codes.as_ref().map_or(1, |codes| codes.uses),
+            reservation: RESERVATION,
+            tries: TRIES,
+            waits: WAITS,
+            shares: Shares {
+                abandon: args.abandon,
+                roll_back: args.roll_back,
+                wrong: args.wrong,
+                wait: args.wait,
+                ..Shares::default()
+            },
+        },
+        cut: args.cut,
     };
     out::talk(format!(
         "rush on the {} codes of {}/{}:\n{} people on {} connections, a reservation lasts {}, seed {seed}",
@@ -82,55 +83,24 @@ pub(super) async fn run(
         plan.pool,
         thousands(u64::from(plan.people)),
         plan.connections,
-        terminal::short(plan.reservation)
+        terminal::short(plan.visit.reservation)
     ));
-    let mut interrupt = Interrupt::listen()?;
-    let stopped = interrupt.heard();
-    let mut status = Status::new();
-    let (mut outage, mut last) = (None, None);
-    let mut observer = |now: &Progress| {
-        if let (Some(length), None) = (outage, now.outage) {
-            status.say(format!("server back after {}", terminal::short(length)));
-        }
-        outage = now.outage;
-        status.show(now.elapsed, || line(now));
-        last = Some(now.clone());
-        match stopped.is_cancelled() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    };
-    let report = interrupt.during(codes::run(plan, &mut observer), || {}).await;
-    status.end();
-    if let Some(made) = made {
-        super::put_away(&mut client, &made).await;
-    }
-    let Some(report) = report else {
-        out::line(last.as_ref().map(line).unwrap_or_default());
-        return Ok(Exit::Interrupted);
-    };
-    let report = report?;
-    if json {
-        out::json(&report.json());
-    } else {
-        print(&report);
-    }
-    Ok(interrupt.exit(report.kept() && report.cut_short.is_none()))
+    let json = json.then_some(Report::json);
+    let load = async |observer: &mut Observer<'_, Done>| codes::run(plan, observer).await;
+    people::run(load, (&mut client, made), line, json).await
 }
 
 /// How it is going, in a line.
 pub(in crate::cli) fn line(now: &Progress) -> String {
-    let away = now.outage.map_or_else(String::new, |length| {
-        format!("server away for {:.1} s, ", length.as_secs_f64())
-    });
+    let away = away(now);
     format!(
         "{away}{} of {} people gone: {} codes, {} redeemed, {} rolled back, {} cancelled",
         thousands(u64::from(now.gone)),
         thousands(u64::from(now.people)),
-        thousands(now.issued),
-        thousands(now.redeemed),
-        thousands(now.rolled_back),
-        thousands(now.cancelled)
+        thousands(now.done.issued),
+        thousands(now.done.redeemed),
+        thousands(now.done.rolled_back),
+        thousands(now.done.cancelled)
     )
 }
 
@@ -178,26 +148,4 @@ async fn existing(
             .hint("use --create CODES for a new campaign, or --force to use this one"));
     }
     Ok((name, pool))
-}
-
-/// Prints a report for people.
-pub(in crate::cli) fn print(report: &Report) {
-    let seconds = report.elapsed.as_secs_f64().max(1e-9);
-    let answers =
-        report.answers.iter().map(|(answer, count)| format!("{answer} {}", thousands(*count)));
-    let head = format!(
-        "{} people, {} requests answered in {:.1} s, {}/s: ",
-        thousands(u64::from(report.people)),
-        thousands(report.answered()),
-        seconds,
-        thousands((report.answered() as f64 / seconds) as u64),
-    );
-    out::list(&head, answers);
-    if !report.again.is_empty() {
-        let again = report.again.iter().map(|(why, count)| format!("{} {why}", thousands(*count)));
-        out::list("sent again until answered: ", again);
-    }
-    super::print_waiting(&report.outages, &report.latency);
-    out::line("");
-    super::print_promises(&report.promises, report.cut_short.as_deref());
 }

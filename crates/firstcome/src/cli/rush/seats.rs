@@ -1,19 +1,18 @@
 //! `rush --seats`: people on seats.
 
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use serde_json::json;
 
 use super::RushArgs;
-use super::interrupt::Interrupt;
+use super::people::{self, away};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{watched, yes};
 use crate::cli::out;
-use crate::cli::progress::Status;
 use firstcome_api::key::Secret;
 use firstcome_client::{Ask, Campaign, Client, Match, OperatorDone, SeatMap, Server};
-use firstcome_rush::seats::{self, Plan, Progress, Report, Shares};
+use firstcome_rush::people::Observer;
+use firstcome_rush::seats::{self, Done, Plan, Progress, Report, Seats, Shares};
 use firstcome_rush::terminal::{self, thousands};
 use firstcome_rush::venue;
 
@@ -56,26 +55,29 @@ pub(super) async fn run(
         key,
         campaign,
         pool,
-        rows: rows.into_iter().filter(|row| !row.is_empty()).collect(),
-        limit,
-        hold,
         people: args.subjects.unwrap_or(PEOPLE),
         per_second: args.rate,
         think: args.think,
-        all_pay_after: None,
-        shares: Shares {
-            browse: args.browse,
-            abandon: args.abandon,
-            late: args.late,
-            cut: args.cut,
-            ..Shares::default()
-        },
         prefix: format!("rush-{seed}-"),
         connections: args.connections as usize,
         seed,
         patience: args.patience,
         slack: SLACK,
         alone: args.create.is_some(),
+        visit: Seats {
+            rows: rows.into_iter().filter(|row| !row.is_empty()).collect(),
+            limit,
+            hold,
+            all_pay_after: None,
+            hall: None,
+            shares: Shares {
+                browse: args.browse,
+                abandon: args.abandon,
+                late: args.late,
+                ..Shares::default()
+            },
+        },
+        cut: args.cut,
     };
     out::talk(format!(
         "rush on the {} seats of {}/{}:\n{} people on {} connections, a hold lasts {}, seed {seed}",
@@ -84,58 +86,27 @@ pub(super) async fn run(
         plan.pool,
         thousands(u64::from(plan.people)),
         plan.connections,
-        terminal::short(plan.hold)
+        terminal::short(plan.visit.hold)
     ));
     if args.late > 0.0 && hold > LONG {
         out::talk(
             "late payers wait until their hold has ended, so the test takes that long; --late 0 leaves them out",
         );
     }
-    let mut interrupt = Interrupt::listen()?;
-    let stopped = interrupt.heard();
-    let mut status = Status::new();
-    let (mut outage, mut last) = (None, None);
-    let mut observer = |now: &Progress| {
-        if let (Some(length), None) = (outage, now.outage) {
-            status.say(format!("server back after {}", terminal::short(length)));
-        }
-        outage = now.outage;
-        status.show(now.elapsed, || line(now));
-        last = Some(now.clone());
-        match stopped.is_cancelled() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    };
-    let report = interrupt.during(seats::run(plan, &mut observer), || {}).await;
-    status.end();
-    if let Some(made) = made {
-        super::put_away(&mut client, &made).await;
-    }
-    let Some(report) = report else {
-        out::line(last.as_ref().map(line).unwrap_or_default());
-        return Ok(Exit::Interrupted);
-    };
-    let report = report?;
-    if json {
-        out::json(&report.json());
-    } else {
-        print(&report);
-    }
-    Ok(interrupt.exit(report.kept() && report.cut_short.is_none()))
+    let json = json.then_some(Report::json);
+    let load = async |observer: &mut Observer<'_, Done>| seats::run(plan, observer).await;
+    people::run(load, (&mut client, made), line, json).await
 }
 
 pub(in crate::cli) fn line(now: &Progress) -> String {
     let answers =
         now.answers.iter().map(|(answer, count)| format!("{answer} {}", thousands(*count)));
-    let away = now.outage.map_or_else(String::new, |length| {
-        format!("server away for {:.1} s, ", length.as_secs_f64())
-    });
+    let away = away(now);
     format!(
         "{away}{} of {} people gone, {} seats confirmed: {}",
         thousands(u64::from(now.gone)),
         thousands(u64::from(now.people)),
-        thousands(now.confirmed),
+        thousands(now.done.confirmed),
         answers.collect::<Vec<_>>().join(", ")
     )
 }
@@ -191,25 +162,4 @@ async fn existing(args: &RushArgs, client: &mut Client) -> Result<(String, Strin
             .hint("use --create SEATS for a new campaign, or --force to use this one"));
     }
     Ok((name, pool.name.clone()))
-}
-
-pub(in crate::cli) fn print(report: &Report) {
-    let seconds = report.elapsed.as_secs_f64().max(1e-9);
-    let answers =
-        report.answers.iter().map(|(answer, count)| format!("{answer} {}", thousands(*count)));
-    let head = format!(
-        "{} people, {} requests answered in {:.1} s, {}/s: ",
-        thousands(u64::from(report.people)),
-        thousands(report.answered()),
-        seconds,
-        thousands((report.answered() as f64 / seconds) as u64),
-    );
-    out::list(&head, answers);
-    if !report.again.is_empty() {
-        let again = report.again.iter().map(|(why, count)| format!("{} {why}", thousands(*count)));
-        out::list("sent again until answered: ", again);
-    }
-    super::print_waiting(&report.outages, &report.latency);
-    out::line("");
-    super::print_promises(&report.promises, report.cut_short.as_deref());
 }

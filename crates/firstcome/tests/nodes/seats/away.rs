@@ -1,7 +1,6 @@
 //! A store that is away for nine minutes, by its own clock: holds keep what was left of them.
 
-use super::heard::{micros, position};
-use super::house::{CAMPAIGN, House};
+use super::house::{CAMPAIGN, House, micros, position};
 use crate::scene::{Scene, Setup};
 use firstcome_api::hold::PickRequest;
 use firstcome_client::Ask;

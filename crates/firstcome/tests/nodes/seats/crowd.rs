@@ -47,9 +47,10 @@ fn heard(house: &House, said: &Value) -> Option<Had> {
         return None;
     }
     assert_eq!(said["outcome"], "held", "{said}");
-    let until = super::heard::micros(&said["expires_at"]).unwrap();
+    let until = super::house::micros(&said["expires_at"]).unwrap();
     let who = said["subject"].as_str().unwrap().to_owned();
-    Some(Had { from: until - house.ttl, until, who })
+    let from = until - house.hold.as_micros() as i64;
+    Some(Had { from, until, who })
 }
 
 /// Everybody asks, each once, or again and again until this machine's clock says so.
@@ -150,7 +151,7 @@ async fn who_stands_in_line_costs_the_store_nothing_and_hears_in_time_that_it_wa
     for node in &scene.nodes {
         node.talk().get(&format!("/v1/time?min_position={min}")).await;
     }
-    let (before, commands) = (super::heard::position(&first), commands(&scene));
+    let (before, commands) = (super::house::position(&first), commands(&scene));
     let mut line = JoinSet::new();
     for person in 0..LONG_LINE {
         let (port, house) = (scene.nodes[person % 3].port(), house.clone());
@@ -161,7 +162,7 @@ async fn who_stands_in_line_costs_the_store_nothing_and_hears_in_time_that_it_wa
     assert!(line.join_all().await.iter().all(Option::is_none), "it was held all the time");
     let said = scene.nodes[0].talk().get("/v1/time").await;
     let (entries, commands) =
-        (super::heard::position(&said) - before, self::commands(&scene) - commands);
+        (super::house::position(&said) - before, self::commands(&scene) - commands);
     println!("{LONG_LINE} people in line for {WAIT:?}: {entries} entries, {commands} commands");
     // Ticks, and what servers ask anyhow; a server that was not fresh at the end has the journal say it once for all.
     assert!(entries < 30 && commands < LONG_LINE as u64, "{entries} entries, {commands} commands");

@@ -1,4 +1,6 @@
-//! What is promised about seats, and what breaks a promise.
+//! What is promised about seats.
+
+use crate::people::Promises;
 
 /// What is promised about seats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,9 +25,8 @@ pub(crate) enum Promised {
     Counts,
 }
 
-impl Promised {
-    /// All that are shown by themselves, in their order.
-    pub(crate) const ALL: [Self; 8] = [
+impl Promises for Promised {
+    const SHOWN: &'static [Self] = &[
         Self::Seats,
         Self::Baskets,
         Self::Ranks,
@@ -36,25 +37,21 @@ impl Promised {
         Self::Counts,
     ];
 
-    /// The one under which a report shows it.
-    pub(super) fn shown_as(self) -> Self {
-        if self == Self::Repeats { Self::Kept } else { self }
+    fn name(self) -> &'static str {
+        match self {
+            Self::Seats => "seats",
+            Self::Baskets => "baskets",
+            Self::Ranks => "ranks",
+            Self::Kept => "kept",
+            Self::Repeats => "repeats",
+            Self::Taken => "taken",
+            Self::Limits => "limits",
+            Self::Late => "late",
+            Self::Counts => "counts",
+        }
     }
-}
 
-/// A broken promise and what shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Violation {
-    pub(crate) promise: Promised,
-    pub(crate) evidence: String,
-}
-
-/// Collects what is broken.
-#[derive(Default)]
-pub(super) struct Found(pub(super) Vec<Violation>);
-
-impl Found {
-    pub(super) fn add(&mut self, promise: Promised, evidence: String) {
-        self.0.push(Violation { promise, evidence });
+    fn shown_as(self) -> &'static str {
+        if self == Self::Repeats { Self::Kept.name() } else { self.name() }
     }
 }

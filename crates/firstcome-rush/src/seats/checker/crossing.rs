@@ -1,24 +1,26 @@
 //! Holds against each other: who had what when.
 
-use super::super::heard::{Basket, Glance, Wish};
-use super::super::house::{FLOOR, House};
+use super::super::plan::{Hall, Seats};
+use super::super::promised::Promised;
+use super::super::record::{Basket, Glance, Wish};
+use super::times::{Bounds, Span, Times};
 use super::walk::{Kind, Refusal};
-use super::{Bounds, Breach, Promise, Span, Times};
+use crate::people::Found;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who had which unit, from when until when.
 pub(super) struct Crossing<'a> {
-    house: &'a House,
+    seats: &'a Seats,
     by_unit: BTreeMap<&'a str, Vec<&'a Span>>,
 }
 
 impl<'a> Crossing<'a> {
-    pub(super) fn of(house: &'a House, spans: &'a [Span]) -> Self {
+    pub(super) fn of(seats: &'a Seats, spans: &'a [Span]) -> Self {
         let mut by_unit = BTreeMap::<&str, Vec<&Span>>::new();
         for span in spans {
             by_unit.entry(&span.unit).or_default().push(span);
         }
-        Self { house, by_unit }
+        Self { seats, by_unit }
     }
 
     fn of_unit(&self, unit: &str) -> &[&'a Span] {
@@ -26,14 +28,13 @@ impl<'a> Crossing<'a> {
     }
 
     /// Checks that no seat had two owners at a time, and the floor no more than it has places.
-    pub(super) fn owners(&self, found: &mut Vec<Breach>) {
+    pub(super) fn owners(&self, found: &mut Found) {
         for (unit, spans) in &self.by_unit {
-            let known = *unit == FLOOR || self.house.seats().any(|seat| seat == unit);
-            if !known || self.house.pillars.iter().any(|pillar| pillar == unit) {
+            if self.seats.hall.as_ref().is_some_and(|hall| !hall.sells(unit)) {
                 let evidence = format!("{unit} is not for sale, and {} had it", spans[0].hold);
-                found.push(Breach { promise: Promise::OneOwner, evidence });
+                found.add(Promised::Seats, evidence);
             }
-            let most = if *unit == FLOOR { self.house.floor } else { 1 };
+            let most = self.seats.most(unit);
             for span in spans {
                 // Right after it began, whoever had it for certain.
                 let begun = Bounds { lo: span.begin.hi, hi: span.begin.hi };
@@ -42,7 +43,7 @@ impl<'a> Crossing<'a> {
                 if given > most {
                     let who: Vec<_> = have.iter().map(|other| (&other.hold, other.end)).collect();
                     let evidence = format!("{given} of {unit} were had at {begun:?} by {who:?}");
-                    found.push(Breach { promise: Promise::OneOwner, evidence });
+                    found.add(Promised::Seats, evidence);
                 }
             }
         }
@@ -55,24 +56,34 @@ impl<'a> Crossing<'a> {
     }
 
     /// Checks that what was refused could not be had.
-    pub(super) fn refusals(&self, refusals: &[Refusal], found: &mut Vec<Breach>) {
+    ///
+    /// Where somebody else may have had something that is not recorded, only what is named can be compared.
+    pub(super) fn refusals(
+        &self,
+        refusals: &[Refusal],
+        (incomplete, alone): (bool, bool),
+        found: &mut Found,
+    ) {
+        let all_known = alone && !incomplete;
         for Refusal { hold, when, kind } in refusals {
             let (promise, wrong) = match kind {
                 Kind::Taken { asked, named } => {
-                    (Promise::Taken, self.wrongly_taken(hold, *when, asked, named))
+                    let wrong = self.wrongly_taken(hold, (*when, incomplete), asked, named);
+                    (Promised::Taken, wrong)
                 }
                 Kind::SoldOut(wish) => {
-                    let wrong = self.could_be_had(hold, *when, wish);
-                    (Promise::Taken, wrong.then(|| format!("sold out of {wish:?}")))
+                    let hall = self.seats.hall.as_ref().filter(|_| all_known);
+                    let wrong = hall.is_some_and(|hall| self.could_be_had(hall, hold, *when, wish));
+                    (Promised::Taken, wrong.then(|| format!("sold out of {wish:?}")))
                 }
                 Kind::Refund(units) => {
-                    let wrong = !self.somebody_has_of(hold, *when, units);
-                    (Promise::Refunds, wrong.then(|| format!("a refund for {units:?}")))
+                    let wrong = all_known && !self.somebody_has_of(hold, *when, units);
+                    (Promised::Late, wrong.then(|| format!("a refund for {units:?}")))
                 }
             };
             if let Some(wrong) = wrong {
                 let evidence = format!("hold {hold} was told at {when:?}: {wrong}");
-                found.push(Breach { promise, evidence });
+                found.add(promise, evidence);
             }
         }
     }
@@ -80,7 +91,7 @@ impl<'a> Crossing<'a> {
     fn wrongly_taken(
         &self,
         hold: &str,
-        when: Bounds,
+        (when, incomplete): (Bounds, bool),
         asked: &BTreeSet<String>,
         named: &Basket,
     ) -> Option<String> {
@@ -88,7 +99,10 @@ impl<'a> Crossing<'a> {
             return Some("something is taken, and not what".to_owned());
         }
         for seat in named.keys() {
-            if !asked.contains(seat) || self.of_others(hold, seat, when) == 0 {
+            if !asked.contains(seat) {
+                return Some(format!("{seat} is taken, for which it did not ask"));
+            }
+            if !incomplete && self.of_others(hold, seat, when) == 0 {
                 return Some(format!("{seat} is taken, and nobody had it"));
             }
         }
@@ -99,64 +113,64 @@ impl<'a> Crossing<'a> {
         missed.map(|seat| format!("{seat} is not named, and somebody had it")).next()
     }
 
-    fn could_be_had(&self, hold: &str, when: Bounds, wish: &Wish) -> bool {
-        let floor = wish.units.get(FLOOR).copied().unwrap_or(0);
+    fn could_be_had(&self, hall: &Hall, hold: &str, when: Bounds, wish: &Wish) -> bool {
+        let (area, places) = &hall.area;
+        let standing = wish.units.get(area).copied().unwrap_or(0);
         // What the hold has of it already is not to be had either.
-        if floor > 0 && self.of_others("", FLOOR, when) + floor > self.house.floor {
+        if standing > 0 && self.of_others("", area, when) + standing > *places {
             return false;
         }
         if wish.best == 0 {
             return true;
         }
         let is_free = |seat: &String| {
-            !self.house.pillars.contains(seat)
+            !hall.blocked.contains(seat)
                 && !wish.units.contains_key(seat)
                 && self.of_others(hold, seat, when) == 0
         };
         if wish.apart {
-            return self.house.seats().filter(|seat| is_free(seat)).count() >= wish.best as usize;
+            return hall.seats().filter(|seat| is_free(seat)).count() >= wish.best as usize;
         }
-        let mut rows = self.house.rows.iter();
+        let mut rows = hall.rows.iter();
         rows.any(|row| row.windows(wish.best as usize).any(|run| run.iter().all(is_free)))
     }
 
     /// Says whether somebody else may have had one of these.
     fn somebody_has_of(&self, hold: &str, when: Bounds, units: &Basket) -> bool {
         units.iter().any(|(unit, count)| {
-            let most = if unit == FLOOR { self.house.floor } else { 1 };
+            let most = self.seats.most(unit);
             self.of_others(hold, unit, when) + count > most
         })
     }
 
     /// Checks what the map showed.
-    pub(super) fn map(&self, times: &Times, glances: &[Glance], found: &mut Vec<Breach>) {
+    pub(super) fn map(&self, hall: &Hall, times: &Times, glances: &[Glance], found: &mut Found) {
         for glance in glances {
             let when = times.at(glance.position);
-            let seats = self.house.seats().zip(glance.letters.chars());
-            for (seat, letter) in seats {
+            for (seat, letter) in hall.seats().zip(glance.letters.chars()) {
                 let spans = self.of_unit(seat);
                 let right = match letter {
                     '.' => !spans.iter().any(|span| span.covers(when)),
                     'h' | 'c' => spans.iter().any(|span| span.may_meet(when)),
-                    'b' => self.house.pillars.contains(seat),
+                    'b' => hall.blocked.contains(seat),
                     _ => false,
                 };
                 if !right {
                     let evidence = format!("{seat} is shown as {letter} at {when:?}: {spans:?}");
-                    found.push(Breach { promise: Promise::Map, evidence });
+                    found.add(Promised::Counts, evidence);
                 }
             }
-            let spans = self.of_unit(FLOOR).iter();
+            let (area, places) = &hall.area;
+            let spans = self.of_unit(area).iter();
             let sure = spans.clone().filter(|span| span.covers(when)).map(|span| span.count).sum();
             let most = spans.filter(|span| span.may_meet(when)).map(|span| span.count).sum();
-            let [left, held, confirmed, blocked] = glance.floor;
+            let [left, held, confirmed, blocked] = glance.area;
             let given: u32 = held + confirmed;
-            let all = left + given + blocked == self.house.floor;
-            let letters = glance.letters.len() == self.house.seats().count();
+            let all = left + given + blocked == *places;
+            let letters = glance.letters.len() == hall.seats().count();
             if !all || !letters || given < sure || given > most {
-                let evidence =
-                    format!("{glance:?} at {when:?}, and the floor has {sure} to {most}");
-                found.push(Breach { promise: Promise::Map, evidence });
+                let evidence = format!("{glance:?} at {when:?}, and the area has {sure} to {most}");
+                found.add(Promised::Counts, evidence);
             }
         }
     }

@@ -1,9 +1,12 @@
-//! One hold from its beginning to its end, as its guest was told.
+//! One hold from its beginning to its end, as its subject was told.
 
-use super::super::heard::{Basket, Evening, Fate, Heard, Shown, Verb, Wish};
-use super::super::house::{FLOOR, House};
-use super::{Bounds, Breach, Promise, Span, Times};
 use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::Plan;
+use super::super::promised::Promised;
+use super::super::record::{Basket, Fate, Heard, HoldRecord, Shown, Verb, Wish};
+use super::times::{Bounds, Span, Times, micros};
+use crate::people::Found;
 
 const NEVER: (i64, u64) = (i64::MAX, u64::MAX);
 
@@ -24,6 +27,7 @@ pub(super) enum Kind {
 }
 
 /// What a hold came to.
+#[derive(Default)]
 pub(super) struct End {
     pub(super) hold: String,
     pub(super) subject: String,
@@ -32,7 +36,8 @@ pub(super) struct End {
     pub(super) refunded: Basket,
 }
 
-/// What is known of a hold by its evening.
+/// What is known of a hold by what its subject was told.
+#[derive(Default)]
 pub(super) struct Walked {
     pub(super) spans: Vec<Span>,
     pub(super) refusals: Vec<Refusal>,
@@ -46,16 +51,18 @@ struct Piece {
     begin: Bounds,
 }
 
-/// The way through an evening.
+/// The way along a hold.
 pub(super) struct Walk<'a> {
-    house: &'a House,
+    plan: &'a Plan,
     times: &'a Times,
-    evening: &'a Evening,
-    found: &'a mut Vec<Breach>,
+    record: &'a HoldRecord,
+    found: &'a mut Found,
     walked: Walked,
     pieces: Vec<Piece>,
     /// When it is over: at the earliest, and at the latest.
     deadline: (i64, i64),
+    /// Whether an extension may have happened that was not heard of.
+    extended_unheard: bool,
     started: i64,
     /// What became of its units, those that are still held left out.
     fates: BTreeMap<(String, &'static str), u32>,
@@ -66,30 +73,30 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Goes through an evening.
-    pub(super) fn through(
-        house: &'a House,
+    /// Goes along a hold; compares it with what is shown of it at the end, if somebody looked.
+    pub(super) fn along(
+        plan: &'a Plan,
         times: &'a Times,
-        evening: &'a Evening,
-        found: &'a mut Vec<Breach>,
+        (record, shown): (&'a HoldRecord, Option<&Option<Shown>>),
+        found: &'a mut Found,
     ) -> Walked {
-        let (hold, subject) = (evening.hold.clone(), evening.subject.clone());
-        let end = End { hold, subject, ranks: BTreeMap::new(), refunded: Basket::new() };
-        let walked = Walked { spans: Vec::new(), refusals: Vec::new(), end };
         let mut walk = Self {
-            house,
+            plan,
             times,
-            evening,
+            record,
             found,
-            walked,
+            walked: Walked::default(),
             pieces: Vec::new(),
             deadline: (0, 0),
+            extended_unheard: false,
             started: 0,
             fates: BTreeMap::new(),
             loose: BTreeSet::new(),
             last: None,
         };
-        for heard in &evening.heard {
+        walk.walked.end.hold.clone_from(&record.hold);
+        walk.walked.end.subject.clone_from(&record.subject);
+        for heard in &record.heard {
             if heard.again {
                 walk.again(heard);
             } else {
@@ -97,15 +104,25 @@ impl<'a> Walk<'a> {
                 walk.last = Some(heard);
             }
         }
-        walk.ends();
+        walk.ends(shown);
         walk.walked
     }
 
-    fn breach(&mut self, promise: Promise, why: &str, heard: Option<&Heard>) {
+    fn breach(&mut self, promise: Promised, why: &str, heard: Option<&Heard>) {
         let about = heard.map_or(String::new(), |heard| format!(": {heard:?}"));
-        let (hold, deadline) = (&self.evening.hold, self.deadline);
-        let evidence = format!("hold {hold} (over at {deadline:?}) {why}{about}");
-        self.found.push(Breach { promise, evidence });
+        let (hold, deadline) = (&self.record.hold, self.deadline);
+        self.found.add(promise, format!("hold {hold} (over at {deadline:?}) {why}{about}"));
+    }
+
+    /// How much longer than it says a hold may last.
+    fn slack(&self) -> i64 {
+        micros(self.plan.slack)
+    }
+
+    /// The longest a hold can be extended to.
+    fn longest(&self) -> i64 {
+        let hall = self.plan.visit.hall.as_ref();
+        self.started + hall.map_or(micros(self.plan.visit.hold), |hall| micros(hall.longest))
     }
 
     fn step(&mut self, heard: &Heard) {
@@ -114,6 +131,7 @@ impl<'a> Walk<'a> {
             (Verb::Hold, "unit_taken" | "sold_out") => self.refused(heard),
             // It was, before anybody was told: what is shown of it says what it had.
             (Verb::Hold, "hold_expired") if heard.doubt => {}
+            (Verb::Hold, _) if self.plan.visit.hall.is_none() => {}
             (Verb::Add, "held" | "already_held") => self.changed(heard, true),
             (Verb::Drop, "held" | "already_held") => self.changed(heard, false),
             (Verb::Add, "unit_taken" | "sold_out") => self.refused(heard),
@@ -130,22 +148,24 @@ impl<'a> Walk<'a> {
                     self.may_have_been_done(heard);
                 }
             }
-            _ => self.breach(Promise::Answers, "was answered strangely", Some(heard)),
+            _ => self.breach(Promised::Late, "was answered strangely", Some(heard)),
         }
     }
 
     fn held(&mut self, heard: &Heard) {
         let Some(until) = heard.until else {
-            return self.breach(Promise::Answers, "shows no end", Some(heard));
+            return self.breach(Promised::Late, "shows no end", Some(heard));
         };
         if heard.outcome == "already_held" && !heard.doubt {
-            self.breach(Promise::Repeated, "was held before it was asked for", Some(heard));
+            self.breach(Promised::Repeats, "was held before it was asked for", Some(heard));
         }
-        if !is_whole(&heard.wish, &heard.units) {
-            self.breach(Promise::WholeBaskets, "is not what was wished", Some(heard));
+        self.is_whole(&heard.wish, &heard.units, Some(heard));
+        let units = heard.units.values().copied().sum::<u32>();
+        if self.plan.visit.limit.is_some_and(|limit| units > limit) {
+            self.breach(Promised::Limits, &format!("has {units} units"), None);
         }
-        self.started = until - self.house.ttl;
-        self.deadline = (until, until);
+        self.started = until - micros(self.plan.visit.hold);
+        self.deadline = (until, until.saturating_add(self.slack()));
         // The entry of a repeated answer is not known; its time is.
         let begin = match &*heard.outcome {
             "held" => Bounds::at((self.started, heard.position)),
@@ -176,7 +196,7 @@ impl<'a> Walk<'a> {
             while left > 0 {
                 let Some(at) = self.pieces.iter().rposition(|piece| piece.unit == *unit) else {
                     let why = format!("{fate} {unit}, which it does not have");
-                    self.breach(Promise::WholeBaskets, &why, None);
+                    self.breach(Promised::Baskets, &why, None);
                     break;
                 };
                 let count = left.min(self.pieces[at].count);
@@ -186,7 +206,7 @@ impl<'a> Walk<'a> {
                 if self.pieces[at].count == 0 {
                     self.pieces.remove(at);
                 }
-                let (hold, unit) = (self.evening.hold.clone(), unit.clone());
+                let (hold, unit) = (self.record.hold.clone(), unit.clone());
                 *self.fates.entry((unit.clone(), fate)).or_default() += count;
                 self.walked.spans.push(Span { hold, unit, count, begin, end });
             }
@@ -205,14 +225,16 @@ impl<'a> Walk<'a> {
     /// Checks that it was not over when something was done with it.
     fn is_not_over_by(&mut self, heard: &Heard) {
         if self.decided(heard).lo.0 >= self.deadline.1 {
-            self.breach(Promise::NotLate, "went on after its end", Some(heard));
+            self.breach(Promised::Late, "went on after its end", Some(heard));
         }
     }
 
     /// Checks that it was over when somebody was told so.
     fn is_over_by(&mut self, heard: &Heard) {
-        if self.times.at(heard.position).hi.0 < self.deadline.0 {
-            self.breach(Promise::NotEarly, "was over before its end", Some(heard));
+        let first = &self.record.heard[0];
+        let by_this_clock = heard.answered < first.sent + self.plan.visit.hold;
+        if self.times.at(heard.position).hi.0 < self.deadline.0 || by_this_clock {
+            self.breach(Promised::Late, "was over before its end", Some(heard));
         }
     }
 
@@ -226,28 +248,29 @@ impl<'a> Walk<'a> {
             self.end(&heard.wish.units, end, "dropped");
         }
         if self.has() != heard.units {
-            self.breach(Promise::WholeBaskets, "has something else than it says", Some(heard));
+            self.breach(Promised::Baskets, "has something else than it says", Some(heard));
         }
-        if heard.until != Some(self.deadline.0) && self.deadline.0 == self.deadline.1 {
-            self.breach(Promise::Kept, "shows another end than before", Some(heard));
+        if !heard.until.is_some_and(|until| (self.deadline.0..=self.deadline.1).contains(&until)) {
+            self.breach(Promised::Kept, "shows another end than before", Some(heard));
         }
     }
 
     fn extended(&mut self, heard: &Heard) {
         self.is_not_over_by(heard);
-        let most = self.started + self.house.most;
+        let most = self.longest().saturating_add(self.slack());
         let until = heard.until.unwrap_or_default();
         if until < self.deadline.0 || until > most {
-            self.breach(Promise::Kept, "was extended to where it cannot be", Some(heard));
+            self.breach(Promised::Kept, "was extended to where it cannot be", Some(heard));
         }
         // One that is still on its way would extend it once more.
-        let loose = heard.doubt || self.deadline.0 != self.deadline.1;
-        self.deadline = (until, if loose { most } else { until });
+        self.extended_unheard |= heard.doubt;
+        let latest = if self.extended_unheard { most } else { until.saturating_add(self.slack()) };
+        self.deadline = (until, latest);
     }
 
     fn confirmed(&mut self, heard: &Heard) {
         let Some(at) = heard.at else {
-            return self.breach(Promise::Answers, "was confirmed at no time", Some(heard));
+            return self.breach(Promised::Late, "was confirmed at no time", Some(heard));
         };
         let wanted =
             if heard.wish.units.is_empty() { self.has() } else { heard.wish.units.clone() };
@@ -255,18 +278,18 @@ impl<'a> Walk<'a> {
             heard.ranks.get(unit).map_or(0, BTreeSet::len) == *count as usize
         };
         if heard.units != wanted || !wanted.iter().all(ranked) {
-            self.breach(Promise::WholeBaskets, "was confirmed in part", Some(heard));
+            self.breach(Promised::Baskets, "was confirmed in part", Some(heard));
         }
         let entry = if heard.doubt { (at, 0) } else { (at, heard.position) };
         if heard.retaken {
             if at < self.deadline.0 || heard.verb == Verb::Confirm {
-                self.breach(Promise::NotEarly, "was taken again before its end", Some(heard));
+                self.breach(Promised::Late, "was taken again before its end", Some(heard));
             }
             self.expire();
             let hi = (at, if heard.doubt { u64::MAX } else { heard.position });
             self.begin(&heard.units, Bounds { lo: entry, hi });
-        } else if at >= self.deadline.1 {
-            self.breach(Promise::NotLate, "was confirmed after its end", Some(heard));
+        } else if at >= self.deadline.1 || self.record.late {
+            self.breach(Promised::Late, "was confirmed after its end", Some(heard));
         }
         self.end(&heard.units, Bounds::at(NEVER), "confirmed");
         for (unit, ranks) in &heard.ranks {
@@ -278,7 +301,7 @@ impl<'a> Walk<'a> {
         self.is_over_by(heard);
         let has = self.has();
         if has != heard.units {
-            self.breach(Promise::WholeBaskets, "is owed something else", Some(heard));
+            self.breach(Promised::Baskets, "is owed something else", Some(heard));
         }
         self.end(&has, self.over(), "refund_due");
         self.walked.end.refunded = has.clone();
@@ -290,7 +313,7 @@ impl<'a> Walk<'a> {
         let wanted =
             if heard.wish.units.is_empty() { self.has() } else { heard.wish.units.clone() };
         if heard.units != wanted {
-            self.breach(Promise::WholeBaskets, "was released in part", Some(heard));
+            self.breach(Promised::Baskets, "was released in part", Some(heard));
         }
         let when = self.decided(heard);
         let end = Bounds { lo: when.lo, hi: (when.hi.0, when.hi.1 + 1) };
@@ -298,11 +321,12 @@ impl<'a> Walk<'a> {
     }
 
     fn refuse(&mut self, when: Bounds, kind: Kind) {
-        self.walked.refusals.push(Refusal { hold: self.evening.hold.clone(), when, kind });
+        self.walked.refusals.push(Refusal { hold: self.record.hold.clone(), when, kind });
     }
 
     fn refused(&mut self, heard: &Heard) {
-        let seats = heard.wish.units.keys().filter(|unit| *unit != FLOOR).cloned();
+        let area = self.plan.visit.hall.as_ref().map(|hall| &hall.area.0);
+        let seats = heard.wish.units.keys().filter(|unit| Some(*unit) != area).cloned();
         let kind = match &*heard.outcome {
             "unit_taken" => Kind::Taken { asked: seats.collect(), named: heard.units.clone() },
             _ => Kind::SoldOut(heard.wish.clone()),
@@ -317,7 +341,10 @@ impl<'a> Walk<'a> {
     fn may_have_been_done(&mut self, heard: &Heard) {
         match heard.verb {
             Verb::Add => self.may_have(heard),
-            Verb::Extend => self.deadline.1 = self.started + self.house.most,
+            Verb::Extend => {
+                self.extended_unheard = true;
+                self.deadline.1 = self.longest().saturating_add(self.slack());
+            }
             Verb::Drop | Verb::Release => {
                 let lo = self.times.at(heard.before).lo;
                 let end = Bounds { lo, hi: (self.deadline.1, 0) };
@@ -331,7 +358,7 @@ impl<'a> Walk<'a> {
 
     /// Notes that it may have what was asked for all the same: what may have happened may also happen later.
     fn may_have(&mut self, heard: &Heard) {
-        let (hold, units) = (&self.evening.hold, &heard.wish.units);
+        let (hold, units) = (&self.record.hold, &heard.wish.units);
         let begin = Bounds { lo: self.times.at(heard.before).lo, hi: NEVER };
         let end = Bounds { lo: (0, 0), hi: (self.deadline.1, 0) };
         let span = |(unit, count): (&String, &u32)| Span {
@@ -359,18 +386,14 @@ impl<'a> Walk<'a> {
 
     fn again(&mut self, heard: &Heard) {
         let Some(last) = self.last else {
-            return self.breach(
-                Promise::Answers,
-                "was repeated before it was decided",
-                Some(heard),
-            );
+            return self.breach(Promised::Late, "was repeated before it was decided", Some(heard));
         };
         let before = match &*last.outcome {
             "held" => "already_held",
             other => other,
         };
         // That a hold is over is answered later than that it is held.
-        if heard.outcome == "hold_expired" && before == "already_held" {
+        if heard.outcome == "hold_expired" && matches!(before, "already_held" | "hold_expired") {
             return self.is_over_by(heard);
         }
         let ends = |heard: &Heard| (heard.until, heard.at, heard.retaken);
@@ -379,44 +402,44 @@ impl<'a> Walk<'a> {
             && ends(heard) == ends(last);
         if !same {
             let why = format!("was answered {last:?} and then otherwise");
-            self.breach(Promise::Repeated, &why, Some(heard));
+            self.breach(Promised::Repeats, &why, Some(heard));
         }
     }
 
     /// Compares what it came to with what is shown of it.
-    fn ends(&mut self) {
-        let evening = self.evening;
-        let told =
-            matches!(self.evening.heard.first(), Some(first) if first.outcome.ends_with("held"));
-        let doubt = evening.heard.first().is_some_and(|first| first.doubt);
-        match (&evening.shown, told) {
-            (None, false) => {}
-            (None, true) => self.breach(Promise::Kept, "was held, and there is no such hold", None),
-            (Some(_), false) if !doubt => {
-                self.breach(Promise::Kept, "was refused, and there is such a hold", None);
-            }
-            (Some(shown), false) => self.haunts(shown),
-            (Some(shown), true) => {
+    fn ends(&mut self, shown: Option<&Option<Shown>>) {
+        let (told, first) = (self.record.is_held(), self.record.heard.first());
+        let doubt = first.is_some_and(|first| first.doubt);
+        match (shown, told) {
+            (_, true) => {
                 let (has, over) = (self.has(), self.over());
                 self.end(&has, over, "expired");
-                self.compare(shown);
+                match shown {
+                    Some(Some(shown)) => self.compare(shown),
+                    Some(None) => {
+                        self.breach(Promised::Kept, "was held, and there is no such hold", None);
+                    }
+                    None => {}
+                }
             }
+            (None | Some(None), false) => {}
+            (Some(Some(_)), false) if !doubt => {
+                self.breach(Promised::Kept, "was refused, and there is such a hold", None);
+            }
+            (Some(Some(shown)), false) => self.haunts(shown),
         }
     }
 
     /// Takes in a hold that nobody was told of: it may have happened, and it did.
     fn haunts(&mut self, shown: &Shown) {
         self.started = shown.started;
-        let over = shown.started + self.house.ttl;
-        self.deadline = (over, over);
+        let over = shown.started + micros(self.plan.visit.hold);
+        self.deadline = (over, over.saturating_add(self.slack()));
         let mut units = Basket::new();
         for fate in &shown.fates {
             *units.entry(fate.unit.clone()).or_default() += fate.count;
         }
-        let wish = &self.evening.heard[0].wish;
-        if !is_whole(wish, &units) {
-            self.breach(Promise::WholeBaskets, "is not what was wished", None);
-        }
+        self.is_whole(&self.record.heard[0].wish, &units, None);
         let started = Bounds { lo: (shown.started, 0), hi: (shown.started, u64::MAX) };
         self.begin(&units, started);
         self.end(&units, self.over(), "expired");
@@ -424,8 +447,8 @@ impl<'a> Walk<'a> {
     }
 
     fn compare(&mut self, shown: &Shown) {
-        if shown.started != self.started {
-            self.breach(Promise::Kept, &format!("began at {}", shown.started), None);
+        if (shown.started - self.started).abs() > self.slack() {
+            self.breach(Promised::Kept, &format!("began at {}", shown.started), None);
         }
         let mut fates = BTreeMap::<(String, &str), u32>::new();
         let mut ranks = BTreeMap::<String, BTreeSet<u64>>::new();
@@ -446,16 +469,18 @@ impl<'a> Walk<'a> {
             .collect();
         if shown != told || ranks != self.walked.end.ranks {
             let why = format!("is shown as {shown:?} with {ranks:?}, and was told {told:?}");
-            self.breach(Promise::Kept, &why, None);
+            self.breach(Promised::Kept, &why, None);
         }
     }
-}
 
-/// Says whether a hold has what was wished.
-fn is_whole(wish: &Wish, units: &Basket) -> bool {
-    let named = wish.units.iter().all(|(unit, count)| units.get(unit) == Some(count));
-    let others = units.iter().filter(|(unit, _)| !wish.units.contains_key(*unit));
-    named
-        && others.map(|(unit, count)| if unit == FLOOR { u32::MAX } else { *count }).sum::<u32>()
-            == wish.best
+    /// Checks that a hold has what was wished.
+    fn is_whole(&mut self, wish: &Wish, units: &Basket, heard: Option<&Heard>) {
+        let area = self.plan.visit.hall.as_ref().map(|hall| &hall.area.0);
+        let named = wish.units.iter().all(|(unit, count)| units.get(unit) == Some(count));
+        let mut others = units.iter().filter(|(unit, _)| !wish.units.contains_key(*unit));
+        let seats = others.clone().all(|(unit, count)| *count == 1 && Some(unit) != area);
+        if !named || !seats || others.by_ref().count() != wish.best as usize {
+            self.breach(Promised::Baskets, "is not what was wished", heard);
+        }
+    }
 }

@@ -1,4 +1,6 @@
-//! What is promised about codes, and what breaks a promise.
+//! What is promised about codes.
+
+use crate::people::Promises;
 
 /// What is promised about codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,9 +29,8 @@ pub(crate) enum Promised {
     Ledger,
 }
 
-impl Promised {
-    /// All of them, in the order in which they are shown.
-    pub(crate) const ALL: [Self; 11] = [
+impl Promises for Promised {
+    const SHOWN: &'static [Self] = &[
         Self::Codes,
         Self::Ranks,
         Self::Uses,
@@ -42,21 +43,20 @@ impl Promised {
         Self::Turns,
         Self::Ledger,
     ];
-}
 
-/// A broken promise and what shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Violation {
-    pub(crate) promise: Promised,
-    pub(crate) evidence: String,
-}
-
-/// Collects what is broken.
-#[derive(Default)]
-pub(super) struct Found(pub(super) Vec<Violation>);
-
-impl Found {
-    pub(super) fn add(&mut self, promise: Promised, evidence: String) {
-        self.0.push(Violation { promise, evidence });
+    fn name(self) -> &'static str {
+        match self {
+            Self::Codes => "codes",
+            Self::Ranks => "ranks",
+            Self::Uses => "uses",
+            Self::Reservations => "reservations",
+            Self::Repeats => "repeats",
+            Self::Kept => "kept",
+            Self::Refusals => "refusals",
+            Self::Wrong => "wrong",
+            Self::Counts => "counts",
+            Self::Turns => "turns",
+            Self::Ledger => "ledger",
+        }
     }
 }

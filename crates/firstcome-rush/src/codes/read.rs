@@ -5,53 +5,13 @@ use std::time::{Duration, Instant};
 
 use firstcome_api::code::{CodeLookUpRequest, CodesFound, IssuedCode};
 use firstcome_api::node::Settling;
-use firstcome_client::{Ask, ResultFormat, ResultRange};
-use serde::Deserialize;
+use firstcome_client::Ask;
 use tokio::task::JoinSet;
 
-use super::plan::Plan;
+use super::Plan;
 use super::record::Record;
 use crate::failure::LoadError;
-use crate::people::Connections;
-
-/// The campaign as far as the check needs it.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub(super) struct CampaignCounts {
-    pub(super) pools: Vec<PoolCounts>,
-    /// Results that the ledger does not have yet.
-    #[serde(default)]
-    pub(super) unsettled: u64,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-pub(super) struct PoolCounts {
-    pub(super) name: String,
-    pub(super) capacity: u64,
-    pub(super) left: u64,
-    pub(super) taken: u64,
-    /// Offered to those who wait.
-    #[serde(default)]
-    pub(super) held: u64,
-}
-
-/// One result as far as the check needs it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct CodeResult {
-    pub(super) number: u64,
-    pub(super) kind: String,
-    pub(super) pool: String,
-    pub(super) rank: u64,
-    pub(super) subject: String,
-    #[serde(default)]
-    pub(super) reference: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct CodeResults {
-    results: Vec<CodeResult>,
-    #[serde(default)]
-    next: Option<u64>,
-}
+use crate::people::{CampaignCounts, Connections, PersonResult, all_results};
 
 /// The results once more, as the ledger has them.
 #[derive(Debug, Default)]
@@ -62,14 +22,14 @@ pub(super) enum Ledger {
     /// It did not have all of them in time.
     Late,
     /// These.
-    Read(Vec<CodeResult>),
+    Read(Vec<PersonResult>),
 }
 
 /// What was read at the end.
 #[derive(Debug, Default)]
-pub(super) struct Read {
+pub(crate) struct Read {
     pub(super) counts: CampaignCounts,
-    pub(super) results: Vec<CodeResult>,
+    pub(super) results: Vec<PersonResult>,
     pub(super) ledger: Ledger,
     /// Codes as they are looked up, by their holders.
     pub(super) codes: Vec<IssuedCode>,
@@ -88,7 +48,7 @@ pub(super) async fn read(
     record: &Record,
 ) -> Result<Read, LoadError> {
     let counts = connections.read(Ask::campaign(&plan.campaign)).await?;
-    let results = all_results(plan, connections).await?;
+    let results = all_results(&plan.campaign, connections).await?;
     let codes = look_up(plan, connections, record).await?;
     let ledger = from_ledger(plan, connections).await?;
     Ok(Read { counts, results, ledger, codes })
@@ -107,31 +67,12 @@ async fn from_ledger(
     loop {
         let counts: CampaignCounts = connections.read(Ask::campaign(&plan.campaign)).await?;
         if counts.unsettled == 0 {
-            return Ok(Ledger::Read(all_results(plan, connections).await?));
+            return Ok(Ledger::Read(all_results(&plan.campaign, connections).await?));
         }
         if Instant::now() >= until {
             return Ok(Ledger::Late);
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
-/// Reads all results of the campaign.
-async fn all_results(
-    plan: &Arc<Plan>,
-    connections: &Arc<Connections>,
-) -> Result<Vec<CodeResult>, LoadError> {
-    let mut results = Vec::new();
-    let mut after = 0;
-    loop {
-        let range = ResultRange { after, limit: 10_000 };
-        let page: CodeResults =
-            connections.read(Ask::results(&plan.campaign, range, ResultFormat::Json)).await?;
-        results.extend(page.results);
-        match page.next {
-            Some(next) if next > after => after = next,
-            Some(_) | None => return Ok(results),
-        }
     }
 }
 
@@ -142,7 +83,7 @@ async fn look_up(
     record: &Record,
 ) -> Result<Vec<IssuedCode>, LoadError> {
     let (mut codes, mut running) = (Vec::new(), JoinSet::new());
-    let mut holders = record.issued.iter().map(|issued| issued.subject.clone());
+    let mut holders = record.answers.issued.iter().map(|issued| issued.subject.clone());
     loop {
         while running.len() < AT_ONCE
             && let Some(holder) = holders.next()
