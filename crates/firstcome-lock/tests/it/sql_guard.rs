@@ -8,7 +8,7 @@ use rusqlite::{Connection, named_params};
 use crate::processes::Actor;
 use crate::stage::{SECOND, client_of, take, until_free};
 
-const PAGE: &str = include_str!("../../../../docs/locks.md");
+const PAGE: &str = include_str!("../../docs/locks.md");
 
 /// The table that is protected.
 const TABLE: &str = "CREATE TABLE stock (id bigint PRIMARY KEY, quantity bigint NOT NULL);
