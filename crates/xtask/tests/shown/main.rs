@@ -106,6 +106,24 @@ fn every_verb_flag_and_task_that_a_page_shows_is_there() {
 }
 
 #[test]
+fn what_is_not_there_is_noticed() {
+    let program = Program::read(&root());
+    let wrong = |line: &str| {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        program.wrong_with(&words)
+    };
+    for right in ["codes roll-back vouchers - order-1", "nodes --url=http://a", "lock a -- b --c"] {
+        assert_eq!(wrong(right), None, "{right}");
+    }
+    for line in
+        ["claims", "claim a b --place 1", "campaign create a --wide", "codes import --from a"]
+    {
+        assert!(wrong(line).is_some(), "{line}");
+    }
+    assert_eq!(program.verb_of(&["nodes".into(), "reseed".into(), "--yes".into()]), "nodes reseed");
+}
+
+#[test]
 fn every_flag_of_the_page_of_the_command_line_is_there() {
     let program = Program::read(&root());
     let page = read("docs/reference/cli.md");

@@ -62,7 +62,8 @@ impl Program {
 
     /// Says what is wrong with the words behind `firstcome`, if anything.
     pub(crate) fn wrong_with(&self, words: &[String]) -> Option<String> {
-        let named = |word: &&String| word.starts_with(|c: char| c.is_ascii_lowercase());
+        let letter = |c: char| c.is_ascii_lowercase() || c == '-';
+        let named = |word: &&String| !word.starts_with('-') && word.chars().all(letter);
         let first = words.first()?;
         if named(&first) && !self.verbs.verbs.contains_key(first) {
             return Some(format!("there is no verb {first}"));
