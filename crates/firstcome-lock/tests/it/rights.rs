@@ -26,7 +26,8 @@ fn documented(scheme: &str) -> Vec<&'static str> {
     let page = if scheme == "postgres" { POSTGRESQL } else { MARIADB };
     let block = page.split("```sql\n").find(|block| block.contains("locks_user"));
     let block = block.and_then(|block| block.split("```").next()).expect("the page has it");
-    block.split(';').map(str::trim).filter(|statement| !statement.is_empty()).collect()
+    let (_, statements) = block.split_once('\n').expect("a comment, then statements");
+    statements.split(';').map(str::trim).filter(|statement| !statement.is_empty()).collect()
 }
 
 /// The locks that the tests of every store take, which stand for a user's own.
