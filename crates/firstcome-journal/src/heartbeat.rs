@@ -1,6 +1,6 @@
 //! The bytes of a heartbeat: the store's time, then what [`write()`] gives.
 //!
-//! The form is described in `docs/reference/redis-keys.md`.
+//! The form is described in `docs/reference/in-redis.md`.
 
 use crate::cell::{Cell, Kind};
 use crate::cluster::NodeStatus;

@@ -2,7 +2,7 @@
 //!
 //! An append is a transaction of two round trips: the row of the head `FOR UPDATE`, then the clock and what the node has not
 //! applied; then the entry, the head, and COMMIT. What is decided in between is decided here. There are no notifications:
-//! nodes look for entries. The tables are described in `docs/reference/journal-tables.md`.
+//! nodes look for entries. The tables are described in `docs/reference/in-mariadb.md`.
 //!
 //! | File | Subject |
 //! |---|---|

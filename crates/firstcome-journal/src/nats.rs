@@ -2,7 +2,7 @@
 //!
 //! One stream is the log. An append is one message there, without a condition; whoever reads it decides whether it counts. The
 //! other one is a table: it keeps the last message of each subject. Each other step is a batch of messages in one of them, on
-//! a condition. What is decided is decided here. The subjects are described in `docs/reference/journal-subjects.md`.
+//! a condition. What is decided is decided here. The subjects are described in `docs/reference/in-nats.md`.
 //!
 //! | File | Subject |
 //! |---|---|
@@ -200,7 +200,7 @@ fn denied(detail: &str) -> Failure {
     Failure::Unfit {
         why: detail.to_owned(),
         fix: "check user and password in its URL, and that its account may use JetStream with the rights listed in \
-              docs/reference/journal-subjects.md"
+              docs/reference/in-nats.md"
             .to_owned(),
     }
 }

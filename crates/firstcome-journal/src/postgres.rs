@@ -2,7 +2,7 @@
 //!
 //! An append is one call of a function, which takes an advisory lock of the transaction and then looks at the last row: there
 //! is no row that every append changes, and no sequence. Nothing is kept in a session, so that a pooler in transaction mode
-//! may stand between. The tables are described in `docs/reference/journal-tables.md`.
+//! may stand between. The tables are described in `docs/reference/in-postgresql.md`.
 //!
 //! | File | Subject |
 //! |---|---|

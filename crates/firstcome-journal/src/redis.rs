@@ -2,7 +2,7 @@
 //!
 //! An append is one script on two keys, and what comes back is read with a plain command sent right
 //! after it. Two connections take turns where an append is followed by a WAIT; a third one waits
-//! for news; a fourth does the rest. The keys are described in `docs/reference/redis-keys.md`.
+//! for news; a fourth does the rest. The keys are described in `docs/reference/in-redis.md`.
 //!
 //! | File | Subject |
 //! |---|---|

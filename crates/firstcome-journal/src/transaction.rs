@@ -3,7 +3,7 @@
 //! All rules of snapshots, trimming, repairs and membership are written above the stores, in terms of
 //! this. They read what is there, decide, and change it on the condition that it is still there. A store
 //! only has to evaluate a [`Transaction`] so that nobody else comes in between: under a lock, in a
-//! transaction of a database, in a script. `docs/reference/stores.md` says what each part means.
+//! transaction of a database, in a script. `docs/reference/stores.md` says what else a store has to do.
 
 use crate::call::Call;
 use crate::cell::{Cell, Kind};

@@ -167,7 +167,7 @@ impl Builder {
     ///
     /// If too few acknowledge in time, the lock is released and the call fails with [`Error::TooFewReplicas`]; a waiting call
     /// tries again for the time of [`Builder::ride_out`]. This makes it less likely that a failover loses a lock, but does not
-    /// exclude it: see `docs/locks.md`. Renewals and releases do not wait for replicas.
+    /// exclude it: see `docs/locks.md` beside this crate. Renewals and releases do not wait for replicas.
     ///
     /// It costs a separate connection, one more command for each acquired lock, and one `WAIT` for each group of locks that are
     /// acquired at the same time. No lock is passed on within the process. The user needs the right to `WAIT`.

@@ -52,7 +52,7 @@ fn names(cell: &str) -> Vec<&str> {
 fn each_row_of_what_happens_to_a_lock_names_tests_that_are_there() {
     let all = all_functions();
     let mut missing = Vec::new();
-    let rows = last_cells("docs/what-happens-to-a-lock.md");
+    let rows = last_cells("crates/firstcome-lock/docs/what-happens-to-a-lock.md");
     assert!(rows.len() > 25, "the rows of the page are found");
     for (row, tests) in rows {
         let named = names(&tests);

@@ -75,7 +75,7 @@ pub(crate) fn refused(failure: Store) -> Failure {
     }
     if let Store::Denied { .. } = failure {
         let fix = "check user and password in its URL, and give the user the rights listed in \
-            docs/reference/journal-tables.md";
+            docs/reference/in-postgresql.md or in-mariadb.md";
         return Failure::Unfit { why: text, fix: fix.to_owned() };
     }
     if let Store::Address { .. }

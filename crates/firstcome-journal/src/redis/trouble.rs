@@ -18,7 +18,7 @@ pub(super) fn trouble(failure: Store) -> Failure {
     }
     if let Store::Denied { code, .. } = &failure {
         let fix = if code == "NOPERM" {
-            "give the user the rights listed in docs/reference/redis-keys.md, with ACL SETUSER"
+            "give the user the rights listed in docs/reference/in-redis.md, with ACL SETUSER"
         } else {
             "check user and password in its URL: redis://USER:PASSWORD@HOST:PORT"
         };

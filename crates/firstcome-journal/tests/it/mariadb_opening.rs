@@ -149,9 +149,9 @@ async fn a_user_without_rights_is_told_and_one_with_those_of_the_page_is_enough(
     own.sql(&format!("GRANT SELECT ON {name}.* TO {user}@'127.0.0.1'"));
     let url = own.url.replace("firstcome:secret-of-the-tests", &format!("{user}:word"));
     let elsewhere = |options: &mut Options| options.space_name = "other".to_owned();
-    says(&open(&url, elsewhere).await.unwrap_err(), &["denied", "journal-tables.md"]);
+    says(&open(&url, elsewhere).await.unwrap_err(), &["denied", "in-mariadb.md"]);
     // What the page tells an administrator to run.
-    let page = include_str!("../../../../docs/reference/journal-tables.md");
+    let page = include_str!("../../../../docs/reference/in-mariadb.md");
     let grant = page.split("```sql\n").find(|block| block.contains("ON DATABASE.*"));
     let grant = grant.unwrap().split("```").next().unwrap();
     own.sql(
@@ -208,8 +208,7 @@ async fn settings_of_the_server_do_not_reach_the_journal() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_table_and_column_is_on_the_page() {
     let Some(own) = Own::start().await else { return };
-    let page = include_str!("../../../../docs/reference/journal-tables.md");
-    let (_, page) = page.split_once("\n## Tables in MariaDB").unwrap();
+    let page = include_str!("../../../../docs/reference/in-mariadb.md");
     let sql = format!(
         "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = '{}' ORDER BY 1, 2",
         name_of_database(&own.url)

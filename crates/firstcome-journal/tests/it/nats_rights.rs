@@ -8,7 +8,7 @@ use firstcome_journal::{Failure, Journal};
 use firstcome_testbed::{Nats as Server, NatsRights};
 use std::time::Duration;
 
-const PAGE: &str = include_str!("../../../../docs/reference/journal-subjects.md");
+const PAGE: &str = include_str!("../../../../docs/reference/in-nats.md");
 
 /// Does all that nodes do with a journal, from making it to removing it.
 async fn everything(url: &str, space: &str) -> Result<(), Failure> {
@@ -75,7 +75,7 @@ async fn a_user_with_the_rights_of_the_page_can_do_everything_and_without_one_it
             let begun = std::time::Instant::now();
             let failure = everything(&server.url_of(&user), &user).await.expect_err(&right);
             let begin = right.split(['*', '>']).next().unwrap();
-            says(&failure, &["journal-subjects.md", "Permissions Violation", begin]);
+            says(&failure, &["in-nats.md", "Permissions Violation", begin]);
             let took = begun.elapsed();
             tries += 1;
             if took < Duration::from_secs(2) {

@@ -45,7 +45,7 @@ async fn a_session_that_is_ended_leaves_it_unknown() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_right_that_is_missing_is_named_with_the_page_that_lists_them() {
-    let is = |failure: &Failure| matches!(failure, Failure::Unfit { fix, .. } if fix.contains("journal-tables.md"));
+    let is = |failure: &Failure| matches!(failure, Failure::Unfit { fix, .. } if fix.contains("in-postgresql.md"));
     refused("42501", is).await;
 }
 

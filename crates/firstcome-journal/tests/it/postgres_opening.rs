@@ -143,9 +143,9 @@ async fn a_user_without_rights_is_told_and_one_with_those_of_the_page_is_enough(
     let url = own.url.replace("firstcome:secret-of-the-tests", &format!("{user}:word"));
     let elsewhere = |options: &mut Options| options.space_name = "other".to_owned();
     let failure = open(&url, elsewhere).await.unwrap_err();
-    says(&failure, &["permission denied", "journal-tables.md"]);
+    says(&failure, &["permission denied", "in-postgresql.md"]);
     // What the page tells an administrator to run, for tables that are there.
-    let page = include_str!("../../../../docs/reference/journal-tables.md");
+    let page = include_str!("../../../../docs/reference/in-postgresql.md");
     let grants = page.split("```sql\n").find(|block| block.starts_with("GRANT"));
     let grants = grants.unwrap().split("```").next().unwrap();
     own.sql(&grants.replace("fc_journal_SPACE", SCHEMA).replace("USER", &user));
@@ -249,14 +249,13 @@ async fn a_reader_sees_what_the_nodes_wrote_and_makes_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_table_and_column_is_on_the_page() {
     let Some(own) = Own::start().await else { return };
-    let page = include_str!("../../../../docs/reference/journal-tables.md");
+    let page = include_str!("../../../../docs/reference/in-postgresql.md");
     let sql = format!(
         "SELECT table_name, column_name FROM information_schema.columns \
          WHERE table_schema = '{SCHEMA}' ORDER BY 1, 2"
     );
     let columns = own.sql(&sql);
     assert!(columns.lines().count() > 15, "{columns}");
-    let (page, _) = page.split_once("\n## Tables in MariaDB").unwrap();
     for line in columns.lines() {
         let (table, column) = line.split_once(" | ").unwrap();
         let section = page.split(&format!("### `{table}`")).nth(1);

@@ -216,7 +216,7 @@ async fn what_an_operator_should_know_is_said_with_the_command_that_helps() {
 #[tokio::test]
 async fn a_user_without_rights_over_settings_can_run_it_and_is_told() {
     let Some(server) = Server::start() else { return };
-    let page = include_str!("../../../../docs/reference/redis-keys.md");
+    let page = include_str!("../../../../docs/reference/in-redis.md");
     let rule = page.lines().find(|line| line.starts_with("ACL SETUSER")).unwrap();
     let said = server.ask(&rule.replace("PASSWORD", "secret"));
     assert_eq!(said, "+OK", "the rule in the docs");

@@ -69,7 +69,7 @@ async fn check_rights(ask: &MySql) -> Result<(), Error> {
                 }
                 Err(firstcome_store::Failure::Denied { code, detail }) => {
                     let detail =
-                        format!("{detail}; docs/reference/lock-tables.md lists what locks need");
+                        format!("{detail}; docs/reference/in-mariadb.md lists what locks need");
                     return Err(firstcome_store::Failure::Denied { code, detail }.into());
                 }
                 // Whatever else is wrong passes, or is told to whoever takes a lock.

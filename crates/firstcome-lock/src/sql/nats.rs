@@ -289,7 +289,7 @@ async fn check_rights(stream: &Stream) -> Result<(), Error> {
 /// Says with a denial where the rights are listed.
 fn with_page(failure: Failure) -> Failure {
     let Failure::Denied { code, detail } = failure else { return failure };
-    let detail = format!("{detail}; docs/reference/journal-subjects.md lists what locks need");
+    let detail = format!("{detail}; docs/reference/in-nats.md lists what locks need");
     Failure::Denied { code, detail }
 }
 

@@ -79,7 +79,7 @@ impl PostgresTable {
             return Ok(());
         }
         let detail = format!(
-            "this role has no right to {}; docs/reference/lock-tables.md lists what locks need",
+            "this role has no right to {}; docs/reference/in-postgresql.md lists what locks need",
             missing.join(", "),
         );
         // SQLSTATE 42501: insufficient privilege.

@@ -9,9 +9,10 @@ use firstcome_testbed::{MariaDb, Nats, NatsRights, Postgres, Redis};
 use crate::stage::{client_of, ms, take, until};
 
 const README: &str = include_str!("../../README.md");
-const TABLES: &str = include_str!("../../../../docs/reference/lock-tables.md");
-const NATS: &str = include_str!("../../../../docs/reference/journal-subjects.md");
-const SERVER: &str = include_str!("../../../../docs/reference/redis-keys.md");
+const POSTGRESQL: &str = include_str!("../../../../docs/reference/in-postgresql.md");
+const MARIADB: &str = include_str!("../../../../docs/reference/in-mariadb.md");
+const NATS: &str = include_str!("../../../../docs/reference/in-nats.md");
+const SERVER: &str = include_str!("../../../../docs/reference/in-redis.md");
 
 /// Returns what is written in backticks after `from` in the README, up to the next semicolon.
 fn listed(from: &str) -> Vec<&'static str> {
@@ -20,12 +21,13 @@ fn listed(from: &str) -> Vec<&'static str> {
     part.split('`').skip(1).step_by(2).collect()
 }
 
-/// Returns the statements that the page on the tables has for a user of a database's own.
-fn documented(database: &str) -> Vec<&'static str> {
-    let (_, section) = TABLES.split_once("## A user of its own").expect("the page has it");
-    let (_, rest) = section.split_once(&format!("-- {database}\n")).expect("the database is there");
-    let end = rest.find("\n\n").into_iter().chain(rest.find("```")).min().expect("an end");
-    rest[..end].split(';').map(str::trim).filter(|statement| !statement.is_empty()).collect()
+/// Returns the statements that a database's page has for a user who only takes locks.
+fn documented(scheme: &str) -> Vec<&'static str> {
+    let page = if scheme == "postgres" { POSTGRESQL } else { MARIADB };
+    let block = page.split("```sql\n").find(|block| block.contains("locks_user"));
+    let block = block.and_then(|block| block.split("```").next()).expect("the page has it");
+    let (_, statements) = block.split_once('\n').expect("a comment, then statements");
+    statements.split(';').map(str::trim).filter(|statement| !statement.is_empty()).collect()
 }
 
 /// The locks that the tests of every store take, which stand for a user's own.
@@ -64,7 +66,7 @@ pub(crate) async fn limited_role(url: &str, run: impl Fn(&str, &str)) -> String 
     let (_, place) = rest.rsplit_once('@').unwrap_or(("", rest));
     let database = place.split('/').nth(1).unwrap().split('?').next().unwrap();
     let role = role_of(database);
-    for statement in documented(if scheme == "postgres" { "PostgreSQL" } else { "MariaDB" }) {
+    for statement in documented(scheme) {
         run(database, &statement.replace("locks_user", &role).replace("'PASSWORD'", "'pw'"));
     }
     format!("{scheme}://{role}:pw@{place}")
@@ -146,7 +148,7 @@ async fn the_servers_user_may_lock() {
 async fn a_role_of_postgres_that_lacks_a_right_is_refused_when_it_connects() {
     let Some(server) = Postgres::shared() else { return };
     let run = |database: &str, statements: &str| drop(server.sql(database, statements));
-    lacks_each(&server.new_database(), run, "").await;
+    lacks_each(&server.new_database(), run, "", "in-postgresql.md").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -155,10 +157,10 @@ async fn a_user_of_mariadb_that_lacks_a_right_is_refused_when_it_connects() {
     let run = |database: &str, statements: &str| {
         drop(server.sql(&format!("USE {database}; {statements}")));
     };
-    lacks_each(&server.new_database(), run, " command denied").await;
+    lacks_each(&server.new_database(), run, " command denied", "in-mariadb.md").await;
 }
 
-async fn lacks_each(url: &str, run: impl Fn(&str, &str), more: &str) {
+async fn lacks_each(url: &str, run: impl Fn(&str, &str), more: &str, page: &str) {
     let limited = limited_role(url, &run).await;
     let database = url.rsplit('/').next().unwrap().split('?').next().unwrap();
     let role = role_of(database);
@@ -167,7 +169,7 @@ async fn lacks_each(url: &str, run: impl Fn(&str, &str), more: &str) {
             run(database, &format!("REVOKE {verb} ON {table} FROM {role}"));
             let said = refused(&limited, verb).await;
             assert!(said.contains(verb) && said.contains(table), "{said}");
-            assert!(said.contains(more) && said.contains("lock-tables.md"), "{said}");
+            assert!(said.contains(more) && said.contains(page), "{said}");
             run(database, &format!("GRANT {verb} ON {table} TO {role}"));
         }
     }
@@ -204,7 +206,7 @@ async fn a_user_of_nats_with_the_rights_of_the_page_may_lock_and_without_one_it_
     for (number, (right, _)) in full.without_each().into_iter().enumerate() {
         let said = refused(&server.url_of(&format!("less{number}")), &right).await;
         let begin = right.split(['*', '>']).next().unwrap();
-        assert!(said.contains(begin) && said.contains("journal-subjects.md"), "{right}: {said}");
+        assert!(said.contains(begin) && said.contains("in-nats.md"), "{right}: {said}");
     }
     locks.close().await;
 }

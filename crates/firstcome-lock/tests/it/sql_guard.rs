@@ -8,7 +8,7 @@ use rusqlite::{Connection, named_params};
 use crate::processes::Actor;
 use crate::stage::{SECOND, client_of, take, until_free};
 
-const PAGE: &str = include_str!("../../../../docs/locks.md");
+const PAGE: &str = include_str!("../../docs/locks.md");
 
 /// The table that is protected.
 const TABLE: &str = "CREATE TABLE stock (id bigint PRIMARY KEY, quantity bigint NOT NULL);
@@ -286,11 +286,11 @@ async fn a_leader_that_was_paused_changes_no_row_in_mariadb() {
     assert_eq!(row.quantity().await, 13);
 }
 
-/// The page on the tables names the statements, and says that the columns are the same everywhere.
+/// PostgreSQL's page names the statements, and says that the columns are the same everywhere.
 #[test]
 fn the_statements_that_the_documentation_names_are_those_that_run() {
     use firstcome_lock::Database;
-    let page = include_str!("../../../../docs/reference/lock-tables.md");
+    let page = include_str!("../../../../docs/reference/in-postgresql.md");
     let columns = |database: Database| -> Vec<&'static str> {
         let lines = database.create_tables().lines().map(str::trim);
         let lines = lines.filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));

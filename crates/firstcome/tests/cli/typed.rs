@@ -219,5 +219,5 @@ fn every_command_of_the_tutorial_of_a_redisson_lock_does_what_it_says() {
         firstcome_testbed::missing("java", "install the Debian package `openjdk-17-jdk-headless`");
         return;
     }
-    type_page(include_str!("../../../../docs/tutorials/from-a-redisson-lock.md"), 6);
+    type_page(include_str!("../../../firstcome-lock/docs/from-a-redisson-lock.md"), 6);
 }

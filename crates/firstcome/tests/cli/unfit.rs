@@ -102,7 +102,7 @@ fn a_server_ends_where_it_is_not_let_in() {
     for (login, hint) in [
         ("", "check user and password"),
         (":wrong@", "check user and password"),
-        ("ann:pw@", "docs/reference/redis-keys.md"),
+        ("ann:pw@", "docs/reference/in-redis.md"),
     ] {
         let url = format!("redis://{login}127.0.0.1:{port}");
         let said = serve(&Scene::new(), &["--store", &url]);
