@@ -7,7 +7,7 @@ use serde_json::Value;
 type Row = (&'static str, &'static [&'static str], &'static str);
 
 /// Every crate, each below the ones it depends on. Dependencies of tests, benches and examples alone are not listed.
-const CRATES: [Row; 17] = [
+const CRATES: [Row; 18] = [
     ("firstcome-inject", &[], "says which mistake is made on purpose; nothing in a shipped build"),
     ("firstcome-core", &["inject"], "the rules and the stored bytes, without clock or network"),
     ("firstcome-store", &[], "connections to Redis and SQL databases"),
