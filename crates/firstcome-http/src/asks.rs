@@ -9,7 +9,7 @@ use crate::early::{Early, Look};
 use crate::problem::Problem;
 use crate::respond::Yes;
 use firstcome_core::Command;
-use firstcome_node::{Answer, Failure};
+use firstcome_node::{Answer, CommandError};
 
 pub(crate) use crate::claims::{CancelAsk, ClaimAsk};
 pub(crate) use crate::holds::HoldAsk;
@@ -85,7 +85,7 @@ impl Ask<'_> {
         &self,
         app: &App,
         bearer: &Bearer<'_>,
-        answer: Result<Answer, Failure>,
+        answer: Result<Answer, CommandError>,
     ) -> Result<Yes, Problem> {
         match self {
             Self::Claim(ask) => ask.finish(app, bearer, answer),

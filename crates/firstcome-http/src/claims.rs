@@ -18,7 +18,7 @@ use firstcome_core::campaign::Campaign;
 use firstcome_core::outcome::By;
 use firstcome_core::pool;
 use firstcome_core::{Command, Outcome, Refusal, State, Timestamp, limits};
-use firstcome_node::{Answer, Decided, Failure};
+use firstcome_node::{Answer, CommandError, Decided};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ impl<'a> ClaimAsk<'a> {
         &self,
         app: &App,
         bearer: &Bearer<'_>,
-        answer: Result<Answer, Failure>,
+        answer: Result<Answer, CommandError>,
     ) -> Result<Yes, Problem> {
         let Self { campaign, subject, .. } = self;
         let answer = yes(answer, campaign)
@@ -311,7 +311,7 @@ impl CancelAsk<'_> {
     pub(crate) fn finish(
         &self,
         app: &App,
-        answer: Result<Answer, Failure>,
+        answer: Result<Answer, CommandError>,
     ) -> Result<Yes, Problem> {
         let (campaign, subject) = (&*self.campaign, &*self.subject);
         let answer = yes(answer, campaign)?;

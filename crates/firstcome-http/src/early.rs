@@ -1,7 +1,7 @@
 //! What is known of a command before the journal is asked.
 
 use firstcome_core::names::Position;
-use firstcome_node::{Answer, Failure};
+use firstcome_node::{Answer, CommandError};
 
 /// How a command is looked at before the journal is asked.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Look {
 #[derive(Debug)]
 pub(crate) enum Early {
     /// Memory answers it.
-    Answered(Result<Answer, Failure>),
+    Answered(Result<Answer, CommandError>),
     /// The journal decides, with this limit of the team's own service, if it gave one.
     Decide(Option<u32>),
 }

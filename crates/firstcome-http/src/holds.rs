@@ -20,7 +20,7 @@ use firstcome_api::key::Role;
 use firstcome_core::command::Pick;
 use firstcome_core::names::check_hold_id;
 use firstcome_core::{Command, Refusal};
-use firstcome_node::{Answer, Failure};
+use firstcome_node::{Answer, CommandError};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,7 +119,7 @@ impl HoldAsk<'_> {
         &self,
         app: &App,
         bearer: &Bearer<'_>,
-        answer: Result<Answer, Failure>,
+        answer: Result<Answer, CommandError>,
     ) -> Result<Yes, Problem> {
         let (campaign, subject) = (&*self.campaign, &*self.subject);
         answer::of_hold(app, answer, campaign, subject)

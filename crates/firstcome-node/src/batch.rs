@@ -1,7 +1,7 @@
 //! The batch under way, and what its callers hear.
 
 use crate::answer::{Answer, Decided};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::queue::Queue;
 use crate::replica::{Applied, Replica};
 use crate::request::{Pending, Request};
@@ -45,7 +45,7 @@ impl Batch {
         Answers(both.map(|(pending, outcome)| (pending, answer(outcome))).collect())
     }
 
-    pub(crate) fn answer_all(&mut self, failure: &Failure) {
+    pub(crate) fn answer_all(&mut self, failure: &CommandError) {
         let mut wakeups = Wakeups::default();
         for pending in self.pending.drain(..) {
             pending.slot.answer(Err(failure.clone()), &mut wakeups);
@@ -107,7 +107,7 @@ impl Batch {
             if *kept {
                 pending.push(waits);
             } else {
-                waits.answer(Err(Failure::Unknown));
+                waits.answer(Err(CommandError::Unknown));
             }
         }
         self.pending = pending;
@@ -209,7 +209,7 @@ impl Answers {
                         return self.send();
                     }
                     for (pending, _) in self.0 {
-                        pending.answer(Err(Failure::Unknown));
+                        pending.answer(Err(CommandError::Unknown));
                     }
                     return;
                 }
@@ -231,7 +231,7 @@ const BEFORE_LATER_ENTRY: std::time::Duration = std::time::Duration::from_millis
 const LATER_ENTRY: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Answers all that wait and were never sent.
-pub(crate) fn reject_all(queue: &Queue, failure: &Failure) {
+pub(crate) fn reject_all(queue: &Queue, failure: &CommandError) {
     queue.take_while(|pending| {
         pending.answer(Err(failure.clone()));
         Ok(())

@@ -54,7 +54,7 @@ mod wakeups;
 pub use answer::{Answer, Decided};
 pub use clock::StoreClock;
 pub use event::Event;
-pub use failure::Failure;
+pub use failure::CommandError;
 pub use health::Condition;
 pub use histogram::Histogram;
 pub use intake::{Intake, Limits};

@@ -1,7 +1,7 @@
 //! Raising the level of the space, and refusing what the space is too low for.
 
 use crate::answer::Answer;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::intake::Intake;
 use crate::request::Request;
 use firstcome_core::command::Encoded;
@@ -21,7 +21,7 @@ pub enum CannotRaise {
     },
     /// It has no outcome.
     #[error("it is not known whether it was raised, or it was not")]
-    Failed(Failure),
+    Failed(CommandError),
 }
 
 impl Intake {
@@ -31,7 +31,7 @@ impl Intake {
     /// # Errors
     ///
     /// A server that sent a heartbeat in the last ten seconds reads less: nothing changed. Any
-    /// [`Failure`]; only [`Failure::Unknown`] may have changed something.
+    /// [`CommandError`]; only [`CommandError::Unknown`] may have changed something.
     ///
     /// # Cancel safety
     ///
@@ -41,7 +41,7 @@ impl Intake {
         self.everybody_reads(level)?;
         let raise = Command::Raise { level, who };
         let encoded = Encoded::new(&raise).map_err(|_| {
-            CannotRaise::Failed(Failure::Malformed("a key's name outside its bounds"))
+            CannotRaise::Failed(CommandError::Malformed("a key's name outside its bounds"))
         })?;
         self.enqueue(Request::Raise(encoded)).await.map_err(CannotRaise::Failed)
     }
@@ -53,7 +53,7 @@ impl Intake {
         let membership = self.membership();
         if membership.is_none() && self.health.several() {
             let why = "this server has not heard yet which others there are";
-            return Err(CannotRaise::Failed(Failure::Unavailable(why.into())));
+            return Err(CannotRaise::Failed(CommandError::Unavailable(why.into())));
         }
         let nodes = membership.iter().flat_map(|membership| &membership.nodes);
         if let Some((older, _)) = nodes.into_iter().find(|(node, _)| node.level < level) {
@@ -71,16 +71,16 @@ impl Intake {
 
     /// Refuses a command of a higher level than the space, once this node has caught up with the journal: the space may
     /// have been raised through another one.
-    pub(crate) async fn check_level(&self, needed: u32) -> Result<(), Failure> {
+    pub(crate) async fn check_level(&self, needed: u32) -> Result<(), CommandError> {
         // Every space is at the first level: most commands need no look at the state.
         if needed <= 1 || needed <= self.level() {
             return Ok(());
         }
         if !self.catches_up().await {
             let why = "this server could not ask the journal for the level of the space";
-            return Err(Failure::Unavailable(why.into()));
+            return Err(CommandError::Unavailable(why.into()));
         }
         let level = self.level();
-        if needed <= level { Ok(()) } else { Err(Failure::LevelTooLow { level, needed }) }
+        if needed <= level { Ok(()) } else { Err(CommandError::LevelTooLow { level, needed }) }
     }
 }

@@ -1,7 +1,7 @@
 //! A command on its way to the journal.
 
 use crate::answer::Answer;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::slot::Slot;
 use crate::wakeups::Wakeups;
 use firstcome_core::Command;
@@ -69,7 +69,7 @@ pub(crate) struct Pending {
 
 impl Pending {
     /// Answers it alone, and wakes its caller at once.
-    pub(crate) fn answer(self, answer: Result<Answer, Failure>) {
+    pub(crate) fn answer(self, answer: Result<Answer, CommandError>) {
         let mut wakeups = Wakeups::default();
         self.slot.answer(answer, &mut wakeups);
         wakeups.send();

@@ -5,7 +5,7 @@
 //! other, so a deadline is kept while the appender's thread waits for a disk.
 
 use crate::answer::Answer;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::wakeups::{Mailbox, Wakeups};
 use firstcome_inject::{Mistake, inject};
 use std::pin::Pin;
@@ -32,7 +32,7 @@ struct Shared {
 enum Way {
     Queued(Option<Waker>),
     Sent(Option<Waker>),
-    Answered(Result<Answer, Failure>),
+    Answered(Result<Answer, CommandError>),
     /// The answer was taken, or nobody waits for one any more.
     Over,
 }
@@ -79,7 +79,7 @@ impl Slot {
     }
 
     /// Answers the caller; its wake-up goes into `wakeups`. A caller that gave up has its answer already.
-    pub(crate) fn answer(self, answer: Result<Answer, Failure>, wakeups: &mut Wakeups) {
+    pub(crate) fn answer(self, answer: Result<Answer, CommandError>, wakeups: &mut Wakeups) {
         let mut way = self.0.lock();
         if let Way::Queued(waker) | Way::Sent(waker) = &mut *way {
             let waker = waker.take();
@@ -95,7 +95,7 @@ impl Drop for Slot {
         let mut way = self.0.lock();
         if let Way::Queued(waker) | Way::Sent(waker) = &mut *way {
             let waker = waker.take();
-            *way = Way::Answered(Err(Failure::Unknown));
+            *way = Way::Answered(Err(CommandError::Unknown));
             drop(way);
             if let Some(waker) = waker {
                 waker.wake();
@@ -110,7 +110,7 @@ impl Waiting {
     /// # Cancel safety
     ///
     /// Dropped, a command that was sent may still happen; one that was not never does.
-    pub(crate) async fn until(mut self, until: Instant) -> Result<Answer, Failure> {
+    pub(crate) async fn until(mut self, until: Instant) -> Result<Answer, CommandError> {
         match timeout_at(until, &mut self).await {
             Ok(answer) => answer,
             Err(_) => self.gives_up(),
@@ -118,18 +118,18 @@ impl Waiting {
     }
 
     /// Returns the answer if there is one; else how far the command came says which failure it is.
-    pub(crate) fn gives_up(self) -> Result<Answer, Failure> {
+    pub(crate) fn gives_up(self) -> Result<Answer, CommandError> {
         match std::mem::replace(&mut *self.0.lock(), Way::Over) {
             Way::Answered(answer) => answer,
             Way::Queued(_) => Err(not_taken()),
             Way::Sent(_) if inject(Mistake::UnavailableForUnknown) => Err(not_taken()),
-            Way::Sent(_) | Way::Over => Err(Failure::Unknown),
+            Way::Sent(_) | Way::Over => Err(CommandError::Unknown),
         }
     }
 }
 
 impl Future for Waiting {
-    type Output = Result<Answer, Failure>;
+    type Output = Result<Answer, CommandError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut way = self.0.lock();
@@ -143,7 +143,9 @@ impl Future for Waiting {
             }
             Way::Answered(_) | Way::Over => match std::mem::replace(&mut *way, Way::Over) {
                 Way::Answered(answer) => Poll::Ready(answer),
-                Way::Queued(_) | Way::Sent(_) | Way::Over => Poll::Ready(Err(Failure::Unknown)),
+                Way::Queued(_) | Way::Sent(_) | Way::Over => {
+                    Poll::Ready(Err(CommandError::Unknown))
+                }
             },
         }
     }
@@ -155,8 +157,8 @@ impl Drop for Waiting {
     }
 }
 
-fn not_taken() -> Failure {
-    Failure::Unavailable("the journal did not take it in time".into())
+fn not_taken() -> CommandError {
+    CommandError::Unavailable("the journal did not take it in time".into())
 }
 
 #[cfg(test)]
@@ -167,8 +169,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn busy() -> Result<Answer, Failure> {
-        Err(Failure::Busy)
+    fn busy() -> Result<Answer, CommandError> {
+        Err(CommandError::Busy)
     }
 
     #[tokio::test]
@@ -178,7 +180,7 @@ mod tests {
         assert!(left.is_over() && !left.send(), "whoever waited has gone");
     }
 
-    fn text(answer: Result<Answer, Failure>) -> String {
+    fn text(answer: Result<Answer, CommandError>) -> String {
         format!("{answer:?}")
     }
 
@@ -187,20 +189,20 @@ mod tests {
     async fn a_caller_whose_time_is_over_hears_by_how_far_its_command_came() {
         let (queued, waiting) = slot();
         let answer = waiting.until(Instant::now() + SECOND).await;
-        assert!(matches!(answer, Err(Failure::Unavailable(_))), "{}", text(answer));
+        assert!(matches!(answer, Err(CommandError::Unavailable(_))), "{}", text(answer));
         assert!(!queued.send(), "it heard that nothing changed: so nothing may");
 
         let (sent, waiting) = slot();
         assert!(sent.send());
         let answer = waiting.until(Instant::now() + SECOND).await;
-        assert!(matches!(answer, Err(Failure::Unknown)), "{}", text(answer));
+        assert!(matches!(answer, Err(CommandError::Unknown)), "{}", text(answer));
         assert!(sent.is_over());
 
         let (refused, waiting) = slot();
         assert!(refused.send());
         refused.was_not_sent();
         let answer = waiting.until(Instant::now() + SECOND).await;
-        assert!(matches!(answer, Err(Failure::Unavailable(_))), "{}", text(answer));
+        assert!(matches!(answer, Err(CommandError::Unavailable(_))), "{}", text(answer));
         assert!(!refused.send());
     }
 
@@ -214,12 +216,12 @@ mod tests {
         answered.answer(busy(), &mut wakeups);
         wakeups.send();
         let begun = Instant::now();
-        assert!(matches!(waits.await.unwrap(), Err(Failure::Busy)));
+        assert!(matches!(waits.await.unwrap(), Err(CommandError::Busy)));
         assert_eq!(begun.elapsed(), Duration::ZERO);
 
         let (lost, waiting) = slot();
         drop(lost);
-        assert!(matches!(waiting.await, Err(Failure::Unknown)));
+        assert!(matches!(waiting.await, Err(CommandError::Unknown)));
 
         let (left, waiting) = slot();
         drop(waiting);

@@ -8,7 +8,7 @@ use crate::early::{Early, Look};
 use crate::problem::Problem;
 use firstcome_core::command::Encoded;
 use firstcome_node::intake::{Ready, UnderWay, needs_tag};
-use firstcome_node::{Answer, Failure};
+use firstcome_node::{Answer, CommandError};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -27,11 +27,11 @@ pub(super) type Preparing =
     Pin<Box<dyn Future<Output = (Ask<'static>, Result<Prepared, Problem>)> + Send>>;
 
 pub(super) type Asking =
-    Pin<Box<dyn Future<Output = (Ask<'static>, Result<Answer, Failure>)> + Send>>;
+    Pin<Box<dyn Future<Output = (Ask<'static>, Result<Answer, CommandError>)> + Send>>;
 
 /// Goes on from the answer to a line's first command. A claim without the tag that its pool needs is sent with it, since this
 /// server knows the pool by now; and who waits for a code takes the one they are offered.
-fn answered(ask: Ask<'static>, answer: Result<Answer, Failure>, app: &Arc<App>) -> State {
+fn answered(ask: Ask<'static>, answer: Result<Answer, CommandError>, app: &Arc<App>) -> State {
     match (ask, answer) {
         (Ask::Claim(ask), Ok(refused)) if needs_tag(&ask.command(), &refused) => {
             let app = Arc::clone(app);
@@ -59,7 +59,7 @@ pub(super) enum State {
     UnderWay(Box<Ask<'static>>, UnderWay),
     /// Its second command is under way.
     Second(Asking),
-    Answered(Box<Ask<'static>>, Result<Answer, Failure>),
+    Answered(Box<Ask<'static>>, Result<Answer, CommandError>),
     Refused(Problem),
     /// Between two of these.
     Moving,
@@ -67,7 +67,7 @@ pub(super) enum State {
 
 /// A command that was checked.
 pub(super) enum Prepared {
-    Answered(Result<Answer, Failure>),
+    Answered(Result<Answer, CommandError>),
     Command(Encoded),
 }
 
@@ -140,7 +140,7 @@ impl Line {
     }
 
     /// Answers it with a failure, if it was not put in the queue.
-    pub(super) fn fails(&mut self, failure: Failure) {
+    pub(super) fn fails(&mut self, failure: CommandError) {
         if let State::Ready(ask, _, _) = std::mem::replace(&mut self.state, State::Moving) {
             self.state = State::Answered(ask, Err(failure));
         }

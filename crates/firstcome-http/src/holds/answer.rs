@@ -10,13 +10,13 @@ use axum::http::StatusCode;
 use firstcome_api::hold::{Ended, Held, HeldUnit};
 use firstcome_core::outcome::{Refund, UnitName};
 use firstcome_core::{Outcome, State};
-use firstcome_node::{Answer, Failure};
+use firstcome_node::{Answer, CommandError};
 use serde_json::json;
 
 /// Returns the answer to a command on a hold.
 pub(crate) fn of_hold(
     app: &App,
-    answer: Result<Answer, Failure>,
+    answer: Result<Answer, CommandError>,
     campaign: &str,
     subject: &str,
 ) -> Result<Yes, Problem> {

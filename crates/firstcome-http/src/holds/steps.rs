@@ -21,7 +21,7 @@ use firstcome_core::command::{Late, Pick, Step};
 use firstcome_core::limits::HOLD_MOST_US;
 use firstcome_core::names::check_hold_id;
 use firstcome_core::{Command, Outcome, Refusal};
-use firstcome_node::{Answer, Failure};
+use firstcome_node::{Answer, CommandError};
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ impl StepAsk<'_> {
         &self,
         app: &App,
         bearer: &Bearer<'_>,
-        answer: Result<Answer, Failure>,
+        answer: Result<Answer, CommandError>,
     ) -> Result<Yes, Problem> {
         let (campaign, subject) = (&*self.campaign, &*self.subject);
         let finished = match self.step {
@@ -129,7 +129,7 @@ impl StepAsk<'_> {
         })
     }
 
-    fn extended(&self, app: &App, answer: Result<Answer, Failure>) -> Result<Yes, Problem> {
+    fn extended(&self, app: &App, answer: Result<Answer, CommandError>) -> Result<Yes, Problem> {
         let answer = yes(answer, &self.campaign)?;
         let Outcome::Extended { expires_at } = answer.outcome else {
             unreachable!("an extension is not answered with {}", answer.outcome.as_str())

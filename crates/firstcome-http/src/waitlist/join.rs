@@ -17,7 +17,7 @@ use firstcome_core::hall::settings::check_unit_name;
 use firstcome_core::limits::WISH_UNITS;
 use firstcome_core::{Command, Outcome, State};
 use firstcome_node::codes::NoCodeKey;
-use firstcome_node::{Answer, Failure};
+use firstcome_node::{Answer, CommandError};
 use std::borrow::Cow;
 
 /// What somebody waits for, as it was sent.
@@ -138,7 +138,11 @@ impl JoinAsk<'_> {
     }
 
     /// Says whether the subject was offered a code: it asked for a claim, and a claim takes the offer.
-    pub(crate) fn is_offered_a_code(&self, app: &App, answer: &Result<Answer, Failure>) -> bool {
+    pub(crate) fn is_offered_a_code(
+        &self,
+        app: &App,
+        answer: &Result<Answer, CommandError>,
+    ) -> bool {
         let offered = |answer: &Answer| matches!(answer.outcome, Outcome::Offered(_));
         answer.as_ref().is_ok_and(offered) && self.codes_of_pool(app).unwrap_or(false)
     }
@@ -148,10 +152,10 @@ impl JoinAsk<'_> {
     pub(crate) async fn take_code(
         &self,
         app: &App,
-        offered: Result<Answer, Failure>,
-    ) -> Result<Answer, Failure> {
+        offered: Result<Answer, CommandError>,
+    ) -> Result<Answer, CommandError> {
         match app.node.intake.decide(&self.claim.command()).await {
-            Err(Failure::Unknown) => Err(Failure::Unknown),
+            Err(CommandError::Unknown) => Err(CommandError::Unknown),
             // The claim was not sent: the offer stands.
             Err(_) => offered,
             taken => taken,
@@ -162,7 +166,7 @@ impl JoinAsk<'_> {
         &self,
         app: &App,
         bearer: &Bearer<'_>,
-        answer: Result<Answer, Failure>,
+        answer: Result<Answer, CommandError>,
     ) -> Result<Yes, Problem> {
         let ClaimAsk { campaign, subject, .. } = &self.claim;
         match answer.as_ref().map(|answer| &answer.outcome) {
@@ -173,7 +177,7 @@ impl JoinAsk<'_> {
         }
     }
 
-    fn waitlisted(&self, app: &App, answer: Result<Answer, Failure>) -> Result<Yes, Problem> {
+    fn waitlisted(&self, app: &App, answer: Result<Answer, CommandError>) -> Result<Yes, Problem> {
         let ClaimAsk { campaign, pool, subject, .. } = &self.claim;
         let answer = yes(answer, campaign)?;
         let Outcome::Waitlisted { ahead, quantity, passed_over } = answer.outcome else {

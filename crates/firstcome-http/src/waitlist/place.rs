@@ -17,7 +17,7 @@ use firstcome_api::key::Role;
 use firstcome_api::waitlist::{LeftWaitlist, Place};
 use firstcome_core::campaign::{Campaign, OnList};
 use firstcome_core::{Command, Outcome, State};
-use firstcome_node::{Answer, Decided, Failure};
+use firstcome_node::{Answer, CommandError, Decided};
 use serde_json::json as value;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -180,7 +180,7 @@ impl LeaveAsk<'_> {
     pub(crate) fn finish(
         &self,
         app: &App,
-        answer: Result<Answer, Failure>,
+        answer: Result<Answer, CommandError>,
     ) -> Result<Yes, Problem> {
         let Self { campaign, subject, .. } = self;
         let answer = yes(answer, campaign)?;

@@ -5,7 +5,7 @@
 
 use super::{Intake, codes};
 use crate::answer::Answer;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::health::Condition;
 use crate::queue::NotTaken;
 use crate::request::{Pending, Request};
@@ -32,7 +32,7 @@ pub enum NotSubmitted {
     /// Commands of callers that bring many have their part of the queue: wait for [`Intake::room`].
     Full(Encoded),
     /// The node is shutting down.
-    Closed(Failure),
+    Closed(CommandError),
 }
 
 /// A command in the queue, or in a batch that was sent.
@@ -49,12 +49,12 @@ impl Intake {
     ///
     /// # Errors
     ///
-    /// Any [`Failure`] but [`Failure::Unknown`]: nothing changed.
+    /// Any [`CommandError`] but [`CommandError::Unknown`]: nothing changed.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe: nothing changed.
-    pub async fn encode(&self, command: &Command<'_>) -> Result<Ready, Failure> {
+    pub async fn encode(&self, command: &Command<'_>) -> Result<Ready, CommandError> {
         // One look at the state: every claim comes by here.
         let (tagged, is_full) = self.replica.look(|state| {
             (codes::tagged(&self.codes, state, command), self.is_beyond_the_outbox(state, command))
@@ -63,14 +63,14 @@ impl Intake {
         let command = tagged.as_ref().unwrap_or(command);
         // Encoded here, by whoever asks: the appender only joins bytes, and nothing waits that cannot be appended.
         let encoded = Encoded::new(command).map_err(|bad| match bad {
-            BadCommand::TooLarge { bytes } => Failure::TooLarge(bytes),
-            BadCommand::Malformed(malformed) => Failure::Malformed(malformed.what),
+            BadCommand::TooLarge { bytes } => CommandError::TooLarge(bytes),
+            BadCommand::Malformed(malformed) => CommandError::Malformed(malformed.what),
         })?;
         if let Condition::Lost(failure, _) = self.health.condition() {
             return Err(failure);
         }
         if is_full {
-            return Err(Failure::OutboxFull);
+            return Err(CommandError::OutboxFull);
         }
         if let Some(answer) = self.names_too_much(command) {
             return Ok(Ready::Answered(answer));
@@ -93,7 +93,7 @@ impl Intake {
             Err((NotTaken::Full, Request::Command(command))) => Err(NotSubmitted::Full(command)),
             Err(_) => {
                 let why = "this node is shutting down".into();
-                Err(NotSubmitted::Closed(Failure::Unavailable(why)))
+                Err(NotSubmitted::Closed(CommandError::Unavailable(why)))
             }
         }
     }
@@ -116,7 +116,7 @@ impl UnderWay {
     }
 
     /// Asks for the answer. Polled for the first time after its answer, it wakes nobody.
-    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Answer, Failure>> {
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Answer, CommandError>> {
         Pin::new(&mut self.waiting).poll(cx)
     }
 
@@ -124,8 +124,8 @@ impl UnderWay {
     ///
     /// # Errors
     ///
-    /// Any [`Failure`]; only [`Failure::Unknown`] may have changed something.
-    pub fn gives_up(self) -> Result<Answer, Failure> {
+    /// Any [`CommandError`]; only [`CommandError::Unknown`] may have changed something.
+    pub fn gives_up(self) -> Result<Answer, CommandError> {
         self.waiting.gives_up()
     }
 }
