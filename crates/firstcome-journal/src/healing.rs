@@ -66,11 +66,26 @@ impl Journal {
     ///
     /// [`JournalError::Moved`] when it changed since; [`JournalError::PieceMissing`]. Nothing was changed then.
     pub async fn reseed(&self, seen: Option<Head>, seed: Seed) -> Result<(), JournalError> {
-        reseed(self, seen, seed).await
+        let look = Transaction::new(Call::Look).read(Read::Manifests);
+        let before = self.commit(look).await?.manifests;
+        let Seed { position, name, at, epoch, level, manifest, pieces } = seed;
+        let manifest = [Manifest { position, pieces: pieces.clone(), bytes: manifest }];
+        let unnamed = names(&before).difference(&names(&manifest)).copied().collect();
+        let reseed = Transaction::new(Call::Reseed);
+        let reseed = match seen {
+            Some(seen) => reseed.check(Check::There).check(still(seen)),
+            None => reseed.check(Check::Nothing),
+        };
+        let reseed = reseed
+            .check(Check::Manifests(before))
+            .check(Check::Pieces(pieces.clone()))
+            .write(Write::Restart { tip: Tip { position, name, at }, epoch, level })
+            .write(Write::Manifests(manifest.into()))
+            .write(Write::Unnamed(unnamed))
+            .write(Write::Named(pieces));
+        self.commit(reseed).await.map(drop)
     }
-}
 
-impl Journal {
     /// Has a journal that has nothing begin after a state: so a space is brought to another store.
     ///
     /// The pieces of the state are stored already. The space is there with this one step, or not at all.
@@ -81,30 +96,8 @@ impl Journal {
     pub async fn begin_after(&self, seed: Seed) -> Result<(), JournalError> {
         // A SQLite file has a head as soon as it is made.
         let seen = if let Self::Sqlite(_) = self { Some(self.head().await?) } else { None };
-        reseed(self, seen, seed).await
+        self.reseed(seen, seed).await
     }
-}
-
-/// Has a journal go on after a state, if it stands where it was seen.
-async fn reseed(journal: &Journal, seen: Option<Head>, seed: Seed) -> Result<(), JournalError> {
-    let look = Transaction::new(Call::Look).read(Read::Manifests);
-    let before = journal.commit(look).await?.manifests;
-    let Seed { position, name, at, epoch, level, manifest, pieces } = seed;
-    let manifest = [Manifest { position, pieces: pieces.clone(), bytes: manifest }];
-    let unnamed = names(&before).difference(&names(&manifest)).copied().collect();
-    let reseed = Transaction::new(Call::Reseed);
-    let reseed = match seen {
-        Some(seen) => reseed.check(Check::There).check(still(seen)),
-        None => reseed.check(Check::Nothing),
-    };
-    let reseed = reseed
-        .check(Check::Manifests(before))
-        .check(Check::Pieces(pieces.clone()))
-        .write(Write::Restart { tip: Tip { position, name, at }, epoch, level })
-        .write(Write::Manifests(manifest.into()))
-        .write(Write::Unnamed(unnamed))
-        .write(Write::Named(pieces));
-    journal.commit(reseed).await.map(drop)
 }
 
 /// The condition that the journal stands where it was seen.
