@@ -137,7 +137,11 @@ impl Journal {
         match self {
             Self::Nats(nats) => nats.ended_deliveries(),
             Self::Wrapped(wrapped) => wrapped.ended_deliveries(),
-            _ => EndedDeliveries::default(),
+            Self::Memory(_)
+            | Self::Sqlite(_)
+            | Self::Redis(_)
+            | Self::Postgres(_)
+            | Self::MySql(_) => EndedDeliveries::default(),
         }
     }
 
