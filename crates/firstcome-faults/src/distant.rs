@@ -6,7 +6,9 @@
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::cluster::News;
 use firstcome_journal::memory::{Appended, Cursor, Memory, Stand};
-use firstcome_journal::{Append, Boxed, Confirm, EntriesRead, Exchange, Failure, Journal, Name};
+use firstcome_journal::{
+    Append, Boxed, Confirm, EntriesRead, Exchange, Journal, JournalError, Name,
+};
 use firstcome_journal::{Seen, Transaction, WrappedJournal};
 use std::collections::VecDeque;
 use std::fmt;
@@ -29,7 +31,7 @@ pub trait Way: fmt::Debug + Send + Sync {
     ///
     /// Ends when the answer to the first time is back, with when an entry it appended is durable; or
     /// with what the caller hears instead. It is polled to its end even if the caller is gone.
-    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, Failure>>;
+    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, JournalError>>;
 
     /// Watches a number that changes whenever the store may have lost what it had.
     fn incarnations(&self) -> watch::Receiver<u64>;
@@ -86,10 +88,10 @@ impl Distant {
         &self,
         call: Call,
         done: impl Fn(Memory) -> F + Send + Sync + 'static,
-    ) -> Result<(T, Confirm), Failure>
+    ) -> Result<(T, Confirm), JournalError>
     where
         T: Send + 'static,
-        F: Future<Output = Result<T, Failure>> + Send + 'static,
+        F: Future<Output = Result<T, JournalError>> + Send + 'static,
     {
         self.ask_for(call, done, |_| true).await
     }
@@ -100,10 +102,10 @@ impl Distant {
         call: Call,
         done: impl Fn(Memory) -> F + Send + Sync + 'static,
         did: fn(&T) -> bool,
-    ) -> Result<(T, Confirm), Failure>
+    ) -> Result<(T, Confirm), JournalError>
     where
         T: Send + 'static,
-        F: Future<Output = Result<T, Failure>> + Send + 'static,
+        F: Future<Output = Result<T, JournalError>> + Send + 'static,
     {
         let first = Arc::new(Mutex::new(None));
         let work: Work = {
@@ -120,18 +122,18 @@ impl Distant {
         };
         // A call on its way arrives even if whoever made it is gone.
         let carried = tokio::spawn(self.way.carry(call, work)).await;
-        let confirm = carried.unwrap_or_else(|_| Err(Failure::Unknown("it ended".into())))?;
+        let confirm = carried.unwrap_or_else(|_| Err(JournalError::Unknown("it ended".into())))?;
         let answer = first.lock().unwrap_or_else(PoisonError::into_inner).take();
         answer
             .expect("an answer comes back from where the call was")
             .map(|answer| (answer, confirm))
     }
 
-    async fn append(&self, append: Append) -> Result<Exchange, Failure> {
+    async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
         let (mut stand, incarnation) = {
             let mut known = self.known();
             if std::mem::take(&mut known.lost) {
-                return Err(Failure::Changed);
+                return Err(JournalError::Changed);
             }
             let name = (!inject(Mistake::PredecessorIgnored)).then_some(append.applied_name);
             let cursor = known.cursor(append.applied, name);
@@ -157,21 +159,21 @@ impl Distant {
                 Appended::Ignored(entries, cursor) => {
                     // It is sent again only by who need not look first what the log has now.
                     if self.known().incarnation != incarnation {
-                        return Err(Failure::Changed);
+                        return Err(JournalError::Changed);
                     }
                     read.extend(entries);
                     stand.cursor = Some(cursor);
                 }
                 Appended::Lost => {
                     self.known().lose();
-                    return Err(Failure::Unknown("the log is another one now".into()));
+                    return Err(JournalError::Unknown("the log is another one now".into()));
                 }
             }
         }
-        Err(Failure::Unavailable("others were quicker each time".into()))
+        Err(JournalError::Unavailable("others were quicker each time".into()))
     }
 
-    async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
+    async fn read(&self, after: u64) -> Result<EntriesRead, JournalError> {
         let (stand, lag) = (self.known().cursor(after, None), self.way.undelivered());
         let done = move |memory: Memory| {
             let stand = stand.clone();
@@ -182,7 +184,7 @@ impl Distant {
         Ok(read)
     }
 
-    async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
+    async fn follow(&self, after: u64, timeout: Duration) -> Result<News, JournalError> {
         let (stand, lag) = (self.known().cursor(after, None), self.way.undelivered());
         let done = move |memory: Memory| {
             let stand = stand.clone();
@@ -194,14 +196,14 @@ impl Distant {
     }
 
     /// Forgets where readers stood if one does not stand there any more.
-    fn seen<T>(&self, answer: Result<T, Failure>) -> Result<T, Failure> {
-        if matches!(answer, Err(Failure::Changed)) {
+    fn seen<T>(&self, answer: Result<T, JournalError>) -> Result<T, JournalError> {
+        if matches!(answer, Err(JournalError::Changed)) {
             self.known().cursors.clear();
         }
         answer
     }
 
-    async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
+    async fn commit(&self, transaction: Transaction) -> Result<Seen, JournalError> {
         let call = transaction.call();
         let done = move |memory: Memory| {
             let transaction = transaction.clone();
@@ -220,19 +222,19 @@ impl WrappedJournal for Distant {
         true
     }
 
-    fn append(&self, append: Append) -> Boxed<'_, Result<Exchange, Failure>> {
+    fn append(&self, append: Append) -> Boxed<'_, Result<Exchange, JournalError>> {
         Box::pin(self.append(append))
     }
 
-    fn read(&self, after: u64) -> Boxed<'_, Result<EntriesRead, Failure>> {
+    fn read(&self, after: u64) -> Boxed<'_, Result<EntriesRead, JournalError>> {
         Box::pin(self.read(after))
     }
 
-    fn follow(&self, after: u64, timeout: Duration) -> Boxed<'_, Result<News, Failure>> {
+    fn follow(&self, after: u64, timeout: Duration) -> Boxed<'_, Result<News, JournalError>> {
         Box::pin(self.follow(after, timeout))
     }
 
-    fn commit(&self, transaction: Transaction) -> Boxed<'_, Result<Seen, Failure>> {
+    fn commit(&self, transaction: Transaction) -> Boxed<'_, Result<Seen, JournalError>> {
         Box::pin(self.commit(transaction))
     }
 

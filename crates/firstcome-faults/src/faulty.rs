@@ -8,7 +8,7 @@
 pub use firstcome_journal::Call;
 
 use firstcome_journal::cluster::{EndedDeliveries, News};
-use firstcome_journal::{Append, Boxed, EntriesRead, Exchange, Failure, Journal, Looked};
+use firstcome_journal::{Append, Boxed, EntriesRead, Exchange, Journal, JournalError, Looked};
 use firstcome_journal::{Seen, Transaction, WrappedJournal};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,16 +17,16 @@ use tokio::sync::watch;
 /// What goes wrong with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It does not happen, and the caller hears so: [`Failure::Unavailable`].
+    /// It does not happen, and the caller hears so: [`JournalError::Unavailable`].
     Refuse,
-    /// It does not happen, and the caller hears so: [`Failure::Full`].
+    /// It does not happen, and the caller hears so: [`JournalError::Full`].
     Full,
-    /// It does not happen, and the caller cannot know: [`Failure::Unknown`].
+    /// It does not happen, and the caller cannot know: [`JournalError::Unknown`].
     LoseCall,
-    /// It happens, and the caller cannot know: [`Failure::Unknown`].
+    /// It happens, and the caller cannot know: [`JournalError::Unknown`].
     LoseAnswer,
     /// It happens after the next append that reaches the store, and the caller cannot know:
-    /// [`Failure::Unknown`]. Of calls other than appends it is the same as [`Fault::LoseCall`].
+    /// [`JournalError::Unknown`]. Of calls other than appends it is the same as [`Fault::LoseCall`].
     DeliverLate,
 }
 
@@ -163,8 +163,8 @@ impl Faulty {
     async fn pass<T>(
         &self,
         call: Call,
-        done: impl Future<Output = Result<T, Failure>>,
-    ) -> Result<T, Failure> {
+        done: impl Future<Output = Result<T, JournalError>>,
+    ) -> Result<T, JournalError> {
         match self.comes(call).await {
             None => done.await,
             Some(fault @ Fault::LoseAnswer) => {
@@ -181,7 +181,7 @@ impl WrappedJournal for Faulty {
         self.journal.is_shared()
     }
 
-    fn append(&self, append: Append) -> Boxed<'_, Result<Exchange, Failure>> {
+    fn append(&self, append: Append) -> Boxed<'_, Result<Exchange, JournalError>> {
         Box::pin(async move {
             let fault = self.comes(Call::Append).await;
             if let Some(fault @ Fault::DeliverLate) = fault {
@@ -204,20 +204,20 @@ impl WrappedJournal for Faulty {
         })
     }
 
-    fn read(&self, after: u64) -> Boxed<'_, Result<EntriesRead, Failure>> {
+    fn read(&self, after: u64) -> Boxed<'_, Result<EntriesRead, JournalError>> {
         Box::pin(async move {
             self.pass(Call::Read, self.journal.read(after)).await.map(|read| self.lagging(read))
         })
     }
 
-    fn follow(&self, after: u64, timeout: Duration) -> Boxed<'_, Result<News, Failure>> {
+    fn follow(&self, after: u64, timeout: Duration) -> Boxed<'_, Result<News, JournalError>> {
         Box::pin(async move {
             let news = self.pass(Call::Follow, self.journal.follow(after, timeout)).await?;
             Ok(News { read: self.lagging(news.read), ..news })
         })
     }
 
-    fn commit(&self, transaction: Transaction) -> Boxed<'_, Result<Seen, Failure>> {
+    fn commit(&self, transaction: Transaction) -> Boxed<'_, Result<Seen, JournalError>> {
         Box::pin(self.pass(transaction.call(), self.journal.commit(transaction)))
     }
 
@@ -252,13 +252,13 @@ impl Plan {
 }
 
 impl Fault {
-    fn failure(self) -> Failure {
+    fn failure(self) -> JournalError {
         match self {
-            Self::Refuse => Failure::Unavailable("refused by a planned fault".into()),
-            Self::Full => Failure::Full("no room, by a planned fault".into()),
-            Self::LoseCall => Failure::Unknown("the call was lost, as planned".into()),
-            Self::LoseAnswer => Failure::Unknown("the answer was lost, as planned".into()),
-            Self::DeliverLate => Failure::Unknown("it will arrive late, as planned".into()),
+            Self::Refuse => JournalError::Unavailable("refused by a planned fault".into()),
+            Self::Full => JournalError::Full("no room, by a planned fault".into()),
+            Self::LoseCall => JournalError::Unknown("the call was lost, as planned".into()),
+            Self::LoseAnswer => JournalError::Unknown("the answer was lost, as planned".into()),
+            Self::DeliverLate => JournalError::Unknown("it will arrive late, as planned".into()),
         }
     }
 }

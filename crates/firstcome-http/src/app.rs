@@ -15,7 +15,7 @@ use axum::http::Response;
 use firstcome_core::State;
 use firstcome_node::leader::Leader;
 use firstcome_node::ledger::Ledger;
-use firstcome_node::{Condition, Decided, Failure, Node};
+use firstcome_node::{CommandError, Condition, Decided, Node};
 use http_body_util::Full;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -71,7 +71,7 @@ impl App {
             Some(stuck) if !stuck.is_whole || stuck.broke.campaign.as_deref() == Some(campaign) => {
                 let why = stuck.to_string();
                 let position = self.node.replica.look(State::token);
-                Err(Problem::failed(&Failure::Unavailable(why)).at(position, Decided::Replica))
+                Err(Problem::failed(&CommandError::Unavailable(why)).at(position, Decided::Replica))
             }
             _ => Ok(()),
         }

@@ -12,7 +12,7 @@ use firstcome_core::command::Encoded;
 use firstcome_core::names::Position;
 use firstcome_core::{Command, Outcome};
 use firstcome_node::intake::{Ready, lacked_its_tag};
-use firstcome_node::{Answer, Failure};
+use firstcome_node::{Answer, CommandError};
 use std::time::Duration;
 
 /// How the state is read before the journal is asked.
@@ -31,7 +31,7 @@ pub(crate) struct ReadOptions {
 #[derive(Debug)]
 pub(crate) enum Prepared {
     /// It is answered without the journal.
-    Answered(Result<Answer, Failure>),
+    Answered(Result<Answer, CommandError>),
     /// The journal decides it, in these bytes.
     Undecided(Encoded),
     /// It waits until units come free, and is encoded then.
@@ -48,7 +48,7 @@ pub(crate) enum Second {
 }
 
 /// What is known without the journal: an answer, or nothing.
-pub(crate) type Known = Option<Result<Answer, Failure>>;
+pub(crate) type Known = Option<Result<Answer, CommandError>>;
 
 /// A command as it is asked for, with its checks and the form of its answer.
 pub(crate) trait Ask: Sync {
@@ -125,7 +125,7 @@ pub(crate) async fn prepare(
 ///
 /// # Errors
 ///
-/// Any [`Failure`]; only [`Failure::Unknown`] may have changed something.
+/// Any [`CommandError`]; only [`CommandError::Unknown`] may have changed something.
 ///
 /// # Cancel safety
 ///
@@ -134,7 +134,7 @@ pub(crate) async fn decide(
     ask: &impl Ask,
     app: &App,
     prepared: Prepared,
-) -> Result<Answer, Failure> {
+) -> Result<Answer, CommandError> {
     let intake = &app.node.intake;
     let answer = match prepared {
         Prepared::Answered(answer) => return answer,
@@ -151,7 +151,7 @@ pub(crate) async fn decide(
 pub(crate) fn second(
     ask: &impl Ask,
     app: &App,
-    answer: &Result<Answer, Failure>,
+    answer: &Result<Answer, CommandError>,
 ) -> Option<Second> {
     let answer = answer.as_ref().ok()?;
     if lacked_its_tag(&answer.outcome) {
@@ -172,9 +172,9 @@ pub(crate) fn second(
 pub(crate) async fn decide_second(
     ask: &impl Ask,
     app: &App,
-    first: Result<Answer, Failure>,
+    first: Result<Answer, CommandError>,
     why: Second,
-) -> Result<Answer, Failure> {
+) -> Result<Answer, CommandError> {
     let intake = &app.node.intake;
     match why {
         Second::WithTag => intake.decide_with_tag(&command(ask)).await,
@@ -182,7 +182,7 @@ pub(crate) async fn decide_second(
             let taking = first.as_ref().ok().and_then(|offered| ask.taking(app, offered));
             let Some(claim) = taking else { return first };
             match intake.decide(&claim).await {
-                Err(Failure::Unknown) => Err(Failure::Unknown),
+                Err(CommandError::Unknown) => Err(CommandError::Unknown),
                 // The claim was not sent: the offer stands.
                 Err(_) => first,
                 taken => taken,
@@ -195,7 +195,7 @@ pub(crate) async fn decide_second(
 pub(crate) fn write(
     ask: &impl Ask,
     (app, bearer): (&App, &Bearer<'_>),
-    answer: Result<Answer, Failure>,
+    answer: Result<Answer, CommandError>,
     out: &mut Vec<u8>,
 ) -> Result<u16, Problem> {
     let (campaign, subject) = ask.whose();
@@ -229,7 +229,7 @@ fn command(ask: &impl Ask) -> Command<'_> {
 }
 
 /// Turns an answer into its yes, or into the problem it is.
-pub(crate) fn yes(answer: Result<Answer, Failure>, campaign: &str) -> Result<Answer, Problem> {
+pub(crate) fn yes(answer: Result<Answer, CommandError>, campaign: &str) -> Result<Answer, Problem> {
     let answer = answer.map_err(|failure| Problem::failed(&failure))?;
     let problem = if let Outcome::Refused(refusal) = &answer.outcome {
         Problem::refused(*refusal, campaign)

@@ -11,7 +11,7 @@ use firstcome_api::key::Role;
 use firstcome_api::node::{Fork, Forks, Leader, Node, Nodes, Raised, Reseed};
 use firstcome_core::{NodeId, State, Timestamp};
 use firstcome_journal::cluster::{Membership, NodeStatus};
-use firstcome_node::Failure;
+use firstcome_node::CommandError;
 use firstcome_node::agreement::Announcement;
 use firstcome_node::raise::CannotRaise;
 use std::sync::Arc;
@@ -167,7 +167,9 @@ pub(super) async fn forks(
     // A journal of one node cannot fork.
     let reports = if app.node.journal.is_shared() {
         app.node.journal.reports().await.map_err(|broken| {
-            Problem::failed(&Failure::Unavailable(format!("the reports cannot be read: {broken}")))
+            Problem::failed(&CommandError::Unavailable(format!(
+                "the reports cannot be read: {broken}"
+            )))
         })?
     } else {
         Vec::new()

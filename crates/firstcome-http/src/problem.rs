@@ -11,7 +11,7 @@ use firstcome_api::problem::{self, Extra, MEDIA_TYPE};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::{Missing, RefusedFor, UnitName};
 use firstcome_core::{CodeRefusal, Refusal, limits};
-use firstcome_node::{Decided, Failure};
+use firstcome_node::{CommandError, Decided};
 use http_body_util::Full;
 use serde_json::{Value, json};
 use std::fmt;
@@ -116,20 +116,20 @@ impl Problem {
         problem
     }
 
-    pub(crate) fn failed(failure: &Failure) -> Self {
+    pub(crate) fn failed(failure: &CommandError) -> Self {
         let code = match failure {
-            Failure::Busy => Code::Busy,
-            Failure::OutboxFull => Code::OutboxFull,
-            Failure::StoreFull => Code::StoreFull,
-            Failure::TooLarge(bytes) => {
+            CommandError::Busy => Code::Busy,
+            CommandError::OutboxFull => Code::OutboxFull,
+            CommandError::StoreFull => Code::StoreFull,
+            CommandError::TooLarge(bytes) => {
                 let most = limits::COMMAND_BYTES;
                 let detail = format!("the command has {bytes} bytes, {most} are the most");
                 return Self::new(Code::TooLarge, detail);
             }
-            Failure::Malformed(what) => {
+            CommandError::Malformed(what) => {
                 return Self::new(Code::InvalidRequest, format!("the request has {what}"));
             }
-            Failure::LevelTooLow { level, needed } => {
+            CommandError::LevelTooLow { level, needed } => {
                 let detail = format!(
                     "this needs level {needed}, the space is at level {level}: an admin raises it with \
                      `firstcome nodes raise-level`; nothing changed"
@@ -138,12 +138,12 @@ impl Problem {
                     .with("level", json!(level))
                     .with("needed", json!(needed));
             }
-            Failure::SpaceMoved => Code::SpaceMoved,
-            Failure::StalePosition => Code::StalePosition,
-            Failure::Unavailable(why) => {
+            CommandError::SpaceMoved => Code::SpaceMoved,
+            CommandError::StalePosition => Code::StalePosition,
+            CommandError::Unavailable(why) => {
                 return Self::new(Code::Unavailable, format!("{why}; nothing changed"));
             }
-            Failure::Unknown => {
+            CommandError::Unknown => {
                 let detail = "the command was sent to the journal and no answer came in time: \
                      send it again with the same identity to learn what happened";
                 return Self::new(Code::Unknown, detail);

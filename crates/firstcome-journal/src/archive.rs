@@ -32,7 +32,7 @@ pub use skips::skips;
 pub use writer::Archive;
 
 use crate::entry::{Entry, Sealer};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::Name;
 use firstcome_core::names::{NodeId, SpaceId};
 use firstcome_core::{Timestamp, limits};
@@ -62,7 +62,7 @@ pub struct Part {
 /// # Errors
 ///
 /// The folder cannot be read.
-pub fn parts(folder: &Path) -> Result<Vec<Part>, Failure> {
+pub fn parts(folder: &Path) -> Result<Vec<Part>, JournalError> {
     let listing = match std::fs::read_dir(folder) {
         Ok(listing) => listing,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -124,9 +124,9 @@ pub(crate) fn read_entry(
     bytes: &[u8],
     sealer: &Sealer,
     position: u64,
-) -> Result<(Entry, Name), Failure> {
+) -> Result<(Entry, Name), JournalError> {
     let altered =
-        || Failure::Damaged { position, why: "its length or position differs".to_owned() };
+        || JournalError::Damaged { position, why: "its length or position differs".to_owned() };
     let (front, rest) = bytes.split_first_chunk::<FRONT_BYTES>().ok_or_else(altered)?;
     let (body, seal) = rest.split_last_chunk::<SEAL_BYTES>().ok_or_else(altered)?;
     let (length, entry) = read_front(front);
@@ -145,18 +145,22 @@ fn chunk<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 }
 
 /// Says why a header is not that of a part of this archive.
-fn refuse_header(bytes: &[u8; HEADER_BYTES], sealer: &Sealer, first: u64) -> Result<(), Failure> {
-    let damaged = |why: &str| Err(Failure::Damaged { position: first, why: why.into() });
+fn refuse_header(
+    bytes: &[u8; HEADER_BYTES],
+    sealer: &Sealer,
+    first: u64,
+) -> Result<(), JournalError> {
+    let damaged = |why: &str| Err(JournalError::Damaged { position: first, why: why.into() });
     if &bytes[..8] != MAGIC || xxh3_64(&bytes[..36]).to_le_bytes() != bytes[36..] {
         return damaged("the head of its archive file is torn or altered");
     }
     let version = u32::from_le_bytes(chunk(bytes, 8));
     if version > VERSION {
-        return Err(Failure::TooNew(version));
+        return Err(JournalError::TooNew(version));
     }
     let found = SpaceId(chunk(bytes, 12));
     if found != sealer.space {
-        return Err(Failure::OtherSpace { found, wanted: sealer.space });
+        return Err(JournalError::OtherSpace { found, wanted: sealer.space });
     }
     if *bytes != header(sealer, first) {
         return damaged("its archive file was renamed");
@@ -164,20 +168,20 @@ fn refuse_header(bytes: &[u8; HEADER_BYTES], sealer: &Sealer, first: u64) -> Res
     Ok(())
 }
 
-fn trouble(path: &Path, error: &io::Error) -> Failure {
+fn trouble(path: &Path, error: &io::Error) -> JournalError {
     let text = format!("{}: {error}", path.display());
     let kind = error.kind();
     if matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
-        return Failure::Full(text);
+        return JournalError::Full(text);
     }
     if matches!(kind, io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied) {
-        return Failure::ReadOnly(text);
+        return JournalError::ReadOnly(text);
     }
-    Failure::Unavailable(text)
+    JournalError::Unavailable(text)
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Failure::Unreadable(format!("cannot read {}: {error}", path.display()))
+fn unreadable(path: &Path, error: &io::Error) -> JournalError {
+    JournalError::Unreadable(format!("cannot read {}: {error}", path.display()))
 }
 
 /// The longest body a file may hold: what is longer was not written by this program.

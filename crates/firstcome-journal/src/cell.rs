@@ -1,6 +1,6 @@
 //! Cells: the small values beside the entries.
 
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::state::Skip;
 
 /// What a cell is about. Each store knows where it keeps which kind.
@@ -26,13 +26,13 @@ pub(crate) struct Cell {
 }
 
 /// Reads the records of skipped entries, and gives them by position.
-pub(crate) fn skips(cells: &[Cell]) -> Result<Vec<Skip>, Failure> {
+pub(crate) fn skips(cells: &[Cell]) -> Result<Vec<Skip>, JournalError> {
     let mut skips = Vec::new();
     for cell in cells.iter().filter(|cell| cell.kind == Kind::Skip) {
         let skip = Skip::decode(&cell.value).map_err(|bad| {
             let position = std::str::from_utf8(&cell.key).ok().and_then(|key| key.parse().ok());
             let why = format!("the record that it is skipped: {bad}");
-            Failure::Damaged { position: position.unwrap_or(0), why }
+            JournalError::Damaged { position: position.unwrap_or(0), why }
         })?;
         skips.push(skip);
     }

@@ -5,7 +5,7 @@
 use crate::cell::{Cell, Kind};
 use crate::cluster::MEMBER_FOR;
 use crate::entry::{Entry, Head};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::heartbeat;
 use crate::manifest::Manifest;
 use crate::name::Name;
@@ -18,25 +18,25 @@ pub(crate) const OLD_BYTES: usize = 1 << 20;
 
 /// What a store has at the moment of its atomic step.
 pub(crate) trait Stored {
-    /// Where the journal stands; [`Failure::Gone`] where there is nothing of the space.
-    fn head(&self) -> Result<Head, Failure>;
+    /// Where the journal stands; [`JournalError::Gone`] where there is nothing of the space.
+    fn head(&self) -> Result<Head, JournalError>;
     /// The term that was minted last.
     fn term(&self) -> u64;
     /// The store's clock.
     fn now(&self) -> Timestamp;
     /// Up to `limit` entries from a position on that is kept.
-    fn entries(&self, from: u64, limit: usize) -> Result<Vec<Entry>, Failure>;
+    fn entries(&self, from: u64, limit: usize) -> Result<Vec<Entry>, JournalError>;
     /// The kept manifests, the newest first.
-    fn manifests(&self) -> Result<Vec<Manifest>, Failure>;
+    fn manifests(&self) -> Result<Vec<Manifest>, JournalError>;
     /// Whether a piece is stored.
-    fn has_piece(&self, name: PieceName) -> Result<bool, Failure>;
+    fn has_piece(&self, name: PieceName) -> Result<bool, JournalError>;
     /// The bytes of a piece.
-    fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure>;
+    fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, JournalError>;
     /// All cells of a kind.
-    fn cells(&self, kind: Kind) -> Result<Vec<Cell>, Failure>;
+    fn cells(&self, kind: Kind) -> Result<Vec<Cell>, JournalError>;
 
     /// The last of the first entries that may go: see [`Read::Old`]. A store that can tell without their bodies does.
-    fn old(&self, through: u64, cutoff: Timestamp) -> Result<Option<u64>, Failure> {
+    fn old(&self, through: u64, cutoff: Timestamp) -> Result<Option<u64>, JournalError> {
         let mut bytes = 0;
         let old = |entry: &&Entry| {
             let fits = bytes <= OLD_BYTES && entry.position <= through && entry.at <= cutoff;
@@ -49,25 +49,25 @@ pub(crate) trait Stored {
 }
 
 /// Returns the failure of the first condition that does not hold.
-pub(crate) fn check(stored: &impl Stored, checks: &[Check]) -> Result<(), Failure> {
+pub(crate) fn check(stored: &impl Stored, checks: &[Check]) -> Result<(), JournalError> {
     for check in checks {
         if !holds(stored, check)? {
             let head = stored.head()?;
-            return Err(Failure::Moved { head: head.position, name: head.name });
+            return Err(JournalError::Moved { head: head.position, name: head.name });
         }
     }
     Ok(())
 }
 
-/// Says whether a condition holds, where its failure is [`Failure::Moved`]; gives any other failure.
-fn holds(stored: &impl Stored, check: &Check) -> Result<bool, Failure> {
+/// Says whether a condition holds, where its failure is [`JournalError::Moved`]; gives any other failure.
+fn holds(stored: &impl Stored, check: &Check) -> Result<bool, JournalError> {
     Ok(match check {
         Check::There => stored.head().map(|_| true)?,
-        Check::Nothing => matches!(stored.head(), Err(Failure::Gone(_))),
+        Check::Nothing => matches!(stored.head(), Err(JournalError::Gone(_))),
         Check::Term(ours) => {
             let (ours, theirs) = (*ours, stored.term());
             if ours < theirs {
-                return Err(Failure::OldTerm { ours, theirs });
+                return Err(JournalError::OldTerm { ours, theirs });
             }
             true
         }
@@ -90,7 +90,7 @@ fn holds(stored: &impl Stored, check: &Check) -> Result<bool, Failure> {
         Check::Pieces(names) => {
             for name in names {
                 if !stored.has_piece(*name)? {
-                    return Err(Failure::PieceMissing(*name));
+                    return Err(JournalError::PieceMissing(*name));
                 }
             }
             true
@@ -112,15 +112,15 @@ fn check_entry(
     position: u64,
     name: Name,
     at: Option<Timestamp>,
-) -> Result<(), Failure> {
+) -> Result<(), JournalError> {
     let head = stored.head()?;
     if position > head.position {
-        return Err(Failure::Behind { head: head.position, applied: position });
+        return Err(JournalError::Behind { head: head.position, applied: position });
     }
     let (found, time) = if position == head.position {
         (head.name, head.at)
     } else {
-        let trimmed = Failure::Trimmed { wanted: position, first: head.first };
+        let trimmed = JournalError::Trimmed { wanted: position, first: head.first };
         if position < head.first {
             return Err(trimmed);
         }
@@ -128,15 +128,19 @@ fn check_entry(
         (entry.name()?, entry.at)
     };
     if found != name || at.is_some_and(|at| at != time) {
-        return Err(Failure::Forked { position, found, applied: name });
+        return Err(JournalError::Forked { position, found, applied: name });
     }
     Ok(())
 }
 
 /// Reads what is asked for.
-pub(crate) fn see(stored: &impl Stored, reads: &[Read], dropped: usize) -> Result<Seen, Failure> {
+pub(crate) fn see(
+    stored: &impl Stored,
+    reads: &[Read],
+    dropped: usize,
+) -> Result<Seen, JournalError> {
     let head = match stored.head() {
-        Err(Failure::Gone(_)) => None,
+        Err(JournalError::Gone(_)) => None,
         head => Some(head?),
     };
     let mut seen = Seen { dropped, ..Seen::new(head, stored.term(), stored.now()) };

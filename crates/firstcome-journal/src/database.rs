@@ -21,7 +21,7 @@ pub(crate) use trouble::{Broken, looked, makes_the_space, refused, strange, trou
 use crate::cell::{Cell, Kind};
 use crate::conditions::Stored;
 use crate::entry::{Chain, Entry, EntryRun, Head};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::manifest::Manifest;
 use crate::name::{Name, Tip};
 use crate::transaction::{Check, Read};
@@ -151,10 +151,10 @@ impl Loaded {
     }
 
     /// Refuses a journal of another space.
-    pub(crate) fn check_space(&self) -> Result<(), Failure> {
+    pub(crate) fn check_space(&self) -> Result<(), JournalError> {
         match &self.row {
             Some(row) if row.space != self.space => {
-                Err(Failure::OtherSpace { found: row.space, wanted: self.space })
+                Err(JournalError::OtherSpace { found: row.space, wanted: self.space })
             }
             Some(_) | None => Ok(()),
         }
@@ -162,8 +162,8 @@ impl Loaded {
 }
 
 impl Stored for Loaded {
-    fn head(&self) -> Result<Head, Failure> {
-        let row = self.row.as_ref().ok_or(Failure::Gone(self.space))?;
+    fn head(&self) -> Result<Head, JournalError> {
+        let row = self.row.as_ref().ok_or(JournalError::Gone(self.space))?;
         Ok(row.head(self.now))
     }
 
@@ -175,28 +175,28 @@ impl Stored for Loaded {
         self.now
     }
 
-    fn entries(&self, from: u64, limit: usize) -> Result<Vec<Entry>, Failure> {
+    fn entries(&self, from: u64, limit: usize) -> Result<Vec<Entry>, JournalError> {
         let entries = self.entries.iter().skip_while(|entry| entry.position != from);
         Ok(entries.take(limit).cloned().collect())
     }
 
-    fn manifests(&self) -> Result<Vec<Manifest>, Failure> {
+    fn manifests(&self) -> Result<Vec<Manifest>, JournalError> {
         Ok(self.manifests.clone())
     }
 
-    fn has_piece(&self, name: PieceName) -> Result<bool, Failure> {
+    fn has_piece(&self, name: PieceName) -> Result<bool, JournalError> {
         Ok(self.pieces.contains(&name))
     }
 
-    fn piece(&self, _: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+    fn piece(&self, _: PieceName) -> Result<Option<Vec<u8>>, JournalError> {
         Ok(self.piece.clone())
     }
 
-    fn cells(&self, kind: Kind) -> Result<Vec<Cell>, Failure> {
+    fn cells(&self, kind: Kind) -> Result<Vec<Cell>, JournalError> {
         Ok(self.cells.iter().filter(|cell| cell.kind == kind).cloned().collect())
     }
 
-    fn old(&self, _: u64, _: Timestamp) -> Result<Option<u64>, Failure> {
+    fn old(&self, _: u64, _: Timestamp) -> Result<Option<u64>, JournalError> {
         Ok(self.old)
     }
 }
@@ -210,7 +210,7 @@ pub(crate) fn follow_on(after: u64, entries: Vec<Entry>) -> EntryRun {
             entry.name().and_then(|name| chain.follow(&entry, name).map(|()| name))
         } else {
             let why = format!("it is missing, entry {} stands there", entry.position);
-            Err(Failure::Damaged { position: wanted, why })
+            Err(JournalError::Damaged { position: wanted, why })
         };
         match checked {
             Ok(name) => run.good.push_back((entry, name)),
@@ -234,7 +234,7 @@ pub(crate) fn end_of(after: u64, rows: &[Entry]) -> u64 {
 }
 
 /// Returns the good entries in front, or why there is not even one.
-pub(crate) fn front(run: EntryRun) -> Result<Vec<Entry>, Failure> {
+pub(crate) fn front(run: EntryRun) -> Result<Vec<Entry>, JournalError> {
     match run.bad {
         Some(failure) if run.good.is_empty() => Err(failure),
         Some(_) | None => Ok(run.good.into_iter().map(|(entry, _)| entry).collect()),

@@ -1,6 +1,6 @@
 //! An entry, its name, and the chain that entries form.
 
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::{Name, Tip};
 use firstcome_core::Timestamp;
 use firstcome_core::command::{BadBody, Body};
@@ -64,14 +64,15 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// [`Failure::Damaged`] with the position, or [`Failure::TooNew`].
-    pub fn name(&self) -> Result<Name, Failure> {
+    /// [`JournalError::Damaged`] with the position, or [`JournalError::TooNew`].
+    pub fn name(&self) -> Result<Name, JournalError> {
         match Body::open(&self.body) {
             Ok(body) => Ok(Name { node: body.head.node, number: body.head.number }),
-            Err(BadBody::TooNew(level)) => Err(Failure::TooNew(level)),
-            Err(bad) => {
-                Err(Failure::Damaged { position: self.position, why: format!("its body {bad}") })
-            }
+            Err(BadBody::TooNew(level)) => Err(JournalError::TooNew(level)),
+            Err(bad) => Err(JournalError::Damaged {
+                position: self.position,
+                why: format!("its body {bad}"),
+            }),
         }
     }
 }
@@ -80,7 +81,7 @@ impl Entry {
 #[derive(Debug, Default)]
 pub(crate) struct EntryRun {
     pub(crate) good: VecDeque<(Entry, Name)>,
-    pub(crate) bad: Option<Failure>,
+    pub(crate) bad: Option<JournalError>,
 }
 
 /// What is to be appended, and what the caller rests on.
@@ -230,9 +231,9 @@ impl Sealer {
     ///
     /// # Errors
     ///
-    /// [`Failure::Damaged`] with the position, or [`Failure::TooNew`].
-    pub fn check(&self, entry: &Entry, seal: u64) -> Result<Name, Failure> {
-        let damaged = |why: String| Failure::Damaged { position: entry.position, why };
+    /// [`JournalError::Damaged`] with the position, or [`JournalError::TooNew`].
+    pub fn check(&self, entry: &Entry, seal: u64) -> Result<Name, JournalError> {
+        let damaged = |why: String| JournalError::Damaged { position: entry.position, why };
         let body = Body::open(&entry.body);
         if let Err(bad @ BadBody::Checksum { .. }) = body {
             return Err(damaged(format!("its body {bad}")));
@@ -245,7 +246,7 @@ impl Sealer {
         }
         match body {
             Ok(body) => Ok(Name { node: body.head.node, number: body.head.number }),
-            Err(BadBody::TooNew(level)) => Err(Failure::TooNew(level)),
+            Err(BadBody::TooNew(level)) => Err(JournalError::TooNew(level)),
             Err(bad) => Err(damaged(format!("its body {bad}"))),
         }
     }
@@ -264,11 +265,11 @@ impl Chain {
     ///
     /// # Errors
     ///
-    /// [`Failure::Damaged`] with the position of the entry that does not follow or is missing.
-    pub fn follow(&mut self, entry: &Entry, name: Name) -> Result<(), Failure> {
+    /// [`JournalError::Damaged`] with the position of the entry that does not follow or is missing.
+    pub fn follow(&mut self, entry: &Entry, name: Name) -> Result<(), JournalError> {
         let start = (entry.position == 1).then_some((0, Name::default(), entry.at, entry.epoch));
         if let Some((position, before, at, epoch)) = self.last.or(start) {
-            let damaged = |position, why: String| Err(Failure::Damaged { position, why });
+            let damaged = |position, why: String| Err(JournalError::Damaged { position, why });
             if entry.position != position + 1 {
                 return damaged(
                     position + 1,

@@ -7,10 +7,10 @@ use firstcome_core::newest_level;
 
 /// A journal that did not do as asked.
 ///
-/// All but [`Failure::Unknown`] changed nothing.
+/// All but [`JournalError::Unknown`] changed nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Failure {
+pub enum JournalError {
     /// The answer was lost: it may have happened, or still happen.
     #[error("the journal did not answer, so it may have happened: {0}")]
     Unknown(String),
@@ -157,7 +157,7 @@ pub enum Failure {
     },
 }
 
-impl Failure {
+impl JournalError {
     /// Says what went wrong for a running server, and the cure.
     pub fn with_cure(&self) -> String {
         let cure = match self {

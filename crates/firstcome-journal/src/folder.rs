@@ -4,7 +4,7 @@
 //! long as it lives; the lock goes with the process, however that ends. The file's content says who
 //! it is, for people and for clients that want to reach it.
 
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -50,9 +50,9 @@ impl DataFolder {
     ///
     /// # Errors
     ///
-    /// [`Failure::InUse`] when another process, or this one, has it; [`Failure::Folder`] when it
+    /// [`JournalError::InUse`] when another process, or this one, has it; [`JournalError::Folder`] when it
     /// cannot be made or written to.
-    pub fn take(path: impl AsRef<Path>) -> Result<Self, Failure> {
+    pub fn take(path: impl AsRef<Path>) -> Result<Self, JournalError> {
         let path = path.as_ref();
         let cannot = |error: io::Error| cannot_use(path, &error.to_string());
         create(path).map_err(cannot)?;
@@ -61,7 +61,7 @@ impl DataFolder {
         let file = options.open(lock_file(path)).map_err(cannot)?;
         if !lock(&file).map_err(cannot)? {
             let owner = read_owner(path);
-            return Err(Failure::InUse {
+            return Err(JournalError::InUse {
                 folder: path.display().to_string(),
                 owner: owner.to_string(),
             });
@@ -76,7 +76,7 @@ impl DataFolder {
     /// # Errors
     ///
     /// The file cannot be written.
-    pub fn announce(&self, address: &str) -> Result<(), Failure> {
+    pub fn announce(&self, address: &str) -> Result<(), JournalError> {
         self.write(&format!("pid {}\naddress {address}\n", std::process::id()))
     }
 
@@ -100,7 +100,7 @@ impl DataFolder {
         archive_folder(&self.path)
     }
 
-    fn write(&self, text: &str) -> Result<(), Failure> {
+    fn write(&self, text: &str) -> Result<(), JournalError> {
         let mut file = self.lock.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut write = || {
             file.seek(SeekFrom::Start(0))?;
@@ -184,8 +184,8 @@ fn lock_file(folder: &Path) -> PathBuf {
     folder.join("lock")
 }
 
-fn cannot_use(folder: &Path, why: &str) -> Failure {
-    Failure::Folder { folder: folder.display().to_string(), why: why.to_owned() }
+fn cannot_use(folder: &Path, why: &str) -> JournalError {
+    JournalError::Folder { folder: folder.display().to_string(), why: why.to_owned() }
 }
 
 fn create(path: &Path) -> io::Result<()> {

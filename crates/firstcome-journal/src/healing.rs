@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::cluster::Seed;
 use crate::entry::{Entry, Head};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::journal::Journal;
 use crate::manifest::{Manifest, names};
 use crate::name::{Name, Tip};
@@ -18,7 +18,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`Failure::Moved`] when the journal ends elsewhere; [`Failure::Damaged`] when they do not follow one another.
+    /// [`JournalError::Moved`] when the journal ends elsewhere; [`JournalError::Damaged`] when they do not follow one another.
     /// Nothing was stored then.
     ///
     /// # Panics
@@ -29,7 +29,7 @@ impl Journal {
         head: u64,
         name: Name,
         entries: Vec<Entry>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), JournalError> {
         let first = entries.first().map(|entry| entry.position);
         assert!(
             first.is_none_or(|first| first == head + 1),
@@ -50,8 +50,8 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`Failure::Moved`] when its head or its epoch changed since.
-    pub async fn raise_epoch(&self, seen: Head) -> Result<u32, Failure> {
+    /// [`JournalError::Moved`] when its head or its epoch changed since.
+    pub async fn raise_epoch(&self, seen: Head) -> Result<u32, JournalError> {
         let raise = Transaction::new(Call::RaiseEpoch)
             .check(Check::There)
             .check(still(seen))
@@ -64,47 +64,40 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`Failure::Moved`] when it changed since; [`Failure::PieceMissing`]. Nothing was changed then.
-    pub async fn reseed(&self, seen: Option<Head>, seed: Seed) -> Result<(), Failure> {
-        reseed(self, seen, seed).await
+    /// [`JournalError::Moved`] when it changed since; [`JournalError::PieceMissing`]. Nothing was changed then.
+    pub async fn reseed(&self, seen: Option<Head>, seed: Seed) -> Result<(), JournalError> {
+        let look = Transaction::new(Call::Look).read(Read::Manifests);
+        let before = self.commit(look).await?.manifests;
+        let Seed { position, name, at, epoch, level, manifest, pieces } = seed;
+        let manifest = [Manifest { position, pieces: pieces.clone(), bytes: manifest }];
+        let unnamed = names(&before).difference(&names(&manifest)).copied().collect();
+        let reseed = Transaction::new(Call::Reseed);
+        let reseed = match seen {
+            Some(seen) => reseed.check(Check::There).check(still(seen)),
+            None => reseed.check(Check::Nothing),
+        };
+        let reseed = reseed
+            .check(Check::Manifests(before))
+            .check(Check::Pieces(pieces.clone()))
+            .write(Write::Restart { tip: Tip { position, name, at }, epoch, level })
+            .write(Write::Manifests(manifest.into()))
+            .write(Write::Unnamed(unnamed))
+            .write(Write::Named(pieces));
+        self.commit(reseed).await.map(drop)
     }
-}
 
-impl Journal {
     /// Has a journal that has nothing begin after a state: so a space is brought to another store.
     ///
     /// The pieces of the state are stored already. The space is there with this one step, or not at all.
     ///
     /// # Errors
     ///
-    /// [`Failure::Moved`] when there is something; [`Failure::PieceMissing`]. Nothing was changed then.
-    pub async fn begin_after(&self, seed: Seed) -> Result<(), Failure> {
+    /// [`JournalError::Moved`] when there is something; [`JournalError::PieceMissing`]. Nothing was changed then.
+    pub async fn begin_after(&self, seed: Seed) -> Result<(), JournalError> {
         // A SQLite file has a head as soon as it is made.
         let seen = if let Self::Sqlite(_) = self { Some(self.head().await?) } else { None };
-        reseed(self, seen, seed).await
+        self.reseed(seen, seed).await
     }
-}
-
-/// Has a journal go on after a state, if it stands where it was seen.
-async fn reseed(journal: &Journal, seen: Option<Head>, seed: Seed) -> Result<(), Failure> {
-    let look = Transaction::new(Call::Look).read(Read::Manifests);
-    let before = journal.commit(look).await?.manifests;
-    let Seed { position, name, at, epoch, level, manifest, pieces } = seed;
-    let manifest = [Manifest { position, pieces: pieces.clone(), bytes: manifest }];
-    let unnamed = names(&before).difference(&names(&manifest)).copied().collect();
-    let reseed = Transaction::new(Call::Reseed);
-    let reseed = match seen {
-        Some(seen) => reseed.check(Check::There).check(still(seen)),
-        None => reseed.check(Check::Nothing),
-    };
-    let reseed = reseed
-        .check(Check::Manifests(before))
-        .check(Check::Pieces(pieces.clone()))
-        .write(Write::Restart { tip: Tip { position, name, at }, epoch, level })
-        .write(Write::Manifests(manifest.into()))
-        .write(Write::Unnamed(unnamed))
-        .write(Write::Named(pieces));
-    journal.commit(reseed).await.map(drop)
 }
 
 /// The condition that the journal stands where it was seen.
@@ -113,13 +106,13 @@ fn still(seen: Head) -> Check {
 }
 
 /// Checks that entries follow one another after an entry.
-fn check_chain(head: u64, name: Name, entries: &[Entry]) -> Result<(), Failure> {
+fn check_chain(head: u64, name: Name, entries: &[Entry]) -> Result<(), JournalError> {
     let (mut position, mut before) = (head, name);
     for entry in entries {
         position += 1;
         if entry.position != position || entry.before != before {
             let why = format!("it does not follow entry {} {before}", position - 1);
-            return Err(Failure::Damaged { position: entry.position, why });
+            return Err(JournalError::Damaged { position: entry.position, why });
         }
         before = entry.name()?;
     }

@@ -6,7 +6,7 @@
 use crate::call::Call;
 use crate::cluster::{EndedDeliveries, News};
 use crate::entry::{Append, EntriesRead, Exchange, Head};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::mysql;
 use crate::nats;
 use crate::postgres;
@@ -26,7 +26,7 @@ use tokio::sync::watch;
 /// # Cancel safety
 ///
 /// A future dropped before it is done leaves the step that is under way to finish on its own: whether it happened is
-/// then unknown, as after [`Failure::Unknown`]. Of a call of several steps (`install`, `skip`, `trim`, `reseed`) no
+/// then unknown, as after [`JournalError::Unknown`]. Of a call of several steps (`install`, `skip`, `trim`, `reseed`) no
 /// further one is begun; each leaves the journal whole.
 #[derive(Clone, Debug)]
 pub enum Journal {
@@ -79,10 +79,10 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`Failure::Behind`] and [`Failure::Forked`] when the store does not have what the caller
-    /// applied; nothing was appended then. [`Failure::Unknown`] when the answer was lost: send the
+    /// [`JournalError::Behind`] and [`JournalError::Forked`] when the store does not have what the caller
+    /// applied; nothing was appended then. [`JournalError::Unknown`] when the answer was lost: send the
     /// same body again until it comes back, since the first copy may still arrive.
-    pub async fn append(&self, append: Append) -> Result<Exchange, Failure> {
+    pub async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
         each!(self, store => store.append(append))
     }
 
@@ -90,9 +90,9 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`Failure::Trimmed`] when the next entry is no longer kept; [`Failure::Damaged`] with the
+    /// [`JournalError::Trimmed`] when the next entry is no longer kept; [`JournalError::Damaged`] with the
     /// position of an entry that is torn, altered or not the one its successor names.
-    pub async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
+    pub async fn read(&self, after: u64) -> Result<EntriesRead, JournalError> {
         each!(self, store => store.read(after))
     }
 
@@ -106,7 +106,7 @@ impl Journal {
     /// # Errors
     ///
     /// Those of the store being out of reach.
-    pub async fn head(&self) -> Result<Head, Failure> {
+    pub async fn head(&self) -> Result<Head, JournalError> {
         self.commit(Transaction::new(Call::Head).check(Check::There)).await?.head()
     }
 
@@ -115,8 +115,8 @@ impl Journal {
     /// # Errors
     ///
     /// Those of [`Journal::read`]. Where nothing at all is left after a position that was
-    /// trimmed, [`Failure::Trimmed`] may come up to two seconds late.
-    pub async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
+    /// trimmed, [`JournalError::Trimmed`] may come up to two seconds late.
+    pub async fn follow(&self, after: u64, timeout: Duration) -> Result<News, JournalError> {
         match self {
             Self::Memory(memory) => memory.follow(after, timeout).await,
             Self::Sqlite(sqlite) => {
@@ -137,7 +137,11 @@ impl Journal {
         match self {
             Self::Nats(nats) => nats.ended_deliveries(),
             Self::Wrapped(wrapped) => wrapped.ended_deliveries(),
-            _ => EndedDeliveries::default(),
+            Self::Memory(_)
+            | Self::Sqlite(_)
+            | Self::Redis(_)
+            | Self::Postgres(_)
+            | Self::MySql(_) => EndedDeliveries::default(),
         }
     }
 
@@ -146,7 +150,7 @@ impl Journal {
     /// # Errors
     ///
     /// The failure of the first condition that does not hold, and those of the store being out of reach.
-    pub async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
+    pub async fn commit(&self, transaction: Transaction) -> Result<Seen, JournalError> {
         each!(self, store => store.commit(transaction))
     }
 
@@ -172,9 +176,9 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// Those of the store being out of reach; [`Failure::Unknown`] when the answer was lost. Part of it may have been
+    /// Those of the store being out of reach; [`JournalError::Unknown`] when the answer was lost. Part of it may have been
     /// removed; the next call removes the rest.
-    pub async fn remove(&self) -> Result<(), Failure> {
+    pub async fn remove(&self) -> Result<(), JournalError> {
         match self {
             Self::Memory(_) | Self::Sqlite(_) | Self::Wrapped(_) => Ok(()),
             Self::Redis(redis) => Box::pin(redis.remove()).await,
@@ -191,7 +195,7 @@ impl Journal {
         first: u64,
         last: u64,
         skips: Vec<Skip>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), JournalError> {
         let read = {
             let journal = self.clone();
             move |after| {

@@ -67,7 +67,7 @@ mod wrapped;
 pub use call::Call;
 pub use clock::Clock;
 pub use entry::{Append, Confirm, EntriesRead, Entry, Exchange, Head, Looked};
-pub use failure::Failure;
+pub use failure::JournalError;
 pub use journal::Journal;
 pub use name::{Name, Tip};
 pub use reading::Reading;

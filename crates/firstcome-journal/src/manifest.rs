@@ -1,6 +1,6 @@
 //! Manifests and the pieces they name.
 
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::names::PieceName;
 use std::collections::BTreeSet;
 
@@ -26,9 +26,9 @@ impl Manifest {
 pub(crate) fn check_piece(
     name: PieceName,
     found: Option<Vec<u8>>,
-) -> Result<Option<Vec<u8>>, Failure> {
+) -> Result<Option<Vec<u8>>, JournalError> {
     match found {
-        Some(bytes) if PieceName::of(&bytes) != name => Err(Failure::Broken(format!(
+        Some(bytes) if PieceName::of(&bytes) != name => Err(JournalError::Broken(format!(
             "piece {name} of a snapshot is torn or altered: its bytes give another name"
         ))),
         found => Ok(found),

@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::cell::{Cell, Kind};
 use crate::cluster::{GONE_FOR, GONE_NODES, MEMBER_FOR, Membership, NodeStatus};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::heartbeat;
 use crate::journal::Journal;
 use crate::transaction::{Check, Read, Transaction, Write};
@@ -16,9 +16,9 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`Failure::Gone`] and [`Failure::OtherSpace`] when the store no longer has this space; those
+    /// [`JournalError::Gone`] and [`JournalError::OtherSpace`] when the store no longer has this space; those
     /// of the store being out of reach.
-    pub async fn announce(&self, me: NodeStatus, level: u32) -> Result<Membership, Failure> {
+    pub async fn announce(&self, me: NodeStatus, level: u32) -> Result<Membership, JournalError> {
         let cell = Cell { kind: Kind::Node, key: me.node.0.to_vec(), value: heartbeat::write(&me) };
         let announce = Transaction::new(Call::Announce)
             .frees()
@@ -41,9 +41,9 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`Failure::Gone`] and [`Failure::OtherSpace`] when the store no longer has this space; those
+    /// [`JournalError::Gone`] and [`JournalError::OtherSpace`] when the store no longer has this space; those
     /// of the store being out of reach.
-    pub async fn members(&self) -> Result<Vec<(NodeStatus, Timestamp)>, Failure> {
+    pub async fn members(&self) -> Result<Vec<(NodeStatus, Timestamp)>, JournalError> {
         let look = Transaction::new(Call::Look).check(Check::There).read(Read::Cells(Kind::Node));
         let seen = self.commit(look).await?;
         Ok(Heartbeats::of("", seen.cells, seen.now).live)
@@ -54,13 +54,13 @@ impl Journal {
     /// # Errors
     ///
     /// Those of the store being out of reach.
-    pub async fn leave(&self, node: NodeId) -> Result<(), Failure> {
+    pub async fn leave(&self, node: NodeId) -> Result<(), JournalError> {
         let delete = Write::Delete(Kind::Node, node.0.to_vec());
         self.commit(Transaction::new(Call::Leave).frees().write(delete)).await.map(drop)
     }
 
     /// Removes the heartbeats of nodes, unless one of these has sent another one since.
-    async fn forget(&self, nodes: Vec<Cell>) -> Result<(), Failure> {
+    async fn forget(&self, nodes: Vec<Cell>) -> Result<(), JournalError> {
         let forget = Transaction::new(Call::Leave).frees();
         let forget = nodes.into_iter().fold(forget, |forget, cell| {
             let delete = Write::Delete(cell.kind, cell.key.clone());

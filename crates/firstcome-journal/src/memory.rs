@@ -9,7 +9,7 @@ pub use crate::ancestry::Cursor;
 use crate::clock::Clock;
 use crate::cluster::News;
 use crate::entry::{Append, Confirm, EntriesRead, Exchange};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::Name;
 use firstcome_core::names::SpaceId;
 use firstcome_inject::{Mistake, inject};
@@ -150,7 +150,7 @@ impl Memory {
         work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
+    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
         let (mut stand, mut read) = (Stand::default(), Vec::new());
         loop {
             match self.append_behind(&append, stand.clone()).await? {
@@ -168,7 +168,11 @@ impl Memory {
         }
     }
 
-    fn append_on_condition(&self, state: &mut State, append: &Append) -> Result<Exchange, Failure> {
+    fn append_on_condition(
+        &self,
+        state: &mut State,
+        append: &Append,
+    ) -> Result<Exchange, JournalError> {
         state.check_append(append, !inject(Mistake::AppendAnywhere))?;
         state.push(append.name, Arc::clone(&append.body), self.clock.now());
         if inject(Mistake::StoreTimeGoesBack) {
@@ -190,11 +194,11 @@ impl Memory {
         }
     }
 
-    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
+    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, JournalError> {
         self.with(|state| state.read(after, Instant::now()))
     }
 
-    pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
+    pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, JournalError> {
         self.follow_behind(after, timeout, None, 0).await.map(|(news, _)| news)
     }
 

@@ -26,7 +26,7 @@ pub use read_only::open_read_only;
 
 use crate::archive::Archiving;
 use crate::database::{Pace, Run};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
 use firstcome_store::mysql::{MySql as Pool, Options as Store};
@@ -80,12 +80,12 @@ const LONGEST: usize = 64;
 const LONGEST_END: usize = "manifests".len();
 
 impl Tables {
-    fn of(space_name: &str) -> Result<Self, Failure> {
+    fn of(space_name: &str) -> Result<Self, JournalError> {
         let prefix = format!("{PREFIX}{space_name}_");
         let most = LONGEST - LONGEST_END;
         if prefix.len() > most {
             let most = most - (prefix.len() - space_name.len());
-            return Err(Failure::Unfit {
+            return Err(JournalError::Unfit {
                 why: format!("the name of a space in MariaDB has at most {most} bytes"),
                 fix: "choose a shorter --space".to_owned(),
             });
@@ -104,14 +104,14 @@ impl MySql {
     ///
     /// # Errors
     ///
-    /// Each changes nothing: [`Failure::Unfit`] where the server is not MariaDB, is a replica or part of a Galera cluster,
-    /// cannot keep the promise, or has tables of a newer build; [`Failure::OtherSpace`]; [`Failure::Gone`] where a space is
-    /// wanted and nothing is there; [`Failure::TooNew`]; those of the store being out of reach.
+    /// Each changes nothing: [`JournalError::Unfit`] where the server is not MariaDB, is a replica or part of a Galera cluster,
+    /// cannot keep the promise, or has tables of a newer build; [`JournalError::OtherSpace`]; [`JournalError::Gone`] where a space is
+    /// wanted and nothing is there; [`JournalError::TooNew`]; those of the store being out of reach.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe, but the space may have been made.
-    pub async fn open(store: Store, options: Options) -> Result<Self, Failure> {
+    pub async fn open(store: Store, options: Options) -> Result<Self, JournalError> {
         opening::open(store, options).await
     }
 
@@ -135,12 +135,12 @@ impl MySql {
     ///
     /// # Errors
     ///
-    /// Those of the store being out of reach; [`Failure::Unknown`] when the answer was lost.
+    /// Those of the store being out of reach; [`JournalError::Unknown`] when the answer was lost.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe, but part of it may have been removed.
-    pub async fn remove(&self) -> Result<(), Failure> {
+    pub async fn remove(&self) -> Result<(), JournalError> {
         let Inner { pool, tables, .. } = &*self.inner;
         // The head last: without it the tables would be taken for a damaged journal.
         for table in ["entries", "manifests", "pieces", "cells", "run", "head"] {

@@ -36,10 +36,10 @@ pub use read_only::open_read_only;
 use crate::archive::Archiving;
 use crate::cluster::EndedDeliveries;
 use crate::database::{Run, refused, unchanged};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
-use firstcome_store::Failure as Store;
+use firstcome_store::StoreError;
 use firstcome_store::nats::Options as Connect;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
@@ -88,14 +88,14 @@ impl Nats {
     ///
     /// # Errors
     ///
-    /// Each changes nothing: [`Failure::Unfit`] where the server is older than 2.12, runs without JetStream, or has a stream
-    /// of that name with settings that lose messages; [`Failure::OtherSpace`]; [`Failure::Gone`] where a space is wanted and
-    /// nothing is there; [`Failure::TooNew`]; those of the store being out of reach.
+    /// Each changes nothing: [`JournalError::Unfit`] where the server is older than 2.12, runs without JetStream, or has a stream
+    /// of that name with settings that lose messages; [`JournalError::OtherSpace`]; [`JournalError::Gone`] where a space is wanted and
+    /// nothing is there; [`JournalError::TooNew`]; those of the store being out of reach.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe, but the space may have been made.
-    pub async fn open(store: Connect, options: Options) -> Result<Self, Failure> {
+    pub async fn open(store: Connect, options: Options) -> Result<Self, JournalError> {
         opening::open(store, options).await
     }
 
@@ -124,7 +124,7 @@ impl Nats {
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn servers(&self) -> Result<Vec<String>, Failure> {
+    pub async fn servers(&self) -> Result<Vec<String>, JournalError> {
         let Streams { table, log, .. } = &self.inner.streams;
         let mut servers = BTreeSet::new();
         for stream in [table, &log.stream] {
@@ -139,12 +139,12 @@ impl Nats {
     ///
     /// # Errors
     ///
-    /// Those of the store being out of reach; [`Failure::Unknown`] when the answer was lost.
+    /// Those of the store being out of reach; [`JournalError::Unknown`] when the answer was lost.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe, but a part of it may have been removed; the next call removes the rest.
-    pub async fn remove(&self) -> Result<(), Failure> {
+    pub async fn remove(&self) -> Result<(), JournalError> {
         let Streams { table, log, .. } = &self.inner.streams;
         log.stream.remove().await.map_err(refused)?;
         table.remove().await.map_err(refused)
@@ -181,23 +181,23 @@ impl Nats {
 }
 
 /// Says what became of a call that may have changed something.
-fn trouble(space: SpaceId, failure: Store) -> Failure {
-    if let Store::NoDatabase { .. } = failure {
-        return Failure::Gone(space);
+fn trouble(space: SpaceId, failure: StoreError) -> JournalError {
+    if let StoreError::NoDatabase { .. } = failure {
+        return JournalError::Gone(space);
     }
-    if let Store::Denied { detail, .. } = &failure {
+    if let StoreError::Denied { detail, .. } = &failure {
         return denied(detail);
     }
     refused(failure)
 }
 
 /// Says what became of a call that only reads.
-fn looked(space: SpaceId, failure: Store) -> Failure {
+fn looked(space: SpaceId, failure: StoreError) -> JournalError {
     unchanged(trouble(space, failure))
 }
 
-fn denied(detail: &str) -> Failure {
-    Failure::Unfit {
+fn denied(detail: &str) -> JournalError {
+    JournalError::Unfit {
         why: detail.to_owned(),
         fix: "check user and password in its URL, and that its account may use JetStream with the rights listed in \
               docs/reference/in-nats.md"

@@ -29,7 +29,7 @@ pub use read_only::open_read_only;
 
 use crate::archive::Archiving;
 use crate::database::{Pace, Run};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
 use firstcome_store::postgres::{Listener, Options as Store, Postgres as Pool};
@@ -85,14 +85,14 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// Each changes nothing: [`Failure::Unfit`] where the server only looks like PostgreSQL, is a standby, cannot keep the
-    /// promise, or has tables of a newer build; [`Failure::OtherSpace`]; [`Failure::Gone`] where a space is wanted and
-    /// nothing is there; [`Failure::TooNew`]; those of the store being out of reach.
+    /// Each changes nothing: [`JournalError::Unfit`] where the server only looks like PostgreSQL, is a standby, cannot keep the
+    /// promise, or has tables of a newer build; [`JournalError::OtherSpace`]; [`JournalError::Gone`] where a space is wanted and
+    /// nothing is there; [`JournalError::TooNew`]; those of the store being out of reach.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe, but the space may have been made.
-    pub async fn open(store: Store, options: Options) -> Result<Self, Failure> {
+    pub async fn open(store: Store, options: Options) -> Result<Self, JournalError> {
         opening::open(store, options).await
     }
 
@@ -121,12 +121,12 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// Those of the store being out of reach; [`Failure::Unknown`] when the answer was lost.
+    /// Those of the store being out of reach; [`JournalError::Unknown`] when the answer was lost.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe: all of it is removed or nothing.
-    pub async fn remove(&self) -> Result<(), Failure> {
+    pub async fn remove(&self) -> Result<(), JournalError> {
         opening::remove(&self.inner.pool, &self.inner.names).await
     }
 

@@ -6,7 +6,7 @@ pub use entries::Entries;
 
 use crate::archive;
 use crate::entry::Head;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::space_file::SpaceFile;
 use crate::sqlite;
 use firstcome_core::names::PieceName;
@@ -45,8 +45,8 @@ impl Reading {
     ///
     /// # Errors
     ///
-    /// Those of the store; [`Failure::Damaged`] when its last entry is not what was written.
-    pub fn head(&self) -> Result<Head, Failure> {
+    /// Those of the store; [`JournalError::Damaged`] when its last entry is not what was written.
+    pub fn head(&self) -> Result<Head, JournalError> {
         each!(self, store => store.head())
     }
 
@@ -55,7 +55,7 @@ impl Reading {
     /// # Errors
     ///
     /// Those of the store and of the archive's folder.
-    pub fn first(&self) -> Result<u64, Failure> {
+    pub fn first(&self) -> Result<u64, JournalError> {
         each!(self, store => store.first())
     }
 
@@ -70,8 +70,8 @@ impl Reading {
     ///
     /// # Errors
     ///
-    /// [`Failure::Damaged`] when a record is torn or altered; those of the store and of the archive's folder.
-    pub fn skips(&self) -> Result<Vec<Skip>, Failure> {
+    /// [`JournalError::Damaged`] when a record is torn or altered; those of the store and of the archive's folder.
+    pub fn skips(&self) -> Result<Vec<Skip>, JournalError> {
         let (mut skips, archives) = each!(self, store => (store.skips()?, store.archives()));
         for folder in archives {
             let more = archive::skips(folder)?;
@@ -87,7 +87,7 @@ impl Reading {
     /// # Errors
     ///
     /// Those of the store.
-    pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
+    pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, JournalError> {
         each!(self, store => store.newest_snapshot())
     }
 
@@ -96,7 +96,7 @@ impl Reading {
     /// # Errors
     ///
     /// Those of the store.
-    pub fn start(&self) -> Result<Option<Vec<u8>>, Failure> {
+    pub fn start(&self) -> Result<Option<Vec<u8>>, JournalError> {
         if let Self::File(file) = self {
             return Ok(file.start().map(Manifest::encode));
         }
@@ -107,8 +107,8 @@ impl Reading {
     ///
     /// # Errors
     ///
-    /// [`Failure::Broken`] when its bytes are not what was written; those of the store.
-    pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+    /// [`JournalError::Broken`] when its bytes are not what was written; those of the store.
+    pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, JournalError> {
         each!(self, store => store.piece(name))
     }
 
@@ -117,7 +117,7 @@ impl Reading {
     /// # Errors
     ///
     /// Those of the store.
-    pub fn pieces(&self) -> Result<Vec<PieceName>, Failure> {
+    pub fn pieces(&self) -> Result<Vec<PieceName>, JournalError> {
         each!(self, store => store.pieces())
     }
 }

@@ -44,7 +44,7 @@ pub use read_only::ReadOnly;
 
 use crate::archive::Archiving;
 use crate::entry::Sealer;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use connection::AppendConnection;
 use first_kept::FirstKept;
 use firstcome_core::Timestamp;
@@ -105,14 +105,14 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// Each changes nothing: [`Failure::Unfit`] where the server's settings cannot keep the promise or a key is
-    /// something else's; [`Failure::OtherSpace`]; [`Failure::Gone`] where a space is wanted and nothing is there;
-    /// [`Failure::TooNew`]; those of the store being out of reach.
+    /// Each changes nothing: [`JournalError::Unfit`] where the server's settings cannot keep the promise or a key is
+    /// something else's; [`JournalError::OtherSpace`]; [`JournalError::Gone`] where a space is wanted and nothing is there;
+    /// [`JournalError::TooNew`]; those of the store being out of reach.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe, but the space may have been made.
-    pub async fn open(store: Store, options: Options) -> Result<Self, Failure> {
+    pub async fn open(store: Store, options: Options) -> Result<Self, JournalError> {
         let rest = Wire::connect(store).await.map_err(looked)?;
         let server = Server::look(&rest).await?;
         let waits = server.check(options.durability)?;
@@ -177,12 +177,12 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// Those of the store being out of reach; [`Failure::Unknown`] when the answer was lost.
+    /// Those of the store being out of reach; [`JournalError::Unknown`] when the answer was lost.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe, but part of it may have been removed.
-    pub async fn remove(&self) -> Result<(), Failure> {
+    pub async fn remove(&self) -> Result<(), JournalError> {
         let Inner { rest, keys, .. } = &*self.inner;
         let reply = rest.send(&stored::ask_piece_names(keys)).await.map_err(looked)?;
         let pieces = stored::piece_keys(keys, &reply)?;
@@ -219,7 +219,7 @@ impl Redis {
     /// # Errors
     ///
     /// Those of the store being out of reach, or of the user not being allowed to ask.
-    pub async fn memory_use(&self) -> Result<MemoryUse, Failure> {
+    pub async fn memory_use(&self) -> Result<MemoryUse, JournalError> {
         self.inner.headroom.ask(&self.inner.rest).await
     }
 
@@ -232,7 +232,7 @@ impl Redis {
     }
 
     /// Reads the answer of `TIME`.
-    fn time(&self, reply: &Reply) -> Result<Timestamp, Failure> {
+    fn time(&self, reply: &Reply) -> Result<Timestamp, JournalError> {
         #[cfg(feature = "inject")]
         if let Some(clock) = &self.inner.options.clock {
             return Ok(clock.now());

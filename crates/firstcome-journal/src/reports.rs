@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::cell::{Cell, Kind};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::journal::Journal;
 use crate::transaction::{Read, Transaction, Write};
 use firstcome_core::NodeId;
@@ -17,10 +17,10 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unavailable`] for a longer one; those of the store being out of reach or full.
-    pub async fn report(&self, epoch: u32, node: NodeId, text: String) -> Result<(), Failure> {
+    /// [`JournalError::Unavailable`] for a longer one; those of the store being out of reach or full.
+    pub async fn report(&self, epoch: u32, node: NodeId, text: String) -> Result<(), JournalError> {
         if text.len() > REPORT_BYTES {
-            return Err(Failure::Unavailable("a report has at most 1 MiB".to_owned()));
+            return Err(JournalError::Unavailable("a report has at most 1 MiB".to_owned()));
         }
         let key = format!("{epoch:08x}{node}").into_bytes();
         let report = Cell { kind: Kind::Report, key, value: text.into_bytes() };
@@ -43,7 +43,7 @@ impl Journal {
     /// # Errors
     ///
     /// Those of the store being out of reach.
-    pub async fn reports(&self) -> Result<Vec<(u32, NodeId, String)>, Failure> {
+    pub async fn reports(&self) -> Result<Vec<(u32, NodeId, String)>, JournalError> {
         let look = Transaction::new(Call::Look).read(Read::Cells(Kind::Report));
         let mut reports: Vec<_> = self.commit(look).await?.cells.iter().filter_map(read).collect();
         reports.sort();

@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::cell::{self, Cell, Kind};
 use crate::cluster::MEMBER_FOR;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::heartbeat;
 use crate::journal::Journal;
 use crate::name::Name;
@@ -16,10 +16,10 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`Failure::Applied`] where a node that is there or a snapshot is at or past it; [`Failure::Behind`],
-    /// [`Failure::Trimmed`] and [`Failure::Forked`] where the entry is not there under that name. Nothing was changed
-    /// then. [`Failure::Moved`] when others went on installing snapshots meanwhile.
-    pub async fn skip(&self, skip: Skip) -> Result<(), Failure> {
+    /// [`JournalError::Applied`] where a node that is there or a snapshot is at or past it; [`JournalError::Behind`],
+    /// [`JournalError::Trimmed`] and [`JournalError::Forked`] where the entry is not there under that name. Nothing was changed
+    /// then. [`JournalError::Moved`] when others went on installing snapshots meanwhile.
+    pub async fn skip(&self, skip: Skip) -> Result<(), JournalError> {
         let position = skip.position;
         let name = Name { node: skip.node, number: skip.number };
         let entry = Check::Entry { position, name, at: None };
@@ -34,7 +34,7 @@ impl Journal {
                 .read(Read::Cells(Kind::Node));
             let seen = self.commit(look).await?;
             if let Some(who) = who_applied(&seen, position) {
-                return Err(Failure::Applied { position, who });
+                return Err(JournalError::Applied { position, who });
             }
             let positions = seen.manifests.iter().map(|manifest| manifest.position).collect();
             let write = Transaction::new(Call::Skip)
@@ -45,7 +45,7 @@ impl Journal {
                 .write(Write::Put(record.clone()));
             match self.commit(write).await {
                 // Somebody came to it since: the next look says who.
-                Err(Failure::Moved { .. }) if tries < TRIES => tries += 1,
+                Err(JournalError::Moved { .. }) if tries < TRIES => tries += 1,
                 done => return done.map(drop),
             }
         }
@@ -55,8 +55,8 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`Failure::Damaged`] when a record is torn or altered; those of the store being out of reach.
-    pub async fn skips(&self) -> Result<Vec<Skip>, Failure> {
+    /// [`JournalError::Damaged`] when a record is torn or altered; those of the store being out of reach.
+    pub async fn skips(&self) -> Result<Vec<Skip>, JournalError> {
         let look = Transaction::new(Call::Look).read(Read::Cells(Kind::Skip));
         cell::skips(&self.commit(look).await?.cells)
     }

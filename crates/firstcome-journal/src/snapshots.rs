@@ -4,7 +4,7 @@
 //! latest term. The two that are furthest on are kept. A piece that neither names is idle; `trimming` drops it later.
 
 use crate::call::Call;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::journal::Journal;
 use crate::manifest::{Manifest, check_piece, names};
 use crate::name::Tip;
@@ -23,7 +23,7 @@ impl Journal {
     /// # Errors
     ///
     /// Those of the store being out of reach.
-    pub async fn mint_term(&self) -> Result<u64, Failure> {
+    pub async fn mint_term(&self) -> Result<u64, JournalError> {
         // Also without room: trimming, which frees some, needs a term.
         let mint = Transaction::new(Call::MintTerm).check(Check::There).write(Write::Term).frees();
         Ok(self.commit(mint).await?.term)
@@ -36,7 +36,7 @@ impl Journal {
     /// # Errors
     ///
     /// Those of the store being out of reach or full.
-    pub async fn put_piece(&self, name: PieceName, bytes: Vec<u8>) -> Result<(), Failure> {
+    pub async fn put_piece(&self, name: PieceName, bytes: Vec<u8>) -> Result<(), JournalError> {
         let put = Transaction::new(Call::PutPiece).write(Write::Piece(name, bytes));
         self.commit(put).await.map(drop)
     }
@@ -45,8 +45,8 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`Failure::Broken`] when its bytes are not what was written; those of the store being out of reach.
-    pub async fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+    /// [`JournalError::Broken`] when its bytes are not what was written; those of the store being out of reach.
+    pub async fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, JournalError> {
         let get = Transaction::new(Call::Piece).read(Read::Piece(name));
         check_piece(name, self.commit(get).await?.piece)
     }
@@ -55,16 +55,16 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`Failure::PieceMissing`] when it names a piece the store does not have; [`Failure::OldTerm`] when a later term
-    /// was minted; [`Failure::Behind`], [`Failure::Trimmed`] and [`Failure::Forked`] when it is not of this journal's
-    /// history. Nothing was changed then. [`Failure::Moved`] when others went on installing snapshots meanwhile.
+    /// [`JournalError::PieceMissing`] when it names a piece the store does not have; [`JournalError::OldTerm`] when a later term
+    /// was minted; [`JournalError::Behind`], [`JournalError::Trimmed`] and [`JournalError::Forked`] when it is not of this journal's
+    /// history. Nothing was changed then. [`JournalError::Moved`] when others went on installing snapshots meanwhile.
     pub async fn install(
         &self,
         tip: Tip,
         manifest: Vec<u8>,
         pieces: Vec<PieceName>,
         term: u64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), JournalError> {
         let manifest = Manifest { position: tip.position, pieces, bytes: manifest };
         // Before the first entry there is none with a time.
         let at = (tip.position > 0).then_some(tip.at);
@@ -84,7 +84,7 @@ impl Journal {
                 .write(Write::Named(named))
                 .write(Write::Unnamed(unnamed));
             match self.commit(install).await {
-                Err(Failure::Moved { .. }) if tries < TRIES => tries += 1,
+                Err(JournalError::Moved { .. }) if tries < TRIES => tries += 1,
                 done => return done.map(drop),
             }
         }
@@ -95,12 +95,12 @@ impl Journal {
     /// # Errors
     ///
     /// Those of the store being out of reach.
-    pub async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
+    pub async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, JournalError> {
         Ok(self.manifests(Call::Look).await?.into_iter().next().map(|newest| newest.bytes))
     }
 
     /// Returns the manifests that are kept, the newest first.
-    pub(crate) async fn manifests(&self, call: Call) -> Result<Vec<Manifest>, Failure> {
+    pub(crate) async fn manifests(&self, call: Call) -> Result<Vec<Manifest>, JournalError> {
         Ok(self.commit(Transaction::new(call).read(Read::Manifests)).await?.manifests)
     }
 }

@@ -13,7 +13,7 @@ pub use reader::SpaceFile;
 pub use writer::SpaceWriter;
 
 use crate::entry::Sealer;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::names::SpaceId;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
@@ -81,6 +81,6 @@ fn chunk<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     chunk
 }
 
-fn bad(path: &Path, why: impl Into<String>) -> Failure {
-    Failure::BadFile { file: path.display().to_string(), why: why.into() }
+fn bad(path: &Path, why: impl Into<String>) -> JournalError {
+    JournalError::BadFile { file: path.display().to_string(), why: why.into() }
 }

@@ -5,7 +5,7 @@
 //! thread for each batch would cost more than the rest of it. Everything else is done by a thread of the journal's own,
 //! in bites, so that appends go in between. One process per folder: see [`crate::folder`].
 //!
-//! A write that finds no room fails with [`Failure::Full`] and leaves nothing half done; the next
+//! A write that finds no room fails with [`JournalError::Full`] and leaves nothing half done; the next
 //! one that finds room works. Where a commit itself fails it is looked into, on the same connection,
 //! before it is called not done: see [`durable`].
 
@@ -27,7 +27,7 @@ pub use read_only::ReadOnly;
 pub use trouble::Trouble;
 
 use crate::entry::{Append, EntriesRead, Exchange};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::folder::DataFolder;
 use crate::transaction::{Seen, Transaction};
 use crate::worker::{Lost, Worker};
@@ -65,16 +65,16 @@ impl Sqlite {
     ///
     /// # Errors
     ///
-    /// [`Failure::TooNew`], [`Failure::OtherSpace`], [`Failure::ReadOnly`], [`Failure::Full`];
-    /// [`Failure::Damaged`] when the last entry is not what was written; [`Failure::Broken`] when
+    /// [`JournalError::TooNew`], [`JournalError::OtherSpace`], [`JournalError::ReadOnly`], [`JournalError::Full`];
+    /// [`JournalError::Damaged`] when the last entry is not what was written; [`JournalError::Broken`] when
     /// the file is not a journal or is damaged otherwise.
-    pub fn open(folder: &DataFolder, options: Options) -> Result<Self, Failure> {
+    pub fn open(folder: &DataFolder, options: Options) -> Result<Self, JournalError> {
         let (writer, checkpointer) = Writer::open(folder, &options)?;
         let log = checkpointer.observed();
         let writer = Arc::new(Mutex::new(Some(writer)));
         let keeper = Keeper { writer: Arc::clone(&writer), checkpointer };
         let worker = Worker::start("journal", options.queue.max(1), keeper)
-            .map_err(|error| Failure::Unavailable(error.to_string()))?;
+            .map_err(|error| JournalError::Unavailable(error.to_string()))?;
         Ok(Self { writer, worker, log, keep_for: options.keep_for })
     }
 
@@ -95,17 +95,19 @@ impl Sqlite {
 
     async fn call<R: Send + 'static>(
         &self,
-        job: impl FnOnce(&mut Keeper) -> Result<R, Failure> + Send + 'static,
-    ) -> Result<R, Failure> {
+        job: impl FnOnce(&mut Keeper) -> Result<R, JournalError> + Send + 'static,
+    ) -> Result<R, JournalError> {
         match self.worker.call(job).await {
             Ok(answer) => answer,
-            Err(lost @ (Lost::Busy | Lost::Closed)) => Err(Failure::Unavailable(lost.to_string())),
-            Err(Lost::Unknown) => Err(Failure::Unknown(Lost::Unknown.to_string())),
+            Err(lost @ (Lost::Busy | Lost::Closed)) => {
+                Err(JournalError::Unavailable(lost.to_string()))
+            }
+            Err(Lost::Unknown) => Err(JournalError::Unknown(Lost::Unknown.to_string())),
         }
     }
 
-    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
-        let closed = || Failure::Unavailable(Lost::Closed.to_string());
+    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
+        let closed = || JournalError::Unavailable(Lost::Closed.to_string());
         if self.worker.is_closed() {
             return Err(closed());
         }
@@ -123,12 +125,12 @@ impl Sqlite {
         exchange
     }
 
-    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
+    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, JournalError> {
         let asked = Instant::now();
         self.call(move |keeper| keeper.with(|writer| writer.read(after, asked))).await
     }
 
-    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
+    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, JournalError> {
         self.call(move |keeper| {
             let seen = keeper.with(|writer| writer.commit(&transaction));
             if !transaction.writes.is_empty() {
@@ -144,7 +146,7 @@ impl Sqlite {
         first: u64,
         last: u64,
         skips: Vec<Skip>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), JournalError> {
         self.call(move |keeper| keeper.with(|writer| writer.archive(first, last, &skips))).await
     }
 

@@ -8,7 +8,7 @@
 use crate::call::Call;
 use crate::cell::{Cell, Kind};
 use crate::entry::{Entry, Head};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::manifest::Manifest;
 use crate::name::{Name, Tip};
 use firstcome_core::Timestamp;
@@ -32,26 +32,26 @@ pub struct Transaction {
 /// A condition.
 #[derive(Clone, Debug)]
 pub(crate) enum Check {
-    /// The store has the space: else [`Failure::Gone`].
+    /// The store has the space: else [`JournalError::Gone`].
     There,
-    /// The store has nothing of the space: else [`Failure::Moved`].
+    /// The store has nothing of the space: else [`JournalError::Moved`].
     Nothing,
-    /// No later term was minted: else [`Failure::OldTerm`].
+    /// No later term was minted: else [`JournalError::OldTerm`].
     Term(u64),
     /// This entry is kept, under this name and, if one is given, with this time: else
-    /// [`Failure::Behind`], [`Failure::Trimmed`] or [`Failure::Forked`].
+    /// [`JournalError::Behind`], [`JournalError::Trimmed`] or [`JournalError::Forked`].
     Entry { position: u64, name: Name, at: Option<Timestamp> },
-    /// The journal ends with this entry and, if one is given, is of this epoch: else [`Failure::Moved`].
+    /// The journal ends with this entry and, if one is given, is of this epoch: else [`JournalError::Moved`].
     End { position: u64, name: Name, epoch: Option<u32> },
-    /// The kept manifests have these positions and pieces: else [`Failure::Moved`].
+    /// The kept manifests have these positions and pieces: else [`JournalError::Moved`].
     Manifests(Vec<Manifest>),
-    /// The kept manifests have these positions, the newest first: else [`Failure::Moved`].
+    /// The kept manifests have these positions, the newest first: else [`JournalError::Moved`].
     Positions(Vec<u64>),
-    /// These pieces are stored: else [`Failure::PieceMissing`].
+    /// These pieces are stored: else [`JournalError::PieceMissing`].
     Pieces(Vec<PieceName>),
-    /// No cell of a node says that it applied this position in the last ten seconds: else [`Failure::Moved`].
+    /// No cell of a node says that it applied this position in the last ten seconds: else [`JournalError::Moved`].
     NotApplied(u64),
-    /// This cell is there and as it was seen: else [`Failure::Moved`].
+    /// This cell is there and as it was seen: else [`JournalError::Moved`].
     Same(Cell),
 }
 
@@ -178,8 +178,8 @@ impl Seen {
     ///
     /// # Errors
     ///
-    /// [`Failure::Broken`] where the store has nothing of the space.
-    pub fn head(&self) -> Result<Head, Failure> {
-        self.head.ok_or_else(|| Failure::Broken("its head cannot be read".to_owned()))
+    /// [`JournalError::Broken`] where the store has nothing of the space.
+    pub fn head(&self) -> Result<Head, JournalError> {
+        self.head.ok_or_else(|| JournalError::Broken("its head cannot be read".to_owned()))
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::call::Call;
 use crate::cell::{self, Kind};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::journal::Journal;
 use crate::manifest::{Manifest, names};
 use crate::transaction::{Check, IDLE_PIECES, Read, Seen, Transaction, Write};
@@ -32,8 +32,8 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`Failure::OldTerm`] when a later term was minted; those of the store and of the archive's folder.
-    pub async fn trim(&self, term: u64) -> Result<u64, Failure> {
+    /// [`JournalError::OldTerm`] when a later term was minted; those of the store and of the archive's folder.
+    pub async fn trim(&self, term: u64) -> Result<u64, JournalError> {
         let look = Transaction::new(Call::Look).check(Check::There).check(Check::Term(term));
         let seen = self.commit(look.read(Read::Manifests)).await?;
         let head = seen.head()?;
@@ -48,7 +48,7 @@ impl Journal {
         Ok(first)
     }
 
-    async fn trim_entries(&self, ground: &Ground, mut first: u64) -> Result<u64, Failure> {
+    async fn trim_entries(&self, ground: &Ground, mut first: u64) -> Result<u64, JournalError> {
         let look = |step: Transaction| {
             let through = ground.covered;
             step.check(Check::There)
@@ -68,19 +68,23 @@ impl Journal {
                 .check(Check::Positions(ground.positions.clone()))
                 .write(Write::Trim(last));
             seen = match self.commit(trim).await {
-                Err(Failure::Moved { .. }) => return Ok(first),
+                Err(JournalError::Moved { .. }) => return Ok(first),
                 trimmed => trimmed?,
             };
         }
     }
 
-    async fn put_in_archive(&self, first: u64, last: u64, seen: &Seen) -> Result<(), Failure> {
+    async fn put_in_archive(&self, first: u64, last: u64, seen: &Seen) -> Result<(), JournalError> {
         let mut skips = cell::skips(&seen.cells)?;
         skips.retain(|skip| (first..=last).contains(&skip.position));
         self.archive(first, last, skips).await
     }
 
-    async fn trim_pieces(&self, ground: &Ground, manifests: &[Manifest]) -> Result<(), Failure> {
+    async fn trim_pieces(
+        &self,
+        ground: &Ground,
+        manifests: &[Manifest],
+    ) -> Result<(), JournalError> {
         let at_once = inject(Mistake::PiecesDroppedAtOnce);
         loop {
             let mut trim = Transaction::new(Call::Trim)

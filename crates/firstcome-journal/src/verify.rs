@@ -1,6 +1,6 @@
 //! Checks everything that is stored, from the first entry to the last.
 
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::sqlite::ReadOnly;
 
 /// Entries between two calls of the progress callback.
@@ -59,9 +59,9 @@ impl<'a> Verify<'a> {
     ///
     /// # Errors
     ///
-    /// The first damage found: [`Failure::Damaged`] with the position and what is wrong there, or
-    /// [`Failure::Broken`] for a piece. Nothing beyond it was looked at.
-    pub fn run(self, mut progress: impl FnMut(Progress)) -> Result<Verified, Failure> {
+    /// The first damage found: [`JournalError::Damaged`] with the position and what is wrong there, or
+    /// [`JournalError::Broken`] for a piece. Nothing beyond it was looked at.
+    pub fn run(self, mut progress: impl FnMut(Progress)) -> Result<Verified, JournalError> {
         let from = match self.from {
             Some(position) => position.max(1),
             None => self.journal.first()?,
@@ -83,7 +83,7 @@ impl<'a> Verify<'a> {
         progress(so_far);
         for name in self.journal.pieces()? {
             if self.journal.piece(name)?.is_none() && self.journal.pieces()?.contains(&name) {
-                return Err(Failure::Broken(format!("piece {name} of a snapshot is missing")));
+                return Err(JournalError::Broken(format!("piece {name} of a snapshot is missing")));
             }
             verified.pieces += 1;
         }

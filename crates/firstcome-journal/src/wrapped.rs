@@ -2,7 +2,7 @@
 
 use crate::cluster::{EndedDeliveries, News};
 use crate::entry::{Append, EntriesRead, Exchange};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::transaction::{Seen, Transaction};
 use std::fmt;
 use std::pin::Pin;
@@ -21,16 +21,16 @@ pub trait WrappedJournal: fmt::Debug + Send + Sync {
     fn is_shared(&self) -> bool;
 
     /// Appends a batch and reads everything stored since what the caller applied.
-    fn append(&self, append: Append) -> Boxed<'_, Result<Exchange, Failure>>;
+    fn append(&self, append: Append) -> Boxed<'_, Result<Exchange, JournalError>>;
 
     /// Reads up to 64 entries beyond a position.
-    fn read(&self, after: u64) -> Boxed<'_, Result<EntriesRead, Failure>>;
+    fn read(&self, after: u64) -> Boxed<'_, Result<EntriesRead, JournalError>>;
 
     /// Reads up to 64 entries beyond a position, waiting for the first at most for `timeout`.
-    fn follow(&self, after: u64, timeout: Duration) -> Boxed<'_, Result<News, Failure>>;
+    fn follow(&self, after: u64, timeout: Duration) -> Boxed<'_, Result<News, JournalError>>;
 
     /// Does one atomic step.
-    fn commit(&self, transaction: Transaction) -> Boxed<'_, Result<Seen, Failure>>;
+    fn commit(&self, transaction: Transaction) -> Boxed<'_, Result<Seen, JournalError>>;
 
     /// Watches a number that changes whenever the store may have lost what it had.
     fn incarnations(&self) -> watch::Receiver<u64>;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use firstcome_store::Failure;
+use firstcome_store::StoreError;
 use tokio::time::Instant;
 
 use crate::error::Error;
@@ -50,7 +50,7 @@ impl Contact {
     pub(crate) fn note(&self, sent: Instant, failure: Option<&Error>) {
         match failure {
             Some(failure) if is_silence(failure) => self.unanswered(sent),
-            Some(Error::Store(Failure::Closed)) => {}
+            Some(Error::Store(StoreError::Closed)) => {}
             Some(_) | None => self.answered(),
         }
     }
@@ -82,7 +82,7 @@ impl Contact {
 
 /// Tells whether a failure is that nothing was heard of the store.
 pub(crate) fn is_silence(failure: &Error) -> bool {
-    use Failure::{NoTls, Tls, Unknown, Unreachable};
+    use StoreError::{NoTls, Tls, Unknown, Unreachable};
     matches!(failure, Error::Store(Unreachable { .. } | Unknown { .. } | Tls { .. } | NoTls { .. }))
 }
 
@@ -93,7 +93,7 @@ mod tests {
 
     fn no_answer() -> Error {
         let (place, reason) = ("the store".to_owned(), "a time-out".to_owned());
-        Failure::Unknown { place, reason }.into()
+        StoreError::Unknown { place, reason }.into()
     }
 
     /// Of two requests under way together one is answered and the other is not: which is known first makes no difference.
@@ -116,7 +116,7 @@ mod tests {
         tokio::time::advance(Duration::from_secs(4)).await;
         assert_eq!((contact.silent().as_secs(), contact.ago().as_secs()), (7, 8));
         // A refusal is an answer.
-        let full = Failure::Refused { code: "MISCONF".to_owned(), detail: "full".to_owned() };
+        let full = StoreError::Refused { code: "MISCONF".to_owned(), detail: "full".to_owned() };
         contact.note(sent, Some(&full.into()));
         assert_eq!((contact.silent(), contact.ago()), (Duration::ZERO, Duration::ZERO));
         let told = [events.next().await.unwrap(), events.next().await.unwrap()];

@@ -15,7 +15,7 @@ pub enum Error {
     /// The store gave no usable answer. [`Error::effect`] says whether it may have executed the request; if so, this library
     /// is already undoing it in the background.
     #[error(transparent)]
-    Store(#[from] firstcome_store::Failure),
+    Store(#[from] firstcome_store::StoreError),
     /// The name cannot be used.
     #[error("the lock's name cannot be used: {reason}")]
     Name {
@@ -175,11 +175,11 @@ impl Error {
     /// Another transaction has the row of this lock, and nothing changed.
     pub(crate) fn row_in_use(name: &str) -> Self {
         let detail = format!("another transaction has the row of the lock {name}");
-        firstcome_store::Failure::Held { place: "the database".to_owned(), detail }.into()
+        firstcome_store::StoreError::Held { place: "the database".to_owned(), detail }.into()
     }
 
     /// The store's answer is not what was asked for.
     pub(crate) fn unexpected(wanted: &str) -> Self {
-        firstcome_store::Failure::Unexpected { detail: format!("not {wanted}") }.into()
+        firstcome_store::StoreError::Unexpected { detail: format!("not {wanted}") }.into()
     }
 }

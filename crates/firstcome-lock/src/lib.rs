@@ -86,7 +86,7 @@ pub use firstcome_store::postgres::Options as PostgresOptions;
 #[doc(inline)]
 pub use firstcome_store::sqlite::Options as SqliteOptions;
 #[doc(inline)]
-pub use firstcome_store::{Effect, Failure as StoreError, Meaning, Passes};
+pub use firstcome_store::{Effect, Meaning, Passes, StoreError};
 pub use holder::Holder;
 #[doc(hidden)]
 pub use inject::Mistake;

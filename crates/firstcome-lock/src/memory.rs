@@ -408,10 +408,10 @@ impl State {
 /// Makes the failure that an error of the store is; its code is its first word.
 fn refused(error: &str) -> Error {
     let code = error.split(' ').next().unwrap_or_default().to_owned();
-    firstcome_store::Failure::of_redis("this process", code, error.to_owned()).into()
+    firstcome_store::StoreError::of_redis("this process", code, error.to_owned()).into()
 }
 
 fn wrong_kind() -> Error {
     let detail = "a token lock has this name".to_owned();
-    firstcome_store::Failure::WrongKind { detail }.into()
+    firstcome_store::StoreError::WrongKind { detail }.into()
 }

@@ -233,7 +233,7 @@ impl RedisBackend {
             // Nothing tells whether that was the doing of the request that got no answer.
             UndoAnswer::Nothing | UndoAnswer::MayArrive(_) if asked.again => {
                 let detail = "nothing tells whether it was given back before".to_owned();
-                Err(firstcome_store::Failure::Unexpected { detail }.into())
+                Err(firstcome_store::StoreError::Unexpected { detail }.into())
             }
             UndoAnswer::Nothing | UndoAnswer::MayArrive(_) => Ok(ReleaseAnswer::Nothing),
         }
@@ -427,12 +427,12 @@ fn renewal(holds: &[RenewalRequest<'_>], lease: Option<Duration>) -> (&'static S
 }
 
 /// Tells whether the server is at its `maxmemory`, so that it takes in nothing new.
-fn has_no_room(failure: &firstcome_store::Failure) -> bool {
+fn has_no_room(failure: &firstcome_store::StoreError) -> bool {
     failure.meaning() == Some(firstcome_store::Meaning::NoRoom)
 }
 
-fn lost(reply: &Result<Reply, firstcome_store::Failure>) -> bool {
-    matches!(reply, Err(firstcome_store::Failure::Unknown { .. }))
+fn lost(reply: &Result<Reply, firstcome_store::StoreError>) -> bool {
+    matches!(reply, Err(firstcome_store::StoreError::Unknown { .. }))
 }
 
 fn millis(time: Duration) -> u64 {

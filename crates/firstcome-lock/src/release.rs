@@ -165,7 +165,7 @@ async fn release(
                 return Ok(left);
             }
             // Something else has its place.
-            Err(Error::Store(firstcome_store::Failure::WrongKind { .. })) => {
+            Err(Error::Store(firstcome_store::StoreError::WrongKind { .. })) => {
                 return Ok(ReleaseAnswer::Nothing);
             }
             Err(failure) if !failure.passes_by_itself() || Instant::now() > over_at => {

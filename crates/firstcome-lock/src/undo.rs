@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use firstcome_store::Failure as Store;
+use firstcome_store::StoreError;
 use tokio::time::Instant;
 
 use crate::backend::Backend;
@@ -36,7 +36,9 @@ pub(crate) async fn undo(
             Ok(UndoAnswer::Nothing) => break,
             Ok(UndoAnswer::MayArrive(time)) => time,
             // Nothing that is asked again will be answered otherwise.
-            Err(Error::Store(Store::Closed | Store::Denied { .. } | Store::WrongKind { .. })) => {
+            Err(Error::Store(
+                StoreError::Closed | StoreError::Denied { .. } | StoreError::WrongKind { .. },
+            )) => {
                 break;
             }
             Err(_) => pause(tries),

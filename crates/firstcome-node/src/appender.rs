@@ -10,7 +10,7 @@ use crate::applier::{Applier, Applying};
 use crate::batch::{Batch, Gathering, reject_all};
 use crate::clock::StoreClock;
 use crate::event::log;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::follow::{Follower, Next};
 use crate::heal::Healer;
 use crate::queue::Request;
@@ -21,7 +21,7 @@ use firstcome_core::command::BodyWriter;
 use firstcome_core::newest_level;
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::cluster::News;
-use firstcome_journal::{Append, EntriesRead, Failure as Broken, Looked, Name};
+use firstcome_journal::{Append, EntriesRead, JournalError, Looked, Name};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::yield_now;
@@ -169,7 +169,7 @@ impl Appender {
                 matches!(next.request, Request::Settled { branch, .. } if branch != current.branch);
             if of_another && !inject(Mistake::SettleMarkOfOtherBranch) {
                 let why = "the node switched to another branch of the journal".to_owned();
-                next.answer(Err(Failure::Unavailable(why)));
+                next.answer(Err(CommandError::Unavailable(why)));
                 return Ok(());
             }
             let encoded = next.request.encoded(mark);
@@ -178,7 +178,7 @@ impl Appender {
             // batch does not count: its caller may give up before it is sent.
             if encoded.level() > level && !raises {
                 let needed = encoded.level();
-                next.answer(Err(Failure::LevelTooLow { level, needed }));
+                next.answer(Err(CommandError::LevelTooLow { level, needed }));
                 return Ok(());
             }
             if !body.push_encoded(&encoded) {
@@ -188,7 +188,7 @@ impl Appender {
                 }
                 // It fits no body at all. Where it was taken in that should have been noticed; the others go on.
                 let size = next.request.size();
-                next.answer(Err(Failure::TooLarge(size)));
+                next.answer(Err(CommandError::TooLarge(size)));
                 return Ok(());
             }
             if raises {
@@ -271,7 +271,7 @@ impl Appender {
     }
 
     /// Sends a batch once.
-    async fn send(&mut self, batch: &mut Batch) -> Result<EntriesRead, Broken> {
+    async fn send(&mut self, batch: &mut Batch) -> Result<EntriesRead, JournalError> {
         let applier = &self.applier;
         let (applied, applied_name) = applier.replica.applied();
         let append =
@@ -287,7 +287,7 @@ impl Appender {
                 applier.health.answered();
                 applier.metrics.appended(begun.elapsed());
             }
-            Err(Broken::Unknown(_)) => batch.maybe_sent = true,
+            Err(JournalError::Unknown(_)) => batch.maybe_sent = true,
             Err(_) => batch.was_not_sent(),
         }
         let exchange = answer?;
@@ -337,7 +337,7 @@ impl Appender {
     }
 
     /// Takes in what the journal had to tell.
-    async fn take(&mut self, asked: Instant, news: Result<News, Broken>) -> Result<(), Stop> {
+    async fn take(&mut self, asked: Instant, news: Result<News, JournalError>) -> Result<(), Stop> {
         match news {
             Ok(News { read, now }) => {
                 self.clock.heard(now, asked);
@@ -385,7 +385,7 @@ impl Appender {
     }
 
     /// Notes that the journal cannot be read; mends it if it is not the one this node followed.
-    async fn read_failed(&mut self, broken: &Broken) -> Result<(), Stop> {
+    async fn read_failed(&mut self, broken: &JournalError) -> Result<(), Stop> {
         if self.applier.is_lost(broken) {
             return self.heal(None).await;
         }
@@ -421,6 +421,9 @@ impl Drop for Appender {
     /// Nobody serves the queue any more: whoever waits in it, or comes later, must not wait for ever.
     fn drop(&mut self) {
         self.applier.queue.close();
-        reject_all(&self.applier.queue, &Failure::Unavailable("this node has ended".to_owned()));
+        reject_all(
+            &self.applier.queue,
+            &CommandError::Unavailable("this node has ended".to_owned()),
+        );
     }
 }

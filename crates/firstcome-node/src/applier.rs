@@ -3,7 +3,7 @@
 //! The appender, the follower and the healer all do their work through it: nobody else applies entries.
 
 use crate::batch::{Answers, Batch};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::health::Health;
 use crate::metrics::Metrics;
 use crate::pace::Pace;
@@ -14,7 +14,7 @@ use crate::signals::Signals;
 use firstcome_core::NodeId;
 use firstcome_core::command::BadBody;
 use firstcome_inject::{Mistake, inject};
-use firstcome_journal::{Confirm, Entry, Failure as Broken, Journal, Looked};
+use firstcome_journal::{Confirm, Entry, Journal, JournalError, Looked};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,37 +141,37 @@ impl Applier {
     }
 
     /// Says whether a failure means that the journal is not the one this node followed.
-    pub(crate) fn is_lost(&self, broken: &Broken) -> bool {
+    pub(crate) fn is_lost(&self, broken: &JournalError) -> bool {
         let lost = matches!(
             broken,
-            Broken::Behind { .. }
-                | Broken::Forked { .. }
-                | Broken::Trimmed { .. }
-                | Broken::Changed
-                | Broken::Gone(_)
-                | Broken::OtherSpace { .. }
+            JournalError::Behind { .. }
+                | JournalError::Forked { .. }
+                | JournalError::Trimmed { .. }
+                | JournalError::Changed
+                | JournalError::Gone(_)
+                | JournalError::OtherSpace { .. }
         );
         lost && self.several
     }
 
     /// Notes that the journal failed; what the next try cannot change ends this node.
-    pub(crate) fn failed(&self, broken: &Broken) -> Result<Failure, Stop> {
+    pub(crate) fn failed(&self, broken: &JournalError) -> Result<CommandError, Stop> {
         self.metrics.journal_failures.inc();
         // Sent again, a batch would be stored again and never be seen.
-        if let Broken::TooNew(level) = broken {
+        if let JournalError::TooNew(level) = broken {
             let position = self.replica.applied().0 + 1;
             return Err(Stop::Unreadable { position, why: BadBody::TooNew(*level).to_string() });
         }
-        if let Broken::Damaged { position, why } = broken {
+        if let JournalError::Damaged { position, why } = broken {
             return Err(Stop::Unreadable {
                 position: *position,
                 why: format!("is damaged: {why}"),
             });
         }
-        let failure = if let Broken::Full(_) = broken {
-            Failure::StoreFull
+        let failure = if let JournalError::Full(_) = broken {
+            CommandError::StoreFull
         } else {
-            Failure::Unavailable(broken.with_cure())
+            CommandError::Unavailable(broken.with_cure())
         };
         self.health.trouble(failure.clone(), broken.with_cure());
         Ok(failure)
@@ -188,15 +188,15 @@ impl Applier {
     pub(crate) async fn until_answer_or_shutdown<T>(
         &self,
         batch: Option<&Batch>,
-        call: impl Future<Output = Result<T, Broken>>,
-    ) -> Result<T, Broken> {
+        call: impl Future<Output = Result<T, JournalError>>,
+    ) -> Result<T, JournalError> {
         let mut call = pin!(call);
         loop {
             tokio::select! {
                 answer = &mut call => return answer,
                 () = sleep(LOOK_FOR_STOP) => {
                     if self.queue.is_over() && batch.is_none_or(Batch::is_over) {
-                        return Err(Broken::Unknown("this node stops".into()));
+                        return Err(JournalError::Unknown("this node stops".into()));
                     }
                 }
             }

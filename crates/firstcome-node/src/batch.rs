@@ -5,7 +5,7 @@
 //! Where the batches are small, no pause: other threads that could run now, those of the connections above all, run first.
 
 use crate::answer::{Answer, Decided};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::queue::Queue;
 use crate::queue::{Pending, Request};
 use crate::replica::{AppliedEntry, Replica};
@@ -51,7 +51,7 @@ impl Batch {
         Answers(both.map(|(pending, outcome)| (pending, answer(outcome))).collect())
     }
 
-    pub(crate) fn answer_all(&mut self, failure: &Failure) {
+    pub(crate) fn answer_all(&mut self, failure: &CommandError) {
         let mut wakeups = Wakeups::default();
         for pending in self.pending.drain(..) {
             pending.reply.answer(Err(failure.clone()), &mut wakeups);
@@ -113,7 +113,7 @@ impl Batch {
             if *kept {
                 pending.push(waits);
             } else {
-                waits.answer(Err(Failure::Unknown));
+                waits.answer(Err(CommandError::Unknown));
             }
         }
         self.pending = pending;
@@ -215,7 +215,7 @@ impl Answers {
                         return self.send();
                     }
                     for (pending, _) in self.0 {
-                        pending.answer(Err(Failure::Unknown));
+                        pending.answer(Err(CommandError::Unknown));
                     }
                     return;
                 }
@@ -237,7 +237,7 @@ const BEFORE_LATER_ENTRY: Duration = Duration::from_millis(50);
 const LATER_ENTRY: Duration = Duration::from_secs(5);
 
 /// Answers all that wait and were never sent.
-pub(crate) fn reject_all(queue: &Queue, failure: &Failure) {
+pub(crate) fn reject_all(queue: &Queue, failure: &CommandError) {
     queue.take_while(|pending| {
         pending.answer(Err(failure.clone()));
         Ok(())

@@ -4,7 +4,7 @@ use firstcome_inject::{Mistake, inject};
 
 /// A failure: nobody knows, or something outside the rules broke.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum CommandError {
     /// The queue of waiting commands is full.
     Busy,
     /// More results wait for the ledger than this node may keep.
@@ -32,7 +32,7 @@ pub enum Failure {
     StalePosition,
 }
 
-impl Failure {
+impl CommandError {
     /// Returns the failure of a request from that of its later try: the journal has refused the first copy of its command.
     ///
     /// That nothing was sent would be true of the later copy alone. The first one is in the journal, and on another branch,

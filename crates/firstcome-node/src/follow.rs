@@ -2,7 +2,7 @@
 
 use crate::applier::Applier;
 use firstcome_journal::cluster::News;
-use firstcome_journal::{Failure as Broken, Journal};
+use firstcome_journal::{Journal, JournalError};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -19,7 +19,7 @@ pub(crate) enum Next {
     /// Commands wait.
     Commands,
     /// The journal answered a poll that was sent at this moment.
-    News(Instant, Result<News, Broken>),
+    News(Instant, Result<News, JournalError>),
     /// Somebody wants the journal read now.
     Look,
     /// The store may have lost something.
@@ -30,7 +30,7 @@ pub(crate) enum Next {
 pub(crate) struct Follower {
     journal: Journal,
     /// The poll under way, with when it was sent.
-    poll_in_flight: JoinSet<(Instant, Result<News, Broken>)>,
+    poll_in_flight: JoinSet<(Instant, Result<News, JournalError>)>,
     next_poll_at: Instant,
 }
 

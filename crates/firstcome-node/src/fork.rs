@@ -14,7 +14,7 @@ use crate::applier::{Applier, Applying};
 use crate::batch::{Answers, Batch, keep_unbound};
 use crate::event::Event;
 use crate::event::log;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::load::{self, Branch, CannotStart};
 use crate::replica::Stop;
 use crate::retransmit::Buffered;
@@ -24,7 +24,7 @@ use firstcome_core::State;
 use firstcome_core::limits::NODE_MEMORY_US;
 use firstcome_core::names::NodeId;
 use firstcome_inject::{Mistake, inject};
-use firstcome_journal::{Append, Entry, Failure as Broken, Head, Journal};
+use firstcome_journal::{Append, Entry, Head, Journal, JournalError};
 use orphan::Orphan;
 use report::AbandonedBranch;
 use std::collections::VecDeque;
@@ -78,9 +78,9 @@ impl Fork {
         &mut self,
         applier: &mut Applier,
         batch: Option<&mut Batch>,
-    ) -> Result<Result<Step, Broken>, Stop> {
+    ) -> Result<Result<Step, JournalError>, Stop> {
         applier.health.trouble(
-            Failure::Unavailable("the journal forked: this node switches branches".into()),
+            CommandError::Unavailable("the journal forked: this node switches branches".into()),
             "the journal has another branch than this node, which switches to it".into(),
         );
         let loaded = load::branch(&applier.journal, |_, _| {}, u64::MAX, &applier.retransmit);
@@ -92,7 +92,7 @@ impl Fork {
             Ok(Err(CannotStart::Entry(Stop::NotNext { .. })))
                 if !inject(Mistake::MixedBranchesStop) =>
             {
-                return Ok(Err(Broken::Changed));
+                return Ok(Err(JournalError::Changed));
             }
             Ok(Err(CannotStart::Entry(stop))) => return Err(stop),
             Ok(Err(CannotStart::Snapshot(why))) => {
@@ -165,14 +165,14 @@ impl Fork {
         applier: &mut Applier,
         head: Head,
         mut batch: Option<&mut Batch>,
-    ) -> Result<Result<Step, Broken>, Stop> {
+    ) -> Result<Result<Step, JournalError>, Stop> {
         let before =
             self.abandoned.as_ref().map_or(head.epoch, |abandoned| abandoned.applied.epoch);
         if head.epoch <= before {
             let raised = applier.journal.raise_epoch(head);
             match applier.until_answer_or_shutdown(batch.as_deref(), raised).await {
                 Ok(epoch) if epoch > before => {}
-                Ok(_) | Err(Broken::Moved { .. }) => return Ok(Ok(Step::Again)),
+                Ok(_) | Err(JournalError::Moved { .. }) => return Ok(Ok(Step::Again)),
                 Err(broken) => return Ok(Err(broken)),
             }
         }
@@ -285,11 +285,11 @@ fn may_lead_to(state: &State, later: &State) -> bool {
 pub(crate) async fn entry_in_store(
     journal: &Journal,
     position: u64,
-) -> Result<Option<Entry>, Broken> {
+) -> Result<Option<Entry>, JournalError> {
     let Some(before) = position.checked_sub(1) else { return Ok(None) };
     match journal.read(before).await {
         Ok(read) => Ok(read.entries.into_iter().next()),
-        Err(Broken::Trimmed { .. }) => Ok(None),
+        Err(JournalError::Trimmed { .. }) => Ok(None),
         Err(broken) => Err(broken),
     }
 }

@@ -20,7 +20,7 @@ use firstcome_core::limits::{BATCH_BYTES, READ_ENTRIES};
 use firstcome_core::{State, newest_level};
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::cluster::{Membership, Seed};
-use firstcome_journal::{EntriesRead, Entry, Failure as Broken, Head, Looked, Name, Tip};
+use firstcome_journal::{EntriesRead, Entry, Head, JournalError, Looked, Name, Tip};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -62,7 +62,7 @@ impl Healer {
     pub(crate) async fn switch_branch(
         &mut self,
         applier: &mut Applier,
-    ) -> Result<Result<Step, Broken>, Stop> {
+    ) -> Result<Result<Step, JournalError>, Stop> {
         self.fork.switch_branch(applier, None).await
     }
 
@@ -107,14 +107,14 @@ impl Healer {
         &mut self,
         applier: &mut Applier,
         batch: Option<&mut Batch>,
-    ) -> Result<Result<Step, Broken>, Stop> {
+    ) -> Result<Result<Step, JournalError>, Stop> {
         let head = applier.until_answer_or_shutdown(batch.as_deref(), applier.journal.head()).await;
-        applier.signals.without_store(matches!(head, Err(Broken::Gone(_))));
+        applier.signals.without_store(matches!(head, Err(JournalError::Gone(_))));
         let head = match head {
             Ok(head) => head,
-            Err(Broken::Gone(space)) if applier.signals.may_reseed() => {
+            Err(JournalError::Gone(space)) if applier.signals.may_reseed() => {
                 return Ok(match self.reseed(applier, None, batch).await {
-                    Err(Broken::Moved { .. }) => Err(Broken::Gone(space)),
+                    Err(JournalError::Moved { .. }) => Err(JournalError::Gone(space)),
                     done => done,
                 });
             }
@@ -122,10 +122,10 @@ impl Healer {
         };
         let space = applier.replica.look(State::space);
         if head.space != space {
-            return Ok(Err(Broken::OtherSpace { found: head.space, wanted: space }));
+            return Ok(Err(JournalError::OtherSpace { found: head.space, wanted: space }));
         }
         if head.level > newest_level() {
-            let why = Broken::TooNew(head.level).to_string();
+            let why = JournalError::TooNew(head.level).to_string();
             return Err(Stop::Unreadable { position: head.position, why });
         }
         if applier.signals.must_switch_branch() {
@@ -144,7 +144,7 @@ impl Healer {
             && (found.name().ok(), found.at) != (Some(head.name), head.at)
         {
             // The store went on with another branch in between: what one has says nothing of the other.
-            return Ok(Err(Broken::Changed));
+            return Ok(Err(JournalError::Changed));
         }
         let same = match &found {
             // Every history begins with nothing, but one that was seeded anew cannot be read from there.
@@ -199,7 +199,7 @@ impl Healer {
         applier: &mut Applier,
         head: Head,
         batch: Option<&mut Batch>,
-    ) -> Result<Step, Broken> {
+    ) -> Result<Step, JournalError> {
         let (mut position, mut before) = (head.position, head.name);
         loop {
             let mut bytes = 0;
@@ -230,7 +230,7 @@ impl Healer {
                     applier.metrics.put_back.inc_by(count);
                 }
                 // Somebody else puts back too, or appends.
-                Err(Broken::Moved { .. }) => return Ok(Step::Again),
+                Err(JournalError::Moved { .. }) => return Ok(Step::Again),
                 Err(broken) => return Err(broken),
             }
             (position, before) = (last, name);
@@ -245,7 +245,7 @@ impl Healer {
         applier: &mut Applier,
         seen: Option<Head>,
         batch: Option<&mut Batch>,
-    ) -> Result<Step, Broken> {
+    ) -> Result<Step, JournalError> {
         let stamp = applier.replica.look(State::stamp);
         let mut frozen = applier.replica.look(|state| state.freeze(true));
         while let Some(mut piece) = frozen.next_piece() {
@@ -272,7 +272,7 @@ impl Healer {
                 applier.signals.reseeded();
                 Ok(Step::Again)
             }
-            Err(Broken::Moved { .. }) if seen.is_some() => Ok(Step::Again),
+            Err(JournalError::Moved { .. }) if seen.is_some() => Ok(Step::Again),
             Err(broken) => Err(broken),
         }
     }
@@ -282,7 +282,7 @@ impl Healer {
         &mut self,
         applier: &mut Applier,
         mut batch: Option<&mut Batch>,
-    ) -> Result<Result<Step, Broken>, Stop> {
+    ) -> Result<Result<Step, JournalError>, Stop> {
         if inject(Mistake::AppendRightAfterFailover) {
             return Ok(Ok(Step::Whole));
         }
@@ -330,9 +330,9 @@ impl Healer {
 
 /// Reads what follows the entry applied last together with that entry, if the journal still has it: one answer is of one
 /// branch.
-async fn read_on(applier: &Applier, applied: u64) -> Result<EntriesRead, Broken> {
+async fn read_on(applier: &Applier, applied: u64) -> Result<EntriesRead, JournalError> {
     match applier.journal.read(applied.saturating_sub(1)).await {
-        Err(Broken::Trimmed { .. }) => applier.journal.read(applied).await,
+        Err(JournalError::Trimmed { .. }) => applier.journal.read(applied).await,
         read => read,
     }
 }

@@ -1,6 +1,6 @@
 //! Whether this node's state may be answered from, and what is wrong if not.
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use firstcome_inject::{Mistake, inject};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,9 +26,9 @@ struct Observed {
     /// When the exchange under way was sent.
     sent: Option<Instant>,
     /// What went wrong since the last exchange that succeeded, and since when.
-    trouble: Option<(Instant, Failure, String)>,
+    trouble: Option<(Instant, CommandError, String)>,
     /// What commands get since this node applies nothing any more, and why that is.
-    stopped: Option<(Failure, String)>,
+    stopped: Option<(CommandError, String)>,
 }
 
 /// What [`Health`] comes down to.
@@ -39,7 +39,7 @@ pub enum Condition {
     /// It is not, since less than five seconds: commands are still tried.
     Stale(String),
     /// It has not been for five seconds: commands get this answer at once.
-    Lost(Failure, String),
+    Lost(CommandError, String),
 }
 
 impl Health {
@@ -81,7 +81,7 @@ impl Health {
                 .to_owned()
         };
         if silence >= FRESH + GRACE {
-            return Condition::Lost(Failure::Unavailable(why()), why());
+            return Condition::Lost(CommandError::Unavailable(why()), why());
         }
         if silence >= FRESH {
             return Condition::Stale(why());
@@ -129,14 +129,14 @@ impl Health {
         }
     }
 
-    pub(crate) fn trouble(&self, failure: Failure, why: String) {
+    pub(crate) fn trouble(&self, failure: CommandError, why: String) {
         let mut observed = self.lock();
         observed.sent = None;
         let since = observed.trouble.as_ref().map_or_else(Instant::now, |(since, ..)| *since);
         observed.trouble = Some((since, failure, why));
     }
 
-    pub(crate) fn stopped(&self, failure: Failure, why: String) {
+    pub(crate) fn stopped(&self, failure: CommandError, why: String) {
         self.lock().stopped = Some((failure, why));
     }
 

@@ -10,7 +10,7 @@ use crate::signals::Signals;
 use crate::task::stopped;
 use firstcome_core::{NodeId, Timestamp, newest_level};
 use firstcome_journal::cluster::{Membership, NodeStatus};
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Journal, JournalError};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -125,7 +125,7 @@ impl Heartbeat {
                 self.seen.send_replace(Some(membership));
             }
             // What this node has is of another branch, or of none any more.
-            Err(Failure::Gone(_) | Failure::OtherSpace { .. }) => self.signals.suspect(),
+            Err(JournalError::Gone(_) | JournalError::OtherSpace { .. }) => self.signals.suspect(),
             // The appender finds out for itself.
             Err(_) => {}
         }

@@ -16,7 +16,7 @@ use crate::agreement::Agreement;
 use crate::answer::{Answer, Decided};
 use crate::clock::StoreClock;
 use crate::codes::CodeKeys;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::from_memory::{When, from_memory};
 use crate::health::{Condition, Health};
 use crate::metrics::Metrics;
@@ -86,7 +86,7 @@ impl Intake {
     ///
     /// # Errors
     ///
-    /// Any [`Failure`]; only [`Failure::Unknown`] may have changed something.
+    /// Any [`CommandError`]; only [`CommandError::Unknown`] may have changed something.
     ///
     /// # Cancel safety
     ///
@@ -97,7 +97,7 @@ impl Intake {
         pool: Option<&str>,
         subject: &str,
         min: Option<Position>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, CommandError> {
         match self.claim_early(campaign, pool, subject, min).await? {
             Some(answer) => Ok(answer),
             None => self.decide(&Command::claim(campaign, pool, subject)).await,
@@ -119,7 +119,7 @@ impl Intake {
         pool: Option<&str>,
         subject: &str,
         min: Option<Position>,
-    ) -> Result<Option<Answer>, Failure> {
+    ) -> Result<Option<Answer>, CommandError> {
         self.reach(min).await?;
         self.claim_from_memory(campaign, pool, subject).await.transpose()
     }
@@ -128,12 +128,16 @@ impl Intake {
     ///
     /// # Errors
     ///
-    /// Any [`Failure`]; only [`Failure::Unknown`] may have changed something.
+    /// Any [`CommandError`]; only [`CommandError::Unknown`] may have changed something.
     ///
     /// # Cancel safety
     ///
     /// Dropped while it waits, the hold may or may not happen; asking again under the same id gives the same answer.
-    pub async fn hold(&self, hold: &Command<'_>, min: Option<Position>) -> Result<Answer, Failure> {
+    pub async fn hold(
+        &self,
+        hold: &Command<'_>,
+        min: Option<Position>,
+    ) -> Result<Answer, CommandError> {
         match self.hold_early(hold, min).await? {
             Some(answer) => Ok(answer),
             None => self.decide(hold).await,
@@ -154,7 +158,7 @@ impl Intake {
         &self,
         command: &Command<'_>,
         min: Option<Position>,
-    ) -> Result<Option<Answer>, Failure> {
+    ) -> Result<Option<Answer>, CommandError> {
         self.reach(min).await?;
         let answer = self.say_from_memory(|state| {
             // Service time went on since the last entry, by as much as a step counts at most.
@@ -177,7 +181,7 @@ impl Intake {
     /// # Errors
     ///
     /// As [`Self::decide`].
-    pub async fn tick(&self) -> Result<Answer, Failure> {
+    pub async fn tick(&self) -> Result<Answer, CommandError> {
         self.enqueue(Request::Tick).await
     }
 
@@ -185,18 +189,23 @@ impl Intake {
     ///
     /// # Errors
     ///
-    /// As [`Self::decide`]; [`Failure::Unavailable`] if the node has switched to another branch since.
-    pub async fn settled(&self, through: u64, term: u64, branch: u64) -> Result<Answer, Failure> {
+    /// As [`Self::decide`]; [`CommandError::Unavailable`] if the node has switched to another branch since.
+    pub async fn settled(
+        &self,
+        through: u64,
+        term: u64,
+        branch: u64,
+    ) -> Result<Answer, CommandError> {
         self.enqueue(Request::Settled { through, term, branch }).await
     }
 
     /// Has the journal decide a request, whatever the node's condition.
-    pub(crate) async fn enqueue(&self, request: Request) -> Result<Answer, Failure> {
+    pub(crate) async fn enqueue(&self, request: Request) -> Result<Answer, CommandError> {
         let (reply, waiting) = reply_channel();
         let since = Instant::now();
         self.queue.push(Pending { request, reply, since }).map_err(|not| match not {
-            NotTaken::Full => Failure::Busy,
-            NotTaken::Closed => Failure::Unavailable("this node is shutting down".into()),
+            NotTaken::Full => CommandError::Busy,
+            NotTaken::Closed => CommandError::Unavailable("this node is shutting down".into()),
         })?;
         waiting.until(since + self.limits.wait).await
     }
@@ -206,7 +215,7 @@ impl Intake {
     /// # Errors
     ///
     /// `stale_position` for one of an older epoch, `unavailable` if it is not reached in time.
-    pub async fn reach(&self, min: Option<Position>) -> Result<(), Failure> {
+    pub async fn reach(&self, min: Option<Position>) -> Result<(), CommandError> {
         let Some(min) = min.filter(|_| !inject(Mistake::MinPositionIgnored)) else {
             return Ok(());
         };
@@ -218,7 +227,7 @@ impl Intake {
             // A later epoch may be known elsewhere already, where there is an elsewhere.
             let later = min.epoch > now.epoch && self.health.several();
             if min.epoch != now.epoch && !later {
-                return Err(Failure::StalePosition);
+                return Err(CommandError::StalePosition);
             }
             if min.epoch == now.epoch && min.position <= now.position {
                 return Ok(());
@@ -226,7 +235,9 @@ impl Intake {
             self.signals.look();
             let waited = timeout_at(until, applied.changed()).await;
             if waited.is_err() {
-                return Err(Failure::Unavailable(format!("position {min} is not known here yet")));
+                return Err(CommandError::Unavailable(format!(
+                    "position {min} is not known here yet"
+                )));
             }
         }
     }
@@ -290,7 +301,7 @@ impl Intake {
         campaign: &str,
         pool: Option<&str>,
         subject: &str,
-    ) -> Option<Result<Answer, Failure>> {
+    ) -> Option<Result<Answer, CommandError>> {
         self.say_from_memory(|state| match state.campaign(campaign) {
             Ok(campaign) => {
                 let outcome = campaign.judge_claim(state.at(), pool, subject, None).err()?;
@@ -306,7 +317,7 @@ impl Intake {
     async fn say_from_memory(
         &self,
         judge: impl Fn(&State) -> Option<(Outcome, bool)>,
-    ) -> Option<Result<Answer, Failure>> {
+    ) -> Option<Result<Answer, CommandError>> {
         let judge = || {
             let fresh = self.health.condition() == Condition::Fresh;
             if !fresh && !inject(Mistake::AnswerWhileStale) {
@@ -336,7 +347,7 @@ impl Intake {
         }
         self.signals.reads();
         if !self.endures_until(answer.position.position, until).await {
-            return Some(Err(Failure::Unknown));
+            return Some(Err(CommandError::Unknown));
         }
         self.metrics.from_memory.inc();
         Some(Ok(answer))

@@ -51,7 +51,7 @@ pub mod wait_queue;
 pub use answer::{Answer, Decided};
 pub use clock::StoreClock;
 pub use event::Event;
-pub use failure::Failure;
+pub use failure::CommandError;
 pub use health::Condition;
 pub use histogram::Histogram;
 pub use intake::{Intake, Limits};

@@ -6,7 +6,7 @@ use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::snapshot::{BadSnapshot, Manifest, Restore};
 use firstcome_core::{State, newest_level};
 use firstcome_inject::{Mistake, inject};
-use firstcome_journal::{EntriesRead, Entry, Failure, Journal, Looked, Name};
+use firstcome_journal::{EntriesRead, Entry, Journal, JournalError, Looked, Name};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -21,7 +21,7 @@ const LAGS_AT_MOST: Duration = Duration::from_secs(10);
 pub enum CannotStart {
     /// The journal cannot be used.
     #[error(transparent)]
-    Journal(#[from] Failure),
+    Journal(#[from] JournalError),
     /// The newest snapshot cannot be used.
     #[error(transparent)]
     Snapshot(#[from] BadSnapshot),
@@ -111,7 +111,7 @@ async fn branch_once(
 ///
 /// # Errors
 ///
-/// [`Failure::Changed`] where they do not lead there: the store has another branch since that was read.
+/// [`JournalError::Changed`] where they do not lead there: the store has another branch since that was read.
 async fn before(
     journal: &Journal,
     position: u64,
@@ -122,16 +122,20 @@ async fn before(
     while after < position {
         match journal.read(after).await {
             Ok(read) => {
-                let Some(last) = read.entries.last() else { return Err(Failure::Changed.into()) };
+                let Some(last) = read.entries.last() else {
+                    return Err(JournalError::Changed.into());
+                };
                 after = last.position;
                 entries.extend(read.entries);
             }
-            Err(Failure::Trimmed { first, .. }) if (after + 2..=position).contains(&first) => {
+            Err(JournalError::Trimmed { first, .. }) if (after + 2..=position).contains(&first) => {
                 entries.clear();
                 after = first - 1;
             }
             // Nothing rests on what is damaged there: a snapshot stands for it.
-            Err(Failure::Trimmed { .. } | Failure::Damaged { .. }) => return Ok(Vec::new()),
+            Err(JournalError::Trimmed { .. } | JournalError::Damaged { .. }) => {
+                return Ok(Vec::new());
+            }
             Err(failure) => return Err(failure.into()),
         }
     }
@@ -141,7 +145,7 @@ async fn before(
     for entry in entries.into_iter().rev() {
         let its_name = entry.name()?;
         if (entry.position, its_name) != next {
-            return Err(Failure::Changed.into());
+            return Err(JournalError::Changed.into());
         }
         next = (entry.position - 1, entry.before);
         older.push((entry, its_name));
@@ -159,7 +163,7 @@ pub(crate) async fn state(
 ) -> Result<(State, Instant), CannotStart> {
     let head = journal.head().await?;
     if head.level > newest_level() {
-        return Err(Failure::TooNew(head.level).into());
+        return Err(JournalError::TooNew(head.level).into());
     }
     let mut state = match journal.newest_snapshot().await? {
         // Only the head says at which level a space without entries begins; from the first one on they do.
@@ -168,7 +172,7 @@ pub(crate) async fn state(
         Some(manifest) => restore(journal, &manifest).await?,
     };
     if state.space() != head.space {
-        return Err(Failure::OtherSpace { found: state.space(), wanted: head.space }.into());
+        return Err(JournalError::OtherSpace { found: state.space(), wanted: head.space }.into());
     }
     if head.skips > 0 {
         state.learn_skips(journal.skips().await?);
@@ -189,7 +193,7 @@ pub(crate) async fn state(
             }
             if begun.elapsed() >= LAGS_AT_MOST {
                 let why = "the store has not got all of the journal where it is read: is a server of it missing?";
-                return Err(Failure::Unavailable(why.to_owned()).into());
+                return Err(JournalError::Unavailable(why.to_owned()).into());
             }
             sleep(AGAIN_AFTER).await;
         }
@@ -201,7 +205,7 @@ pub(crate) async fn state(
                 Err(stop @ Stop::NotNext { .. }) => {
                     // Read together they are damaged, if they do not follow each other then either.
                     match journal.read(entry.position.saturating_sub(2)).await {
-                        Err(damaged @ Failure::Damaged { .. }) => return Err(damaged.into()),
+                        Err(damaged @ JournalError::Damaged { .. }) => return Err(damaged.into()),
                         Ok(_) | Err(_) => return Err(stop.into()),
                     }
                 }
@@ -215,7 +219,7 @@ pub(crate) async fn state(
 async fn restore(journal: &Journal, manifest: &[u8]) -> Result<State, CannotStart> {
     let mut restore = Restore::new(Manifest::decode(manifest)?);
     while let Some(name) = restore.wanted() {
-        let piece = journal.piece(name).await?.ok_or(Failure::PieceMissing(name))?;
+        let piece = journal.piece(name).await?.ok_or(JournalError::PieceMissing(name))?;
         restore.take(&piece)?;
     }
     Ok(restore.finish()?)

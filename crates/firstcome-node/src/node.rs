@@ -8,7 +8,7 @@ use crate::batch::reject_all;
 use crate::clock::StoreClock;
 use crate::codes::CodeKeys;
 use crate::divergence::DivergenceCheck;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::follow::Follower;
 use crate::fork::Fork;
 use crate::heal::Healer;
@@ -286,7 +286,7 @@ async fn begin(
 /// Those in the batch it had taken get `unknown`, since that may have been sent.
 fn abandon(intake: &Intake) {
     let why = "the task that appends panicked, which is a bug: restart this server";
-    let failure = Failure::Unavailable(why.to_owned());
+    let failure = CommandError::Unavailable(why.to_owned());
     intake.health.stopped(failure.clone(), why.to_owned());
     intake.queue.close();
     reject_all(&intake.queue, &failure);

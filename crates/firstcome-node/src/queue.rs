@@ -1,7 +1,7 @@
 //! Requests that wait for the appender: bounded in number and in bytes, in order of arrival.
 
 use crate::answer::Answer;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::reply::{ReplySender, Wakeups};
 use firstcome_core::Command;
 use firstcome_core::command::{Encoded, Mark};
@@ -73,7 +73,7 @@ pub(crate) struct Pending {
 
 impl Pending {
     /// Answers it alone, and wakes its caller at once.
-    pub(crate) fn answer(self, answer: Result<Answer, Failure>) {
+    pub(crate) fn answer(self, answer: Result<Answer, CommandError>) {
         let mut wakeups = Wakeups::default();
         self.reply.answer(answer, &mut wakeups);
         wakeups.send();

@@ -1,7 +1,7 @@
 //! Raising the level of the space.
 
 use crate::answer::Answer;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::intake::Intake;
 use crate::queue::Request;
 use firstcome_core::command::Encoded;
@@ -21,7 +21,7 @@ pub enum CannotRaise {
     },
     /// It has no outcome.
     #[error("it is not known whether it was raised, or it was not")]
-    Failed(Failure),
+    Failed(CommandError),
 }
 
 impl Intake {
@@ -31,7 +31,7 @@ impl Intake {
     /// # Errors
     ///
     /// A server that sent a heartbeat in the last ten seconds reads less: nothing changed. Any
-    /// [`Failure`]; only [`Failure::Unknown`] may have changed something.
+    /// [`CommandError`]; only [`CommandError::Unknown`] may have changed something.
     ///
     /// # Cancel safety
     ///
@@ -41,7 +41,7 @@ impl Intake {
         self.everybody_reads(level)?;
         let raise = Command::Raise { level, who };
         let encoded = Encoded::new(&raise).map_err(|_| {
-            CannotRaise::Failed(Failure::Malformed("a key's name outside its bounds"))
+            CannotRaise::Failed(CommandError::Malformed("a key's name outside its bounds"))
         })?;
         self.enqueue(Request::Raise(encoded)).await.map_err(CannotRaise::Failed)
     }
@@ -53,7 +53,7 @@ impl Intake {
         let membership = self.membership();
         if membership.is_none() && self.health.several() {
             let why = "this server has not heard yet which others there are";
-            return Err(CannotRaise::Failed(Failure::Unavailable(why.into())));
+            return Err(CannotRaise::Failed(CommandError::Unavailable(why.into())));
         }
         let nodes = membership.iter().flat_map(|membership| &membership.nodes);
         if let Some((older, _)) = nodes.into_iter().find(|(node, _)| node.level < level) {

@@ -1,6 +1,6 @@
 //! This node's state, and the one place where entries are applied to it.
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::minutes::Minutes;
 use crate::remains;
 use crate::wait_queue::WaitQueue;
@@ -110,20 +110,22 @@ pub enum Stop {
 
 impl Stop {
     /// Returns what became of a batch that was not seen before the entry at which this node stopped.
-    pub(crate) fn of_batch(&self) -> Failure {
+    pub(crate) fn of_batch(&self) -> CommandError {
         match self {
             // Wherever behind the end it is stored: nobody ever applies it.
-            Self::Moved { .. } => Failure::SpaceMoved,
-            Self::Unreadable { .. } | Self::NotNext { .. } | Self::Stuck(_) => Failure::Unknown,
+            Self::Moved { .. } => CommandError::SpaceMoved,
+            Self::Unreadable { .. } | Self::NotNext { .. } | Self::Stuck(_) => {
+                CommandError::Unknown
+            }
         }
     }
 
     /// Returns what commands get from a node that stopped.
-    pub(crate) fn of_commands(&self) -> Failure {
+    pub(crate) fn of_commands(&self) -> CommandError {
         match self {
-            Self::Moved { .. } => Failure::SpaceMoved,
+            Self::Moved { .. } => CommandError::SpaceMoved,
             Self::Unreadable { .. } | Self::NotNext { .. } | Self::Stuck(_) => {
-                Failure::Unavailable(self.to_string())
+                CommandError::Unavailable(self.to_string())
             }
         }
     }

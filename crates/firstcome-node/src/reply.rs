@@ -8,7 +8,7 @@
 //! then wakes its callers itself, which takes no system call.
 
 use crate::answer::Answer;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use firstcome_inject::{Mistake, inject};
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -36,7 +36,7 @@ struct Shared {
 enum ReplyState {
     Queued(Option<Waker>),
     Sent(Option<Waker>),
-    Answered(Result<Answer, Failure>),
+    Answered(Result<Answer, CommandError>),
     /// The answer was taken, or nobody waits for one any more.
     Over,
 }
@@ -84,7 +84,7 @@ impl ReplySender {
     }
 
     /// Answers the caller; its wake-up goes into `wakeups`. A caller that gave up has its answer already.
-    pub(crate) fn answer(self, answer: Result<Answer, Failure>, wakeups: &mut Wakeups) {
+    pub(crate) fn answer(self, answer: Result<Answer, CommandError>, wakeups: &mut Wakeups) {
         let mut state = self.0.lock();
         if let ReplyState::Queued(waker) | ReplyState::Sent(waker) = &mut *state {
             let waker = waker.take();
@@ -100,7 +100,7 @@ impl Drop for ReplySender {
         let mut state = self.0.lock();
         if let ReplyState::Queued(waker) | ReplyState::Sent(waker) = &mut *state {
             let waker = waker.take();
-            *state = ReplyState::Answered(Err(Failure::Unknown));
+            *state = ReplyState::Answered(Err(CommandError::Unknown));
             drop(state);
             if let Some(waker) = waker {
                 waker.wake();
@@ -115,7 +115,7 @@ impl ReplyReceiver {
     /// # Cancel safety
     ///
     /// Dropped, a command that was sent may still happen; one that was not never does.
-    pub(crate) async fn until(mut self, until: Instant) -> Result<Answer, Failure> {
+    pub(crate) async fn until(mut self, until: Instant) -> Result<Answer, CommandError> {
         match timeout_at(until, &mut self).await {
             Ok(answer) => answer,
             Err(_) => self.gives_up(),
@@ -123,18 +123,18 @@ impl ReplyReceiver {
     }
 
     /// Returns the answer if there is one; else how far the command came says which failure it is.
-    pub(crate) fn gives_up(self) -> Result<Answer, Failure> {
+    pub(crate) fn gives_up(self) -> Result<Answer, CommandError> {
         match std::mem::replace(&mut *self.0.lock(), ReplyState::Over) {
             ReplyState::Answered(answer) => answer,
             ReplyState::Queued(_) => Err(not_taken()),
             ReplyState::Sent(_) if inject(Mistake::UnavailableForUnknown) => Err(not_taken()),
-            ReplyState::Sent(_) | ReplyState::Over => Err(Failure::Unknown),
+            ReplyState::Sent(_) | ReplyState::Over => Err(CommandError::Unknown),
         }
     }
 }
 
 impl Future for ReplyReceiver {
-    type Output = Result<Answer, Failure>;
+    type Output = Result<Answer, CommandError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut state = self.0.lock();
@@ -150,7 +150,7 @@ impl Future for ReplyReceiver {
                 match std::mem::replace(&mut *state, ReplyState::Over) {
                     ReplyState::Answered(answer) => Poll::Ready(answer),
                     ReplyState::Queued(_) | ReplyState::Sent(_) | ReplyState::Over => {
-                        Poll::Ready(Err(Failure::Unknown))
+                        Poll::Ready(Err(CommandError::Unknown))
                     }
                 }
             }
@@ -164,8 +164,8 @@ impl Drop for ReplyReceiver {
     }
 }
 
-fn not_taken() -> Failure {
-    Failure::Unavailable("the journal did not take it in time".into())
+fn not_taken() -> CommandError {
+    CommandError::Unavailable("the journal did not take it in time".into())
 }
 
 thread_local! {
@@ -254,8 +254,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn busy() -> Result<Answer, Failure> {
-        Err(Failure::Busy)
+    fn busy() -> Result<Answer, CommandError> {
+        Err(CommandError::Busy)
     }
 
     #[tokio::test]
@@ -265,7 +265,7 @@ mod tests {
         assert!(left.is_over() && !left.send(), "whoever waited has gone");
     }
 
-    fn text(answer: Result<Answer, Failure>) -> String {
+    fn text(answer: Result<Answer, CommandError>) -> String {
         format!("{answer:?}")
     }
 
@@ -274,20 +274,20 @@ mod tests {
     async fn a_caller_whose_time_is_over_hears_by_how_far_its_command_came() {
         let (queued, waiting) = reply_channel();
         let answer = waiting.until(Instant::now() + SECOND).await;
-        assert!(matches!(answer, Err(Failure::Unavailable(_))), "{}", text(answer));
+        assert!(matches!(answer, Err(CommandError::Unavailable(_))), "{}", text(answer));
         assert!(!queued.send(), "it heard that nothing changed: so nothing may");
 
         let (sent, waiting) = reply_channel();
         assert!(sent.send());
         let answer = waiting.until(Instant::now() + SECOND).await;
-        assert!(matches!(answer, Err(Failure::Unknown)), "{}", text(answer));
+        assert!(matches!(answer, Err(CommandError::Unknown)), "{}", text(answer));
         assert!(sent.is_over());
 
         let (refused, waiting) = reply_channel();
         assert!(refused.send());
         refused.was_not_sent();
         let answer = waiting.until(Instant::now() + SECOND).await;
-        assert!(matches!(answer, Err(Failure::Unavailable(_))), "{}", text(answer));
+        assert!(matches!(answer, Err(CommandError::Unavailable(_))), "{}", text(answer));
         assert!(!refused.send());
     }
 
@@ -301,12 +301,12 @@ mod tests {
         answered.answer(busy(), &mut wakeups);
         wakeups.send();
         let begun = Instant::now();
-        assert!(matches!(waits.await.unwrap(), Err(Failure::Busy)));
+        assert!(matches!(waits.await.unwrap(), Err(CommandError::Busy)));
         assert_eq!(begun.elapsed(), Duration::ZERO);
 
         let (lost, waiting) = reply_channel();
         drop(lost);
-        assert!(matches!(waiting.await, Err(Failure::Unknown)));
+        assert!(matches!(waiting.await, Err(CommandError::Unknown)));
 
         let (left, waiting) = reply_channel();
         drop(waiting);

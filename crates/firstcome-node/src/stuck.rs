@@ -11,7 +11,7 @@ use crate::load;
 use crate::replica::{Stop, Stuck};
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::state::Skip;
-use firstcome_journal::{Failure as Broken, Name, Tip};
+use firstcome_journal::{JournalError, Name, Tip};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -95,7 +95,7 @@ impl Appender {
         self.applier.until_answer_or_shutdown(None, self.find_skip(position)).await.ok().flatten()
     }
 
-    async fn find_skip(&self, position: u64) -> Result<Option<GoOn>, Broken> {
+    async fn find_skip(&self, position: u64) -> Result<Option<GoOn>, JournalError> {
         let journal = &self.applier.journal;
         if journal.head().await?.skips > 0 {
             let skips = journal.skips().await?;

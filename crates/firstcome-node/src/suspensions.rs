@@ -97,7 +97,7 @@ impl Suspensions {
 mod tests {
     use super::*;
     use crate::answer::{Answer, Decided};
-    use crate::failure::Failure;
+    use crate::failure::CommandError;
     use crate::reply::Wakeups;
     use firstcome_core::codes::{CodeKey, Verdict};
     use firstcome_core::command::{CodeCommand, Order};
@@ -121,7 +121,7 @@ mod tests {
         taken
     }
 
-    fn answers(pending: Pending, answer: Result<Answer, Failure>) {
+    fn answers(pending: Pending, answer: Result<Answer, CommandError>) {
         assert!(pending.reply.send(), "somebody waits for it");
         pending.reply.answer(answer, &mut Wakeups::default());
     }
@@ -150,7 +150,9 @@ mod tests {
         suspensions.send_again(&queue);
         suspensions.send_again(&queue);
         assert_eq!(queue.len(), 1, "it is there once");
-        for failure in [Failure::Unavailable("the store is away".into()), Failure::Unknown] {
+        for failure in
+            [CommandError::Unavailable("the store is away".into()), CommandError::Unknown]
+        {
             answers(taken(&queue).expect("it is in the queue"), Err(failure));
             assert_eq!(suspensions.codes(), 2);
             suspensions.send_again(&queue);

@@ -13,7 +13,7 @@ pub enum Error {
     /// The store gave no usable answer. [`Error::effect`] says whether it may have executed the request; if so, this library
     /// is already undoing it in the background.
     #[error(transparent)]
-    Store(#[from] firstcome_store::Failure),
+    Store(#[from] firstcome_store::StoreError),
     /// A name or a setting cannot be used.
     #[error("{what} cannot be used: {reason}")]
     Unfit {

@@ -30,7 +30,7 @@ pub use firstcome_store::Options as RedisOptions;
 pub use firstcome_store::mysql::Options as MySqlOptions;
 #[cfg(feature = "postgres")]
 pub use firstcome_store::postgres::Options as PostgresOptions;
-pub use firstcome_store::{Effect, Failure as StoreError, Meaning, Passes};
+pub use firstcome_store::{Effect, Meaning, Passes, StoreError};
 pub use held::{SimpleLock, Unlocked};
 #[cfg(feature = "redis")]
 pub use settings::KeySpace;

@@ -131,12 +131,12 @@ impl MySqlTable {
         match self.mysql.step(&format!("{ZONE}; {statements}")).await {
             Ok(sets) => {
                 let row = sets.last().and_then(|rows| rows.first());
-                let row = row.ok_or_else(|| firstcome_store::Failure::Unexpected {
+                let row = row.ok_or_else(|| firstcome_store::StoreError::Unexpected {
                     detail: "no row that says what came of it".to_owned(),
                 })?;
                 Ok(cell::<i64>(row, 0)? > 0)
             }
-            Err(firstcome_store::Failure::Statement { code, .. }) if code == "42S02" => {
+            Err(firstcome_store::StoreError::Statement { code, .. }) if code == "42S02" => {
                 Err(Error::NoTable { table: self.table.name.clone() })
             }
             Err(failure) => Err(failure.into()),

@@ -68,7 +68,7 @@ impl PostgresTable {
         match self.postgres.step(statement, &[]).await {
             // Somebody else was making it at the same moment, which IF NOT EXISTS does not see: a row of the catalogue,
             // the type or the table is there.
-            Err(firstcome_store::Failure::Statement { code, .. })
+            Err(firstcome_store::StoreError::Statement { code, .. })
                 if ["23505", "42710", "42P07"].contains(&code.as_str()) =>
             {
                 self.postgres.step(statement, &[]).await?;
@@ -96,7 +96,7 @@ impl PostgresTable {
         ];
         match self.postgres.step(statement, &values).await {
             Ok(rows) => Ok(rows.first().is_some_and(|row| row.get(0))),
-            Err(firstcome_store::Failure::Statement { code, .. }) if code == "42P01" => {
+            Err(firstcome_store::StoreError::Statement { code, .. }) if code == "42P01" => {
                 Err(Error::NoTable { table: self.table.name.clone() })
             }
             Err(failure) => Err(failure.into()),

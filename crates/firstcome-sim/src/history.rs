@@ -8,8 +8,8 @@ use firstcome_core::names::Position;
 use firstcome_core::results::Kind;
 use firstcome_core::{NodeId, Outcome, Settings, Timestamp};
 use firstcome_journal::{Entry, Name};
+use firstcome_node::CommandError;
 use firstcome_node::Decided;
-use firstcome_node::Failure;
 use std::time::Duration;
 
 /// A moment of the world, as the time since it began.
@@ -91,7 +91,7 @@ pub enum Reply {
         decided: Decided,
     },
     /// A failure.
-    Failure(Failure),
+    Failure(CommandError),
     /// Nothing: the connection was cut, the node died, or the caller had no more patience.
     Nothing,
 }

@@ -10,7 +10,7 @@ use crate::store::{Connection, Store};
 use fastrand::Rng;
 use firstcome_faults::distant::{Call, Carried, Way, Work};
 use firstcome_inject::Mistake;
-use firstcome_journal::{Confirm, Failure};
+use firstcome_journal::{Confirm, JournalError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
@@ -196,7 +196,7 @@ impl StoreLink {
 }
 
 impl Way for StoreLink {
-    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, Failure>> {
+    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, JournalError>> {
         let link = self.clone();
         // The call rests on what the caller knew of this connection when it called.
         let rests_on = *self.incarnation.borrow();
@@ -228,17 +228,17 @@ impl StoreLink {
         work: Work,
         rests_on: u64,
         knew: Option<u64>,
-    ) -> Result<Confirm, Failure> {
+    ) -> Result<Confirm, JournalError> {
         self.gate.pass().await;
         let late = Instant::now() + ANSWER_WITHIN;
         let delivery = self.delivery(call);
         let connection = self.lock().connection.clone();
-        let unknown = || Failure::Unknown("the answer was lost".into());
+        let unknown = || JournalError::Unknown("the answer was lost".into());
         let by_any = delivery.by_any;
         let Some(connection) = connection.filter(|_| !delivery.refused) else {
             sleep(delivery.back).await;
             self.gate.pass().await;
-            return Err(Failure::Unavailable("there is no connection".into()));
+            return Err(JournalError::Unavailable("there is no connection".into()));
         };
         let rests = matches!(
             call,
@@ -251,7 +251,7 @@ impl StoreLink {
                 | Call::Skip
         );
         if rests && !by_any && *self.incarnation.borrow() != rests_on {
-            return Err(Failure::Changed);
+            return Err(JournalError::Changed);
         }
         if delivery.lost_there {
             sleep_until(late).await;
@@ -270,7 +270,7 @@ impl StoreLink {
             self.gate.pass().await;
             // The node that hears that looks for the primary.
             self.reconnect();
-            return Err(Failure::Unavailable("it only copies, and takes nothing".into()));
+            return Err(JournalError::Unavailable("it only copies, and takes nothing".into()));
         }
         if is_traced(call) {
             let server = connection.server;

@@ -13,7 +13,7 @@ use firstcome_core::names::Position;
 use firstcome_core::outcome::{By, Confirmation, Missing, RankedUnit};
 use firstcome_core::settings::{CodeSettings, CodeSource, Opens, PoolSettings};
 use firstcome_core::{Command, Outcome, Refusal, Settings, Timestamp};
-use firstcome_node::Failure;
+use firstcome_node::CommandError;
 use firstcome_node::raise::CannotRaise;
 use firstcome_node::{Answer, Intake};
 use std::collections::HashMap;
@@ -85,7 +85,7 @@ impl People {
                         return;
                     }
                 }
-                Reply::Failure(Failure::StalePosition) => heard = None,
+                Reply::Failure(CommandError::StalePosition) => heard = None,
                 Reply::Failure(_) | Reply::Nothing => {}
             }
             sleep(Duration::from_millis(random.u64(pause / 2..=pause))).await;
@@ -243,7 +243,7 @@ async fn serve(
     asked: Asked,
     min: Option<Position>,
     recorder: &WaitRecorder,
-) -> Result<Answer, Failure> {
+) -> Result<Answer, CommandError> {
     let intake = server.intake();
     match &asked {
         Asked::Claim { campaign, pool, subject } => {
@@ -266,7 +266,7 @@ async fn serve(
         }
         Asked::Raise => intake.raise_level("desk").await.map_err(|why| match why {
             CannotRaise::Failed(failure) => failure,
-            CannotRaise::ServerReadsLess { .. } => Failure::Unavailable(why.to_string()),
+            CannotRaise::ServerReadsLess { .. } => CommandError::Unavailable(why.to_string()),
         }),
         Asked::Code { command, typed, .. } => type_code(intake, command, typed, min).await,
         Asked::On { command, wait } => {
@@ -289,7 +289,7 @@ async fn decide_at(
     intake: &Intake,
     command: &Command<'_>,
     min: Option<Position>,
-) -> Result<Answer, Failure> {
+) -> Result<Answer, CommandError> {
     intake.reach(min).await?;
     intake.decide(command).await
 }
@@ -331,7 +331,7 @@ impl WaitRecorder {
         intake: &Intake,
         hold: &Command<'_>,
         wait: Duration,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, CommandError> {
         if wait.is_zero() {
             return intake.hold_in_line(hold, wait).await;
         }

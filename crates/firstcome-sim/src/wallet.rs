@@ -8,7 +8,7 @@ use firstcome_core::codes::{CodeKey, CodeUnit};
 use firstcome_core::command::{CodeCommand, CodeStep, Command, Encoded, Order, StagedCode};
 use firstcome_core::names::Position;
 use firstcome_node::intake::{CodeAsk, CodeVerb, Intake, Unread};
-use firstcome_node::{Answer, Failure};
+use firstcome_node::{Answer, CommandError};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -132,7 +132,7 @@ pub(crate) async fn type_code(
     command: &Encoded,
     typed: &str,
     min: Option<Position>,
-) -> Result<Answer, Failure> {
+) -> Result<Answer, CommandError> {
     let Command::Code(code) = command.command() else { unreachable!("it is about a code") };
     let (verb, subject) = match code {
         CodeCommand::Reserve { subject, ttl_us, .. } => (CodeVerb::Reserve { ttl_us }, subject),
@@ -151,7 +151,7 @@ pub(crate) async fn type_code(
     let ask = CodeAsk { campaign, pool, code: typed, reference, subject };
     let taken = intake.code(&ask, verb, min).await.map(|(_, answer)| answer);
     taken.or_else(|not| match not {
-        Unread::Malformed => Err(Failure::Malformed("a typing error")),
+        Unread::Malformed => Err(CommandError::Malformed("a typing error")),
         Unread::Refused(answer) => Ok(answer),
         Unread::Failed(failure) => Err(failure),
     })

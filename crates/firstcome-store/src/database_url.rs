@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::failure::Failure;
+use crate::failure::StoreError;
 use crate::host::{Host, read_host};
 use crate::percent::decode;
 
@@ -34,7 +34,7 @@ impl std::fmt::Debug for DatabaseUrl {
 }
 
 impl UrlKind {
-    pub(crate) fn read(&self, url: &str) -> Result<DatabaseUrl, Failure> {
+    pub(crate) fn read(&self, url: &str) -> Result<DatabaseUrl, StoreError> {
         let wrong = |reason: &str| self.wrong(reason);
         let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("it has no scheme"))?;
         if !self.schemes.contains(&scheme) {
@@ -82,8 +82,8 @@ impl UrlKind {
     }
 
     /// Says what is wrong with a URL.
-    pub(crate) fn wrong(&self, reason: impl Into<String>) -> Failure {
-        Failure::Address { reason: reason.into(), form: self.form }
+    pub(crate) fn wrong(&self, reason: impl Into<String>) -> StoreError {
+        StoreError::Address { reason: reason.into(), form: self.form }
     }
 }
 

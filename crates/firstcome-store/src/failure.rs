@@ -7,10 +7,10 @@ use crate::store_errors::{Meaning, Passes, Store};
 
 /// Why a store gave no usable answer.
 ///
-/// [`Failure::effect`] says whether the command may have been carried out all the same; it is never guessed.
+/// [`StoreError::effect`] says whether the command may have been carried out all the same; it is never guessed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
-pub enum Failure {
+pub enum StoreError {
     /// The address cannot be read; the password is never part of the message.
     #[error("the store's address is not usable: {reason}")]
     Address {
@@ -86,7 +86,7 @@ pub enum Failure {
     /// The server does not know a script that was called by its hash, and so has not run it.
     #[error("the store does not know a script, which was not run")]
     UnknownScript,
-    /// The server answered with another error; [`Failure::passes`] knows the codes of those that pass.
+    /// The server answered with another error; [`StoreError::passes`] knows the codes of those that pass.
     #[error("the store refused a command: {detail}")]
     Refused {
         /// The store's word for it: the first one of an error of Redis, as `MISCONF`.
@@ -185,7 +185,7 @@ pub enum Effect {
     Unknown,
 }
 
-impl Failure {
+impl StoreError {
     /// Makes the failure that an error of the Redis at `place` is, by its code.
     #[must_use]
     pub fn of_redis(place: &str, code: String, detail: String) -> Self {

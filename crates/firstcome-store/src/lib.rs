@@ -21,7 +21,7 @@
 //! - `mysql`, behind the feature of that name: the same for MariaDB (MySQL untested)
 //! - `nats`, behind the feature of that name: a connection to NATS servers, and streams of JetStream
 //! - `sqlite`, behind the feature of that name: a file that several processes share
-//! - [`Failure`]: why there is no answer, and whether the command may have been carried out
+//! - [`StoreError`]: why there is no answer, and whether the command may have been carried out
 //! - [`Store`]: the error codes of each store, what they mean, and which errors pass
 
 pub mod client;
@@ -55,9 +55,9 @@ mod tcp;
 #[cfg(any(feature = "redis", feature = "postgres"))]
 mod tls;
 
-pub use failure::{Effect, Failure};
+pub use failure::{Effect, StoreError};
 #[cfg(feature = "redis")]
 pub use redis::{
     Answer, Command, Event, Options, Pinned, Redis, Reply, Script, Subscription, Wire,
 };
-pub use store_errors::{Meaning, Passes, Store, StoreError};
+pub use store_errors::{ErrorCode, Meaning, Passes, Store};

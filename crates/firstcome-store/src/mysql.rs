@@ -14,7 +14,7 @@ pub use mysql_async::prelude::FromValue;
 pub use self::options::Options;
 pub use self::pool::MySql;
 pub use self::work::Work;
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// Writes text as a value in a statement.
 #[must_use]
@@ -40,9 +40,9 @@ pub fn bytes(value: &[u8]) -> String {
 ///
 /// # Errors
 ///
-/// [`Failure::Unexpected`] where it is not there, or of another type.
-pub fn cell<T: FromValue>(row: &Row, index: usize) -> Result<T, Failure> {
+/// [`StoreError::Unexpected`] where it is not there, or of another type.
+pub fn cell<T: FromValue>(row: &Row, index: usize) -> Result<T, StoreError> {
     let wrong =
-        || Failure::Unexpected { detail: format!("column {index} is not what was asked for") };
+        || StoreError::Unexpected { detail: format!("column {index} is not what was asked for") };
     row.get_opt(index).ok_or_else(wrong)?.map_err(|_| wrong())
 }

@@ -1,7 +1,7 @@
 //! PostgreSQL: a small pool of connections, and transactions whose time-outs are said, never inherited.
 //!
 //! Work of several statements is done inside a transaction, so that what fails before its COMMIT was not carried out: of
-//! that, only [`Work::commit`] can answer [`Failure::Unknown`](crate::Failure::Unknown). Its statements are sent with the
+//! that, only [`Work::commit`] can answer [`StoreError::Unknown`](crate::StoreError::Unknown). Its statements are sent with the
 //! types of their values and keep no name in the server, so that a pooler in transaction mode may stand between.
 //!
 //! [`Postgres::step`] is for a statement that is all there is to do: it is a transaction by itself, in one round trip.

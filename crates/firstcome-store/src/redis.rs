@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use self::address::Address;
 use self::link::Link;
 use self::subscriptions::Subscriptions;
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 pub use self::command::{Command, Script};
 pub use self::options::Options;
@@ -59,7 +59,7 @@ impl Redis {
     /// # Cancel safety
     ///
     /// Cancel safe: what was dialled is closed.
-    pub async fn connect(options: Options) -> Result<Self, Failure> {
+    pub async fn connect(options: Options) -> Result<Self, StoreError> {
         options.check()?;
         let options = Arc::new(options);
         let address = Arc::new(Address::read(&options.url)?);
@@ -75,12 +75,12 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// See [`Failure`]; [`Failure::effect`] says whether the command may have been executed.
+    /// See [`StoreError`]; [`StoreError::effect`] says whether the command may have been executed.
     ///
     /// # Cancel safety
     ///
     /// Not cancel safe: a dropped command may or may not have been sent.
-    pub async fn send(&self, command: &Command) -> Result<Reply, Failure> {
+    pub async fn send(&self, command: &Command) -> Result<Reply, StoreError> {
         self.inner.link.send(command, Instant::now() + self.inner.options.answer_within).await
     }
 
@@ -91,18 +91,18 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// See [`Failure`]. An error of one of the commands is given instead of the answers; the others were carried out
+    /// See [`StoreError`]. An error of one of the commands is given instead of the answers; the others were carried out
     /// all the same, unless it was an error that the server found before it began.
     ///
     /// # Cancel safety
     ///
     /// Not cancel safe: dropped commands may or may not have been sent; never only some of them.
-    pub async fn send_together(&self, commands: Vec<Command>) -> Result<Vec<Reply>, Failure> {
+    pub async fn send_together(&self, commands: Vec<Command>) -> Result<Vec<Reply>, StoreError> {
         let deadline = Instant::now() + self.inner.options.answer_within;
         match self.inner.link.send_together(commands, deadline).await? {
             Reply::List(replies) => Ok(replies),
             other @ (Reply::Nil | Reply::Number(_) | Reply::Bytes(_)) => {
-                Err(Failure::Unexpected { detail: format!("{other:?} instead of a list") })
+                Err(StoreError::Unexpected { detail: format!("{other:?} instead of a list") })
             }
         }
     }
@@ -114,12 +114,12 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// See [`Failure`]: the server did not answer at all.
+    /// See [`StoreError`]: the server did not answer at all.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn denied(&self, commands: Vec<Command>) -> Result<Vec<Option<String>>, Failure> {
+    pub async fn denied(&self, commands: Vec<Command>) -> Result<Vec<Option<String>>, StoreError> {
         let deadline = Instant::now() + self.inner.options.answer_within;
         self.inner.link.denied(commands, deadline).await
     }
@@ -128,12 +128,12 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unreachable`] with the reason of the last try to connect, or [`Failure::Closed`].
+    /// [`StoreError::Unreachable`] with the reason of the last try to connect, or [`StoreError::Closed`].
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn ready(&self) -> Result<(), Failure> {
+    pub async fn ready(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + self.inner.options.answer_within;
         self.inner.link.up(deadline).await.map(drop)
     }
@@ -144,13 +144,13 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unreachable`] if it is not confirmed within [`Options::answer_within`], [`Failure::Denied`] where
+    /// [`StoreError::Unreachable`] if it is not confirmed within [`Options::answer_within`], [`StoreError::Denied`] where
     /// the user may not use the channel.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn subscribe(&self, channel: &str) -> Result<Subscription, Failure> {
+    pub async fn subscribe(&self, channel: &str) -> Result<Subscription, StoreError> {
         let deadline = Instant::now() + self.inner.options.answer_within;
         self.inner.subscriptions.join(channel, deadline).await
     }

@@ -16,7 +16,7 @@ pub use rusqlite;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::oneshot;
 
-use crate::failure::Failure;
+use crate::failure::StoreError;
 use crate::store_errors::{Meaning, Store};
 
 /// The longest pause before work that found the file in use is tried again.
@@ -50,9 +50,9 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// [`Failure::Address`].
-    pub fn from_url(url: &str) -> Result<Self, Failure> {
-        let wrong = |reason: &str| Failure::Address { reason: reason.to_owned(), form: FORM };
+    /// [`StoreError::Address`].
+    pub fn from_url(url: &str) -> Result<Self, StoreError> {
+        let wrong = |reason: &str| StoreError::Address { reason: reason.to_owned(), form: FORM };
         let path = url.strip_prefix("sqlite://").ok_or_else(|| wrong("it has no sqlite://"))?;
         if path.contains('?') {
             return Err(wrong("it takes no parameters; write %3F for a question mark"));
@@ -92,12 +92,12 @@ impl Sqlite {
     ///
     /// # Errors
     ///
-    /// Why it cannot be opened: see [`Failure`].
+    /// Why it cannot be opened: see [`StoreError`].
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn open(options: Options) -> Result<Self, Failure> {
+    pub async fn open(options: Options) -> Result<Self, StoreError> {
         let (jobs, work) = mpsc::channel::<Job>();
         let (opened, is_open) = oneshot::channel();
         let place = options.path.display().to_string();
@@ -114,17 +114,17 @@ impl Sqlite {
                 job(&mut connection);
             }
         });
-        let no_thread = |error: std::io::Error| Failure::Unreachable {
+        let no_thread = |error: std::io::Error| StoreError::Unreachable {
             place: place.clone(),
             reason: error.to_string(),
         };
         spawned.map_err(no_thread)?;
         let opened = tokio::time::timeout(limit, is_open).await;
-        let late = || Failure::Unreachable {
+        let late = || StoreError::Unreachable {
             place: place.clone(),
             reason: format!("the file was not open within {limit:?}"),
         };
-        opened.map_err(|_| late())?.unwrap_or(Err(Failure::Closed))?;
+        opened.map_err(|_| late())?.unwrap_or(Err(StoreError::Closed))?;
         Ok(Self { jobs, place, answer_within: options.answer_within })
     }
 
@@ -140,8 +140,8 @@ impl Sqlite {
     ///
     /// # Errors
     ///
-    /// [`Failure::Held`] where others had the file for all of [`Options::answer_within`], or what was asked for before took
-    /// that long; see [`Failure`]. Nothing was carried out, unless it is [`Failure::Unknown`], as where the disk stood
+    /// [`StoreError::Held`] where others had the file for all of [`Options::answer_within`], or what was asked for before took
+    /// that long; see [`StoreError`]. Nothing was carried out, unless it is [`StoreError::Unknown`], as where the disk stood
     /// still in the middle of it.
     ///
     /// # Cancel safety
@@ -150,7 +150,7 @@ impl Sqlite {
     pub async fn write<T: Send + 'static>(
         &self,
         mut work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, StoreError> {
         let place = self.place.clone();
         self.on_thread(move |connection, deadline| write(connection, &place, deadline, &mut work))
             .await
@@ -170,7 +170,7 @@ impl Sqlite {
         &self,
         mut look: impl FnMut(&Connection) -> rusqlite::Result<Option<T>> + Send + 'static,
         mut work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, StoreError> {
         let place = self.place.clone();
         self.on_thread(move |connection, deadline| {
             if let Some(found) = until(&place, deadline, || look(connection))? {
@@ -193,7 +193,7 @@ impl Sqlite {
     pub async fn read<T: Send + 'static>(
         &self,
         mut work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, StoreError> {
         let place = self.place.clone();
         self.on_thread(move |connection, deadline| until(&place, deadline, || work(connection)))
             .await
@@ -203,8 +203,8 @@ impl Sqlite {
     /// is not waited for any more.
     async fn on_thread<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection, Instant) -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
+        work: impl FnOnce(&mut Connection, Instant) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let (done, mut answer) = oneshot::channel();
         let deadline = Instant::now() + self.answer_within - self.answer_within / 20;
         let begun = Arc::new(AtomicBool::new(false));
@@ -215,22 +215,23 @@ impl Sqlite {
                 drop(done.send(work(connection, deadline)));
             }
         });
-        self.jobs.send(job).map_err(|_| Failure::Closed)?;
+        self.jobs.send(job).map_err(|_| StoreError::Closed)?;
         if let Ok(answered) = tokio::time::timeout(self.answer_within, &mut answer).await {
-            return answered.unwrap_or(Err(Failure::Closed));
+            return answered.unwrap_or(Err(StoreError::Closed));
         }
         let (place, limit) = (self.place.clone(), self.answer_within);
         if begun.swap(true, Ordering::AcqRel) {
             // The disk stands still in the middle of it, or the answer has just come.
-            let unknown = Failure::Unknown { place, reason: format!("no answer within {limit:?}") };
+            let unknown =
+                StoreError::Unknown { place, reason: format!("no answer within {limit:?}") };
             return answer.try_recv().unwrap_or(Err(unknown));
         }
         let detail = format!("what came before took all of {limit:?}, so this was not begun");
-        Err(Failure::Held { place, detail })
+        Err(StoreError::Held { place, detail })
     }
 }
 
-fn open(path: &Path, limit: Duration) -> Result<Connection, Failure> {
+fn open(path: &Path, limit: Duration) -> Result<Connection, StoreError> {
     let place = path.display().to_string();
     let connection = Connection::open(path).map_err(|error| failure(&place, &error))?;
     until(&place, Instant::now() + limit, || {
@@ -249,7 +250,7 @@ fn write<T>(
     place: &str,
     deadline: Instant,
     work: &mut impl FnMut(&Connection) -> rusqlite::Result<T>,
-) -> Result<T, Failure> {
+) -> Result<T, StoreError> {
     until(place, deadline, || {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // An error drops the transaction, which undoes it.
@@ -264,7 +265,7 @@ fn until<T>(
     place: &str,
     deadline: Instant,
     mut work: impl FnMut() -> rusqlite::Result<T>,
-) -> Result<T, Failure> {
+) -> Result<T, StoreError> {
     loop {
         let error = match work() {
             Ok(done) => return Ok(done),
@@ -282,21 +283,21 @@ fn until<T>(
     }
 }
 
-fn failure(place: &str, error: &rusqlite::Error) -> Failure {
+fn failure(place: &str, error: &rusqlite::Error) -> StoreError {
     let (place, detail) = (place.to_owned(), error.to_string());
-    let Some(code) = error_code::of(error) else { return Failure::Unexpected { detail } };
+    let Some(code) = error_code::of(error) else { return StoreError::Unexpected { detail } };
     // Nobody knows whether a commit that failed half-way is found in the file later.
     if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) {
-        return Failure::Unknown { place, reason: detail };
+        return StoreError::Unknown { place, reason: detail };
     }
     let code = code.to_owned();
     match Store::Sqlite.meaning(&code) {
-        Some(Meaning::InUse) => Failure::Held { place, detail },
-        Some(Meaning::NoAccess | Meaning::ReadOnly) => Failure::Denied { code, detail },
-        Some(Meaning::NoRoom) => Failure::Full { place, detail },
-        Some(Meaning::NoDatabase) => Failure::NoDatabase { place, detail },
-        Some(Meaning::WrongKind) => Failure::WrongKind { detail },
-        Some(Meaning::NotReady) => Failure::Unreachable { place, reason: detail },
-        None => Failure::Statement { code, detail },
+        Some(Meaning::InUse) => StoreError::Held { place, detail },
+        Some(Meaning::NoAccess | Meaning::ReadOnly) => StoreError::Denied { code, detail },
+        Some(Meaning::NoRoom) => StoreError::Full { place, detail },
+        Some(Meaning::NoDatabase) => StoreError::NoDatabase { place, detail },
+        Some(Meaning::WrongKind) => StoreError::WrongKind { detail },
+        Some(Meaning::NotReady) => StoreError::Unreachable { place, reason: detail },
+        None => StoreError::Statement { code, detail },
     }
 }

@@ -83,7 +83,7 @@ impl Meaning {
 
 /// An error code of a store, with its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StoreError {
+pub struct ErrorCode {
     /// The store's own word for it; two characters are a class of PostgreSQL's.
     pub code: &'static str,
     /// What it means.
@@ -99,7 +99,7 @@ impl Store {
 
     /// Returns every error code of this store that means something to Firstcome.
     #[must_use]
-    pub const fn errors(self) -> &'static [StoreError] {
+    pub const fn errors(self) -> &'static [ErrorCode] {
         match self {
             Self::Redis => redis::ERRORS,
             Self::PostgreSql => postgres::ERRORS,
@@ -120,8 +120,8 @@ impl Store {
 }
 
 /// Makes a line of a list.
-const fn error(code: &'static str, meaning: Meaning, why: &'static str) -> StoreError {
-    StoreError { code, meaning, why }
+const fn error(code: &'static str, meaning: Meaning, why: &'static str) -> ErrorCode {
+    ErrorCode { code, meaning, why }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Which store a URL names.
 
-use crate::failure::Failure;
+use crate::failure::StoreError;
 use crate::store_errors::Store;
 
 /// What the URLs look like.
@@ -12,9 +12,9 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Failure::Address`]: there is no scheme, or nothing is known of it.
-    pub fn of_url(url: &str) -> Result<Self, Failure> {
-        let wrong = |reason: String| Failure::Address { reason, form: FORM };
+    /// [`StoreError::Address`]: there is no scheme, or nothing is known of it.
+    pub fn of_url(url: &str) -> Result<Self, StoreError> {
+        let wrong = |reason: String| StoreError::Address { reason, form: FORM };
         match url.split_once("://").map(|(scheme, _)| scheme) {
             Some("redis" | "rediss" | "redis+sentinel" | "rediss+sentinel") => Ok(Self::Redis),
             Some("postgres" | "postgresql") => Ok(Self::PostgreSql),
@@ -28,7 +28,7 @@ impl Store {
 
     /// Says that a library was built without this store.
     #[must_use]
-    pub fn not_built(self) -> Failure {
+    pub fn not_built(self) -> StoreError {
         let (what, feature) = match self {
             Self::Redis => ("a Redis or Valkey", "redis"),
             Self::PostgreSql => ("a PostgreSQL", "postgres"),
@@ -36,7 +36,7 @@ impl Store {
             Self::Nats => ("a NATS server", "nats"),
             Self::Sqlite => ("a SQLite file", "sqlite"),
         };
-        Failure::NotBuilt { what, feature }
+        StoreError::NotBuilt { what, feature }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The data folder of a command: what is made in it is its user's alone.
 
-use firstcome_journal::failure::Failure;
+use firstcome_journal::failure::JournalError;
 use firstcome_journal::folder::DataFolder;
 use rustix::fs::Mode;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ use std::path::Path;
 /// # Errors
 ///
 /// As [`DataFolder::take`].
-pub(crate) fn take(path: &Path, warn: impl FnOnce(&str)) -> Result<DataFolder, Failure> {
+pub(crate) fn take(path: &Path, warn: impl FnOnce(&str)) -> Result<DataFolder, JournalError> {
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let folder = DataFolder::take(path)?;
     let mode = std::fs::metadata(path).map_or(0, |found| found.permissions().mode());

@@ -9,7 +9,7 @@ const MISSING: &[(&str, &str, &str, &str)] = &[
         "crates/firstcome-lock/docs/locks.md",
         "This library does not support clusters yet",
         "crates/firstcome-store/src/redis/dial.rs",
-        "Failure::Cluster",
+        "StoreError::Cluster",
     ),
     (
         "docs/how-to/install.md",

@@ -15,7 +15,7 @@ use crate::bearer::Bearer;
 use crate::guard::rate::Pace;
 use crate::problem::Problem;
 use axum::body::{Body, Bytes};
-use firstcome_node::Failure;
+use firstcome_node::CommandError;
 use firstcome_node::intake::NotSubmitted;
 use hyper::body::Frame;
 use std::collections::VecDeque;
@@ -267,7 +267,7 @@ impl Commands {
                 let has_waited = matches!(&line.state, State::Ready(_, _, Some(until)) if Instant::now() >= *until);
                 if has_waited {
                     // What a single command hears at once.
-                    line.fails(Failure::Busy);
+                    line.fails(CommandError::Busy);
                 } else if room.as_mut().poll(cx).is_pending() {
                     return;
                 }

@@ -8,7 +8,7 @@ use crate::bearer::Bearer;
 use crate::problem::Problem;
 use firstcome_core::command::Encoded;
 use firstcome_node::intake::UnderWay;
-use firstcome_node::{Answer, Failure};
+use firstcome_node::{Answer, CommandError};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -25,10 +25,10 @@ pub(super) struct Line {
 
 type Preparing = Pin<Box<dyn Future<Output = (AnyAsk, Result<Prepared, Problem>)> + Send>>;
 
-type Asking = Pin<Box<dyn Future<Output = (AnyAsk, Result<Answer, Failure>)> + Send>>;
+type Asking = Pin<Box<dyn Future<Output = (AnyAsk, Result<Answer, CommandError>)> + Send>>;
 
 /// Goes on from the answer to a line's first command.
-fn answered(ask: Box<AnyAsk>, answer: Result<Answer, Failure>, app: &Arc<App>) -> State {
+fn answered(ask: Box<AnyAsk>, answer: Result<Answer, CommandError>, app: &Arc<App>) -> State {
     let Some(why) = asks::second(&*ask, app, &answer) else {
         return State::Answered(ask, answer);
     };
@@ -47,7 +47,7 @@ pub(super) enum State {
     UnderWay(Box<AnyAsk>, UnderWay),
     /// Its second command is under way.
     Second(Asking),
-    Answered(Box<AnyAsk>, Result<Answer, Failure>),
+    Answered(Box<AnyAsk>, Result<Answer, CommandError>),
     Refused(Problem),
     /// Between two of these.
     Moving,
@@ -108,7 +108,7 @@ impl Line {
     }
 
     /// Answers it with a failure, if it was not put in the queue.
-    pub(super) fn fails(&mut self, failure: Failure) {
+    pub(super) fn fails(&mut self, failure: CommandError) {
         if let State::Ready(ask, _, _) = std::mem::replace(&mut self.state, State::Moving) {
             self.state = State::Answered(ask, Err(failure));
         }

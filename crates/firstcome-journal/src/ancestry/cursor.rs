@@ -2,7 +2,7 @@
 
 use super::message::{Ancestor, Message, Place, Raw, mark};
 use crate::entry::Entry;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::{Name, Tip};
 use std::collections::VecDeque;
 
@@ -49,11 +49,11 @@ pub(crate) enum Stuck {
     /// Its ancestor lies before the messages whose marks are known.
     FurtherBack,
     /// It is damaged, or missing.
-    Failed(Failure),
+    Failed(JournalError),
 }
 
-impl From<Failure> for Stuck {
-    fn from(failure: Failure) -> Self {
+impl From<JournalError> for Stuck {
+    fn from(failure: JournalError) -> Self {
         Self::Failed(failure)
     }
 }
@@ -137,7 +137,7 @@ impl Cursor {
         let position = self.tip.position;
         if stored.sequence != self.sequence + 1 {
             let why = format!("message {} of the log is missing", self.sequence + 1);
-            return Err(Failure::Damaged { position: position + 1, why }.into());
+            return Err(JournalError::Damaged { position: position + 1, why }.into());
         }
         let taken = match Message::read(stored.bytes, position)? {
             Message::Part(_) => Taken::Part,
@@ -165,7 +165,7 @@ impl Cursor {
                         "it was written again behind entry {} {before}",
                         exact.saturating_sub(1)
                     );
-                    return Err(Failure::Damaged { position: position + 1, why }.into());
+                    return Err(JournalError::Damaged { position: position + 1, why }.into());
                 }
                 let entry = Entry { position: exact, at, epoch, before, body: content.body.into() };
                 self.stand_at(stored, &entry, content.name);
@@ -391,14 +391,14 @@ mod tests {
         log.append(&start(), 1, 1, 0);
         log.append(&start(), 2, 1, 0);
         let missing = start().take(&log.raws(2)[0], false);
-        assert!(matches!(missing, Err(Stuck::Failed(Failure::Damaged { position: 1, .. }))));
+        assert!(matches!(missing, Err(Stuck::Failed(JournalError::Damaged { position: 1, .. }))));
         let mut reader = start();
         read_on(&mut reader, &log, 2);
         let (at, before) = (reader.tip.at, Name::default());
         let content = Content { name: before, part: 0, body: &[] };
         log.put(&Message::Exact { position: 3, at, epoch: 0, before, content });
         let wrong = reader.take(&log.raws(3)[0], false);
-        assert!(matches!(wrong, Err(Stuck::Failed(Failure::Damaged { position: 3, .. }))));
+        assert!(matches!(wrong, Err(Stuck::Failed(JournalError::Damaged { position: 3, .. }))));
         assert_eq!(reader.sequence, 2, "nothing was taken in");
     }
 

@@ -1,7 +1,7 @@
 //! The bytes of messages in the log. Numbers are little-endian.
 
 use crate::bytes::Reader;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use xxhash_rust::xxh3::xxh3_64;
@@ -127,8 +127,8 @@ impl<'a> Message<'a> {
     }
 
     /// Reads a message. What cannot be read is damage behind `position`.
-    pub(crate) fn read(bytes: &'a [u8], position: u64) -> Result<Self, Failure> {
-        let damaged = |why: String| Failure::Damaged { position: position + 1, why };
+    pub(crate) fn read(bytes: &'a [u8], position: u64) -> Result<Self, JournalError> {
+        let damaged = |why: String| JournalError::Damaged { position: position + 1, why };
         let mut reader = Reader(bytes);
         match reader.byte() {
             Some(VERSION) => {}
@@ -201,7 +201,10 @@ mod tests {
             assert_ne!(mark(&bytes), mark(&message.write(12)), "{message:?}");
         }
         for bytes in [&entry.write(1)[..FRONT - 1], &[9, 1], &[1, 9], &[]] {
-            assert!(matches!(Message::read(bytes, 4), Err(Failure::Damaged { position: 5, .. })));
+            assert!(matches!(
+                Message::read(bytes, 4),
+                Err(JournalError::Damaged { position: 5, .. })
+            ));
         }
     }
 }

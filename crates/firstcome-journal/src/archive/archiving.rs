@@ -2,7 +2,7 @@
 
 use super::Archive;
 use crate::entry::{Entry, Sealer};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::state::Skip;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,9 +28,9 @@ impl Archiving {
         last: u64,
         skips: Vec<Skip>,
         read: impl Fn(u64) -> F + Send + 'static,
-    ) -> Result<(), Failure>
+    ) -> Result<(), JournalError>
     where
-        F: Future<Output = Result<Vec<Entry>, Failure>>,
+        F: Future<Output = Result<Vec<Entry>, JournalError>>,
     {
         let (Some(folder), sealer) = (self.folder.clone(), self.sealer) else { return Ok(()) };
         let mut entries = Vec::new();
@@ -56,6 +56,6 @@ impl Archiving {
             archive.add(&entries)
         };
         let archived = tokio::task::spawn_blocking(work).await;
-        archived.unwrap_or_else(|ended| Err(Failure::Unavailable(ended.to_string())))
+        archived.unwrap_or_else(|ended| Err(JournalError::Unavailable(ended.to_string())))
     }
 }

@@ -5,7 +5,7 @@ use super::{
     unreadable,
 };
 use crate::entry::{Entry, Sealer};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::Name;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
@@ -27,9 +27,9 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// [`Failure::Damaged`] with the position of the first entry, when the head is not the one it
+    /// [`JournalError::Damaged`] with the position of the first entry, when the head is not the one it
     /// should have.
-    pub fn open(part: &Part, sealer: Sealer) -> Result<Self, Failure> {
+    pub fn open(part: &Part, sealer: Sealer) -> Result<Self, JournalError> {
         let file = File::open(&part.path).map_err(|error| unreadable(&part.path, &error))?;
         let mut file = BufReader::with_capacity(64 << 10, file);
         let mut head = [0; HEADER_BYTES];
@@ -38,7 +38,7 @@ impl Frames {
                 return Err(unreadable(&part.path, &error));
             }
             let why = "its archive file ends within its head".into();
-            return Err(Failure::Damaged { position: part.first, why });
+            return Err(JournalError::Damaged { position: part.first, why });
         }
         refuse_header(&head, &sealer, part.first)?;
         let (part, next) = (part.clone(), part.first);
@@ -50,7 +50,11 @@ impl Frames {
     /// # Errors
     ///
     /// As [`Frames::open`].
-    pub fn holding(folder: &Path, position: u64, sealer: Sealer) -> Result<Option<Self>, Failure> {
+    pub fn holding(
+        folder: &Path,
+        position: u64,
+        sealer: Sealer,
+    ) -> Result<Option<Self>, JournalError> {
         let parts = parts(folder)?;
         let after = parts.partition_point(|part| part.first <= position);
         let Some(part) = after.checked_sub(1).map(|last| &parts[last]) else { return Ok(None) };
@@ -61,9 +65,9 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// [`Failure::Damaged`] with the position of an entry that is torn or altered. Nothing beyond it
+    /// [`JournalError::Damaged`] with the position of an entry that is torn or altered. Nothing beyond it
     /// is read.
-    pub fn next_entry(&mut self) -> Result<Option<(Entry, Name)>, Failure> {
+    pub fn next_entry(&mut self) -> Result<Option<(Entry, Name)>, JournalError> {
         let mut front = [0; FRONT_BYTES];
         match self.fill(&mut front)? {
             0 => return Ok(None),
@@ -73,7 +77,7 @@ impl Frames {
         let (length, mut entry) = read_front(&front);
         if length > BODY_BYTES || entry.position != self.next {
             let why = "its length or position in the archive file was altered".into();
-            return Err(Failure::Damaged { position: self.next, why });
+            return Err(JournalError::Damaged { position: self.next, why });
         }
         // No more is kept ready than there is: a length may be anything.
         let mut body = Vec::new();
@@ -100,13 +104,13 @@ impl Frames {
         self.good
     }
 
-    fn torn(&self) -> Failure {
+    fn torn(&self) -> JournalError {
         let why = "its archive file ends within it".into();
-        Failure::Damaged { position: self.next, why }
+        JournalError::Damaged { position: self.next, why }
     }
 
     /// Reads until the buffer is full or the file ends; gives how much was read.
-    fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, Failure> {
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, JournalError> {
         let mut filled = 0;
         while filled < buffer.len() {
             match self.file.read(&mut buffer[filled..]) {

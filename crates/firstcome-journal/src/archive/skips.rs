@@ -1,7 +1,7 @@
 //! Skipped entries in the archive: a file `POSITION.skip` for each, beside the files of entries.
 
 use super::{Archive, trouble, unreadable};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::folder::sync_folder;
 use firstcome_core::state::Skip;
 use std::fs::File;
@@ -14,8 +14,8 @@ const EXTENSION: &str = "skip";
 ///
 /// # Errors
 ///
-/// [`Failure::Damaged`] with the position of one whose record is torn or altered; the folder cannot be read.
-pub fn skips(folder: &Path) -> Result<Vec<Skip>, Failure> {
+/// [`JournalError::Damaged`] with the position of one whose record is torn or altered; the folder cannot be read.
+pub fn skips(folder: &Path) -> Result<Vec<Skip>, JournalError> {
     let listing = match std::fs::read_dir(folder) {
         Ok(listing) => listing,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -28,7 +28,7 @@ pub fn skips(folder: &Path) -> Result<Vec<Skip>, Failure> {
         let position = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
         let (true, Some(position)) = (ours, position) else { continue };
         let bytes = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
-        let why = |why: String| Failure::Damaged { position, why };
+        let why = |why: String| JournalError::Damaged { position, why };
         let skip = Skip::decode(&bytes)
             .map_err(|bad| why(format!("the record in the archive that it is skipped: {bad}")))?;
         if skip.position != position {
@@ -45,8 +45,8 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`Failure::Full`] and others of the file system.
-    pub fn add_skip(&mut self, skip: &Skip) -> Result<(), Failure> {
+    /// [`JournalError::Full`] and others of the file system.
+    pub fn add_skip(&mut self, skip: &Skip) -> Result<(), JournalError> {
         let name = format!("{:020}", skip.position);
         let path = self.folder.join(&name).with_extension(EXTENSION);
         let bytes = skip.encode();

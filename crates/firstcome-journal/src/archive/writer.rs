@@ -2,7 +2,7 @@
 
 use super::{EXTENSION, Frames, HEADER_BYTES, Part, header, parts, trouble, write_entry};
 use crate::entry::{Entry, Sealer};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::folder::sync_folder;
 use crate::name::Name;
 use std::fs::{File, OpenOptions};
@@ -42,14 +42,14 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`Failure::Broken`] when the archive has an entry that the journal has otherwise or not at
+    /// [`JournalError::Broken`] when the archive has an entry that the journal has otherwise or not at
     /// all; the folder cannot be used, or belongs to another space.
     pub fn open(
         folder: &Path,
         sealer: Sealer,
         kept_from: u64,
-        seal_of: impl Fn(u64) -> Result<Option<u64>, Failure>,
-    ) -> Result<Self, Failure> {
+        seal_of: impl Fn(u64) -> Result<Option<u64>, JournalError>,
+    ) -> Result<Self, JournalError> {
         if !folder.is_dir() {
             std::fs::create_dir(folder).map_err(|error| trouble(folder, &error))?;
             if let Some(parent) = folder.parent() {
@@ -71,9 +71,9 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`Failure::Full`] and others of the file system; [`Failure::Broken`] when the first entry
+    /// [`JournalError::Full`] and others of the file system; [`JournalError::Broken`] when the first entry
     /// names another one before it than the archive's last. None of the entries counts as taken in.
-    pub fn add(&mut self, entries: &[(Entry, Name)]) -> Result<(), Failure> {
+    pub fn add(&mut self, entries: &[(Entry, Name)]) -> Result<(), JournalError> {
         let next = self.end.as_ref().map_or(0, |end| end.next);
         let known = entries.partition_point(|(entry, _)| entry.position < next);
         let entries = &entries[known..];
@@ -84,7 +84,7 @@ impl Archive {
             && *next == first.position
             && *name != first.before
         {
-            return Err(Failure::Broken(format!(
+            return Err(JournalError::Broken(format!(
                 "entry {} names {} before it, the archive has {name} there: move the archive away",
                 first.position, first.before
             )));
@@ -112,8 +112,8 @@ impl Archive {
         &self,
         part: &Part,
         kept_from: u64,
-        seal_of: impl Fn(u64) -> Result<Option<u64>, Failure>,
-    ) -> Result<Option<End>, Failure> {
+        seal_of: impl Fn(u64) -> Result<Option<u64>, JournalError>,
+    ) -> Result<Option<End>, JournalError> {
         let path = part.path.clone();
         let about = |error: io::Error| trouble(&path, &error);
         if std::fs::metadata(&path).map_err(about)?.len() < HEADER_BYTES as u64 {
@@ -127,7 +127,7 @@ impl Archive {
                 Ok(Some((entry, name))) => {
                     let here = self.sealer.seal(&entry);
                     if entry.position >= kept_from && seal_of(entry.position)? != Some(here) {
-                        return Err(Failure::Broken(format!(
+                        return Err(JournalError::Broken(format!(
                             "the archive and the journal do not have the same entry {}: they are not of one piece, move the archive away",
                             entry.position
                         )));
@@ -135,8 +135,8 @@ impl Archive {
                     last = Some(name);
                 }
                 Ok(None) => break,
-                Err(Failure::Damaged { .. }) if frames.next() >= kept_from => break,
-                Err(Failure::Damaged { .. }) => return Ok(None),
+                Err(JournalError::Damaged { .. }) if frames.next() >= kept_from => break,
+                Err(JournalError::Damaged { .. }) => return Ok(None),
                 Err(other) => return Err(other),
             }
         }
@@ -151,7 +151,7 @@ impl Archive {
     }
 }
 
-fn begin(folder: &Path, sealer: &Sealer, first: u64) -> Result<End, Failure> {
+fn begin(folder: &Path, sealer: &Sealer, first: u64) -> Result<End, JournalError> {
     let path = folder.join(format!("{first:020}.{EXTENSION}"));
     let create = || {
         let file = OpenOptions::new().write(true).create_new(true).open(&path)?;

@@ -3,7 +3,7 @@
 use super::Options;
 use crate::cell::{Cell, Kind};
 use crate::entry::Entry;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::manifest::Manifest;
 use crate::name::Name;
 use firstcome_core::names::{PieceName, SpaceId};
@@ -24,9 +24,9 @@ pub(crate) struct EntryColumns<'a> {
 
 impl EntryColumns<'_> {
     /// Returns the entry.
-    pub(crate) fn entry(self, body: Arc<[u8]>) -> Result<Entry, Failure> {
+    pub(crate) fn entry(self, body: Arc<[u8]>) -> Result<Entry, JournalError> {
         let position = self.position.cast_unsigned();
-        let damaged = |why: &str| Failure::Damaged { position, why: why.to_owned() };
+        let damaged = |why: &str| JournalError::Damaged { position, why: why.to_owned() };
         Ok(Entry {
             position,
             at: Timestamp::from_micros(self.at),
@@ -48,10 +48,10 @@ pub(crate) struct Owner<'a> {
 
 impl Owner<'_> {
     /// Returns the identity of the space, if this build can use the journal and it is the one that is wanted.
-    pub(crate) fn check(self, options: &Options) -> Result<SpaceId, Failure> {
+    pub(crate) fn check(self, options: &Options) -> Result<SpaceId, JournalError> {
         if self.tables != i64::from(TABLES) {
             let tables = self.tables;
-            return Err(Failure::Unfit {
+            return Err(JournalError::Unfit {
                 why: format!(
                     "its tables are of version {tables}, this build knows version {TABLES}"
                 ),
@@ -60,14 +60,14 @@ impl Owner<'_> {
         }
         let level = u32::try_from(self.level).unwrap_or(u32::MAX);
         if level > newest_level() {
-            return Err(Failure::TooNew(level));
+            return Err(JournalError::TooNew(level));
         }
         let found = space_of(self.space)?;
         if options.vacant {
-            return Err(Failure::HasSpace(found));
+            return Err(JournalError::HasSpace(found));
         }
         if let Some(wanted) = options.wanted.filter(|wanted| *wanted != found) {
-            return Err(Failure::OtherSpace { found, wanted });
+            return Err(JournalError::OtherSpace { found, wanted });
         }
         Ok(found)
     }
@@ -100,14 +100,19 @@ pub(crate) fn number_of(kind: Kind) -> i16 {
 }
 
 /// Reads the name of a piece.
-pub(crate) fn piece_name(bytes: &[u8]) -> Result<PieceName, Failure> {
-    bytes.try_into().map(PieceName).map_err(|_| Failure::Broken("a piece has no name".to_owned()))
+pub(crate) fn piece_name(bytes: &[u8]) -> Result<PieceName, JournalError> {
+    bytes
+        .try_into()
+        .map(PieceName)
+        .map_err(|_| JournalError::Broken("a piece has no name".to_owned()))
 }
 
 /// Reads the identity of a space.
-pub(crate) fn space_of(bytes: &[u8]) -> Result<SpaceId, Failure> {
+pub(crate) fn space_of(bytes: &[u8]) -> Result<SpaceId, JournalError> {
     let bytes = bytes.try_into();
-    bytes.map(SpaceId).map_err(|_| Failure::Broken("the identity of its space is none".to_owned()))
+    bytes
+        .map(SpaceId)
+        .map_err(|_| JournalError::Broken("the identity of its space is none".to_owned()))
 }
 
 /// Returns the term of a journal that begins again: terms go on from before. Where they were lost, they go on from the

@@ -46,9 +46,9 @@ impl Options {
     }
 
     /// Says what opening a journal comes to where there is nothing of the space and nothing is to be made.
-    pub(crate) fn without_a_space(&self, wanted: SpaceId) -> Result<SpaceId, crate::Failure> {
+    pub(crate) fn without_a_space(&self, wanted: SpaceId) -> Result<SpaceId, crate::JournalError> {
         // Somebody knows this space: where it is not, it was lost.
-        if self.vacant { Ok(wanted) } else { Err(crate::Failure::Gone(wanted)) }
+        if self.vacant { Ok(wanted) } else { Err(crate::JournalError::Gone(wanted)) }
     }
 
     /// Returns the time that a test put in the place of the server's clock.

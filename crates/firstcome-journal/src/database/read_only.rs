@@ -5,7 +5,7 @@ use crate::archive;
 use crate::cell as cells;
 use crate::cell::Kind;
 use crate::entry::{Entry, EntryRun, Head, Sealer};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::manifest::{check_piece, names};
 use firstcome_core::names::{PieceName, SpaceId};
 use firstcome_core::newest_level;
@@ -20,7 +20,7 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
     fn load(&self, runtime: &Runtime, space: SpaceId, needs: &Needs) -> Result<Loaded, Broken>;
 
     /// Returns up to 64 entries from a position on.
-    fn entries(&self, runtime: &Runtime, next: u64) -> Result<Vec<Entry>, Failure>;
+    fn entries(&self, runtime: &Runtime, next: u64) -> Result<Vec<Entry>, JournalError>;
 
     /// Ends its connections.
     fn close(&self, runtime: &Runtime);
@@ -44,11 +44,11 @@ impl ReadOnly {
         connect: F,
         space_name: &str,
         archives: Vec<PathBuf>,
-    ) -> Result<Self, Failure>
+    ) -> Result<Self, JournalError>
     where
-        F: Future<Output = Result<Box<dyn Source>, Failure>>,
+        F: Future<Output = Result<Box<dyn Source>, JournalError>>,
     {
-        let cannot = |error: std::io::Error| Failure::Unavailable(error.to_string());
+        let cannot = |error: std::io::Error| JournalError::Unavailable(error.to_string());
         let runtime =
             Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(cannot)?;
         let source = runtime.block_on(connect).map_err(unchanged)?;
@@ -62,12 +62,12 @@ impl ReadOnly {
     ///
     /// # Errors
     ///
-    /// [`Failure::NoSpace`] and [`Failure::OtherSpace`] when the store was emptied or replaced meanwhile; those of the
+    /// [`JournalError::NoSpace`] and [`JournalError::OtherSpace`] when the store was emptied or replaced meanwhile; those of the
     /// store being out of reach.
-    pub fn head(&self) -> Result<Head, Failure> {
+    pub fn head(&self) -> Result<Head, JournalError> {
         let (_, head) = self.load(&Needs::default())?;
         if head.space != self.sealer.space {
-            return Err(Failure::OtherSpace { found: head.space, wanted: self.sealer.space });
+            return Err(JournalError::OtherSpace { found: head.space, wanted: self.sealer.space });
         }
         Ok(head)
     }
@@ -77,7 +77,7 @@ impl ReadOnly {
     /// # Errors
     ///
     /// Those of the store and of the folders.
-    pub fn first(&self) -> Result<u64, Failure> {
+    pub fn first(&self) -> Result<u64, JournalError> {
         let mut first = self.head()?.first;
         for folder in &self.archives {
             if let Some(part) = archive::parts(folder)?.first() {
@@ -92,7 +92,7 @@ impl ReadOnly {
     /// # Errors
     ///
     /// Those of the store being out of reach.
-    pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
+    pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, JournalError> {
         Ok(self.manifests()?.manifests.into_iter().next().map(|newest| newest.bytes))
     }
 
@@ -100,8 +100,8 @@ impl ReadOnly {
     ///
     /// # Errors
     ///
-    /// [`Failure::Broken`] when its bytes are not what was written; those of the store being out of reach.
-    pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+    /// [`JournalError::Broken`] when its bytes are not what was written; those of the store being out of reach.
+    pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, JournalError> {
         let needs = Needs { piece: Some(name), ..Needs::default() };
         check_piece(name, self.load(&needs)?.0.piece)
     }
@@ -111,7 +111,7 @@ impl ReadOnly {
     /// # Errors
     ///
     /// Those of the store being out of reach.
-    pub fn pieces(&self) -> Result<Vec<PieceName>, Failure> {
+    pub fn pieces(&self) -> Result<Vec<PieceName>, JournalError> {
         Ok(names(&self.manifests()?.manifests).into_iter().collect())
     }
 
@@ -119,21 +119,21 @@ impl ReadOnly {
     ///
     /// # Errors
     ///
-    /// [`Failure::Damaged`] when a record is torn or altered; those of the store being out of reach.
-    pub fn skips(&self) -> Result<Vec<Skip>, Failure> {
+    /// [`JournalError::Damaged`] when a record is torn or altered; those of the store being out of reach.
+    pub fn skips(&self) -> Result<Vec<Skip>, JournalError> {
         let needs = Needs { kinds: [Kind::Skip].into(), ..Needs::default() };
         cells::skips(&self.load(&needs)?.0.cells)
     }
 
-    fn manifests(&self) -> Result<Loaded, Failure> {
+    fn manifests(&self) -> Result<Loaded, JournalError> {
         let needs = Needs { manifests: true, ..Needs::default() };
         self.load(&needs).map(|(loaded, _)| loaded)
     }
 
     /// Reads at one moment.
-    fn load(&self, needs: &Needs) -> Result<(Loaded, Head), Failure> {
+    fn load(&self, needs: &Needs) -> Result<(Loaded, Head), JournalError> {
         let loaded = self.source.load(&self.runtime, self.sealer.space, needs);
-        let no_space = || Failure::NoSpace { name: self.name.clone() };
+        let no_space = || JournalError::NoSpace { name: self.name.clone() };
         let loaded = loaded.map_err(|broken| match broken {
             missing if missing.is_missing() => no_space(),
             Broken::Store(failure) => unchanged(super::refused(failure)),
@@ -142,7 +142,7 @@ impl ReadOnly {
         let row: HeadRow = loaded.row.ok_or_else(no_space)?;
         // A newer build may have written the rest of it otherwise.
         if row.level > newest_level() {
-            return Err(Failure::TooNew(row.level));
+            return Err(JournalError::TooNew(row.level));
         }
         let head = row.head(loaded.now);
         Ok((loaded, head))
@@ -157,7 +157,7 @@ impl ReadOnly {
     }
 
     /// Returns the next entries out of the table, and why there are no more where one is not good.
-    pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, Failure> {
+    pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, JournalError> {
         let entries = self.source.entries(&self.runtime, next).map_err(unchanged)?;
         // Not there because it was trimmed is for the reader to see.
         if entries.first().is_some_and(|entry| entry.position != next) {
@@ -166,7 +166,7 @@ impl ReadOnly {
         Ok(follow_on(next - 1, entries))
     }
 
-    pub(crate) fn last_position(&self) -> Result<u64, Failure> {
+    pub(crate) fn last_position(&self) -> Result<u64, JournalError> {
         self.head().map(|head| head.position)
     }
 }

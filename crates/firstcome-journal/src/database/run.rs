@@ -1,6 +1,6 @@
 //! Which run of a server answers: after a failover or a restart it is another one.
 
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch;
 
@@ -36,20 +36,20 @@ impl Run {
     }
 
     /// Takes the same run for another one: it has lost something all the same.
-    pub(crate) fn note_again(&self) -> Result<(), Failure> {
+    pub(crate) fn note_again(&self) -> Result<(), JournalError> {
         self.times.send_modify(|times| *times += 1);
-        Err(Failure::Changed)
+        Err(JournalError::Changed)
     }
 
-    /// Takes in which run answered; fails with [`Failure::Changed`] once for each that is another one than before.
-    pub(crate) fn note(&self, answered: i64) -> Result<(), Failure> {
+    /// Takes in which run answered; fails with [`JournalError::Changed`] once for each that is another one than before.
+    pub(crate) fn note(&self, answered: i64) -> Result<(), JournalError> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if std::mem::replace(&mut *seen, answered) == answered {
             return Ok(());
         }
         drop(seen);
         self.times.send_modify(|times| *times += 1);
-        Err(Failure::Changed)
+        Err(JournalError::Changed)
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
         let times = run.times();
         run.note(1).unwrap();
         assert!(!times.has_changed().unwrap());
-        assert!(matches!(run.note(2), Err(Failure::Changed)));
+        assert!(matches!(run.note(2), Err(JournalError::Changed)));
         assert!(times.has_changed().unwrap() && run.seen() == 2);
         run.note(2).unwrap();
         assert_eq!(*times.borrow(), 1);

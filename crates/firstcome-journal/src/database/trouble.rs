@@ -1,9 +1,9 @@
 //! Maps failures of a database to failures of the journal.
 
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::transaction::{Transaction, Write};
 use firstcome_core::names::SpaceId;
-use firstcome_store::{Effect, Failure as Store};
+use firstcome_store::{Effect, StoreError};
 
 /// The SQLSTATEs of a schema, a table or a function that is not there: three of PostgreSQL, one of MariaDB.
 const MISSING: [&str; 4] = ["3F000", "42P01", "42883", "42S02"];
@@ -11,18 +11,18 @@ const MISSING: [&str; 4] = ["3F000", "42P01", "42883", "42S02"];
 /// A failure of the store, which the caller knows the meaning of, or one of ours.
 #[derive(Debug)]
 pub(crate) enum Broken {
-    Store(Store),
-    Own(Failure),
+    Store(StoreError),
+    Own(JournalError),
 }
 
-impl From<Store> for Broken {
-    fn from(failure: Store) -> Self {
+impl From<StoreError> for Broken {
+    fn from(failure: StoreError) -> Self {
         Self::Store(failure)
     }
 }
 
-impl From<Failure> for Broken {
-    fn from(failure: Failure) -> Self {
+impl From<JournalError> for Broken {
+    fn from(failure: JournalError) -> Self {
         Self::Own(failure)
     }
 }
@@ -34,7 +34,7 @@ impl Broken {
     }
 
     /// Says what became of a transaction.
-    pub(crate) fn of(self, space: SpaceId, transaction: &Transaction) -> Failure {
+    pub(crate) fn of(self, space: SpaceId, transaction: &Transaction) -> JournalError {
         match self {
             Self::Own(failure) => failure,
             Self::Store(failure) if transaction.writes.is_empty() => looked(space, failure),
@@ -50,59 +50,61 @@ pub(crate) fn makes_the_space(transaction: &Transaction) -> bool {
 }
 
 /// Says whether the journal's tables, or its function, are not there.
-pub(crate) fn is_missing(failure: &Store) -> bool {
-    matches!(failure, Store::Statement { code, .. } if MISSING.contains(&code.as_str()))
+pub(crate) fn is_missing(failure: &StoreError) -> bool {
+    matches!(failure, StoreError::Statement { code, .. } if MISSING.contains(&code.as_str()))
 }
 
 /// Says what became of a call that may have changed something.
-pub(crate) fn trouble(space: SpaceId, failure: Store) -> Failure {
+pub(crate) fn trouble(space: SpaceId, failure: StoreError) -> JournalError {
     if is_missing(&failure) {
-        return Failure::Gone(space);
+        return JournalError::Gone(space);
     }
     refused(failure)
 }
 
 /// Says what became of a call that only reads: it cannot have changed anything.
-pub(crate) fn looked(space: SpaceId, failure: Store) -> Failure {
+pub(crate) fn looked(space: SpaceId, failure: StoreError) -> JournalError {
     unchanged(trouble(space, failure))
 }
 
 /// Says why a journal cannot be opened.
-pub(crate) fn refused(failure: Store) -> Failure {
+pub(crate) fn refused(failure: StoreError) -> JournalError {
     let (text, hint) = (failure.to_string(), failure.hint().unwrap_or_default().to_owned());
-    if let Store::Full { .. } = failure {
-        return Failure::Full(text);
+    if let StoreError::Full { .. } = failure {
+        return JournalError::Full(text);
     }
-    if let Store::Denied { .. } = failure {
+    if let StoreError::Denied { .. } = failure {
         let fix = "check user and password in its URL, and give the user the rights listed in \
             docs/reference/in-postgresql.md or in-mariadb.md";
-        return Failure::Unfit { why: text, fix: fix.to_owned() };
+        return JournalError::Unfit { why: text, fix: fix.to_owned() };
     }
-    if let Store::Address { .. }
-    | Store::TooOld { .. }
-    | Store::WrongKind { .. }
-    | Store::Tls { .. }
-    | Store::NoTls { .. }
-    | Store::NoDatabase { .. }
-    | Store::NotBuilt { .. } = failure
+    if let StoreError::Address { .. }
+    | StoreError::TooOld { .. }
+    | StoreError::WrongKind { .. }
+    | StoreError::Tls { .. }
+    | StoreError::NoTls { .. }
+    | StoreError::NoDatabase { .. }
+    | StoreError::NotBuilt { .. } = failure
     {
-        return Failure::Unfit { why: text, fix: hint };
+        return JournalError::Unfit { why: text, fix: hint };
     }
     match failure.effect() {
-        Effect::None => Failure::Unavailable(text),
-        Effect::Unknown | _ => Failure::Unknown(text),
+        Effect::None => JournalError::Unavailable(text),
+        Effect::Unknown | _ => JournalError::Unknown(text),
     }
 }
 
 /// Takes back that it may have happened, of what changes nothing.
-pub(crate) fn unchanged(failure: Failure) -> Failure {
-    if let Failure::Unknown(text) = failure {
-        return Failure::Unavailable(text);
+pub(crate) fn unchanged(failure: JournalError) -> JournalError {
+    if let JournalError::Unknown(text) = failure {
+        return JournalError::Unavailable(text);
     }
     failure
 }
 
 /// A row of a shape that no statement of ours gives.
-pub(crate) fn strange(error: impl std::fmt::Display) -> Failure {
-    Failure::Unknown(format!("the database answered something else than was asked for: {error}"))
+pub(crate) fn strange(error: impl std::fmt::Display) -> JournalError {
+    JournalError::Unknown(format!(
+        "the database answered something else than was asked for: {error}"
+    ))
 }

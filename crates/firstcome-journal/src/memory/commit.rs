@@ -5,7 +5,7 @@ use super::state::{Piece, State};
 use crate::cell::{Cell, Kind};
 use crate::conditions::{self, Stored};
 use crate::entry::{Entry, Head};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::manifest::Manifest;
 use crate::transaction::{IDLE_PIECES, Seen, Transaction, Write};
 use firstcome_core::Timestamp;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 impl Memory {
-    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
+    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, JournalError> {
         let now = self.clock.now();
         let Transaction { checks, writes, reads, .. } = transaction;
         self.with(|state| {
@@ -34,7 +34,7 @@ impl Memory {
 
 impl State {
     /// Does one change; gives how many pieces it dropped.
-    fn write(&mut self, write: Write, now: Timestamp) -> Result<usize, Failure> {
+    fn write(&mut self, write: Write, now: Timestamp) -> Result<usize, JournalError> {
         match write {
             Write::Term => self.term += 1,
             Write::Epoch => self.epoch = self.head(now).epoch + 1,
@@ -74,7 +74,7 @@ impl State {
         Ok(0)
     }
 
-    fn put_back(&mut self, entries: Vec<Entry>, now: Timestamp) -> Result<(), Failure> {
+    fn put_back(&mut self, entries: Vec<Entry>, now: Timestamp) -> Result<(), JournalError> {
         let named = entries.into_iter().map(|entry| entry.name().map(|name| (entry, name)));
         let named: Vec<_> = named.collect::<Result<_, _>>()?;
         for (entry, _) in &named {
@@ -127,7 +127,7 @@ struct Moment<'a> {
 }
 
 impl Stored for Moment<'_> {
-    fn head(&self) -> Result<Head, Failure> {
+    fn head(&self) -> Result<Head, JournalError> {
         self.state.check_there()?;
         Ok(self.state.head(self.now))
     }
@@ -140,25 +140,25 @@ impl Stored for Moment<'_> {
         self.now
     }
 
-    fn entries(&self, from: u64, limit: usize) -> Result<Vec<Entry>, Failure> {
+    fn entries(&self, from: u64, limit: usize) -> Result<Vec<Entry>, JournalError> {
         let mut entries = self.state.read(from - 1, Instant::now())?.entries;
         entries.truncate(limit);
         Ok(entries)
     }
 
-    fn manifests(&self) -> Result<Vec<Manifest>, Failure> {
+    fn manifests(&self) -> Result<Vec<Manifest>, JournalError> {
         Ok(self.state.manifests.clone())
     }
 
-    fn has_piece(&self, name: PieceName) -> Result<bool, Failure> {
+    fn has_piece(&self, name: PieceName) -> Result<bool, JournalError> {
         Ok(self.state.pieces.contains_key(&name))
     }
 
-    fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+    fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, JournalError> {
         Ok(self.state.pieces.get(&name).map(|piece| piece.bytes.clone()))
     }
 
-    fn cells(&self, kind: Kind) -> Result<Vec<Cell>, Failure> {
+    fn cells(&self, kind: Kind) -> Result<Vec<Cell>, JournalError> {
         let of_kind = self.state.cells.iter().filter(|((other, _), _)| *other == kind);
         let cell = |key: &Vec<u8>, value: &[u8]| (key.clone(), value.to_vec());
         let pairs = of_kind.map(|((_, key), value)| cell(key, value));

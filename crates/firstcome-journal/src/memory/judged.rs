@@ -6,7 +6,7 @@ use super::{Confirm, Memory};
 use crate::ancestry::{Content, Cursor, Message, Place};
 use crate::cluster::News;
 use crate::entry::{Append, EntriesRead, Entry, Exchange, Looked};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::{Name, Tip};
 use firstcome_core::Timestamp;
 use firstcome_core::limits::READ_ENTRIES;
@@ -44,7 +44,7 @@ impl State {
     }
 
     /// Stores a message in the log; gives whether it is an entry that counts.
-    fn store(&mut self, message: &Message<'_>, now: Timestamp) -> Result<bool, Failure> {
+    fn store(&mut self, message: &Message<'_>, now: Timestamp) -> Result<bool, JournalError> {
         let Some(log) = &mut self.log else { return Ok(false) };
         let Some(entry) = log.store(message, now)? else { return Ok(false) };
         let name = log.end.tip.name;
@@ -58,7 +58,7 @@ impl State {
         entry: &Entry,
         name: Name,
         now: Timestamp,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), JournalError> {
         let Entry { position, at, epoch, before, ref body } = *entry;
         let content = Content { name, part: 0, body };
         self.store(&Message::Exact { position, at, epoch, before, content }, now).map(drop)
@@ -119,7 +119,7 @@ impl State {
         append: &Append,
         stand: Stand,
         now: Timestamp,
-    ) -> Result<Appended, Failure> {
+    ) -> Result<Appended, JournalError> {
         let mut epoch = stand.epoch;
         let mut cursor = match stand.cursor {
             // What was read last is good enough: if it is not in the log any more, the entry counts for nobody.
@@ -146,7 +146,11 @@ impl State {
     }
 
     /// Reads on behind a cursor; `None` where what was read last is not there any more.
-    fn read_log(&self, cursor: &mut Cursor, most: usize) -> Result<Option<Vec<Entry>>, Failure> {
+    fn read_log(
+        &self,
+        cursor: &mut Cursor,
+        most: usize,
+    ) -> Result<Option<Vec<Entry>>, JournalError> {
         let Some(log) = &self.log else { return Ok(None) };
         let read = log.read_on(cursor, most)?;
         for entry in read.iter().flatten() {
@@ -172,7 +176,11 @@ impl Memory {
     /// # Errors
     ///
     /// Those of [`Journal::append`](crate::Journal::append).
-    pub async fn append_behind(&self, append: &Append, stand: Stand) -> Result<Appended, Failure> {
+    pub async fn append_behind(
+        &self,
+        append: &Append,
+        stand: Stand,
+    ) -> Result<Appended, JournalError> {
         let appended = self.with(|state| {
             if state.log.is_none() {
                 let exchange = self.append_on_condition(state, append)?;
@@ -195,13 +203,13 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// Those of [`Journal::read`](crate::Journal::read), and [`Failure::Changed`] where the cursor does not stand any more.
+    /// Those of [`Journal::read`](crate::Journal::read), and [`JournalError::Changed`] where the cursor does not stand any more.
     pub async fn read_behind(
         &self,
         after: u64,
         stand: Option<Cursor>,
         lag: usize,
-    ) -> Result<(EntriesRead, Option<Cursor>), Failure> {
+    ) -> Result<(EntriesRead, Option<Cursor>), JournalError> {
         self.with(|state| {
             let asked = Instant::now();
             let visible = state.position().saturating_sub(lag as u64).saturating_sub(after);
@@ -211,7 +219,8 @@ impl Memory {
             let there = |cursor: &Cursor| log.is_some_and(|log| log.at(cursor.sequence).is_some());
             let (mut read, cursor) = match stand.filter(there) {
                 Some(mut cursor) => {
-                    let entries = state.read_log(&mut cursor, most)?.ok_or(Failure::Changed)?;
+                    let entries =
+                        state.read_log(&mut cursor, most)?.ok_or(JournalError::Changed)?;
                     (EntriesRead::of(after, entries, state.position(), asked), Some(cursor))
                 }
                 None => {
@@ -240,7 +249,7 @@ impl Memory {
         timeout: Duration,
         stand: Option<Cursor>,
         lag: usize,
-    ) -> Result<(News, Option<Cursor>), Failure> {
+    ) -> Result<(News, Option<Cursor>), JournalError> {
         self.wait_beyond(after, timeout).await;
         let (read, cursor) = self.read_behind(after, stand, lag).await?;
         Ok((News { read, now: self.clock.now() }, cursor))

@@ -2,7 +2,7 @@
 
 use crate::ancestry::{Cursor, Message, Place, Raw, Stuck, Taken};
 use crate::entry::Entry;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::{Name, Tip};
 use firstcome_core::Timestamp;
 use firstcome_inject::{Mistake, inject};
@@ -54,7 +54,7 @@ impl Log {
         &mut self,
         message: &Message<'_>,
         at: Timestamp,
-    ) -> Result<Option<Entry>, Failure> {
+    ) -> Result<Option<Entry>, JournalError> {
         let bytes = message.write(nonce());
         let raw = Raw { sequence: self.end.sequence + 1, at, bytes: &bytes };
         let place = raw.place();
@@ -92,7 +92,7 @@ impl Log {
         &self,
         cursor: &mut Cursor,
         most: usize,
-    ) -> Result<Option<Vec<Entry>>, Failure> {
+    ) -> Result<Option<Vec<Entry>>, JournalError> {
         let there = self.at(cursor.sequence).map(|raw| raw.place().mark);
         let same = there
             .map_or(cursor.bare && cursor.sequence + 1 == self.first, |mark| cursor.has_mark(mark));
@@ -112,7 +112,7 @@ impl Log {
 }
 
 /// Takes a message in, of which all is known that matters.
-fn take(cursor: &mut Cursor, raw: &Raw<'_>) -> Result<Taken, Failure> {
+fn take(cursor: &mut Cursor, raw: &Raw<'_>) -> Result<Taken, JournalError> {
     match cursor.take(raw, inject(Mistake::PredecessorIgnored)) {
         Ok(taken) => Ok(taken),
         Err(Stuck::Failed(failure)) => Err(failure),

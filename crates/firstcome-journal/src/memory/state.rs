@@ -3,7 +3,7 @@
 use super::log::Log;
 use crate::cell::Kind;
 use crate::entry::{Append, EntriesRead, Entry, Head};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::manifest::Manifest;
 use crate::name::Name;
 use firstcome_core::limits::READ_ENTRIES;
@@ -62,31 +62,31 @@ impl State {
         }
     }
 
-    pub(super) fn check_there(&self) -> Result<(), Failure> {
-        if self.gone { Err(Failure::Gone(self.space)) } else { Ok(()) }
+    pub(super) fn check_there(&self) -> Result<(), JournalError> {
+        if self.gone { Err(JournalError::Gone(self.space)) } else { Ok(()) }
     }
 
     /// Refuses an append of somebody who applied something else than what is stored.
-    pub(super) fn check_append(&self, append: &Append, names: bool) -> Result<(), Failure> {
+    pub(super) fn check_append(&self, append: &Append, names: bool) -> Result<(), JournalError> {
         self.check_there()?;
         let (head, applied, applied_name) = (self.position(), append.applied, append.applied_name);
         if applied > head {
-            return Err(Failure::Behind { head, applied });
+            return Err(JournalError::Behind { head, applied });
         }
         let Some(found) = self.name_at(applied) else {
-            return Err(Failure::Trimmed { wanted: applied + 1, first: self.base.0 + 1 });
+            return Err(JournalError::Trimmed { wanted: applied + 1, first: self.base.0 + 1 });
         };
         if names && found != applied_name {
-            return Err(Failure::Forked { position: applied, found, applied: applied_name });
+            return Err(JournalError::Forked { position: applied, found, applied: applied_name });
         }
         self.check_room()
     }
 
     /// Refuses an append where there is nothing of the space, or no room.
-    pub(super) fn check_room(&self) -> Result<(), Failure> {
+    pub(super) fn check_room(&self) -> Result<(), JournalError> {
         self.check_there()?;
         if self.full {
-            return Err(Failure::Full("there is no room for entries".into()));
+            return Err(JournalError::Full("there is no room for entries".into()));
         }
         Ok(())
     }
@@ -113,9 +113,9 @@ impl State {
         self.cut_log();
     }
 
-    pub(super) fn read(&self, after: u64, asked: Instant) -> Result<EntriesRead, Failure> {
+    pub(super) fn read(&self, after: u64, asked: Instant) -> Result<EntriesRead, JournalError> {
         let Some(skip) = after.checked_sub(self.base.0) else {
-            return Err(Failure::Trimmed { wanted: after + 1, first: self.base.0 + 1 });
+            return Err(JournalError::Trimmed { wanted: after + 1, first: self.base.0 + 1 });
         };
         let entries = self.entries.iter().skip(usize::try_from(skip).unwrap_or(usize::MAX));
         let entries = entries.take(READ_ENTRIES).map(|(entry, _)| entry.clone()).collect();

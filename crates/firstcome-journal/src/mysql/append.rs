@@ -4,7 +4,7 @@ use super::MySql;
 use super::load::{CLOCK, HEAD, RUN, begin, cell, entry, run_of};
 use crate::database::{HeadRow, Loaded, follow_on, front, strange, trouble, unchanged};
 use crate::entry::{Append, Confirm, EntriesRead, Entry, Exchange};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::limits::READ_ENTRIES;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 impl MySql {
-    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
+    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
         let inner = &*self.inner;
         let gone = |failure| trouble(inner.space, failure);
         // The name at what was applied, then the entries beyond it: bodies of what was applied are of no use.
@@ -60,18 +60,18 @@ impl MySql {
     }
 
     /// Looks whether what the caller applied is what is stored.
-    fn rests(&self, append: &Append, found: &[Vec<Row>]) -> Result<Rested, Failure> {
+    fn rests(&self, append: &Append, found: &[Vec<Row>]) -> Result<Rested, JournalError> {
         let [head, clock, run, name, missed] = found else { return Err(strange("other lists")) };
         self.note_run(run)?;
         let loaded: Loaded = begin(self.inner.space, head.first(), clock)?;
         loaded.check_space()?;
-        let row = loaded.row.ok_or(Failure::Gone(self.inner.space))?;
+        let row = loaded.row.ok_or(JournalError::Gone(self.inner.space))?;
         let (applied, tip) = (append.applied, row.head(loaded.now));
         if applied > tip.position {
-            return Err(Failure::Behind { head: tip.position, applied });
+            return Err(JournalError::Behind { head: tip.position, applied });
         }
         if applied < row.base.0 {
-            return Err(Failure::Trimmed { wanted: applied + 1, first: tip.first });
+            return Err(JournalError::Trimmed { wanted: applied + 1, first: tip.first });
         }
         let there = if applied == row.base.0 {
             row.base.1
@@ -81,7 +81,11 @@ impl MySql {
         };
         if there != append.applied_name && !self.inner.blind {
             let applied_name = append.applied_name;
-            return Err(Failure::Forked { position: applied, found: there, applied: applied_name });
+            return Err(JournalError::Forked {
+                position: applied,
+                found: there,
+                applied: applied_name,
+            });
         }
         let missed: Vec<Entry> = missed.iter().map(entry).collect::<Result<_, _>>()?;
         let entries = front(follow_on(applied, missed))?;
@@ -89,13 +93,13 @@ impl MySql {
     }
 
     /// Notes which run of which server answered.
-    pub(super) fn note_run(&self, run: &[Row]) -> Result<(), Failure> {
-        self.inner.run.note(run_of(run)?.ok_or(Failure::Changed)?)
+    pub(super) fn note_run(&self, run: &[Row]) -> Result<(), JournalError> {
+        self.inner.run.note(run_of(run)?.ok_or(JournalError::Changed)?)
     }
 
     /// Makes a token for a run that has none, where that is why something failed.
-    pub(super) async fn make_token(&self, failure: &Failure) {
-        if let Failure::Changed = failure {
+    pub(super) async fn make_token(&self, failure: &JournalError) {
+        if let JournalError::Changed = failure {
             // Whoever comes next does it where this fails.
             drop(super::opening::make_token(&self.inner.pool, &self.inner.tables).await);
         }

@@ -9,17 +9,17 @@ use crate::database::{
     Broken, Loaded, Needs, TABLES, makes_the_space, number_of, refused, strange, term_after,
 };
 use crate::entry::Entry;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::manifest::Manifest;
 use crate::name::Tip;
 use crate::transaction::{IDLE_PIECES, Seen, Transaction, Write};
 use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;
-use firstcome_store::Failure as Store;
+use firstcome_store::StoreError;
 use firstcome_store::mysql::{Row, Work, bytes, cell};
 
 impl MySql {
-    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
+    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, JournalError> {
         let mut done = self.try_commit(&transaction).await;
         if done.as_ref().is_err_and(Broken::is_missing) {
             if transaction.writes.is_empty() {
@@ -34,7 +34,7 @@ impl MySql {
     }
 
     /// Makes the tables of a lost space. The token of the server's run was lost with them: a new one is no other run.
-    async fn make_again(&self) -> Result<(), Failure> {
+    async fn make_again(&self) -> Result<(), JournalError> {
         let (pool, tables) = (&self.inner.pool, &self.inner.tables);
         make_tables(pool, tables).await?;
         make_token(pool, tables).await.map_err(refused)?;
@@ -43,7 +43,7 @@ impl MySql {
     }
 
     /// Answers for a store without tables.
-    fn see_nothing(&self, transaction: &Transaction) -> Result<Seen, Failure> {
+    fn see_nothing(&self, transaction: &Transaction) -> Result<Seen, JournalError> {
         let now = self.clock().unwrap_or(Timestamp::from_micros(0));
         let nothing = Loaded::new(self.inner.space, None, now);
         conditions::check(&nothing, &transaction.checks)?;
@@ -132,7 +132,7 @@ fn take_in(
     space: firstcome_core::names::SpaceId,
     needs: &Needs,
     found: Vec<Vec<Row>>,
-) -> Result<Loaded, Failure> {
+) -> Result<Loaded, JournalError> {
     let mut found = found.into_iter();
     let (Some(head), Some(clock)) = (found.next(), found.next()) else {
         return Err(strange("no head"));
@@ -152,7 +152,7 @@ struct Step<'a, 'b> {
 }
 
 impl Step<'_, '_> {
-    async fn run(&mut self, text: String) -> Result<Vec<Vec<Row>>, Store> {
+    async fn run(&mut self, text: String) -> Result<Vec<Vec<Row>>, StoreError> {
         let text = self.tables.sql(&text);
         self.work.ask(&text).await
     }

@@ -1,7 +1,7 @@
 //! What a server must be like to hold a journal, and what its operator should know.
 
 use crate::database::Durability;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::warning::Warning;
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 const OLDEST: (u32, u32) = (10, 6);
 
 /// Refuses what is not MariaDB by what it says it is.
-pub(super) fn check_version(version: &str) -> Result<(), Failure> {
+pub(super) fn check_version(version: &str) -> Result<(), JournalError> {
     let shown = &version[..version.floor_char_boundary(80)];
     let small = version.to_lowercase();
     let other = |why: &str| {
-        Err(Failure::Unfit {
+        Err(JournalError::Unfit {
             why: format!("it is not MariaDB but {shown:?}: {why}"),
             fix: "use MariaDB, version 10.6 or newer".to_owned(),
         })
@@ -68,8 +68,9 @@ impl Settings {
     }
 
     /// Refuses a server that cannot keep what is promised.
-    pub(super) fn check(&self, durability: Durability) -> Result<(), Failure> {
-        let unfit = |why: &str, fix: &str| Err(Failure::Unfit { why: why.into(), fix: fix.into() });
+    pub(super) fn check(&self, durability: Durability) -> Result<(), JournalError> {
+        let unfit =
+            |why: &str, fix: &str| Err(JournalError::Unfit { why: why.into(), fix: fix.into() });
         if self.is_on("wsrep_on") && self.is_on("wsrep_provider") {
             return unfit(
                 "it is part of a Galera cluster, in which a row that is locked on one node is not on the others",
@@ -149,7 +150,7 @@ mod tests {
             check_version(version).unwrap();
         }
         for version in ["8.0.36", "8.0.11-TiDB-v7.5.0", "10.3.39-MariaDB", "5.7.44-log", ""] {
-            let Err(Failure::Unfit { why, fix }) = check_version(version) else {
+            let Err(JournalError::Unfit { why, fix }) = check_version(version) else {
                 panic!("{version} passes")
             };
             assert!(why.contains("it is not MariaDB") && fix.contains("10.6"), "{why}");

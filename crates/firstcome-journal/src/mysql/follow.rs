@@ -5,18 +5,18 @@ use super::load::{CLOCK, HEAD, RUN, begin, entry};
 use crate::cluster::News;
 use crate::database::{follow_on, front, looked, strange, unchanged};
 use crate::entry::{EntriesRead, Entry};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_store::mysql::Row;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 impl MySql {
-    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
+    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, JournalError> {
         Ok(self.look(after).await?.read)
     }
 
-    pub(crate) async fn follow(&self, after: u64, within: Duration) -> Result<News, Failure> {
+    pub(crate) async fn follow(&self, after: u64, within: Duration) -> Result<News, JournalError> {
         let end = Instant::now() + within;
         loop {
             let news = self.look(after).await?;
@@ -32,7 +32,7 @@ impl MySql {
         }
     }
 
-    async fn look(&self, after: u64) -> Result<News, Failure> {
+    async fn look(&self, after: u64) -> Result<News, JournalError> {
         let (inner, asked) = (&self.inner, Instant::now());
         let text = inner.tables.sql(&format!(
             "{HEAD}; {RUN}; SELECT position, at, epoch, before_name, body FROM `~entries` \
@@ -48,14 +48,14 @@ impl MySql {
         seen.map_err(unchanged)
     }
 
-    fn seen(&self, after: u64, found: &[Vec<Row>], asked: Instant) -> Result<News, Failure> {
+    fn seen(&self, after: u64, found: &[Vec<Row>], asked: Instant) -> Result<News, JournalError> {
         let [head, run, entries, clock] = found else { return Err(strange("other lists")) };
         self.note_run(run)?;
         let loaded = begin(self.inner.space, head.first(), clock)?;
         loaded.check_space()?;
-        let row = loaded.row.ok_or(Failure::Gone(self.inner.space))?;
+        let row = loaded.row.ok_or(JournalError::Gone(self.inner.space))?;
         if after < row.base.0 {
-            return Err(Failure::Trimmed { wanted: after + 1, first: row.base.0 + 1 });
+            return Err(JournalError::Trimmed { wanted: after + 1, first: row.base.0 + 1 });
         }
         let entries: Vec<Entry> = entries.iter().map(entry).collect::<Result<_, _>>()?;
         let entries = front(follow_on(after, entries))?;

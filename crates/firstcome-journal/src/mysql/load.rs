@@ -7,7 +7,7 @@ use crate::database::{
     strange,
 };
 use crate::entry::Entry;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::{Name, Tip};
 use crate::transaction::OLD_ENTRIES;
 use firstcome_core::Timestamp;
@@ -73,7 +73,7 @@ pub(super) fn read(
     loaded: &mut Loaded,
     needs: &Needs,
     mut found: impl Iterator<Item = Vec<Row>>,
-) -> Result<(), Failure> {
+) -> Result<(), JournalError> {
     let mut next = || found.next().ok_or_else(|| strange("too few lists"));
     if needs.manifests {
         for row in next()? {
@@ -107,18 +107,22 @@ pub(super) fn read(
 }
 
 /// Begins with the row of [`HEAD`], if there is one, and that of [`CLOCK`].
-pub(super) fn begin(space: SpaceId, row: Option<&Row>, clock: &[Row]) -> Result<Loaded, Failure> {
+pub(super) fn begin(
+    space: SpaceId,
+    row: Option<&Row>,
+    clock: &[Row],
+) -> Result<Loaded, JournalError> {
     let clock = clock.first().ok_or_else(|| strange("no clock"))?;
     let now = Timestamp::from_micros(cell(clock, 0)?);
     let row = row.map(|row| head(row, cell(clock, 1)?)).transpose()?;
     Ok(Loaded::new(space, row, now))
 }
 
-fn head(row: &Row, skips: u32) -> Result<HeadRow, Failure> {
-    let broken = || Failure::Broken("its head cannot be read".to_owned());
+fn head(row: &Row, skips: u32) -> Result<HeadRow, JournalError> {
+    let broken = || JournalError::Broken("its head cannot be read".to_owned());
     let small = |column| u32::try_from(cell::<i64>(row, column)?).map_err(|_| broken());
     let name = |column| Name::from_bytes(&cell::<Vec<u8>>(row, column)?).ok_or_else(broken);
-    let time = |column| -> Result<Option<Timestamp>, Failure> {
+    let time = |column| -> Result<Option<Timestamp>, JournalError> {
         Ok(cell::<Option<i64>>(row, column)?.map(Timestamp::from_micros))
     };
     let base = (cell::<i64>(row, 4)?.cast_unsigned(), name(5)?, time(6)?);
@@ -139,7 +143,7 @@ fn head(row: &Row, skips: u32) -> Result<HeadRow, Failure> {
 }
 
 /// Reads an entry out of columns 0 to 4.
-pub(super) fn entry(row: &Row) -> Result<Entry, Failure> {
+pub(super) fn entry(row: &Row) -> Result<Entry, JournalError> {
     let before: Vec<u8> = cell(row, 3)?;
     let columns = EntryColumns {
         position: cell(row, 0)?,
@@ -150,13 +154,13 @@ pub(super) fn entry(row: &Row) -> Result<Entry, Failure> {
     columns.entry(cell::<Vec<u8>>(row, 4)?.into())
 }
 
-pub(super) fn cell<T: mysql::FromValue>(row: &Row, column: usize) -> Result<T, Failure> {
+pub(super) fn cell<T: mysql::FromValue>(row: &Row, column: usize) -> Result<T, JournalError> {
     mysql::cell(row, column).map_err(strange)
 }
 
 /// Returns a number for the run of the server that gave a row of [`RUN`]; `None` where it was started again, and nobody has
 /// given it a token yet: the token is in a table that is empty after each start.
-pub(super) fn run_of(run: &[Row]) -> Result<Option<i64>, Failure> {
+pub(super) fn run_of(run: &[Row]) -> Result<Option<i64>, JournalError> {
     let row = run.first().ok_or_else(|| strange("no run"))?;
     let (server, token) = (cell::<i64>(row, 0)?, cell::<Option<i64>>(row, 1)?);
     let both = |token: i64| [server.to_le_bytes(), token.to_le_bytes()].concat();

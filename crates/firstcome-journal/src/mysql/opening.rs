@@ -6,7 +6,7 @@ use super::{ANSWER_WITHIN, CONNECTIONS, IDLE_WITHIN, Inner, LOCK_WITHIN, MySql, 
 use crate::archive::Archiving;
 use crate::database::{Options, Owner, Pace, Run, TABLES, is_missing, refused, strange};
 use crate::entry::Sealer;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::Name;
 use firstcome_core::LEVEL;
 use firstcome_core::names::SpaceId;
@@ -15,7 +15,7 @@ use firstcome_store::mysql::{MySql as Pool, Options as Store, bytes, text};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
 
-pub(super) async fn open(store: Store, options: Options) -> Result<MySql, Failure> {
+pub(super) async fn open(store: Store, options: Options) -> Result<MySql, JournalError> {
     let tables = Tables::of(&options.space_name)?;
     let pool = pool(store)?;
     let settings = look(&pool).await?;
@@ -51,7 +51,7 @@ pub(super) async fn open(store: Store, options: Options) -> Result<MySql, Failur
 }
 
 /// Makes the connections of a journal; nothing is sent yet.
-pub(super) fn pool(store: Store) -> Result<Pool, Failure> {
+pub(super) fn pool(store: Store) -> Result<Pool, JournalError> {
     let store = store
         .connections(CONNECTIONS)
         .answer_within(ANSWER_WITHIN)
@@ -61,7 +61,7 @@ pub(super) fn pool(store: Store) -> Result<Pool, Failure> {
 }
 
 /// Refuses what is not MariaDB, and gives its settings.
-pub(super) async fn look(pool: &Pool) -> Result<Settings, Failure> {
+pub(super) async fn look(pool: &Pool) -> Result<Settings, JournalError> {
     let version = pool.step("SELECT version()").await.map_err(refused)?;
     let version = version.first().and_then(|rows| rows.first()).ok_or_else(|| strange("no row"))?;
     check_version(&cell::<String>(version, 0)?)?;
@@ -72,12 +72,12 @@ pub(super) async fn look(pool: &Pool) -> Result<Settings, Failure> {
     );
     let found = pool.step(&sql).await.map_err(refused)?;
     let pair = |row| Ok((cell(row, 0)?, cell(row, 1)?));
-    let pairs: Vec<_> = found.iter().flatten().map(pair).collect::<Result<_, Failure>>()?;
+    let pairs: Vec<_> = found.iter().flatten().map(pair).collect::<Result<_, JournalError>>()?;
     Ok(Settings::new(pairs.into_iter()))
 }
 
 /// Makes the tables, as far as they are not there.
-pub(super) async fn make_tables(pool: &Pool, tables: &Tables) -> Result<(), Failure> {
+pub(super) async fn make_tables(pool: &Pool, tables: &Tables) -> Result<(), JournalError> {
     pool.step(&tables.sql(include_str!("schema.sql"))).await.map_err(refused)?;
     Ok(())
 }
@@ -86,20 +86,20 @@ pub(super) async fn make_tables(pool: &Pool, tables: &Tables) -> Result<(), Fail
 pub(super) async fn make_token(
     pool: &Pool,
     tables: &Tables,
-) -> Result<(), firstcome_store::Failure> {
+) -> Result<(), firstcome_store::StoreError> {
     let token = RandomState::new().build_hasher().finish() >> 1;
     let text = format!("INSERT IGNORE INTO `~run` VALUES (1, {token})");
     pool.step(&tables.sql(&text)).await.map(drop)
 }
 
 /// Returns the number of this run of the server; one that nobody has where it has no token.
-pub(super) async fn current_run(pool: &Pool, tables: &Tables) -> Result<i64, Failure> {
+pub(super) async fn current_run(pool: &Pool, tables: &Tables) -> Result<i64, JournalError> {
     let found = pool.step(&tables.sql(RUN)).await.map_err(refused)?;
     Ok(run_of(found.first().ok_or_else(|| strange("no run"))?)?.unwrap_or(0))
 }
 
 /// Opens a space, or makes it where nothing is stored of it; gives its identity.
-async fn enter(pool: &Pool, tables: &Tables, options: &Options) -> Result<SpaceId, Failure> {
+async fn enter(pool: &Pool, tables: &Tables, options: &Options) -> Result<SpaceId, JournalError> {
     let head = tables.sql("SELECT tables, space, level FROM `~head` WHERE one = 1");
     let mut found = pool.step(&head).await.map_err(refused)?;
     if found.first().is_none_or(Vec::is_empty) {
@@ -115,10 +115,10 @@ async fn enter(pool: &Pool, tables: &Tables, options: &Options) -> Result<SpaceI
 }
 
 /// Makes the row of the head; whoever comes second finds that of the first.
-async fn make_space(pool: &Pool, tables: &Tables, options: &Options) -> Result<(), Failure> {
+async fn make_space(pool: &Pool, tables: &Tables, options: &Options) -> Result<(), JournalError> {
     let left = pool.step(&tables.sql("SELECT 1 FROM `~entries` LIMIT 1")).await.map_err(refused)?;
     if left.first().is_some_and(|rows| !rows.is_empty()) {
-        return Err(Failure::Broken("it has entries and no head".to_owned()));
+        return Err(JournalError::Broken("it has entries and no head".to_owned()));
     }
     let name = bytes(&Name::default().to_bytes());
     let statement = tables.sql(&format!(

@@ -6,7 +6,7 @@ use super::load::entry;
 use super::opening::{look, pool};
 use crate::database::{Broken, Loaded, Needs, ReadOnly, Source, refused};
 use crate::entry::Entry;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_store::mysql::{MySql as Pool, Options as Store};
@@ -19,13 +19,13 @@ use tokio::runtime::Runtime;
 ///
 /// # Errors
 ///
-/// [`Failure::NoSpace`], [`Failure::TooNew`]; [`Failure::Unfit`] when the server is not MariaDB; those of the store
+/// [`JournalError::NoSpace`], [`JournalError::TooNew`]; [`JournalError::Unfit`] when the server is not MariaDB; those of the store
 /// being out of reach.
 pub fn open_read_only(
     store: Store,
     space_name: &str,
     archives: Vec<PathBuf>,
-) -> Result<ReadOnly, Failure> {
+) -> Result<ReadOnly, JournalError> {
     let tables = Tables::of(space_name)?;
     let connect = async {
         let pool = pool(store)?;
@@ -47,7 +47,7 @@ impl Source for Connections {
         runtime.block_on(snapshot(&self.pool, &self.tables, space, needs))
     }
 
-    fn entries(&self, runtime: &Runtime, next: u64) -> Result<Vec<Entry>, Failure> {
+    fn entries(&self, runtime: &Runtime, next: u64) -> Result<Vec<Entry>, JournalError> {
         let text = self.tables.sql(&format!(
             "SELECT position, at, epoch, before_name, body FROM `~entries` WHERE position >= {next} \
              ORDER BY position LIMIT {READ_ENTRIES}"

@@ -6,8 +6,8 @@ use super::{Nats, TURN_WITHIN, looked, trouble};
 use crate::ancestry::{Content, Cursor, Message};
 use crate::database::Broken;
 use crate::entry::{Append, Confirm, EntriesRead, Exchange};
-use crate::failure::Failure;
-use firstcome_store::Failure as Store;
+use crate::failure::JournalError;
+use firstcome_store::StoreError;
 use firstcome_store::nats::Put;
 use std::sync::atomic::Ordering;
 use tokio::time::Instant;
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 const TRIES: u32 = 4;
 
 impl Nats {
-    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
+    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
         let asked = Instant::now();
         let end = asked + TURN_WITHIN;
         let log = &self.inner.streams.log;
@@ -36,11 +36,11 @@ impl Nats {
             let sequence = match self.send(&append, &cursor).await {
                 Ok(sequence) => sequence,
                 // Nobody takes it: a look says whether the streams are gone.
-                Err(Store::Unreachable { .. }) if !fresh => continue,
+                Err(StoreError::Unreachable { .. }) if !fresh => continue,
                 Err(failure) => return Err(trouble(self.inner.space, failure)),
             };
             // It is stored, but whether it counts and when it was is not known without this.
-            let lost = |broken: Broken| Failure::Unknown(self.unchanged(broken).to_string());
+            let lost = |broken: Broken| JournalError::Unknown(self.unchanged(broken).to_string());
             let read = if sequence > cursor.sequence {
                 log.read_delivered_to(&mut cursor, sequence, usize::MAX).await.map_err(lost)?
             } else {
@@ -67,17 +67,19 @@ impl Nats {
                 // What was read last is not there any more. What the caller applied may be, and then the entry counts.
                 log.forget();
                 drop(self.inner.run.note_again());
-                return Err(Failure::Unknown("the log is not the one that was read".to_owned()));
+                return Err(JournalError::Unknown(
+                    "the log is not the one that was read".to_owned(),
+                ));
             }
             log.remember(&cursor);
             if self.way() != way {
                 // It is looked first whether the log lost something.
-                return Err(Failure::Changed);
+                return Err(JournalError::Changed);
             }
             known = Some(cursor);
             tries += 1;
             if tries >= TRIES && Instant::now() >= end {
-                return Err(Failure::Unavailable("others were quicker each time".to_owned()));
+                return Err(JournalError::Unavailable("others were quicker each time".to_owned()));
             }
         }
     }
@@ -95,28 +97,30 @@ impl Nats {
         if view.head.row.is_some() && streams.mend_log(&view, self.inner.replicas).await? {
             view = self.look().await?.0;
         }
-        let row = view.row().ok_or(Failure::Gone(space))?;
+        let row = view.row().ok_or(JournalError::Gone(space))?;
         if row.space != space {
-            return Err(Failure::OtherSpace { found: row.space, wanted: space }.into());
+            return Err(JournalError::OtherSpace { found: row.space, wanted: space }.into());
         }
         let head = view.end.tip.position;
         if applied > head {
-            return Err(Failure::Behind { head, applied }.into());
+            return Err(JournalError::Behind { head, applied }.into());
         }
         if applied < row.base.0 {
             let first = row.base.0 + 1;
-            return Err(Failure::Trimmed { wanted: applied + 1, first }.into());
+            return Err(JournalError::Trimmed { wanted: applied + 1, first }.into());
         }
         let cursor = streams.stand_at(&view, applied).await?;
         let (found, applied_name) = (cursor.tip.name, append.applied_name);
         if found != applied_name && !self.inner.everything {
-            return Err(Failure::Forked { position: applied, found, applied: applied_name }.into());
+            return Err(
+                JournalError::Forked { position: applied, found, applied: applied_name }.into()
+            );
         }
         Ok(cursor)
     }
 
     /// Sends an entry that rests on where its sender stands; gives the message it became.
-    async fn send(&self, append: &Append, cursor: &Cursor) -> Result<u64, Store> {
+    async fn send(&self, append: &Append, cursor: &Cursor) -> Result<u64, StoreError> {
         let log = &self.inner.streams.log.stream;
         let subject = self.inner.streams.subjects.entries();
         let (body, rest) = in_two(&append.body, log.nats().max_payload());
@@ -139,7 +143,7 @@ impl Nats {
         self.inner.nonces.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(super) fn unchanged(&self, broken: Broken) -> Failure {
+    pub(super) fn unchanged(&self, broken: Broken) -> JournalError {
         match broken {
             Broken::Own(failure) => crate::database::unchanged(failure),
             Broken::Store(failure) => looked(self.inner.space, failure),

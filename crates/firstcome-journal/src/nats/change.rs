@@ -9,7 +9,7 @@ use crate::ancestry::{Content, Message, Place, REACH, mark};
 use crate::cell::{Cell, Kind};
 use crate::database::{HeadRow, term_after};
 use crate::entry::Entry;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::transaction::{IDLE_PIECES, Write};
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
@@ -77,12 +77,12 @@ impl<'a> Change<'a> {
         }
     }
 
-    fn row(&mut self) -> Result<&mut HeadRow, Failure> {
+    fn row(&mut self) -> Result<&mut HeadRow, JournalError> {
         self.exclusive = true;
-        self.head.row.as_mut().ok_or(Failure::Gone(self.journal.inner.space))
+        self.head.row.as_mut().ok_or(JournalError::Gone(self.journal.inner.space))
     }
 
-    pub(super) fn write(&mut self, write: &Write) -> Result<(), Failure> {
+    pub(super) fn write(&mut self, write: &Write) -> Result<(), JournalError> {
         let now = self.now;
         match write {
             Write::Term => self.row()?.term += 1,
@@ -137,7 +137,7 @@ impl<'a> Change<'a> {
     }
 
     /// Puts an entry into the log whole.
-    fn write_again(&mut self, entry: &Entry) -> Result<(), Failure> {
+    fn write_again(&mut self, entry: &Entry) -> Result<(), JournalError> {
         let journal = self.journal;
         let subject = || journal.inner.streams.subjects.entries();
         let (body, rest) = in_two(&entry.body, journal.inner.streams.table.nats().max_payload());
@@ -157,12 +157,13 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    fn trim(&mut self, through: u64) -> Result<(), Failure> {
+    fn trim(&mut self, through: u64) -> Result<(), JournalError> {
         let row = self.row()?;
         if through <= row.base.0 {
             return Ok(());
         }
-        let missing = || Failure::Damaged { position: through, why: "it is missing".to_owned() };
+        let missing =
+            || JournalError::Damaged { position: through, why: "it is missing".to_owned() };
         let cursor = self.before.standing.get(&through).ok_or_else(missing)?;
         let (tip, place, epoch) = (cursor.tip, cursor.place, cursor.epoch);
         self.row()?.base = (through, tip.name, Some(tip.at));
@@ -194,7 +195,7 @@ impl<'a> Change<'a> {
     }
 
     /// Stores a cell; `stamp` is whether with a time before it, and which one if it is not the message's.
-    fn put(&mut self, cell: &Cell, stamp: Option<Option<Timestamp>>) -> Result<(), Failure> {
+    fn put(&mut self, cell: &Cell, stamp: Option<Option<Timestamp>>) -> Result<(), JournalError> {
         let mut value = cell.value.clone();
         if let Some(Some(time)) = stamp {
             value = [&time.as_micros().to_le_bytes()[..], &value].concat();

@@ -6,14 +6,14 @@ use super::view::{Remembered, run_of};
 use super::{Nats, TURN_WITHIN, looked, trouble};
 use crate::conditions;
 use crate::database::{Broken, Needs, makes_the_space};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::transaction::{Seen, Transaction};
 use firstcome_core::Timestamp;
-use firstcome_store::Failure as Store;
+use firstcome_store::StoreError;
 use tokio::time::Instant;
 
 impl Nats {
-    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
+    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, JournalError> {
         let done = self.try_commit(&transaction).await;
         let space = self.inner.space;
         done.map_err(|broken| match broken {
@@ -39,16 +39,18 @@ impl Nats {
             conditions::check(&ground.loaded, &transaction.checks)?;
             if ground.info.is_none() {
                 if !makes_the_space(transaction) {
-                    return Err(Failure::Gone(self.inner.space).into());
+                    return Err(JournalError::Gone(self.inner.space).into());
                 }
                 self.make_again().await?;
                 continue;
             }
             match self.carry_out(transaction, &ground).await {
                 Ok(Some(dropped)) => break dropped,
-                Err(Broken::Store(Store::Held { .. })) | Ok(None) if Instant::now() < end => {}
+                Err(Broken::Store(StoreError::Held { .. })) | Ok(None) if Instant::now() < end => {}
                 Ok(None) => {
-                    return Err(Failure::Unavailable("its log is being made".to_owned()).into());
+                    return Err(
+                        JournalError::Unavailable("its log is being made".to_owned()).into()
+                    );
                 }
                 Err(broken) => return Err(broken),
             }
@@ -63,7 +65,7 @@ impl Nats {
     async fn make_again(&self) -> Result<(), Broken> {
         let (streams, replicas) = (&self.inner.streams, self.inner.replicas);
         streams.make_table(replicas).await?;
-        if let Err(Store::NoDatabase { .. }) = streams.log.stream.info().await {
+        if let Err(StoreError::NoDatabase { .. }) = streams.log.stream.info().await {
             streams.make_log(1, replicas).await?;
         }
         streams.log.forget();
@@ -74,8 +76,8 @@ impl Nats {
     }
 
     /// Says what it means that what was changed cannot be read.
-    fn after(&self, broken: Broken) -> Failure {
-        Failure::Unknown(self.unchanged(broken).to_string())
+    fn after(&self, broken: Broken) -> JournalError {
+        JournalError::Unknown(self.unchanged(broken).to_string())
     }
 
     async fn load(&self, needs: &Needs) -> Result<Ground, Broken> {

@@ -7,10 +7,10 @@ use crate::ancestry::Cursor;
 use crate::cluster::News;
 use crate::database::{Broken, follow_on, front};
 use crate::entry::{EntriesRead, Entry, Looked};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::Timestamp;
 use firstcome_core::limits::READ_ENTRIES;
-use firstcome_store::Failure as Store;
+use firstcome_store::StoreError;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
@@ -18,12 +18,12 @@ use tokio::time::{Instant, timeout_at};
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 impl Nats {
-    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
+    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, JournalError> {
         let news = self.news(after).await;
         Ok(news.map_err(|broken| self.unchanged(broken))?.read)
     }
 
-    pub(crate) async fn follow(&self, after: u64, within: Duration) -> Result<News, Failure> {
+    pub(crate) async fn follow(&self, after: u64, within: Duration) -> Result<News, JournalError> {
         let end = Instant::now() + within;
         let mut told = self.inner.streams.log.tail.told();
         loop {
@@ -46,7 +46,7 @@ impl Nats {
         let (asked, before) = (Instant::now(), self.last_seen());
         let log = match self.inner.streams.log.stream.info().await {
             // A look says what is gone.
-            Err(Store::NoDatabase { .. }) => {
+            Err(StoreError::NoDatabase { .. }) => {
                 let read = self.read_after_look(after).await?;
                 let now = self.look().await?.1.now;
                 return Ok(News { read, now: Timestamp::from_micros(now) });
@@ -96,13 +96,13 @@ impl Nats {
     async fn read_after_look(&self, after: u64) -> Result<EntriesRead, Broken> {
         let asked = Instant::now();
         let (view, _) = self.look().await?;
-        let row = view.row().ok_or(Failure::Gone(self.inner.space))?;
+        let row = view.row().ok_or(JournalError::Gone(self.inner.space))?;
         if row.space != self.inner.space {
             let wanted = self.inner.space;
-            return Err(Failure::OtherSpace { found: row.space, wanted }.into());
+            return Err(JournalError::OtherSpace { found: row.space, wanted }.into());
         }
         if after < row.base.0 {
-            return Err(Failure::Trimmed { wanted: after + 1, first: row.base.0 + 1 }.into());
+            return Err(JournalError::Trimmed { wanted: after + 1, first: row.base.0 + 1 }.into());
         }
         let end = view.end.tip.position;
         if after >= end {
@@ -127,7 +127,7 @@ impl Streams {
         match read.ended {
             Ended::There => self.log.remember(&cursor),
             // Since it was looked.
-            Ended::Lost | Ended::Restarted => return Err(Failure::Changed.into()),
+            Ended::Lost | Ended::Restarted => return Err(JournalError::Changed.into()),
         }
         Ok(read_to(&cursor, to, after, read.entries, asked)?)
     }
@@ -140,7 +140,7 @@ fn read_to(
     after: u64,
     entries: Vec<Entry>,
     asked: Instant,
-) -> Result<EntriesRead, Failure> {
+) -> Result<EntriesRead, JournalError> {
     let end = if cursor.sequence >= to { cursor.tip.position } else { u64::MAX };
     Ok(EntriesRead::of(after, front(follow_on(after, entries))?, end, asked))
 }

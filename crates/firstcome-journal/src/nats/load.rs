@@ -9,11 +9,11 @@ use crate::cell::{Cell, Kind};
 use crate::conditions::OLD_BYTES;
 use crate::database::{Broken, Loaded, Needs};
 use crate::entry::Entry;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::transaction::OLD_ENTRIES;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
-use firstcome_store::Failure as Store;
+use firstcome_store::StoreError;
 use firstcome_store::nats::{Info, Stored, Stream};
 use std::collections::BTreeMap;
 use tokio::time::{Instant, sleep};
@@ -37,7 +37,7 @@ pub(super) async fn load(
     needs: &Needs,
 ) -> Result<Ground, Broken> {
     let (view, info) = match looked {
-        Err(Broken::Store(Store::NoDatabase { .. })) => return Ok(nothing(space)),
+        Err(Broken::Store(StoreError::NoDatabase { .. })) => return Ok(nothing(space)),
         looked => looked?,
     };
     let Streams { table, subjects, .. } = streams;
@@ -94,7 +94,7 @@ async fn each(stream: &Stream, subject: &str, last: u64) -> Result<Vec<Stored>, 
         }
         if Instant::now() >= end {
             let late = "a server of the stream lags behind the others".to_owned();
-            return Err(Failure::Unavailable(late).into());
+            return Err(JournalError::Unavailable(late).into());
         }
         sleep(COPY_PAUSE).await;
     }

@@ -5,7 +5,7 @@ use super::{COPY_PAUSE, COPY_WITHIN};
 use crate::ancestry::{Cursor, Message, REACH, Raw, Stuck, Taken, begin_among, mark};
 use crate::database::Broken;
 use crate::entry::Entry;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_store::nats::{Stored, Stream};
@@ -187,7 +187,7 @@ impl Log {
             // The server that answered does not have it yet.
             if Instant::now() >= end {
                 let why = format!("message {} of the log is missing", before + 1);
-                return Err(Failure::Damaged { position: cursor.tip.position + 1, why }.into());
+                return Err(JournalError::Damaged { position: cursor.tip.position + 1, why }.into());
             }
             sleep(pause).await;
             pause = (pause * 2).min(COPY_PAUSE);
@@ -288,7 +288,7 @@ impl Log {
         }
         let damaged = || {
             let why = "a part of it is missing".to_owned();
-            Failure::Damaged { position: entry.position, why }
+            JournalError::Damaged { position: entry.position, why }
         };
         let stored = self.stream.at(part).await?.ok_or_else(damaged)?;
         let Message::Part(rest) = Message::read(&stored.bytes, entry.position - 1)? else {
@@ -330,7 +330,7 @@ impl Log {
                 return match self.read_to(&mut cursor, sequence, usize::MAX).await?.ended {
                     Ended::There => Ok(cursor),
                     // Since it was looked where the journal begins.
-                    Ended::Lost | Ended::Restarted => Err(Failure::Changed.into()),
+                    Ended::Lost | Ended::Restarted => Err(JournalError::Changed.into()),
                 };
             }
             let messages = self.all(first, sequence).await?;
@@ -376,7 +376,9 @@ impl Log {
                 continue;
             }
             if Instant::now() >= end {
-                return Err(Failure::Broken(format!("message {next} of its log is missing")).into());
+                return Err(
+                    JournalError::Broken(format!("message {next} of its log is missing")).into()
+                );
             }
             sleep(COPY_PAUSE).await;
         }
@@ -393,7 +395,7 @@ impl Log {
                 Some(more) => sequence += more,
                 None => {
                     let why = format!("entry {} stands before it", cursor.tip.position);
-                    return Err(Failure::Damaged { position, why }.into());
+                    return Err(JournalError::Damaged { position, why }.into());
                 }
             }
         }

@@ -9,12 +9,12 @@ use super::{ANSWER_WITHIN, Inner, Nats, denied};
 use crate::archive::Archiving;
 use crate::database::{Broken, Durability, Options, Run, refused};
 use crate::entry::Sealer;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::warning::Warning;
 use firstcome_core::names::SpaceId;
 use firstcome_core::{LEVEL, newest_level};
 use firstcome_inject::{Mistake, inject};
-use firstcome_store::Failure as Store;
+use firstcome_store::StoreError;
 use firstcome_store::nats::{Info, Nats as Connection, Options as Connect, Put, Stream};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -33,12 +33,12 @@ const ENTER_PAUSE: Duration = Duration::from_millis(50);
 const OLDEST: (i64, i64) = (2, 12);
 
 /// Connects to a server that can hold a journal.
-pub(super) async fn connect(store: Connect) -> Result<Connection, Failure> {
+pub(super) async fn connect(store: Connect) -> Result<Connection, JournalError> {
     let connection =
         Connection::connect(store.answer_within(ANSWER_WITHIN)).await.map_err(about)?;
     let (major, minor) = OLDEST;
     if !connection.is_at_least(major, minor) {
-        return Err(Failure::Unfit {
+        return Err(JournalError::Unfit {
             why: format!(
                 "the server runs NATS {}, a journal needs {major}.{minor}",
                 connection.version()
@@ -48,7 +48,7 @@ pub(super) async fn connect(store: Connect) -> Result<Connection, Failure> {
     }
     let payload = connection.max_payload();
     if payload < LEAST_PAYLOAD {
-        return Err(Failure::Unfit {
+        return Err(JournalError::Unfit {
             why: format!(
                 "its messages have at most {payload} bytes, a journal needs {LEAST_PAYLOAD}"
             ),
@@ -59,7 +59,7 @@ pub(super) async fn connect(store: Connect) -> Result<Connection, Failure> {
     Ok(connection)
 }
 
-pub(super) async fn open(store: Connect, options: Options) -> Result<Nats, Failure> {
+pub(super) async fn open(store: Connect, options: Options) -> Result<Nats, JournalError> {
     let subjects = Subjects::of(&options.space_name)?;
     let connection = connect(store).await?;
     let streams = streams_of(&connection, subjects);
@@ -93,7 +93,10 @@ pub(super) fn streams_of(connection: &Connection, subjects: Subjects) -> Streams
 /// Opens a space, or makes it where nothing is stored of it; gives its identity and what the streams say of themselves.
 ///
 /// A stream that was just made has no leader for a moment, and others make it at the same time: what passes is tried again.
-async fn enter(streams: &Streams, options: &Options) -> Result<(SpaceId, Info, Info), Failure> {
+async fn enter(
+    streams: &Streams,
+    options: &Options,
+) -> Result<(SpaceId, Info, Info), JournalError> {
     let end = Instant::now() + ENTER_WITHIN;
     loop {
         let failure = match try_enter(streams, options).await {
@@ -102,7 +105,7 @@ async fn enter(streams: &Streams, options: &Options) -> Result<(SpaceId, Info, I
             Err(Broken::Own(failure)) => return Err(failure),
             Err(Broken::Store(failure)) => failure,
         };
-        let made_elsewhere = matches!(failure, Store::JetStream { .. });
+        let made_elsewhere = matches!(failure, StoreError::JetStream { .. });
         if Instant::now() >= end || !(made_elsewhere || failure.passes_by_itself()) {
             return Err(about(failure));
         }
@@ -117,7 +120,7 @@ async fn try_enter(
 ) -> Result<Option<(SpaceId, Info, Info)>, Broken> {
     let found = match streams.look().await {
         Ok(found) => Some(found),
-        Err(Broken::Store(Store::NoDatabase { .. })) => None,
+        Err(Broken::Store(StoreError::NoDatabase { .. })) => None,
         Err(broken) => return Err(broken),
     };
     let copies = if streams.table.nats().is_clustered() { COPIES } else { 1 };
@@ -144,7 +147,7 @@ async fn try_enter(
             return Ok(None);
         }
         let why = "its log has entries, and the table beside it is lost".to_owned();
-        return Err(Failure::Broken(why).into());
+        return Err(JournalError::Broken(why).into());
     }
     let head = first_head(options.fresh, LEVEL).write();
     let rests_on = Some((streams.subjects.head(), view.head_sequence));
@@ -153,25 +156,25 @@ async fn try_enter(
     Ok(None)
 }
 
-fn check_row(row: &crate::database::HeadRow, options: &Options) -> Result<(), Failure> {
+fn check_row(row: &crate::database::HeadRow, options: &Options) -> Result<(), JournalError> {
     if row.level > newest_level() {
-        return Err(Failure::TooNew(row.level));
+        return Err(JournalError::TooNew(row.level));
     }
     if options.vacant {
-        return Err(Failure::HasSpace(row.space));
+        return Err(JournalError::HasSpace(row.space));
     }
     if let Some(wanted) = options.wanted.filter(|wanted| *wanted != row.space) {
-        return Err(Failure::OtherSpace { found: row.space, wanted });
+        return Err(JournalError::OtherSpace { found: row.space, wanted });
     }
     Ok(())
 }
 
 /// Refuses a stream that drops messages by itself, has another number of messages for a subject, or lacks what steps need;
 /// gives on how many servers it is.
-fn check(info: &Info, most: i64) -> Result<u32, Failure> {
+fn check(info: &Info, most: i64) -> Result<u32, JournalError> {
     let config = |name: &str| info.config.get(name).cloned().unwrap_or_default();
     let unfit = |why: String| {
-        Failure::Unfit {
+        JournalError::Unfit {
         why,
         fix: "change it with `nats stream edit`, or remove the stream if nothing is in it: a server makes it as it must be"
             .to_owned(),
@@ -242,8 +245,8 @@ pub(super) fn promise(durability: Durability, replicas: u32) -> String {
 }
 
 /// Says why a journal cannot be opened.
-fn about(failure: Store) -> Failure {
-    if let Store::Denied { detail, .. } = &failure {
+fn about(failure: StoreError) -> JournalError {
+    if let StoreError::Denied { detail, .. } = &failure {
         return denied(detail);
     }
     refused(failure)

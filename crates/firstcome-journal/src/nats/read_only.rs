@@ -7,7 +7,7 @@ use super::subjects::Subjects;
 use super::view::Streams;
 use crate::database::{Broken, Loaded, Needs, ReadOnly, Source};
 use crate::entry::Entry;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_store::nats::Options as Connect;
@@ -21,13 +21,13 @@ use tokio::time::Instant;
 ///
 /// # Errors
 ///
-/// [`Failure::NoSpace`], [`Failure::TooNew`]; [`Failure::Unfit`] when the server is too old; those of the store being out
+/// [`JournalError::NoSpace`], [`JournalError::TooNew`]; [`JournalError::Unfit`] when the server is too old; those of the store being out
 /// of reach.
 pub fn open_read_only(
     store: Connect,
     space_name: &str,
     archives: Vec<PathBuf>,
-) -> Result<ReadOnly, Failure> {
+) -> Result<ReadOnly, JournalError> {
     let subjects = Subjects::of(space_name)?;
     let connect = async {
         let streams = streams_of(&connect(store).await?, subjects);
@@ -49,7 +49,7 @@ impl Source for Reader {
         Ok(runtime.block_on(loaded)?.loaded)
     }
 
-    fn entries(&self, runtime: &Runtime, next: u64) -> Result<Vec<Entry>, Failure> {
+    fn entries(&self, runtime: &Runtime, next: u64) -> Result<Vec<Entry>, JournalError> {
         let read = runtime.block_on(self.read(next - 1));
         read.map_err(|broken| match broken {
             Broken::Own(failure) => failure,

@@ -3,7 +3,7 @@
 use crate::ancestry::{Message, Place};
 use crate::bytes::Reader;
 use crate::database::HeadRow;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::manifest::Manifest;
 use firstcome_core::Timestamp;
 use firstcome_core::names::{PieceName, SpaceId};
@@ -71,8 +71,8 @@ impl HeadRecord {
         bytes
     }
 
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, Failure> {
-        let broken = || Failure::Broken("its head cannot be read".to_owned());
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, JournalError> {
+        let broken = || JournalError::Broken("its head cannot be read".to_owned());
         let mut reader = Reader(bytes);
         reader.version()?;
         let mut head = reader.floor().ok_or_else(broken)?;
@@ -113,10 +113,10 @@ impl Index {
         bytes
     }
 
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, Failure> {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, JournalError> {
         let mut reader = Reader(bytes);
         reader.version()?;
-        let broken = || Failure::Broken("its index of snapshots cannot be read".to_owned());
+        let broken = || JournalError::Broken("its index of snapshots cannot be read".to_owned());
         reader.index().ok_or_else(broken)
     }
 }
@@ -138,8 +138,8 @@ impl Restart {
     }
 
     /// Reads it from a message of the log.
-    pub(super) fn read(message: &[u8]) -> Result<Self, Failure> {
-        let broken = || Failure::Broken("its log cannot be read".to_owned());
+    pub(super) fn read(message: &[u8]) -> Result<Self, JournalError> {
+        let broken = || JournalError::Broken("its log cannot be read".to_owned());
         let Message::Restart(bytes) = Message::read(message, 0)? else { return Err(broken()) };
         let mut reader = Reader(bytes);
         let length = reader.length().ok_or_else(broken)?;
@@ -187,7 +187,7 @@ impl<'a> CellPart<'a> {
 
 /// Reads what is in messages of the table from the front of bytes.
 trait ReadStored {
-    fn version(&mut self) -> Result<(), Failure>;
+    fn version(&mut self) -> Result<(), JournalError>;
     fn floor(&mut self) -> Option<HeadRecord>;
     fn row(&mut self) -> Option<HeadRow>;
     fn manifests(&mut self) -> Option<Vec<Manifest>>;
@@ -195,10 +195,10 @@ trait ReadStored {
 }
 
 impl ReadStored for Reader<'_> {
-    fn version(&mut self) -> Result<(), Failure> {
+    fn version(&mut self) -> Result<(), JournalError> {
         match self.byte() {
             Some(VERSION) => Ok(()),
-            other => Err(Failure::Unfit {
+            other => Err(JournalError::Unfit {
                 why: format!(
                     "its messages are of version {other:?}, this build knows version {VERSION}"
                 ),

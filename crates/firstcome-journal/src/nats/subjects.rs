@@ -1,7 +1,7 @@
 //! The streams of a journal, and the subjects in them.
 
 use crate::cell::Kind;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::names::PieceName;
 use std::fmt::Write as _;
 
@@ -12,10 +12,10 @@ pub(super) struct Subjects {
 }
 
 impl Subjects {
-    pub(super) fn of(space: &str) -> Result<Self, Failure> {
+    pub(super) fn of(space: &str) -> Result<Self, JournalError> {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if space.is_empty() || !space.chars().all(fits) {
-            return Err(Failure::Unfit {
+            return Err(JournalError::Unfit {
                 why: "the name of a space in NATS has only letters, digits, - and _".to_owned(),
                 fix: "choose another --space".to_owned(),
             });

@@ -6,11 +6,11 @@ use super::stored::{HeadRecord, Restart};
 use super::subjects::Subjects;
 use crate::ancestry::Cursor;
 use crate::database::{Broken, HeadRow};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::manifest::Manifest;
 use crate::name::Tip;
 use firstcome_core::Timestamp;
-use firstcome_store::Failure as Store;
+use firstcome_store::StoreError;
 use firstcome_store::nats::{Info, Keeps, Put, Stream};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -125,7 +125,7 @@ impl Streams {
     /// Has the log be there, and go on behind the floor; says whether it was not so: then the view is another one now.
     ///
     /// What was there before is nobody's ancestor then.
-    pub(super) async fn mend_log(&self, view: &View, replicas: u32) -> Result<bool, Store> {
+    pub(super) async fn mend_log(&self, view: &View, replicas: u32) -> Result<bool, StoreError> {
         let floor = view.head.floor;
         if view.log.as_ref().is_some_and(|log| log.last >= floor.sequence) {
             return Ok(false);
@@ -142,19 +142,21 @@ impl Streams {
         Ok(true)
     }
 
-    pub(super) async fn make_log(&self, first: u64, replicas: u32) -> Result<(), Store> {
+    pub(super) async fn make_log(&self, first: u64, replicas: u32) -> Result<(), StoreError> {
         self.log.stream.create(&self.subjects.all_of_log(), replicas, Keeps::All { first }).await
     }
 
-    pub(super) async fn make_table(&self, replicas: u32) -> Result<(), Store> {
+    pub(super) async fn make_table(&self, replicas: u32) -> Result<(), StoreError> {
         self.table.create(&self.subjects.all(), replicas, Keeps::LastOfEach).await
     }
 }
 
 /// Returns nothing where a stream is not there.
-async fn there<T>(asked: impl Future<Output = Result<T, Store>>) -> Result<Option<T>, Store> {
+async fn there<T>(
+    asked: impl Future<Output = Result<T, StoreError>>,
+) -> Result<Option<T>, StoreError> {
     match asked.await {
-        Err(Store::NoDatabase { .. }) => Ok(None),
+        Err(StoreError::NoDatabase { .. }) => Ok(None),
         asked => asked.map(Some),
     }
 }
@@ -192,7 +194,12 @@ impl Nats {
     }
 
     /// Notes which server answered, and that the log is no shorter than it was before the server was asked.
-    pub(super) fn note_run(&self, log: &Info, before: u64, shorter: bool) -> Result<(), Failure> {
+    pub(super) fn note_run(
+        &self,
+        log: &Info,
+        before: u64,
+        shorter: bool,
+    ) -> Result<(), JournalError> {
         let noted = self.inner.run.note(run_of(&self.inner.streams.log.stream, log));
         let shorter = shorter || log.last < before;
         if noted.is_err() || shorter {

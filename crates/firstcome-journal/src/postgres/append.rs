@@ -3,7 +3,7 @@
 use super::Postgres;
 use crate::database::{Durability, EntryColumns, follow_on, front, space_of, strange, trouble};
 use crate::entry::{Append, Confirm, EntriesRead, Entry, Exchange};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::limits::READ_ENTRIES;
@@ -23,7 +23,7 @@ pub(super) const TELL_EVERY: Duration = Duration::from_millis(20);
 const OTHERS_FOR: Duration = Duration::from_secs(10);
 
 impl Postgres {
-    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
+    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
         let (inner, asked) = (&*self.inner, Instant::now());
         let (applied, body) = (append.applied.cast_signed(), &append.body[..]);
         let (applied_name, name) = (append.applied_name.to_bytes(), append.name.to_bytes());
@@ -76,25 +76,25 @@ impl Postgres {
     }
 
     /// Returns why nothing was stored, if so.
-    fn refuse(&self, append: &Append, row: &Row) -> Result<(), Failure> {
+    fn refuse(&self, append: &Append, row: &Row) -> Result<(), JournalError> {
         let (space, applied) = (self.inner.space, append.applied);
         let position = || cell(row, 1).map(i64::cast_unsigned);
         Err(match cell(row, 0)? {
             0 => return Ok(()),
-            1 => Failure::Gone(space),
-            2 => Failure::OtherSpace { found: space_of(cell(row, 4)?)?, wanted: space },
-            3 => Failure::Behind { head: position()?, applied },
+            1 => JournalError::Gone(space),
+            2 => JournalError::OtherSpace { found: space_of(cell(row, 4)?)?, wanted: space },
+            3 => JournalError::Behind { head: position()?, applied },
             4 => {
                 // No name at all where its row was removed by hand.
                 let found = cell::<Option<&[u8]>>(row, 4)?.and_then(Name::from_bytes);
                 let found = found.unwrap_or_default();
-                Failure::Forked { position: applied, found, applied: append.applied_name }
+                JournalError::Forked { position: applied, found, applied: append.applied_name }
             }
-            5 => Failure::Trimmed { wanted: applied + 1, first: position()? },
+            5 => JournalError::Trimmed { wanted: applied + 1, first: position()? },
             6 => {
                 // Somebody else may have noticed it already: nothing was stored all the same.
                 let _noticed = self.inner.run.note(cell(row, 1)?);
-                Failure::Changed
+                JournalError::Changed
             }
             other => strange(format!("code {other}")),
         })
@@ -116,7 +116,7 @@ impl Postgres {
 }
 
 /// Reads an entry out of columns 1 to 4: position, time, epoch, name of the one before.
-pub(super) fn entry(row: &Row, body: Arc<[u8]>) -> Result<Entry, Failure> {
+pub(super) fn entry(row: &Row, body: Arc<[u8]>) -> Result<Entry, JournalError> {
     EntryColumns {
         position: cell(row, 1)?,
         at: cell(row, 2)?,
@@ -126,6 +126,6 @@ pub(super) fn entry(row: &Row, body: Arc<[u8]>) -> Result<Entry, Failure> {
     .entry(body)
 }
 
-pub(super) fn cell<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failure> {
+pub(super) fn cell<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, JournalError> {
     row.try_get(column).map_err(strange)
 }

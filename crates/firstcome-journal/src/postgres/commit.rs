@@ -7,18 +7,18 @@ use crate::cell::{Cell, Kind};
 use crate::conditions;
 use crate::database::{Broken, Loaded, Needs, makes_the_space, number_of, term_after};
 use crate::entry::Entry;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::manifest::Manifest;
 use crate::name::Tip;
 use crate::transaction::{IDLE_PIECES, Seen, Transaction, Write};
 use firstcome_core::Timestamp;
-use firstcome_store::Failure as Store;
+use firstcome_store::StoreError;
 use firstcome_store::postgres::{Access, ToSql, Type, Work};
 
 type Values<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
 
 impl Postgres {
-    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
+    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, JournalError> {
         let mut done = self.try_commit(&transaction).await;
         if done.as_ref().is_err_and(Broken::is_missing) {
             if transaction.writes.is_empty() {
@@ -33,7 +33,7 @@ impl Postgres {
     }
 
     /// Answers for a store without tables.
-    fn see_nothing(&self, transaction: &Transaction) -> Result<Seen, Failure> {
+    fn see_nothing(&self, transaction: &Transaction) -> Result<Seen, JournalError> {
         let now = self.clock().unwrap_or(Timestamp::from_micros(0));
         let nothing = Loaded::new(self.inner.space, None, now);
         conditions::check(&nothing, &transaction.checks)?;
@@ -105,7 +105,7 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    async fn execute(&self, sql: &str, values: Values<'_>) -> Result<u64, Store> {
+    async fn execute(&self, sql: &str, values: Values<'_>) -> Result<u64, StoreError> {
         self.work.execute(sql, values).await
     }
 
@@ -178,7 +178,7 @@ impl Step<'_> {
         Ok(0)
     }
 
-    async fn put(&self, kind: Kind, key: &[u8], value: &[u8]) -> Result<(), Store> {
+    async fn put(&self, kind: Kind, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         let sql = "INSERT INTO cells (kind, key, value) VALUES ($1, $2, $3) \
             ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value";
         let values: Values<'_> =
@@ -232,7 +232,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    async fn keep_manifests(&self, manifests: &[Manifest]) -> Result<(), Store> {
+    async fn keep_manifests(&self, manifests: &[Manifest]) -> Result<(), StoreError> {
         let positions: Vec<i64> = manifests.iter().map(|one| one.position.cast_signed()).collect();
         let sql = "DELETE FROM manifests WHERE NOT manifests.position = ANY($1)";
         self.execute(sql, &[(&positions, Type::INT8_ARRAY)]).await?;

@@ -1,7 +1,7 @@
 //! What a server must be like to hold a journal, and what its operator should know.
 
 use crate::database::Durability;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::warning::Warning;
 
 /// Words in the version of servers that speak PostgreSQL's protocol and are something else, each with why it will not do.
@@ -24,7 +24,7 @@ const NO_LOCK: &str =
 const NO_ORDER: &str = "it is made for analysis, and does not order what everybody commits";
 
 /// Refuses what is not PostgreSQL by what it says it is.
-pub(super) fn check_version(version: &str) -> Result<(), Failure> {
+pub(super) fn check_version(version: &str) -> Result<(), JournalError> {
     let small = version.to_lowercase();
     let other = OTHERS.iter().find(|(word, _)| small.contains(word)).map(|(_, why)| *why);
     let why = match other {
@@ -34,7 +34,7 @@ pub(super) fn check_version(version: &str) -> Result<(), Failure> {
         }
         None => "nothing is known of it",
     };
-    Err(Failure::Unfit {
+    Err(JournalError::Unfit {
         why: format!("it is not PostgreSQL but {:?}: {why}", shortened(version)),
         fix: "use PostgreSQL, version 12 or newer".to_owned(),
     })
@@ -58,8 +58,9 @@ pub(super) struct Settings {
 
 impl Settings {
     /// Refuses a server that cannot keep what is promised.
-    pub(super) fn check(&self, durability: Durability) -> Result<(), Failure> {
-        let unfit = |why: &str, fix: &str| Err(Failure::Unfit { why: why.into(), fix: fix.into() });
+    pub(super) fn check(&self, durability: Durability) -> Result<(), JournalError> {
+        let unfit =
+            |why: &str, fix: &str| Err(JournalError::Unfit { why: why.into(), fix: fix.into() });
         if self.is_standby {
             return unfit("it is a read-only standby", "give the address of the primary");
         }
@@ -160,7 +161,7 @@ mod tests {
             "Something 1.0",
             "",
         ] {
-            let Err(Failure::Unfit { why, fix }) = check_version(version) else {
+            let Err(JournalError::Unfit { why, fix }) = check_version(version) else {
                 panic!("{version} passes")
             };
             assert!(why.contains("it is not PostgreSQL") && fix.contains("PostgreSQL"), "{why}");

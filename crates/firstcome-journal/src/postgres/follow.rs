@@ -5,7 +5,7 @@ use super::append::{TELL_EVERY, cell, entry};
 use crate::cluster::News;
 use crate::database::{Durability, end_of, follow_on, front, looked, space_of, unchanged};
 use crate::entry::EntriesRead;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::Timestamp;
 use firstcome_store::postgres::{Heard, Row, ToSql, Type};
 use std::time::Duration;
@@ -30,11 +30,11 @@ const LISTENS_WITHIN: Duration = Duration::from_millis(100);
 const LOOK_AGAIN: Duration = TELL_EVERY.saturating_add(Duration::from_millis(5));
 
 impl Postgres {
-    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
+    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, JournalError> {
         Ok(self.look(after).await?.read)
     }
 
-    pub(crate) async fn follow(&self, after: u64, within: Duration) -> Result<News, Failure> {
+    pub(crate) async fn follow(&self, after: u64, within: Duration) -> Result<News, JournalError> {
         let end = Instant::now() + within;
         // Before the first look, so that nothing is missed in between.
         let mut ear = self.ear().await;
@@ -94,7 +94,7 @@ impl Postgres {
         false
     }
 
-    async fn look(&self, after: u64) -> Result<News, Failure> {
+    async fn look(&self, after: u64) -> Result<News, JournalError> {
         let (inner, asked) = (&self.inner, Instant::now());
         let values: [(&(dyn ToSql + Sync), Type); 1] = [(&after.cast_signed(), Type::INT8)];
         let rows = match inner.options.durability {
@@ -103,18 +103,18 @@ impl Postgres {
             Durability::Memory => inner.pool.step(READ, &values).await,
         };
         let rows = rows.map_err(|failure| looked(inner.space, failure))?;
-        let Some(first) = rows.first() else { return Err(Failure::Gone(inner.space)) };
+        let Some(first) = rows.first() else { return Err(JournalError::Gone(inner.space)) };
         inner.run.note(cell(first, 0).map_err(unchanged)?)?;
         let Some(space) = cell::<Option<&[u8]>>(first, 6).map_err(unchanged)? else {
-            return Err(Failure::Gone(inner.space));
+            return Err(JournalError::Gone(inner.space));
         };
         let found = space_of(space)?;
         if found != inner.space {
-            return Err(Failure::OtherSpace { found, wanted: inner.space });
+            return Err(JournalError::OtherSpace { found, wanted: inner.space });
         }
         let base = cell::<i64>(first, 7).map_err(unchanged)?.cast_unsigned();
         if after < base {
-            return Err(Failure::Trimmed { wanted: after + 1, first: base + 1 });
+            return Err(JournalError::Trimmed { wanted: after + 1, first: base + 1 });
         }
         let mut entries = Vec::with_capacity(rows.len());
         for row in &rows {

@@ -5,7 +5,7 @@ use crate::conditions::OLD_BYTES;
 use crate::database::{
     Broken, HeadRow, Loaded, Needs, cell_of, manifest, number_of, piece_name, space_of, strange,
 };
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::{Name, Tip};
 use crate::transaction::OLD_ENTRIES;
 use firstcome_core::Timestamp;
@@ -81,8 +81,8 @@ pub(super) async fn load(work: &Work<'_>, space: SpaceId, needs: &Needs) -> Resu
     Ok(loaded)
 }
 
-fn head(row: &Row) -> Result<Option<HeadRow>, Failure> {
-    let broken = || Failure::Broken("its head cannot be read".to_owned());
+fn head(row: &Row) -> Result<Option<HeadRow>, JournalError> {
+    let broken = || JournalError::Broken("its head cannot be read".to_owned());
     let Some(space) = cell::<Option<&[u8]>>(row, 1)? else { return Ok(None) };
     let small = |column| u32::try_from(cell::<i64>(row, column)?).map_err(|_| broken());
     let name = |bytes: &[u8]| Name::from_bytes(bytes).ok_or_else(broken);

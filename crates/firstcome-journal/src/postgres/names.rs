@@ -1,6 +1,6 @@
 //! The names of a journal's schema, of its locks and of its channel.
 
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What the name of a journal's schema begins with.
@@ -20,11 +20,11 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn of(space_name: &str) -> Result<Self, Failure> {
+    pub(super) fn of(space_name: &str) -> Result<Self, JournalError> {
         let schema = format!("{PREFIX}{space_name}");
         if schema.len() > LONGEST {
             let most = LONGEST - (schema.len() - space_name.len());
-            return Err(Failure::Unfit {
+            return Err(JournalError::Unfit {
                 why: format!("the name of a space in PostgreSQL has at most {most} bytes"),
                 fix: "choose a shorter --space".to_owned(),
             });

@@ -7,7 +7,7 @@ use super::{ANSWER_WITHIN, CONNECTIONS, IDLE_WITHIN, Inner, LOCK_WITHIN, Postgre
 use crate::archive::Archiving;
 use crate::database::{Durability, Options, Owner, Pace, Run, TABLES, refused};
 use crate::entry::Sealer;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::Name;
 use firstcome_core::LEVEL;
 use firstcome_core::names::SpaceId;
@@ -23,7 +23,7 @@ const LOOK: &str = "SELECT pg_is_in_recovery(), current_setting('fsync') = 'on',
     (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, \
     to_regclass('head') IS NOT NULL, to_regproc('append_2') IS NOT NULL";
 
-pub(super) async fn open(store: Store, options: Options) -> Result<Postgres, Failure> {
+pub(super) async fn open(store: Store, options: Options) -> Result<Postgres, JournalError> {
     let names = Names::of(&options.space_name)?;
     let pool = pool(store, &names, options.durability)?;
     check_version(&pool.version().await.map_err(refused)?)?;
@@ -66,7 +66,11 @@ pub(super) async fn open(store: Store, options: Options) -> Result<Postgres, Fai
 }
 
 /// Makes the connections of a journal; nothing is sent yet.
-pub(super) fn pool(store: Store, names: &Names, durability: Durability) -> Result<Pool, Failure> {
+pub(super) fn pool(
+    store: Store,
+    names: &Names,
+    durability: Durability,
+) -> Result<Pool, JournalError> {
     let store = store
         .schema(&names.schema)
         .connections(CONNECTIONS)
@@ -87,9 +91,10 @@ struct Looked {
     has_function: bool,
 }
 
-async fn look(pool: &Pool) -> Result<Looked, Failure> {
+async fn look(pool: &Pool) -> Result<Looked, JournalError> {
     let rows = pool.step(LOOK, &[]).await.map_err(refused)?;
-    let row = rows.first().ok_or_else(|| Failure::Broken("it says nothing of itself".into()))?;
+    let row =
+        rows.first().ok_or_else(|| JournalError::Broken("it says nothing of itself".into()))?;
     let settings = Settings {
         is_standby: cell(row, 0)?,
         fsync: cell(row, 1)?,
@@ -106,7 +111,7 @@ async fn look(pool: &Pool) -> Result<Looked, Failure> {
 }
 
 /// Makes schema, tables and function, as far as they are not there.
-pub(super) async fn make_tables(pool: &Pool, names: &Names) -> Result<(), Failure> {
+pub(super) async fn make_tables(pool: &Pool, names: &Names) -> Result<(), JournalError> {
     let mut session = pool.session().await.map_err(refused)?;
     let work = session.begin(Access::Usual).await.map_err(refused)?;
     let made = async {
@@ -129,7 +134,7 @@ pub(super) async fn make_tables(pool: &Pool, names: &Names) -> Result<(), Failur
 }
 
 /// Removes the schema with everything in it: the tables of the journal, and those of the leader's lock.
-pub(super) async fn remove(pool: &Pool, names: &Names) -> Result<(), Failure> {
+pub(super) async fn remove(pool: &Pool, names: &Names) -> Result<(), JournalError> {
     let mut session = pool.session().await.map_err(refused)?;
     let work = session.begin(Access::Usual).await.map_err(refused)?;
     let removed = work.batch(&format!("DROP SCHEMA IF EXISTS \"{}\" CASCADE", names.schema)).await;
@@ -142,13 +147,13 @@ pub(super) async fn remove(pool: &Pool, names: &Names) -> Result<(), Failure> {
     }
 }
 
-async fn lock(work: &Work<'_>, names: &Names) -> Result<(), firstcome_store::Failure> {
+async fn lock(work: &Work<'_>, names: &Names) -> Result<(), firstcome_store::StoreError> {
     let key = [(&names.order_lock as &(dyn ToSql + Sync), Type::INT8)];
     work.query("SELECT pg_advisory_xact_lock($1)", &key).await.map(drop)
 }
 
 /// Opens a space, or makes it where nothing is stored of it; gives its identity.
-async fn enter(pool: &Pool, names: &Names, options: &Options) -> Result<SpaceId, Failure> {
+async fn enter(pool: &Pool, names: &Names, options: &Options) -> Result<SpaceId, JournalError> {
     let mut session = pool.session().await.map_err(refused)?;
     let work = session.begin(Access::Usual).await.map_err(refused)?;
     let entered = try_enter(&work, names, options).await;
@@ -161,7 +166,11 @@ async fn enter(pool: &Pool, names: &Names, options: &Options) -> Result<SpaceId,
     }
 }
 
-async fn try_enter(work: &Work<'_>, names: &Names, options: &Options) -> Result<SpaceId, Failure> {
+async fn try_enter(
+    work: &Work<'_>,
+    names: &Names,
+    options: &Options,
+) -> Result<SpaceId, JournalError> {
     let sql = "SELECT tables, space, level FROM head";
     let mut rows = work.query(sql, &[]).await.map_err(refused)?;
     if rows.is_empty() {
@@ -179,10 +188,10 @@ async fn try_enter(work: &Work<'_>, names: &Names, options: &Options) -> Result<
         .check(options)
 }
 
-async fn make_space(work: &Work<'_>, options: &Options) -> Result<(), Failure> {
+async fn make_space(work: &Work<'_>, options: &Options) -> Result<(), JournalError> {
     let left = work.query("SELECT 1 FROM entries LIMIT 1", &[]).await.map_err(refused)?;
     if !left.is_empty() {
-        return Err(Failure::Broken("it has entries and no head".to_owned()));
+        return Err(JournalError::Broken("it has entries and no head".to_owned()));
     }
     let sql = "INSERT INTO head (tables, space, level, epoch, term, base_position, base_name) \
         VALUES ($1, $2, $3, 0, 0, 0, $4)";
@@ -196,7 +205,7 @@ async fn make_space(work: &Work<'_>, options: &Options) -> Result<(), Failure> {
 }
 
 /// Makes a step for [`Mistake::PredecessorIgnored`] that compares the height alone; gives what calls it.
-async fn without_names(pool: &Pool) -> Result<&'static str, Failure> {
+async fn without_names(pool: &Pool) -> Result<&'static str, JournalError> {
     let blind = FUNCTION
         .replace("append_2", "append_blind")
         .replace("top.found_name IS DISTINCT FROM applied_name", "false");

@@ -7,7 +7,7 @@ use super::names::Names;
 use super::opening::pool;
 use crate::database::{Broken, Durability, Loaded, Needs, ReadOnly, Source, refused};
 use crate::entry::Entry;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::names::SpaceId;
 use firstcome_store::postgres::{Access, Options as Store, Postgres as Pool, ToSql, Type};
 use std::path::PathBuf;
@@ -19,13 +19,13 @@ use tokio::runtime::Runtime;
 ///
 /// # Errors
 ///
-/// [`Failure::NoSpace`], [`Failure::TooNew`]; [`Failure::Unfit`] when the server is not PostgreSQL; those of the store
+/// [`JournalError::NoSpace`], [`JournalError::TooNew`]; [`JournalError::Unfit`] when the server is not PostgreSQL; those of the store
 /// being out of reach.
 pub fn open_read_only(
     store: Store,
     space_name: &str,
     archives: Vec<PathBuf>,
-) -> Result<ReadOnly, Failure> {
+) -> Result<ReadOnly, JournalError> {
     let names = Names::of(space_name)?;
     let connect = async {
         let pool = pool(store, &names, Durability::Fsync)?;
@@ -52,7 +52,7 @@ impl Source for Connections {
         })
     }
 
-    fn entries(&self, runtime: &Runtime, next: u64) -> Result<Vec<Entry>, Failure> {
+    fn entries(&self, runtime: &Runtime, next: u64) -> Result<Vec<Entry>, JournalError> {
         const SQL: &str = "SELECT 0, e.position, e.at, e.epoch, e.before, e.body FROM entries e \
             WHERE e.position >= $1 ORDER BY e.position LIMIT 64";
         let values = [(&next.cast_signed() as &(dyn ToSql + Sync), Type::INT8)];

@@ -2,7 +2,7 @@
 
 use crate::archive::Frames;
 use crate::entry::{Chain, Entry, EntryRun, Sealer};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::Name;
 use crate::space_file::SpaceFile;
 use crate::sqlite;
@@ -44,15 +44,15 @@ impl<'a> Store<'a> {
         each!(self, store => store.archives())
     }
 
-    fn stored(self, next: u64) -> Result<EntryRun, Failure> {
+    fn stored(self, next: u64) -> Result<EntryRun, JournalError> {
         each!(self, store => store.stored(next))
     }
 
-    fn first(self) -> Result<u64, Failure> {
+    fn first(self) -> Result<u64, JournalError> {
         each!(self, store => store.first())
     }
 
-    fn last_position(self) -> Result<u64, Failure> {
+    fn last_position(self) -> Result<u64, JournalError> {
         each!(self, store => store.last_position())
     }
 }
@@ -82,14 +82,14 @@ impl<'a> Entries<'a> {
     }
 
     /// Finds the next entry, wherever it is by now.
-    fn find(&mut self) -> Result<Option<(Entry, Name)>, Failure> {
+    fn find(&mut self) -> Result<Option<(Entry, Name)>, JournalError> {
         let mut damaged = None;
         for _ in 0..LOOKS {
             match self.out_of_the_archive() {
                 Ok(Some(found)) => return Ok(Some(found)),
                 Ok(None) => {}
                 // A trim that was cut short leaves a torn end there, and the entry in the store.
-                Err(failure @ Failure::Damaged { .. }) => {
+                Err(failure @ JournalError::Damaged { .. }) => {
                     self.frames.pop_front();
                     damaged = Some(failure);
                 }
@@ -113,13 +113,13 @@ impl<'a> Entries<'a> {
         }
         let first = self.store.first()?;
         if self.next < first {
-            return Err(Failure::Trimmed { wanted: self.next, first });
+            return Err(JournalError::Trimmed { wanted: self.next, first });
         }
         let why = "it is neither in the journal nor in the archive".into();
-        Err(Failure::Damaged { position: self.next, why })
+        Err(JournalError::Damaged { position: self.next, why })
     }
 
-    fn out_of_the_archive(&mut self) -> Result<Option<(Entry, Name)>, Failure> {
+    fn out_of_the_archive(&mut self) -> Result<Option<(Entry, Name)>, JournalError> {
         while let Some(frames) = self.frames.front_mut() {
             match frames.next_entry()? {
                 Some(found) if found.0.position == self.next => return Ok(Some(found)),
@@ -135,7 +135,7 @@ impl<'a> Entries<'a> {
         Ok(None)
     }
 
-    fn out_of_the_store(&mut self) -> Result<Option<(Entry, Name)>, Failure> {
+    fn out_of_the_store(&mut self) -> Result<Option<(Entry, Name)>, JournalError> {
         if self.read.good.is_empty() && self.read.bad.is_none() {
             self.read = self.store.stored(self.next)?;
         }
@@ -147,7 +147,7 @@ impl<'a> Entries<'a> {
 }
 
 impl Iterator for Entries<'_> {
-    type Item = Result<(Entry, Name), Failure>;
+    type Item = Result<(Entry, Name), JournalError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.ended {

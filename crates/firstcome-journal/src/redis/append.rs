@@ -10,14 +10,14 @@ use super::scripts::{done, name_bytes};
 use super::trouble::{looked, trouble, unexpected};
 use super::value::Entries;
 use crate::entry::{Append, Confirm, EntriesRead, Entry, Exchange};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_inject::{Mistake, inject};
-use firstcome_store::{Answer, Command, Failure as Store, Pinned};
+use firstcome_store::{Answer, Command, Pinned, StoreError};
 use std::sync::atomic::Ordering;
 use tokio::time::Instant;
 
 impl Redis {
-    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
+    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
         self.inner.headroom.check(&self.inner.rest).await?;
         let connection = self.connection();
         let asked = Instant::now();
@@ -25,7 +25,7 @@ impl Redis {
         let pinned = self.inner.incarnation.pin(&connection.wire, deadline).await?;
         let mut sent = self.send(&pinned, &append, deadline);
         let mut reply = sent.stored.await;
-        if let Err(Store::UnknownScript) = reply {
+        if let Err(StoreError::UnknownScript) = reply {
             // It certainly did not run; what was sent after it means nothing then.
             let script = &self.inner.scripts.append.script;
             pinned.load(script, deadline).await.map_err(looked)?;
@@ -47,12 +47,14 @@ impl Redis {
         } else {
             confirm
         };
-        let missed = sent.read.await.map_err(|lost| Failure::Unknown(lost.to_string()))?;
+        let missed = sent.read.await.map_err(|lost| JournalError::Unknown(lost.to_string()))?;
         let rows = missed.list().map_err(|_| unexpected(&missed, "entries"))?;
         let entries = Entries::of(rows).good.into_iter().map(|(entry, _)| entry);
         let entries: Vec<Entry> = entries.collect();
         if entries.first().is_some_and(|first| first.position != append.applied + 1) {
-            return Err(Failure::Unknown("what it brought back was trimmed meanwhile".to_owned()));
+            return Err(JournalError::Unknown(
+                "what it brought back was trimmed meanwhile".to_owned(),
+            ));
         }
         let end = end_of(append.applied, rows.len());
         Ok(Exchange::of(EntriesRead::of(append.applied, entries, end, asked), confirm))

@@ -8,7 +8,7 @@ use super::trouble::{looked, trouble, unexpected};
 use super::value;
 use crate::cell::{Cell, Kind};
 use crate::cluster::MEMBER_FOR;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::manifest::Manifest;
 use crate::name::Name;
 use crate::transaction::{Check, IDLE_PIECES, OLD_ENTRIES, Read, Seen, Transaction, Write};
@@ -21,7 +21,7 @@ use tokio::time::Instant;
 const MANIFESTS: usize = 3;
 
 impl Redis {
-    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
+    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, JournalError> {
         let (step, keys) = (&self.inner.scripts.commit, &self.inner.keys);
         let mut command = self.call(step, &keys.all()).arg(&keys.piece);
         for check in &transaction.checks {
@@ -49,7 +49,7 @@ impl Redis {
         Ok(seen)
     }
 
-    fn add_write(&self, command: Command, write: &Write) -> Result<Command, Failure> {
+    fn add_write(&self, command: Command, write: &Write) -> Result<Command, JournalError> {
         Ok(match write {
             Write::Term => command.arg("mint"),
             Write::Epoch => command.arg("epoch"),
@@ -85,7 +85,7 @@ impl Redis {
 }
 
 /// Reads what the script answered.
-fn seen(transaction: &Transaction, parts: &[Reply]) -> Result<Seen, Failure> {
+fn seen(transaction: &Transaction, parts: &[Reply]) -> Result<Seen, JournalError> {
     let strange = || unexpected(&Reply::List(parts.to_vec()), "what was asked for");
     let [now, fields, skips, found @ ..] = parts else { return Err(strange()) };
     let now = Timestamp::from_micros(signed(now)?);
@@ -215,7 +215,7 @@ fn rested_on(checks: &[Check]) -> ((u64, Name), u64) {
     (entry, ours)
 }
 
-fn read_into(seen: &mut Seen, read: &Read, found: &Reply) -> Result<(), Failure> {
+fn read_into(seen: &mut Seen, read: &Read, found: &Reply) -> Result<(), JournalError> {
     match read {
         Read::Manifests => seen.manifests = stored::manifests(found)?,
         Read::Cells(kind) => seen.cells.extend(stored::cells(*kind, found)?),

@@ -144,7 +144,7 @@ impl Work {
     }
 
     /// Says whether a WAIT was answered with as many as wanted; `None` if it never will be.
-    fn reached(&self, answer: Result<Reply, firstcome_store::Failure>) -> Option<bool> {
+    fn reached(&self, answer: Result<Reply, firstcome_store::StoreError>) -> Option<bool> {
         let reply = answer.ok()?;
         match self.waits {
             Waits::No => Some(true),

@@ -7,7 +7,7 @@
 use super::keys::Keys;
 use super::scripts::number;
 use super::trouble::looked;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_store::{Command, Reply, Wire};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -37,7 +37,7 @@ impl FirstKept {
         wire: &Wire,
         keys: &Keys,
         after: u64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), JournalError> {
         match self.known() {
             Some(first) => is_kept(after, first),
             None => self.check(wire, keys, after).await.map(drop),
@@ -50,7 +50,7 @@ impl FirstKept {
         wire: &Wire,
         keys: &Keys,
         after: u64,
-    ) -> Result<Option<u64>, Failure> {
+    ) -> Result<Option<u64>, JournalError> {
         let asked = Instant::now();
         let command = Command::new("HGET").arg(&keys.head).arg("first");
         let reply = wire.send(&command).await.map_err(looked)?;
@@ -63,7 +63,7 @@ impl FirstKept {
     }
 }
 
-fn is_kept(after: u64, first: u64) -> Result<(), Failure> {
+fn is_kept(after: u64, first: u64) -> Result<(), JournalError> {
     let wanted = after.saturating_add(1);
-    if wanted < first { Err(Failure::Trimmed { wanted, first }) } else { Ok(()) }
+    if wanted < first { Err(JournalError::Trimmed { wanted, first }) } else { Ok(()) }
 }

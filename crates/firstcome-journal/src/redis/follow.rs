@@ -5,7 +5,7 @@ use super::value::{Entries, position_of};
 use super::{Inner, Redis};
 use crate::cluster::News;
 use crate::entry::{EntriesRead, Looked};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_store::{Command, Reply};
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn range_from(journal: &str, first: u64, most: usize) -> Command {
 }
 
 impl Redis {
-    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, Failure> {
+    pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, JournalError> {
         let (asked, wire) = (Instant::now(), &self.inner.rest);
         let deadline = asked + wire.answer_within();
         // Another server, or another run of one, may have less than this node has applied.
@@ -47,7 +47,7 @@ impl Redis {
         Ok(read)
     }
 
-    pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
+    pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, JournalError> {
         let wire = &self.inner.subscriber;
         let end = Instant::now() + timeout;
         loop {
@@ -85,10 +85,10 @@ impl Redis {
         after: u64,
         rows: &[Reply],
         asked: Instant,
-    ) -> Result<EntriesRead, Failure> {
+    ) -> Result<EntriesRead, JournalError> {
         let entries = Entries::of(rows).front()?;
         if let Some((entry, _)) = entries.first().filter(|(entry, _)| entry.position > after + 1) {
-            return Err(Failure::Trimmed { wanted: after + 1, first: entry.position });
+            return Err(JournalError::Trimmed { wanted: after + 1, first: entry.position });
         }
         let entries = entries.into_iter().map(|(entry, _)| entry).collect();
         Ok(EntriesRead::of(after, entries, end_of(after, rows.len()), asked))
@@ -101,7 +101,7 @@ pub(super) fn end_of(after: u64, entries: usize) -> u64 {
 }
 
 /// Returns the rows of the one stream that was asked for; none where the time ran out.
-fn rows(reply: &Reply) -> Result<Option<&[Reply]>, Failure> {
+fn rows(reply: &Reply) -> Result<Option<&[Reply]>, JournalError> {
     let strange = || unexpected(reply, "a stream");
     let Reply::List(streams) = reply else {
         return if *reply == Reply::Nil { Ok(None) } else { Err(strange()) };

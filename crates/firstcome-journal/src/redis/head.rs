@@ -3,7 +3,7 @@
 use super::keys::Keys;
 use super::scripts;
 use crate::entry::Head;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::Timestamp;
 use firstcome_store::{Command, Reply};
 
@@ -15,8 +15,12 @@ pub(super) fn fields(keys: &Keys) -> Command {
 }
 
 /// Reads what [`fields`] asked for, and how many entries are skipped; none where there is no head.
-pub(super) fn read(fields: &Reply, skips: &Reply, now: Timestamp) -> Result<Option<Head>, Failure> {
-    let broken = || Failure::Broken("its head cannot be read".to_owned());
+pub(super) fn read(
+    fields: &Reply,
+    skips: &Reply,
+    now: Timestamp,
+) -> Result<Option<Head>, JournalError> {
+    let broken = || JournalError::Broken("its head cannot be read".to_owned());
     let [space, level, position, name, at, epoch, first] = fields.list().map_err(|_| broken())?
     else {
         return Err(broken());

@@ -2,7 +2,7 @@
 
 use super::info::field;
 use super::trouble::looked;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_store::{Command, Wire};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl MemoryUse {
 pub(super) struct Headroom(Mutex<Option<(MemoryUse, Instant)>>);
 
 impl Headroom {
-    pub(super) async fn ask(&self, wire: &Wire) -> Result<MemoryUse, Failure> {
+    pub(super) async fn ask(&self, wire: &Wire) -> Result<MemoryUse, JournalError> {
         let reply = wire.send(&Command::new("INFO").arg("memory")).await;
         let found = MemoryUse::read(&reply.and_then(|reply| reply.text()).map_err(looked)?);
         self.note(found);
@@ -50,7 +50,7 @@ impl Headroom {
     }
 
     /// Refuses an append where so little is left that only snapshots may still be written.
-    pub(super) async fn check(&self, wire: &Wire) -> Result<(), Failure> {
+    pub(super) async fn check(&self, wire: &Wire) -> Result<(), JournalError> {
         let known = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = match known {
             Some((found, at)) if at.elapsed() < EVERY => found,
@@ -65,7 +65,9 @@ impl Headroom {
         };
         if found.is_short() {
             let MemoryUse { used, most } = found;
-            return Err(Failure::Full(format!("{used} of {most} bytes of maxmemory are in use")));
+            return Err(JournalError::Full(format!(
+                "{used} of {most} bytes of maxmemory are in use"
+            )));
         }
         Ok(())
     }

@@ -5,8 +5,8 @@
 
 use super::info::run_of;
 use super::trouble::looked;
-use crate::failure::Failure;
-use firstcome_store::{Command, Failure as Store, Pinned, Wire};
+use crate::failure::JournalError;
+use firstcome_store::{Command, Pinned, StoreError, Wire};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -42,8 +42,8 @@ impl Incarnation {
 
     /// Returns the connection there is, if it leads to the server that was there before.
     ///
-    /// Fails with [`Failure::Changed`] once for each time that it does not.
-    pub(super) async fn pin(&self, wire: &Wire, deadline: Instant) -> Result<Pinned, Failure> {
+    /// Fails with [`JournalError::Changed`] once for each time that it does not.
+    pub(super) async fn pin(&self, wire: &Wire, deadline: Instant) -> Result<Pinned, JournalError> {
         let pinned = wire.pin(deadline).await.map_err(looked)?;
         if self.lock().asked.iter().any(|asked| asked.is_same(&pinned)) {
             return Ok(pinned);
@@ -52,7 +52,7 @@ impl Incarnation {
         let info = pinned.send(Command::new("INFO").arg("server"), deadline).await;
         let run = match info.and_then(|reply| reply.text()) {
             Ok(text) => run_of(&text),
-            Err(Store::Denied { .. }) => None,
+            Err(StoreError::Denied { .. }) => None,
             // A connection that was lost meanwhile says nothing about the server.
             Err(failure) => return Err(looked(failure)),
         };
@@ -66,6 +66,6 @@ impl Incarnation {
             return Ok(pinned);
         }
         self.times.send_modify(|times| *times += 1);
-        Err(Failure::Changed)
+        Err(JournalError::Changed)
     }
 }

@@ -6,7 +6,7 @@ use super::keys::Keys;
 use super::options::{Durability, Options, Waits};
 use super::scripts::{self, Scripts, done};
 use super::trouble::{looked, trouble};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::Name;
 use crate::warning::Warning;
 use firstcome_core::names::SpaceId;
@@ -28,12 +28,12 @@ const SETTINGS: [&str; 4] = ["appendfsync", "save", "min-replicas-to-write", "ma
 
 impl Server {
     /// Asks the server for everything that matters.
-    pub(super) async fn look(wire: &Wire) -> Result<Self, Failure> {
+    pub(super) async fn look(wire: &Wire) -> Result<Self, JournalError> {
         let mut found = Self::default();
         let about = async |section: &str| match wire.send(&Command::new("INFO").arg(section)).await
         {
             Ok(reply) => Ok(reply.text().unwrap_or_default()),
-            Err(firstcome_store::Failure::Denied { .. }) => Ok(String::new()),
+            Err(firstcome_store::StoreError::Denied { .. }) => Ok(String::new()),
             Err(failure) => Err(looked(failure)),
         };
         found.replication = about("replication").await?;
@@ -73,9 +73,10 @@ impl Server {
     }
 
     /// Refuses a store that cannot keep what is promised, and says what its appends wait for.
-    pub(super) fn check(&self, durability: Durability) -> Result<Waits, Failure> {
-        let unfit =
-            |why: &str, fix: &str| Err(Failure::Unfit { why: why.to_owned(), fix: fix.to_owned() });
+    pub(super) fn check(&self, durability: Durability) -> Result<Waits, JournalError> {
+        let unfit = |why: &str, fix: &str| {
+            Err(JournalError::Unfit { why: why.to_owned(), fix: fix.to_owned() })
+        };
         if field(&self.replication, "role") == Some("slave") {
             return unfit(
                 "it is a read-only replica",
@@ -206,7 +207,11 @@ pub(super) fn promise(durability: Durability, waits: Waits) -> String {
 }
 
 /// Opens a space, or makes it where nothing is stored of it; gives its identity.
-pub(super) async fn enter(wire: &Wire, keys: &Keys, options: &Options) -> Result<SpaceId, Failure> {
+pub(super) async fn enter(
+    wire: &Wire,
+    keys: &Keys,
+    options: &Options,
+) -> Result<SpaceId, JournalError> {
     let fresh = match options.wanted {
         // Somebody knows this space: where it is not, it was lost.
         Some(_) => String::new(),
@@ -218,22 +223,22 @@ pub(super) async fn enter(wire: &Wire, keys: &Keys, options: &Options) -> Result
     let reply = wire.send(&command).await.map_err(trouble)?;
     let wanted = options.wanted.unwrap_or(options.fresh);
     let parts = match done(reply, wanted, (0, Name::default()), 0) {
-        Err(Failure::Gone(_)) if options.vacant => return Ok(wanted),
+        Err(JournalError::Gone(_)) if options.vacant => return Ok(wanted),
         parts => parts?,
     };
     let [_, space, level] = &parts[..] else {
-        return Err(Failure::Broken("its head cannot be read".to_owned()));
+        return Err(JournalError::Broken("its head cannot be read".to_owned()));
     };
     let level = scripts::small(level)?;
     if level > newest_level() {
-        return Err(Failure::TooNew(level));
+        return Err(JournalError::TooNew(level));
     }
     let found = scripts::space(space)?;
     if options.vacant {
-        return Err(Failure::HasSpace(found));
+        return Err(JournalError::HasSpace(found));
     }
     if let Some(wanted) = options.wanted.filter(|wanted| *wanted != found) {
-        return Err(Failure::OtherSpace { found, wanted });
+        return Err(JournalError::OtherSpace { found, wanted });
     }
     Ok(found)
 }

@@ -2,7 +2,7 @@
 
 use super::info::replicas;
 use super::trouble::looked;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::sqlite::KEEP_FOR;
 use firstcome_core::names::SpaceId;
 use firstcome_store::{Command, Options as Store, Wire};
@@ -67,7 +67,7 @@ impl Durability {
     /// # Errors
     ///
     /// Those of the store being out of reach.
-    pub async fn default_for(store: Store) -> Result<Self, Failure> {
+    pub async fn default_for(store: Store) -> Result<Self, JournalError> {
         let wire = Wire::connect(store).await.map_err(looked)?;
         let replication = wire.send(&Command::new("INFO").arg("replication")).await;
         wire.close().await;

@@ -9,7 +9,7 @@ use super::{head, stored};
 use crate::archive;
 use crate::cell::{self, Kind};
 use crate::entry::{EntryRun, Head, Sealer};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::manifest::{Manifest, names};
 use firstcome_core::names::PieceName;
 use firstcome_core::state::Skip;
@@ -37,16 +37,20 @@ impl ReadOnly {
     ///
     /// # Errors
     ///
-    /// [`Failure::NoSpace`], [`Failure::TooNew`]; [`Failure::Unfit`] when a key is something else's; those of the
+    /// [`JournalError::NoSpace`], [`JournalError::TooNew`]; [`JournalError::Unfit`] when a key is something else's; those of the
     /// store being out of reach.
-    pub fn open(store: Store, space_name: &str, archives: Vec<PathBuf>) -> Result<Self, Failure> {
-        let cannot = |error: std::io::Error| Failure::Unavailable(error.to_string());
+    pub fn open(
+        store: Store,
+        space_name: &str,
+        archives: Vec<PathBuf>,
+    ) -> Result<Self, JournalError> {
+        let cannot = |error: std::io::Error| JournalError::Unavailable(error.to_string());
         let runtime =
             Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(cannot)?;
         let wire = runtime.block_on(Wire::connect(store)).map_err(looked)?;
         let (keys, name) = (Keys::of(space_name), space_name.to_owned());
         let head = runtime.block_on(ask_head(&wire, &keys))?;
-        let head = head.ok_or_else(|| Failure::NoSpace { name: name.clone() })?;
+        let head = head.ok_or_else(|| JournalError::NoSpace { name: name.clone() })?;
         let sealer = Sealer { space: head.space };
         Ok(Self { runtime, wire, keys, sealer, archives, name })
     }
@@ -55,13 +59,13 @@ impl ReadOnly {
     ///
     /// # Errors
     ///
-    /// [`Failure::NoSpace`] and [`Failure::OtherSpace`] when the store was emptied or replaced meanwhile; those of the
+    /// [`JournalError::NoSpace`] and [`JournalError::OtherSpace`] when the store was emptied or replaced meanwhile; those of the
     /// store being out of reach.
-    pub fn head(&self) -> Result<Head, Failure> {
+    pub fn head(&self) -> Result<Head, JournalError> {
         let head = self.runtime.block_on(ask_head(&self.wire, &self.keys))?;
-        let head = head.ok_or_else(|| Failure::NoSpace { name: self.name.clone() })?;
+        let head = head.ok_or_else(|| JournalError::NoSpace { name: self.name.clone() })?;
         if head.space != self.sealer.space {
-            return Err(Failure::OtherSpace { found: head.space, wanted: self.sealer.space });
+            return Err(JournalError::OtherSpace { found: head.space, wanted: self.sealer.space });
         }
         Ok(head)
     }
@@ -71,7 +75,7 @@ impl ReadOnly {
     /// # Errors
     ///
     /// Those of the store and of the folders.
-    pub fn first(&self) -> Result<u64, Failure> {
+    pub fn first(&self) -> Result<u64, JournalError> {
         let mut first = self.head()?.first;
         for folder in &self.archives {
             if let Some(part) = archive::parts(folder)?.first() {
@@ -86,7 +90,7 @@ impl ReadOnly {
     /// # Errors
     ///
     /// Those of the store being out of reach.
-    pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
+    pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, JournalError> {
         Ok(self.manifests()?.into_iter().next().map(|newest| newest.bytes))
     }
 
@@ -94,8 +98,8 @@ impl ReadOnly {
     ///
     /// # Errors
     ///
-    /// [`Failure::Broken`] when its bytes are not what was written; those of the store being out of reach.
-    pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+    /// [`JournalError::Broken`] when its bytes are not what was written; those of the store being out of reach.
+    pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, JournalError> {
         stored::piece(name, self.ask(&stored::ask_piece(&self.keys, name))?)
     }
 
@@ -104,7 +108,7 @@ impl ReadOnly {
     /// # Errors
     ///
     /// Those of the store being out of reach.
-    pub fn pieces(&self) -> Result<Vec<PieceName>, Failure> {
+    pub fn pieces(&self) -> Result<Vec<PieceName>, JournalError> {
         Ok(names(&self.manifests()?).into_iter().collect())
     }
 
@@ -112,17 +116,17 @@ impl ReadOnly {
     ///
     /// # Errors
     ///
-    /// [`Failure::Damaged`] when a record is torn or altered; those of the store being out of reach.
-    pub fn skips(&self) -> Result<Vec<Skip>, Failure> {
+    /// [`JournalError::Damaged`] when a record is torn or altered; those of the store being out of reach.
+    pub fn skips(&self) -> Result<Vec<Skip>, JournalError> {
         let found = self.ask(&stored::ask_skips(&self.keys))?;
         cell::skips(&stored::cells(Kind::Skip, &found)?)
     }
 
-    fn manifests(&self) -> Result<Vec<Manifest>, Failure> {
+    fn manifests(&self) -> Result<Vec<Manifest>, JournalError> {
         stored::manifests(&self.ask(&stored::ask_manifests(&self.keys))?)
     }
 
-    fn ask(&self, command: &Command) -> Result<Reply, Failure> {
+    fn ask(&self, command: &Command) -> Result<Reply, JournalError> {
         self.runtime.block_on(self.wire.send(command)).map_err(looked)
     }
 
@@ -135,7 +139,7 @@ impl ReadOnly {
     }
 
     /// Returns the next entries out of the stream, and why there are no more where one is not good.
-    pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, Failure> {
+    pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, JournalError> {
         let reply = self.ask(&range(&self.keys.journal, next - 1))?;
         let rows = reply.list().map_err(|_| unexpected(&reply, "entries"))?;
         let value::Entries { good, bad } = value::Entries::of(rows);
@@ -146,7 +150,7 @@ impl ReadOnly {
         Ok(EntryRun { good: good.into(), bad })
     }
 
-    pub(crate) fn last_position(&self) -> Result<u64, Failure> {
+    pub(crate) fn last_position(&self) -> Result<u64, JournalError> {
         self.head().map(|head| head.position)
     }
 }
@@ -157,7 +161,7 @@ impl Drop for ReadOnly {
     }
 }
 
-async fn ask_head(wire: &Wire, keys: &Keys) -> Result<Option<Head>, Failure> {
+async fn ask_head(wire: &Wire, keys: &Keys) -> Result<Option<Head>, JournalError> {
     let fields = wire.send(&head::fields(keys)).await.map_err(looked)?;
     let skipped = wire.send(&stored::ask_skip_count(keys)).await.map_err(looked)?;
     let time = wire.send(&Command::new("TIME")).await.map_err(looked)?;
@@ -169,7 +173,7 @@ async fn ask_head(wire: &Wire, keys: &Keys) -> Result<Option<Head>, Failure> {
     if let Some(level @ Reply::Bytes(_)) = fields.list().map_err(looked)?.get(1)
         && small(level)? > newest_level()
     {
-        return Err(Failure::TooNew(small(level)?));
+        return Err(JournalError::TooNew(small(level)?));
     }
     head::read(&fields, &skipped, Timestamp::from_micros(now))
 }

@@ -1,6 +1,6 @@
 //! The Lua scripts, and how their answers are read.
 
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::Name;
 use crate::redis::trouble::unexpected;
 use firstcome_core::names::PieceName;
@@ -83,7 +83,7 @@ pub(super) fn done(
     space: SpaceId,
     rested_on: (u64, Name),
     term: u64,
-) -> Result<Vec<Reply>, Failure> {
+) -> Result<Vec<Reply>, JournalError> {
     let Reply::List(mut parts) = reply else { return Err(unexpected(&reply, "a list")) };
     if parts.is_empty() {
         return Err(unexpected(&Reply::List(parts), "a code"));
@@ -93,50 +93,52 @@ pub(super) fn done(
     let (applied, applied_name) = rested_on;
     Err(match code {
         0 => return Ok(parts),
-        1 => Failure::Gone(space),
-        2 => Failure::OtherSpace { found: self::space(part(0))?, wanted: space },
-        3 => Failure::Behind { head: number(part(0))?, applied },
-        4 => Failure::Forked { position: applied, found: name(part(0))?, applied: applied_name },
-        5 => Failure::Trimmed { wanted: applied + 1, first: number(part(0))? },
-        6 => Failure::OldTerm { ours: term, theirs: number(part(0))? },
-        7 => Failure::Moved { head: number(part(0))?, name: name(part(1))? },
-        8 => Failure::PieceMissing(PieceName(hex(part(0))?)),
-        9 => Failure::Unfit {
+        1 => JournalError::Gone(space),
+        2 => JournalError::OtherSpace { found: self::space(part(0))?, wanted: space },
+        3 => JournalError::Behind { head: number(part(0))?, applied },
+        4 => {
+            JournalError::Forked { position: applied, found: name(part(0))?, applied: applied_name }
+        }
+        5 => JournalError::Trimmed { wanted: applied + 1, first: number(part(0))? },
+        6 => JournalError::OldTerm { ours: term, theirs: number(part(0))? },
+        7 => JournalError::Moved { head: number(part(0))?, name: name(part(1))? },
+        8 => JournalError::PieceMissing(PieceName(hex(part(0))?)),
+        9 => JournalError::Unfit {
             why: format!("the key {} is {}, something else's", text(part(0)), text(part(1))),
             fix: "use another space name or another database of this server".to_owned(),
         },
-        10 => Failure::Broken("it has entries and no head".to_owned()),
-        11 => Failure::Applied { position: applied, who: text(part(0)) },
+        10 => JournalError::Broken("it has entries and no head".to_owned()),
+        11 => JournalError::Applied { position: applied, who: text(part(0)) },
         _ => return Err(unexpected(&Reply::List(parts), "a known code")),
     })
 }
 
-pub(super) fn number(reply: &Reply) -> Result<u64, Failure> {
+pub(super) fn number(reply: &Reply) -> Result<u64, JournalError> {
     let read = reply.number().ok().and_then(|number| u64::try_from(number).ok());
     read.ok_or_else(|| unexpected(reply, "a number"))
 }
 
-pub(super) fn signed(reply: &Reply) -> Result<i64, Failure> {
+pub(super) fn signed(reply: &Reply) -> Result<i64, JournalError> {
     reply.number().map_err(|_| unexpected(reply, "a number"))
 }
 
-pub(super) fn small(reply: &Reply) -> Result<u32, Failure> {
+pub(super) fn small(reply: &Reply) -> Result<u32, JournalError> {
     u32::try_from(number(reply)?).map_err(|_| unexpected(reply, "a small number"))
 }
 
-pub(super) fn bytes(reply: &Reply) -> Result<&[u8], Failure> {
+pub(super) fn bytes(reply: &Reply) -> Result<&[u8], JournalError> {
     match reply {
         Reply::Bytes(bytes) => Ok(bytes),
         Reply::Nil | Reply::Number(_) | Reply::List(_) => Err(unexpected(reply, "bytes")),
     }
 }
 
-pub(super) fn space(reply: &Reply) -> Result<SpaceId, Failure> {
+pub(super) fn space(reply: &Reply) -> Result<SpaceId, JournalError> {
     Ok(SpaceId(hex(reply)?))
 }
 
 /// Reads a name.
-pub(super) fn name(reply: &Reply) -> Result<Name, Failure> {
+pub(super) fn name(reply: &Reply) -> Result<Name, JournalError> {
     Name::from_bytes(bytes(reply)?).ok_or_else(|| unexpected(reply, "a name"))
 }
 
@@ -148,7 +150,7 @@ fn text(reply: &Reply) -> String {
     reply.text().unwrap_or_default()
 }
 
-fn hex(reply: &Reply) -> Result<[u8; 16], Failure> {
+fn hex(reply: &Reply) -> Result<[u8; 16], JournalError> {
     let bad = || unexpected(reply, "32 hexadecimal digits");
     let digits = bytes(reply)?;
     let digits = std::str::from_utf8(digits).map_err(|_| bad())?;

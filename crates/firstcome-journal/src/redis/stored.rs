@@ -4,7 +4,7 @@ use super::keys::Keys;
 use super::scripts::{bytes, number};
 use super::trouble::{looked, unexpected};
 use crate::cell::{Cell, Kind};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::manifest::{Manifest, check_piece};
 use firstcome_core::names::PieceName;
 use firstcome_store::{Command, Reply};
@@ -19,7 +19,7 @@ pub(super) fn ask_manifests(keys: &Keys) -> Command {
 }
 
 /// Reads the fields and values of the manifests.
-pub(super) fn manifests(reply: &Reply) -> Result<Vec<Manifest>, Failure> {
+pub(super) fn manifests(reply: &Reply) -> Result<Vec<Manifest>, JournalError> {
     let pairs = reply.list().map_err(|_| unexpected(reply, "manifests"))?;
     let field = |name: &str| {
         let found = pairs.chunks_exact(2).find(|pair| pair[0].text().is_ok_and(|f| f == name));
@@ -38,7 +38,7 @@ pub(super) fn manifests(reply: &Reply) -> Result<Vec<Manifest>, Failure> {
 }
 
 /// Reads the names of pieces.
-fn names(reply: &Reply) -> Result<Vec<PieceName>, Failure> {
+fn names(reply: &Reply) -> Result<Vec<PieceName>, JournalError> {
     let text = reply.text().map_err(looked)?;
     let name = |name| u128::from_str_radix(name, 16).map(|name| PieceName(name.to_be_bytes()));
     let names: Result<_, _> = text.split_whitespace().map(name).collect();
@@ -57,7 +57,7 @@ pub(super) fn ask_piece(keys: &Keys, name: PieceName) -> Command {
 }
 
 /// Reads a piece.
-pub(super) fn piece(name: PieceName, reply: Reply) -> Result<Option<Vec<u8>>, Failure> {
+pub(super) fn piece(name: PieceName, reply: Reply) -> Result<Option<Vec<u8>>, JournalError> {
     match reply {
         Reply::Bytes(bytes) => check_piece(name, Some(bytes)),
         Reply::Nil | Reply::Number(_) | Reply::List(_) => Ok(None),
@@ -70,7 +70,7 @@ pub(super) fn ask_piece_names(keys: &Keys) -> Command {
 }
 
 /// Reads the names of pieces, and gives their keys.
-pub(super) fn piece_keys(keys: &Keys, reply: &Reply) -> Result<Vec<String>, Failure> {
+pub(super) fn piece_keys(keys: &Keys, reply: &Reply) -> Result<Vec<String>, JournalError> {
     let names = reply.list().map_err(|_| unexpected(reply, "the names of pieces"))?;
     let key = |name: &Reply| {
         let name = name.text().map_err(|_| unexpected(reply, "the names of pieces"))?;
@@ -90,7 +90,7 @@ pub(super) fn ask_skips(keys: &Keys) -> Command {
 }
 
 /// Reads cells of a kind, which are the fields of a hash.
-pub(super) fn cells(kind: Kind, reply: &Reply) -> Result<Vec<Cell>, Failure> {
+pub(super) fn cells(kind: Kind, reply: &Reply) -> Result<Vec<Cell>, JournalError> {
     let strange = || unexpected(reply, "the fields of a hash");
     let mut cells = Vec::new();
     for pair in reply.list().map_err(|_| strange())?.chunks(2) {

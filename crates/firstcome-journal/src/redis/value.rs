@@ -11,7 +11,7 @@
 
 use super::scripts::name_bytes;
 use crate::entry::Entry;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::names::NodeId;
@@ -32,14 +32,16 @@ pub(super) fn write(entry: &Entry) -> Vec<u8> {
 }
 
 /// Reads an entry back; its body is not looked into.
-fn read(position: u64, part: &[u8], body: &[u8]) -> Result<Entry, Failure> {
+fn read(position: u64, part: &[u8], body: &[u8]) -> Result<Entry, JournalError> {
     match part.first() {
-        Some(&version) if version > VERSION => return Err(Failure::TooNew(u32::from(version))),
+        Some(&version) if version > VERSION => {
+            return Err(JournalError::TooNew(u32::from(version)));
+        }
         _ => {}
     }
     let Ok(part) = <&[u8; PART_BYTES]>::try_from(part) else {
         let why = format!("its store part has {} bytes", part.len());
-        return Err(Failure::Damaged { position, why });
+        return Err(JournalError::Damaged { position, why });
     };
     let node = chunk(part, 13);
     Ok(Entry {
@@ -62,7 +64,7 @@ pub(super) struct Entries {
     /// The whole ones, each naming the one before it.
     pub(super) good: Vec<(Entry, Name)>,
     /// Why the next one is not among them.
-    pub(super) bad: Option<Failure>,
+    pub(super) bad: Option<JournalError>,
 }
 
 impl Entries {
@@ -81,10 +83,10 @@ impl Entries {
         entries
     }
 
-    fn next(&self, row: &Reply) -> Result<(Entry, Name), Failure> {
+    fn next(&self, row: &Reply) -> Result<(Entry, Name), JournalError> {
         let (position, part, body) = fields(row)?;
         let entry = read(position, part, body)?;
-        let damaged = |position, why: String| Err(Failure::Damaged { position, why });
+        let damaged = |position, why: String| Err(JournalError::Damaged { position, why });
         if let Some((last, name)) = self.good.last() {
             if last.position + 1 != position {
                 let why = format!("it is missing, entry {position} stands there");
@@ -100,7 +102,7 @@ impl Entries {
     }
 
     /// Returns those before the first that is not whole; if that is the first of all, why.
-    pub(super) fn front(self) -> Result<Vec<(Entry, Name)>, Failure> {
+    pub(super) fn front(self) -> Result<Vec<(Entry, Name)>, JournalError> {
         match self.bad {
             Some(failure) if self.good.is_empty() => Err(failure),
             _ => Ok(self.good),
@@ -113,8 +115,8 @@ pub(super) fn position_of(row: &Reply) -> Option<u64> {
     fields(row).ok().map(|(position, ..)| position)
 }
 
-fn fields(row: &Reply) -> Result<(u64, &[u8], &[u8]), Failure> {
-    let strange = || Failure::Broken("a row of its stream is not one of a journal".to_owned());
+fn fields(row: &Reply) -> Result<(u64, &[u8], &[u8]), JournalError> {
+    let strange = || JournalError::Broken("a row of its stream is not one of a journal".to_owned());
     let Reply::List(parts) = row else { return Err(strange()) };
     let [Reply::Bytes(id), Reply::List(fields)] = &parts[..] else { return Err(strange()) };
     let id = std::str::from_utf8(id).ok().and_then(|id| id.split_once('-'));
@@ -123,7 +125,7 @@ fn fields(row: &Reply) -> Result<(u64, &[u8], &[u8]), Failure> {
     match (rest, &fields[..]) {
         ("0", [Reply::Bytes(part), Reply::Bytes(body)]) => Ok((position, part, body)),
         // Somebody else wrote there. Tried again it would be no other: whoever meets it must stop.
-        _ => Err(Failure::Damaged { position, why: "it is no entry of a journal".to_owned() }),
+        _ => Err(JournalError::Damaged { position, why: "it is no entry of a journal".to_owned() }),
     }
 }
 

@@ -4,7 +4,7 @@ use super::record::{CHECKSUM_BYTES, FRONT_BYTES, Kind, checksum};
 use super::{About, HEADER_BYTES, bad, chunk};
 use crate::archive::read_entry;
 use crate::entry::Chain;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::{Name, Tip};
 use firstcome_core::names::PieceName;
 use firstcome_core::newest_level;
@@ -48,12 +48,12 @@ pub(super) fn check(
     file: &mut impl Read,
     bytes: u64,
     mut progress: impl FnMut(u64, u64),
-) -> Result<(About, Found), Failure> {
+) -> Result<(About, Found), JournalError> {
     let mut head = [0; HEADER_BYTES];
     file.read_exact(&mut head).map_err(|_| bad(path, "it ends within its head"))?;
     let about = About::decode(&head).map_err(|why| bad(path, why))?;
     if about.level > newest_level() {
-        return Err(Failure::TooNew(about.level));
+        return Err(JournalError::TooNew(about.level));
     }
     let mut check = Check::new(about);
     let mut at = HEADER_BYTES as u64;

@@ -7,7 +7,7 @@ use crate::archive::read_entry;
 use crate::clock::Clock;
 use crate::cluster::Seed;
 use crate::entry::{EntryRun, Head, Sealer};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::Name;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::PieceName;
@@ -39,8 +39,8 @@ impl SpaceFile {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadFile`] where it is torn, altered or of another form, which says where; [`Failure::TooNew`].
-    pub fn open(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Self, Failure> {
+    /// [`JournalError::BadFile`] where it is torn, altered or of another form, which says where; [`JournalError::TooNew`].
+    pub fn open(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Self, JournalError> {
         let cannot = |error: io::Error| bad(path, error.to_string());
         let file = File::open(path).map_err(cannot)?;
         let bytes = file.metadata().map_err(cannot)?.len();
@@ -74,7 +74,7 @@ impl SpaceFile {
     /// # Errors
     ///
     /// None.
-    pub fn head(&self) -> Result<Head, Failure> {
+    pub fn head(&self) -> Result<Head, JournalError> {
         let Seed { position, name, at, epoch, level, .. } = self.seed();
         let About { space, .. } = self.about;
         let skips = u32::try_from(self.found.skips.len()).unwrap_or(u32::MAX);
@@ -87,7 +87,7 @@ impl SpaceFile {
     /// # Errors
     ///
     /// None.
-    pub fn first(&self) -> Result<u64, Failure> {
+    pub fn first(&self) -> Result<u64, JournalError> {
         Ok(self.found.first.unwrap_or(self.found.state.stamp.position + 1))
     }
 
@@ -96,7 +96,7 @@ impl SpaceFile {
     /// # Errors
     ///
     /// None.
-    pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
+    pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, JournalError> {
         Ok(Some(self.found.state.encode()))
     }
 
@@ -104,8 +104,8 @@ impl SpaceFile {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadFile`] when the file was changed since, or cannot be read any more.
-    pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+    /// [`JournalError::BadFile`] when the file was changed since, or cannot be read any more.
+    pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, JournalError> {
         let Some((at, length)) = self.found.pieces.get(&name).copied() else { return Ok(None) };
         let mut bytes = vec![0; length];
         let mut place = self.file.borrow_mut();
@@ -124,7 +124,7 @@ impl SpaceFile {
     /// # Errors
     ///
     /// None.
-    pub fn pieces(&self) -> Result<Vec<PieceName>, Failure> {
+    pub fn pieces(&self) -> Result<Vec<PieceName>, JournalError> {
         Ok(self.found.pieces.keys().copied().collect())
     }
 
@@ -133,7 +133,7 @@ impl SpaceFile {
     /// # Errors
     ///
     /// None.
-    pub fn skips(&self) -> Result<Vec<Skip>, Failure> {
+    pub fn skips(&self) -> Result<Vec<Skip>, JournalError> {
         Ok(self.found.skips.clone())
     }
 
@@ -146,12 +146,12 @@ impl SpaceFile {
         &[]
     }
 
-    pub(crate) fn last_position(&self) -> Result<u64, Failure> {
+    pub(crate) fn last_position(&self) -> Result<u64, JournalError> {
         Ok(self.found.state.stamp.position)
     }
 
     /// Returns the next entries.
-    pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, Failure> {
+    pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, JournalError> {
         let (Some(first), last) = (self.found.first, self.last_position()?) else {
             return Ok(EntryRun::default());
         };
@@ -170,7 +170,7 @@ impl SpaceFile {
         place: &mut Place,
         next: u64,
         last: u64,
-    ) -> io::Result<Result<EntryRun, Failure>> {
+    ) -> io::Result<Result<EntryRun, JournalError>> {
         let Place { file, before } = place;
         if *before != next {
             let (at, position) = self.found.mark(next);

@@ -4,7 +4,7 @@ use super::record::{Kind, checksum, front};
 use super::{About, bad};
 use crate::archive::write_entry;
 use crate::entry::Entry;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::folder::sync_folder;
 use firstcome_core::names::PieceName;
 use firstcome_core::snapshot::Manifest;
@@ -35,8 +35,8 @@ impl SpaceWriter {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadFile`]: there is a file of the name, or it cannot be made.
-    pub fn create(path: &Path, about: About) -> Result<Self, Failure> {
+    /// [`JournalError::BadFile`]: there is a file of the name, or it cannot be made.
+    pub fn create(path: &Path, about: About) -> Result<Self, JournalError> {
         if path.exists() {
             return Err(bad(path, "it is there already, and nothing is written over"));
         }
@@ -67,8 +67,8 @@ impl SpaceWriter {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadFile`]: the file cannot be written.
-    pub fn start(&mut self, mut manifest: Manifest) -> Result<(), Failure> {
+    /// [`JournalError::BadFile`]: the file cannot be written.
+    pub fn start(&mut self, mut manifest: Manifest) -> Result<(), JournalError> {
         manifest.space = self.about.space;
         self.write(Kind::Start, &[&manifest.encode()])
     }
@@ -77,8 +77,8 @@ impl SpaceWriter {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadFile`]: the file cannot be written.
-    pub fn piece(&mut self, name: PieceName, bytes: &[u8]) -> Result<(), Failure> {
+    /// [`JournalError::BadFile`]: the file cannot be written.
+    pub fn piece(&mut self, name: PieceName, bytes: &[u8]) -> Result<(), JournalError> {
         if !self.pieces.insert(name) {
             return Ok(());
         }
@@ -89,8 +89,8 @@ impl SpaceWriter {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadFile`]: the file cannot be written.
-    pub fn skip(&mut self, skip: &Skip) -> Result<(), Failure> {
+    /// [`JournalError::BadFile`]: the file cannot be written.
+    pub fn skip(&mut self, skip: &Skip) -> Result<(), JournalError> {
         self.write(Kind::Skip, &[&skip.encode()])
     }
 
@@ -98,8 +98,8 @@ impl SpaceWriter {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadFile`]: the file cannot be written.
-    pub fn entry(&mut self, entry: &Entry) -> Result<(), Failure> {
+    /// [`JournalError::BadFile`]: the file cannot be written.
+    pub fn entry(&mut self, entry: &Entry) -> Result<(), JournalError> {
         let mut bytes = Vec::with_capacity(entry.body.len() + 64);
         write_entry(&mut bytes, &self.about.sealer(), entry);
         self.write(Kind::Entry, &[&bytes])
@@ -115,8 +115,8 @@ impl SpaceWriter {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadFile`]: the file cannot be written, or there is one of its name by now.
-    pub fn finish(mut self, mut manifest: Manifest) -> Result<(), Failure> {
+    /// [`JournalError::BadFile`]: the file cannot be written, or there is one of its name by now.
+    pub fn finish(mut self, mut manifest: Manifest) -> Result<(), JournalError> {
         manifest.space = self.about.space;
         self.write(Kind::State, &[&manifest.encode()])?;
         let records = self.records.to_le_bytes();
@@ -135,7 +135,7 @@ impl SpaceWriter {
         done().map_err(|error: io::Error| bad(&path, error.to_string()))
     }
 
-    fn write(&mut self, kind: Kind, content: &[&[u8]]) -> Result<(), Failure> {
+    fn write(&mut self, kind: Kind, content: &[&[u8]]) -> Result<(), JournalError> {
         let length: usize = content.iter().map(|part| part.len()).sum();
         let length = u32::try_from(length).map_err(|_| bad(&self.part, "a record is too long"))?;
         let front = front(kind, length);

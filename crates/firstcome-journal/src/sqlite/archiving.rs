@@ -3,11 +3,16 @@
 use super::rows;
 use super::writer::Writer;
 use crate::archive::Archive;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use firstcome_core::state::Skip;
 
 impl Writer {
-    pub(super) fn archive(&mut self, first: u64, last: u64, skips: &[Skip]) -> Result<(), Failure> {
+    pub(super) fn archive(
+        &mut self,
+        first: u64,
+        last: u64,
+        skips: &[Skip],
+    ) -> Result<(), JournalError> {
         if !self.archived {
             return Ok(());
         }

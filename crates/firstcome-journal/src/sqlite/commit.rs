@@ -7,7 +7,7 @@ use super::writer::{CachedHead, Writer};
 use crate::cell::{Cell, Kind};
 use crate::conditions::{self, Stored};
 use crate::entry::{Entry, Head, Sealer};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::manifest::Manifest;
 use crate::name::Tip;
 use crate::transaction::{IDLE_PIECES, Seen, Transaction, Write};
@@ -27,7 +27,7 @@ struct Step<'a> {
 }
 
 impl Writer {
-    pub(super) fn commit(&mut self, transaction: &Transaction) -> Result<Seen, Failure> {
+    pub(super) fn commit(&mut self, transaction: &Transaction) -> Result<Seen, JournalError> {
         let (journal_time, now) = (self.now(), self.clock.now());
         let Self { file, sealer, head, untidy, .. } = self;
         let sealer = &*sealer;
@@ -46,7 +46,7 @@ impl Writer {
                     for write in &transaction.writes {
                         dropped += step.write(write)?;
                     }
-                    Ok::<_, Failure>((step.head, dropped))
+                    Ok::<_, JournalError>((step.head, dropped))
                 },
                 |connection, (head, _)| happened(connection, &transaction.writes, head),
             )?;
@@ -58,7 +58,7 @@ impl Writer {
 }
 
 impl Stored for Step<'_> {
-    fn head(&self) -> Result<Head, Failure> {
+    fn head(&self) -> Result<Head, JournalError> {
         Ok(self.head.head(self.sealer, self.now))
     }
 
@@ -70,24 +70,24 @@ impl Stored for Step<'_> {
         self.now
     }
 
-    fn entries(&self, from: u64, limit: usize) -> Result<Vec<Entry>, Failure> {
+    fn entries(&self, from: u64, limit: usize) -> Result<Vec<Entry>, JournalError> {
         let entries = rows::read(self.connection, self.sealer, from - 1, limit).whole()?;
         Ok(entries.into_iter().map(|(entry, _)| entry).collect())
     }
 
-    fn manifests(&self) -> Result<Vec<Manifest>, Failure> {
+    fn manifests(&self) -> Result<Vec<Manifest>, JournalError> {
         Ok(stored::manifests(self.connection)?)
     }
 
-    fn has_piece(&self, name: PieceName) -> Result<bool, Failure> {
+    fn has_piece(&self, name: PieceName) -> Result<bool, JournalError> {
         Ok(stored::has_piece(self.connection, name)?)
     }
 
-    fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+    fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, JournalError> {
         stored::piece(self.connection, name)
     }
 
-    fn cells(&self, kind: Kind) -> Result<Vec<Cell>, Failure> {
+    fn cells(&self, kind: Kind) -> Result<Vec<Cell>, JournalError> {
         match kind {
             Kind::Skip => Ok(stored::skips(self.connection)?),
             // Of several nodes only.
@@ -98,7 +98,7 @@ impl Stored for Step<'_> {
 
 impl Step<'_> {
     /// Does one change; gives how many pieces it dropped.
-    fn write(&mut self, write: &Write) -> Result<usize, Failure> {
+    fn write(&mut self, write: &Write) -> Result<usize, JournalError> {
         let connection = self.connection;
         match write {
             Write::Term => {
@@ -146,13 +146,13 @@ impl Step<'_> {
             | Write::Stamped(_)
             | Write::Delete(..) => {
                 let why = "a journal in a SQLite file has one node: it is not repaired by others";
-                return Err(Failure::Unavailable(why.to_owned()));
+                return Err(JournalError::Unavailable(why.to_owned()));
             }
         }
         Ok(0)
     }
 
-    fn keep_manifests(&self, manifests: &[Manifest]) -> Result<(), Failure> {
+    fn keep_manifests(&self, manifests: &[Manifest]) -> Result<(), JournalError> {
         let stored = stored::manifests(self.connection)?;
         for other in &stored {
             if !manifests.iter().any(|manifest| manifest.position == other.position) {
@@ -169,7 +169,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    fn put_piece(&self, name: PieceName, bytes: &[u8]) -> Result<(), Failure> {
+    fn put_piece(&self, name: PieceName, bytes: &[u8]) -> Result<(), JournalError> {
         let sql = "INSERT OR IGNORE INTO piece (name, written_at, bytes) VALUES (?1, ?2, ?3)";
         let values = (name.0, self.journal_time.as_micros(), bytes);
         let is_new = execute(self.connection, sql, values)? == 1;
@@ -181,13 +181,13 @@ impl Step<'_> {
         Ok(())
     }
 
-    fn note_unnamed(&self, name: PieceName) -> Result<(), Failure> {
+    fn note_unnamed(&self, name: PieceName) -> Result<(), JournalError> {
         let sql = "INSERT OR REPLACE INTO unnamed (name, since) VALUES (?1, ?2)";
         execute(self.connection, sql, (name.0, self.journal_time.as_micros()))?;
         Ok(())
     }
 
-    fn drop_idle(&self, since: Timestamp) -> Result<usize, Failure> {
+    fn drop_idle(&self, since: Timestamp) -> Result<usize, JournalError> {
         let sql = "SELECT name FROM unnamed WHERE since <= ?1 LIMIT ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
         let names = statement
@@ -227,7 +227,7 @@ fn happened(
     Ok(false)
 }
 
-fn position_of(key: &[u8]) -> Result<u64, Failure> {
+fn position_of(key: &[u8]) -> Result<u64, JournalError> {
     let position = std::str::from_utf8(key).ok().and_then(|key| key.parse().ok());
-    position.ok_or_else(|| Failure::Broken("a skipped entry has no position".to_owned()))
+    position.ok_or_else(|| JournalError::Broken("a skipped entry has no position".to_owned()))
 }

@@ -6,7 +6,7 @@
 
 use super::log::{CHECKPOINT_PAGES_OF_PIECES, Checkpointer};
 use super::writer::Writer;
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::worker::{Lost, Owned, PAUSE};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ impl Keeper {
     /// Has the writer do something; appends wait meanwhile.
     pub(super) fn with<R>(
         &self,
-        job: impl FnOnce(&mut Writer) -> Result<R, Failure>,
-    ) -> Result<R, Failure> {
+        job: impl FnOnce(&mut Writer) -> Result<R, JournalError>,
+    ) -> Result<R, JournalError> {
         let mut held = self.writer.lock();
-        let closed = || Failure::Unavailable(Lost::Closed.to_string());
+        let closed = || JournalError::Unavailable(Lost::Closed.to_string());
         job(held.as_mut().ok_or_else(closed)?)
     }
 

@@ -8,7 +8,7 @@ use crate::archive;
 use crate::cell;
 use crate::clock::Clock;
 use crate::entry::{EntryRun, Head, Sealer};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::folder;
 use crate::manifest::names;
 use crate::name::{Name, Tip};
@@ -35,7 +35,7 @@ impl ReadOnly {
     /// # Errors
     ///
     /// There is none, it cannot be read, or it is of a level above this build's.
-    pub fn open(folder: &Path) -> Result<Self, Failure> {
+    pub fn open(folder: &Path) -> Result<Self, JournalError> {
         let connection = open_read_only(&folder::journal_file(folder), FORM)?;
         let row = HeadRow::read(&connection)?;
         Ok(Self { connection, archive: [folder::archive_folder(folder)], row })
@@ -50,8 +50,8 @@ impl ReadOnly {
     ///
     /// # Errors
     ///
-    /// [`Failure::Damaged`] when the last entry is not what was written; the file cannot be read.
-    pub fn head(&self) -> Result<Head, Failure> {
+    /// [`JournalError::Damaged`] when the last entry is not what was written; the file cannot be read.
+    pub fn head(&self) -> Result<Head, JournalError> {
         let row = HeadRow::read(&self.connection)?;
         let now = Clock::system().now();
         let tip = rows::tip(&self.connection, &row.sealer)?;
@@ -76,7 +76,7 @@ impl ReadOnly {
     /// # Errors
     ///
     /// The archive's folder or the file cannot be read.
-    pub fn first(&self) -> Result<u64, Failure> {
+    pub fn first(&self) -> Result<u64, JournalError> {
         let archived = archive::parts(&self.archive[0])?.first().map(|part| part.first);
         let kept = rows::first_kept(&self.connection, &self.row.sealer)?;
         Ok(archived.unwrap_or(kept).min(kept))
@@ -87,7 +87,7 @@ impl ReadOnly {
     /// # Errors
     ///
     /// The file cannot be read.
-    pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
+    pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, JournalError> {
         let manifests = stored::manifests(&self.connection)?;
         Ok(manifests.into_iter().next().map(|newest| newest.bytes))
     }
@@ -96,8 +96,8 @@ impl ReadOnly {
     ///
     /// # Errors
     ///
-    /// [`Failure::Broken`] when its bytes are not what was written; the file cannot be read.
-    pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+    /// [`JournalError::Broken`] when its bytes are not what was written; the file cannot be read.
+    pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, JournalError> {
         stored::piece(&self.connection, name)
     }
 
@@ -106,7 +106,7 @@ impl ReadOnly {
     /// # Errors
     ///
     /// The file cannot be read.
-    pub fn pieces(&self) -> Result<Vec<PieceName>, Failure> {
+    pub fn pieces(&self) -> Result<Vec<PieceName>, JournalError> {
         Ok(names(&stored::manifests(&self.connection)?).into_iter().collect())
     }
 
@@ -114,8 +114,8 @@ impl ReadOnly {
     ///
     /// # Errors
     ///
-    /// [`Failure::Damaged`] when a record is torn or altered; the file cannot be read.
-    pub fn skips(&self) -> Result<Vec<Skip>, Failure> {
+    /// [`JournalError::Damaged`] when a record is torn or altered; the file cannot be read.
+    pub fn skips(&self) -> Result<Vec<Skip>, JournalError> {
         cell::skips(&stored::skips(&self.connection)?)
     }
 
@@ -128,7 +128,7 @@ impl ReadOnly {
     }
 
     /// Returns the next entries out of the file itself, and why there are no more where one is not good.
-    pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, Failure> {
+    pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, JournalError> {
         let rows = rows::read(&self.connection, &self.row.sealer, next - 1, READ_ENTRIES);
         // Not there because it was trimmed meanwhile is for the reader to see.
         let trimmed = rows.good.is_empty()
@@ -136,7 +136,7 @@ impl ReadOnly {
         Ok(EntryRun { good: rows.good.into(), bad: rows.bad.filter(|_| !trimmed) })
     }
 
-    pub(crate) fn last_position(&self) -> Result<u64, Failure> {
+    pub(crate) fn last_position(&self) -> Result<u64, JournalError> {
         match rows::last_position(&self.connection)? {
             Some(last) => Ok(last),
             None => Ok(self.head()?.position),

@@ -3,7 +3,7 @@
 use super::stored;
 use super::trouble::is_corrupt;
 use crate::entry::{Chain, Entry, Sealer};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::name::{Name, Tip};
 use firstcome_core::Timestamp;
 use firstcome_core::names::NodeId;
@@ -18,12 +18,12 @@ pub(super) struct Rows {
     /// The good ones with their names, following each other.
     pub(super) good: Vec<(Entry, Name)>,
     /// Why there are no more.
-    pub(super) bad: Option<Failure>,
+    pub(super) bad: Option<JournalError>,
 }
 
 impl Rows {
     /// Returns all entries, or why not all of them are good.
-    pub(super) fn whole(self) -> Result<Vec<(Entry, Name)>, Failure> {
+    pub(super) fn whole(self) -> Result<Vec<(Entry, Name)>, JournalError> {
         match self.bad {
             Some(failure) => Err(failure),
             None => Ok(self.good),
@@ -31,7 +31,7 @@ impl Rows {
     }
 
     /// Returns the good entries in front, or why there is not even one.
-    pub(super) fn front(self) -> Result<Vec<(Entry, Name)>, Failure> {
+    pub(super) fn front(self) -> Result<Vec<(Entry, Name)>, JournalError> {
         match self.bad {
             Some(failure) if self.good.is_empty() => Err(failure),
             Some(_) | None => Ok(self.good),
@@ -52,7 +52,7 @@ fn fill(
     after: u64,
     limit: usize,
     good: &mut Vec<(Entry, Name)>,
-) -> Result<(), Failure> {
+) -> Result<(), JournalError> {
     let mut statement = connection.prepare_cached(include_str!("read.sql"))?;
     let mut rows = statement.query((after.cast_signed(), limit as i64))?;
     let mut chain = Chain::default();
@@ -61,7 +61,7 @@ fn fill(
         let (entry, seal) = entry(row).map_err(|error| at(wanted, error))?;
         if entry.position != wanted {
             let why = format!("it is missing, entry {} stands there", entry.position);
-            return Err(Failure::Damaged { position: wanted, why });
+            return Err(JournalError::Damaged { position: wanted, why });
         }
         let name = sealer.check(&entry, seal)?;
         chain.follow(&entry, name)?;
@@ -75,7 +75,7 @@ fn fill(
 pub(super) fn last(
     connection: &Connection,
     sealer: &Sealer,
-) -> Result<Option<(Entry, Name)>, Failure> {
+) -> Result<Option<(Entry, Name)>, JournalError> {
     let mut statement = connection.prepare_cached(include_str!("last.sql"))?;
     let mut rows = statement.query([])?;
     let Some(row) = rows.next()? else { return Ok(None) };
@@ -86,12 +86,12 @@ pub(super) fn last(
 }
 
 /// Returns what the journal ends with: the last entry, or the state that it begins after where it has no entry.
-pub(super) fn tip(connection: &Connection, sealer: &Sealer) -> Result<Option<Tip>, Failure> {
+pub(super) fn tip(connection: &Connection, sealer: &Sealer) -> Result<Option<Tip>, JournalError> {
     if let Some((Entry { position, at, .. }, name)) = last(connection, sealer)? {
         return Ok(Some(Tip { position, name, at }));
     }
     let Some(manifest) = stored::manifests(connection)?.into_iter().next() else { return Ok(None) };
-    let broken = |why: BadSnapshot| Failure::Broken(format!("its newest snapshot: {why}"));
+    let broken = |why: BadSnapshot| JournalError::Broken(format!("its newest snapshot: {why}"));
     let Stamp { position, node, number, at, .. } =
         Snapshot::decode(&manifest.bytes).map_err(broken)?.stamp;
     // Before the first entry there is none with a time.
@@ -99,7 +99,7 @@ pub(super) fn tip(connection: &Connection, sealer: &Sealer) -> Result<Option<Tip
 }
 
 /// Returns the first position that is kept, or the next one where none is.
-pub(super) fn first_kept(connection: &Connection, sealer: &Sealer) -> Result<u64, Failure> {
+pub(super) fn first_kept(connection: &Connection, sealer: &Sealer) -> Result<u64, JournalError> {
     match first(connection)? {
         Some(first) => Ok(first),
         None => Ok(tip(connection, sealer)?.map_or(0, |tip| tip.position) + 1),
@@ -144,9 +144,9 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<(Entry, u64)> {
 }
 
 /// Says what an error means when it comes while a certain entry is read.
-fn at(position: u64, error: rusqlite::Error) -> Failure {
+fn at(position: u64, error: rusqlite::Error) -> JournalError {
     if error.sqlite_error().is_some() && !is_corrupt(&error) {
         return error.into();
     }
-    Failure::Damaged { position, why: format!("it cannot be read: {error}") }
+    JournalError::Damaged { position, why: format!("it cannot be read: {error}") }
 }

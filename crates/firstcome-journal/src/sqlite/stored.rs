@@ -1,7 +1,7 @@
 //! Reads what stands beside the entries in SQLite: manifests, pieces, skipped entries.
 
 use crate::cell::{Cell, Kind};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::manifest::{Manifest, check_piece};
 use firstcome_core::names::PieceName;
 use rusqlite::{Connection, OptionalExtension};
@@ -20,7 +20,10 @@ pub(super) fn manifests(connection: &Connection) -> rusqlite::Result<Vec<Manifes
 }
 
 /// Returns a piece.
-pub(super) fn piece(connection: &Connection, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+pub(super) fn piece(
+    connection: &Connection,
+    name: PieceName,
+) -> Result<Option<Vec<u8>>, JournalError> {
     let mut statement = connection.prepare_cached("SELECT bytes FROM piece WHERE name = ?1")?;
     check_piece(name, statement.query_row([name.0], |row| row.get(0)).optional()?)
 }

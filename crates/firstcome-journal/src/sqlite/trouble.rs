@@ -1,6 +1,6 @@
 //! Maps errors of SQLite to failures.
 
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 use std::path::Path;
@@ -90,7 +90,7 @@ impl From<rusqlite::Error> for Trouble {
     }
 }
 
-impl From<Trouble> for Failure {
+impl From<Trouble> for JournalError {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::Full(text) => Self::Full(text),
@@ -104,7 +104,7 @@ impl From<Trouble> for Failure {
     }
 }
 
-impl From<rusqlite::Error> for Failure {
+impl From<rusqlite::Error> for JournalError {
     fn from(error: rusqlite::Error) -> Self {
         Trouble::from(error).into()
     }

@@ -8,7 +8,7 @@ use super::stored;
 use crate::archive::Archive;
 use crate::clock::Clock;
 use crate::entry::{Append, Confirm, EntriesRead, Entry, Exchange, Head, Sealer};
-use crate::failure::Failure;
+use crate::failure::JournalError;
 use crate::folder::DataFolder;
 use crate::name::{Name, Tip};
 use firstcome_core::command::level_of;
@@ -83,14 +83,14 @@ pub(super) struct HeadRow {
 }
 
 impl HeadRow {
-    pub(super) fn read(connection: &Connection) -> Result<Self, Failure> {
+    pub(super) fn read(connection: &Connection) -> Result<Self, JournalError> {
         let row = connection.query_row(include_str!("head.sql"), [], |row| {
             let sealer = Sealer { space: SpaceId(row.get(0)?) };
             let (level, epoch) = (row.get(1)?, row.get(2)?);
             Ok(Self { sealer, level, epoch, term: row.get::<_, i64>(3)?.cast_unsigned() })
         })?;
         if row.level > newest_level() {
-            return Err(Failure::TooNew(row.level));
+            return Err(JournalError::TooNew(row.level));
         }
         Ok(row)
     }
@@ -100,18 +100,18 @@ impl Writer {
     pub(super) fn open(
         folder: &DataFolder,
         options: &Options,
-    ) -> Result<(Self, Checkpointer), Failure> {
+    ) -> Result<(Self, Checkpointer), JournalError> {
         let mut file = Durable::open(&folder.journal(), FORM, |connection| {
             let space = options.space.unwrap_or(options.fresh_space);
             connection.execute_batch(include_str!("schema.sql"))?;
             let sql = "INSERT INTO head VALUES (1, ?1, ?2, 0, 0, 0)";
             execute(connection, sql, (space.0, options.fresh_level))?;
-            Ok::<_, Failure>(())
+            Ok::<_, JournalError>(())
         })?;
         let row = HeadRow::read(file.connection())?;
         let (sealer, found) = (row.sealer, row.sealer.space);
         if let Some(wanted) = options.space.filter(|wanted| *wanted != found) {
-            return Err(Failure::OtherSpace { found, wanted });
+            return Err(JournalError::OtherSpace { found, wanted });
         }
         let checkpointer = file.checkpoint_beside(&folder.journal())?;
         let tip = rows::tip(file.connection(), &sealer)?;
@@ -148,7 +148,7 @@ impl Writer {
         &mut self,
         append: Append,
         asked: tokio::time::Instant,
-    ) -> Result<Exchange, Failure> {
+    ) -> Result<Exchange, JournalError> {
         let Self { file, sealer, clock, head, .. } = self;
         self.untidy = true;
         let Append { body, name, applied, applied_name } = append;
@@ -168,7 +168,7 @@ impl Writer {
                 if level > head.level {
                     execute(connection, "UPDATE head SET level = ?1", [level])?;
                 }
-                Ok::<_, Failure>((entry, missed))
+                Ok::<_, JournalError>((entry, missed))
             },
             |connection, (entry, _)| Ok(rows::last_position(connection)? == Some(entry.position)),
         )?;
@@ -188,12 +188,12 @@ impl Writer {
         &self,
         after: u64,
         asked: tokio::time::Instant,
-    ) -> Result<EntriesRead, Failure> {
+    ) -> Result<EntriesRead, JournalError> {
         if after >= self.head.position {
             return Ok(EntriesRead::of(after, Vec::new(), self.head.position, asked));
         }
         if after + 1 < self.head.first {
-            return Err(Failure::Trimmed { wanted: after + 1, first: self.head.first });
+            return Err(JournalError::Trimmed { wanted: after + 1, first: self.head.first });
         }
         let rows = rows::read(self.file.connection(), &self.sealer, after, READ_ENTRIES);
         let entries = rows.front()?.into_iter().map(|(entry, _)| entry).collect();
@@ -213,12 +213,12 @@ fn missed(
     head: &CachedHead,
     applied: u64,
     applied_name: Name,
-) -> Result<Vec<Entry>, Failure> {
+) -> Result<Vec<Entry>, JournalError> {
     if applied > head.position {
-        return Err(Failure::Behind { head: head.position, applied });
+        return Err(JournalError::Behind { head: head.position, applied });
     }
     if applied + 1 < head.first {
-        return Err(Failure::Trimmed { wanted: applied + 1, first: head.first });
+        return Err(JournalError::Trimmed { wanted: applied + 1, first: head.first });
     }
     let missed = match applied == head.position {
         true => Rows::default(),
@@ -227,12 +227,12 @@ fn missed(
     .whole()?;
     let found = missed.first().map_or(head.name, |(entry, _)| entry.before);
     if found != applied_name {
-        return Err(Failure::Forked { position: applied, found, applied: applied_name });
+        return Err(JournalError::Forked { position: applied, found, applied: applied_name });
     }
     Ok(missed.into_iter().map(|(entry, _)| entry).collect())
 }
 
-fn insert(connection: &Connection, sealer: &Sealer, entry: &Entry) -> Result<(), Failure> {
+fn insert(connection: &Connection, sealer: &Sealer, entry: &Entry) -> Result<(), JournalError> {
     let values = (
         entry.position.cast_signed(),
         entry.at.as_micros(),

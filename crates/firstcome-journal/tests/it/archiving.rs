@@ -4,7 +4,7 @@ use crate::trimming::{Trimmed, subjects};
 use crate::world::{Hands, MINUTE, Player, SPACE, Scratch, all, open};
 use firstcome_journal::entry::Sealer;
 use firstcome_journal::sqlite::ReadOnly;
-use firstcome_journal::{Failure, Journal, archive};
+use firstcome_journal::{Journal, JournalError, archive};
 use std::path::Path;
 
 fn last_archive_file(data: &Path) -> std::path::PathBuf {
@@ -65,7 +65,10 @@ async fn an_archive_of_another_past_is_not_written_to() {
     t.hands.turn(11 * MINUTE);
     let before = std::fs::read(last_archive_file(&t.scratch.data())).unwrap();
     let failure = t.journal.trim(t.term).await.unwrap_err();
-    assert!(matches!(&failure, Failure::Broken(text) if text.contains("archive")), "{failure}");
+    assert!(
+        matches!(&failure, JournalError::Broken(text) if text.contains("archive")),
+        "{failure}"
+    );
     assert_eq!(std::fs::read(last_archive_file(&t.scratch.data())).unwrap(), before);
     assert_eq!(all(&t.journal, 0).await.len(), 20, "nothing went");
     t.append(1).await;
@@ -99,7 +102,7 @@ async fn a_long_archive_has_several_files() {
     assert_eq!(read, entries);
     let other = Sealer { space: firstcome_core::SpaceId([1; 16]) };
     let failure = archive::Archive::open(&folder, other, 10, |_| Ok(None)).unwrap_err();
-    assert!(matches!(failure, Failure::OtherSpace { .. }), "{failure}");
+    assert!(matches!(failure, JournalError::OtherSpace { .. }), "{failure}");
     // Damage in the middle stays where it is, and the archive goes on behind it.
     let path = last_archive_file(&scratch.data());
     let mut bytes = std::fs::read(&path).unwrap();

@@ -4,7 +4,7 @@ use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, install, name_of, no
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::PieceName;
 use firstcome_core::{LEVEL, Timestamp};
-use firstcome_journal::{Failure, Looked, Name, Tip};
+use firstcome_journal::{JournalError, Looked, Name, Tip};
 use tokio::time::Instant;
 
 pub(crate) async fn a_new_journal_is_empty(stage: &Stage) {
@@ -49,7 +49,7 @@ pub(crate) async fn a_caller_ahead_of_the_journal_is_told_and_nothing_is_stored(
     ann.claims(&stage.journal, "ann").await.unwrap();
     ann.applied = 5;
     let failure = ann.claims(&stage.journal, "ann").await.unwrap_err();
-    assert!(matches!(failure, Failure::Behind { head: 1, applied: 5 }), "{failure}");
+    assert!(matches!(failure, JournalError::Behind { head: 1, applied: 5 }), "{failure}");
     assert_eq!(stage.journal.head().await.unwrap().position, 1);
 }
 
@@ -64,7 +64,7 @@ pub(crate) async fn a_caller_on_another_branch_is_told_and_nothing_is_stored(sta
         let failure = lost.claims(&stage.journal, "lost").await.unwrap_err();
         let right = Name { node: ann.node, number: position };
         let right = if position == 0 { Name::default() } else { right };
-        let Failure::Forked { position: at, found, applied } = failure else {
+        let JournalError::Forked { position: at, found, applied } = failure else {
             panic!("{failure}");
         };
         assert_eq!((at, found, applied), (position, right, wrong));
@@ -95,7 +95,7 @@ pub(crate) async fn every_position_is_compared(stage: &Stage) {
         let position = position as u64;
         let mut eve = Player { applied: position, applied_name: wrong, ..Player::new(b'e') };
         let failure = eve.claims(&stage.journal, "eve").await.unwrap_err();
-        let is_told = matches!(&failure, Failure::Forked { position: at, found, .. }
+        let is_told = matches!(&failure, JournalError::Forked { position: at, found, .. }
             if *at == position && found == right);
         assert!(is_told, "{position}: {failure}");
     }
@@ -188,7 +188,7 @@ pub(crate) async fn a_snapshot_needs_its_pieces(stage: &Stage) {
     let manifest = b"a manifest".to_vec();
     let install = || install(&stage.journal, 1, manifest.clone(), vec![name], term);
     let failure = install().await.unwrap_err();
-    assert!(matches!(failure, Failure::PieceMissing(missing) if missing == name), "{failure}");
+    assert!(matches!(failure, JournalError::PieceMissing(missing) if missing == name), "{failure}");
     assert_eq!(stage.journal.newest_snapshot().await.unwrap(), None);
     for _ in 0..2 {
         stage.journal.put_piece(name, bytes.clone()).await.unwrap();
@@ -212,7 +212,7 @@ pub(crate) async fn the_newest_snapshot_is_the_one_furthest_on(stage: &Stage) {
     }
     assert_eq!(stage.journal.newest_snapshot().await.unwrap(), Some(vec![5]));
     let failure = install(&stage.journal, 6, vec![6], Vec::new(), term).await.unwrap_err();
-    assert!(matches!(failure, Failure::Behind { head: 5, applied: 6 }), "{failure}");
+    assert!(matches!(failure, JournalError::Behind { head: 5, applied: 6 }), "{failure}");
 }
 
 pub(crate) async fn an_old_term_neither_installs_nor_trims(stage: &Stage) {
@@ -221,9 +221,8 @@ pub(crate) async fn an_old_term_neither_installs_nor_trims(stage: &Stage) {
     let old = stage.journal.mint_term().await.unwrap();
     let new = stage.journal.mint_term().await.unwrap();
     assert_eq!(new, old + 1);
-    let is_old = |failure: Failure| {
-        let expected =
-            matches!(failure, Failure::OldTerm { ours, theirs } if (ours, theirs) == (old, new));
+    let is_old = |failure: JournalError| {
+        let expected = matches!(failure, JournalError::OldTerm { ours, theirs } if (ours, theirs) == (old, new));
         assert!(expected, "{failure}");
     };
     is_old(install(&stage.journal, 1, vec![1], Vec::new(), old).await.unwrap_err());
@@ -277,10 +276,10 @@ pub(crate) async fn entries_that_two_snapshots_cover_go_after_ten_minutes(stage:
     let head = journal.head().await.unwrap();
     assert_eq!((head.first, head.position, head.name), (13, 20, ann.applied_name));
     let failure = journal.read(11).await.unwrap_err();
-    assert!(matches!(failure, Failure::Trimmed { wanted: 12, first: 13 }), "{failure}");
+    assert!(matches!(failure, JournalError::Trimmed { wanted: 12, first: 13 }), "{failure}");
     assert_eq!(journal.read(12).await.unwrap().entries.len(), 8);
     let failure = Player::new(b'l').claims(journal, "late").await.unwrap_err();
-    assert!(matches!(failure, Failure::Trimmed { wanted: 1, first: 13 }), "{failure}");
+    assert!(matches!(failure, JournalError::Trimmed { wanted: 1, first: 13 }), "{failure}");
     snapshot(stage, 20, &[], term).await;
     assert_eq!(trim().await, 19);
     assert_eq!(ann.claims(journal, "ann").await.unwrap().entries.len(), 1);
@@ -335,7 +334,7 @@ pub(crate) async fn a_snapshot_of_another_history_is_not_installed(stage: &Stage
         for wrong in [Tip { name, ..right }, Tip { at: later, ..right }] {
             let manifest = vec![1];
             let failure = stage.journal.install(wrong, manifest, Vec::new(), term).await;
-            assert!(matches!(failure, Err(Failure::Forked { .. })), "{failure:?}");
+            assert!(matches!(failure, Err(JournalError::Forked { .. })), "{failure:?}");
         }
         assert_eq!(stage.journal.newest_snapshot().await.unwrap(), None);
     }
@@ -362,7 +361,7 @@ pub(crate) async fn snapshots_that_are_installed_at_once_are_the_two_furthest_on
             while let Err(failure) =
                 install(&journal, position, vec![position as u8], vec![name], term).await
             {
-                assert!(matches!(failure, Failure::Moved { head: 10, .. }), "{failure}");
+                assert!(matches!(failure, JournalError::Moved { head: 10, .. }), "{failure}");
             }
         });
     }

@@ -3,7 +3,7 @@
 use crate::world::{Hands, MINUTE, Player, Scratch, install, open};
 use firstcome_journal::sqlite::ReadOnly;
 use firstcome_journal::verify::{Verified, Verify};
-use firstcome_journal::{Failure, Journal, Looked, archive};
+use firstcome_journal::{Journal, JournalError, Looked, archive};
 use rusqlite::Connection;
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -33,14 +33,14 @@ async fn filled() -> (Scratch, Hands) {
     (scratch, hands)
 }
 
-fn verify(data: &Path) -> Result<Verified, Failure> {
+fn verify(data: &Path) -> Result<Verified, JournalError> {
     Verify::new(&ReadOnly::open(data)?).run(|_| {})
 }
 
 /// The position of the damage that is found, and what is said about it.
 fn found(data: &Path) -> (u64, String) {
     match verify(data) {
-        Err(Failure::Damaged { position, why }) => (position, why),
+        Err(JournalError::Damaged { position, why }) => (position, why),
         other => panic!("{other:?}"),
     }
 }
@@ -129,7 +129,7 @@ async fn another_journals_entry_does_not_pass() {
     edit(&scratch.data(), "UPDATE head SET space = zeroblob(16)");
     let journal = ReadOnly::open(&scratch.data()).unwrap();
     let failure = journal.head().unwrap_err();
-    assert!(matches!(failure, Failure::Damaged { position: ENTRIES, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Damaged { position: ENTRIES, .. }), "{failure}");
 }
 
 #[tokio::test]
@@ -142,15 +142,15 @@ async fn a_server_meets_the_damage_with_its_position() {
     let front = read.entries;
     assert_eq!(front.last().unwrap().position, 11, "what is good comes first");
     let failure = journal.read(11).await.unwrap_err();
-    assert!(matches!(failure, Failure::Damaged { position: 12, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Damaged { position: 12, .. }), "{failure}");
     let trimmed = journal.read(7).await.unwrap_err();
-    assert!(matches!(trimmed, Failure::Trimmed { wanted: 8, first: 9 }), "{trimmed}");
+    assert!(matches!(trimmed, JournalError::Trimmed { wanted: 8, first: 9 }), "{trimmed}");
     // Nobody who has not seen the damaged entry can append across it.
     let mut bob = Player::new(b'b');
     bob.applied = 10;
     bob.applied_name = crate::world::name_of(&front[1]);
     let failure = bob.claims(&journal, "bob").await.unwrap_err();
-    assert!(matches!(failure, Failure::Damaged { position: 12, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Damaged { position: 12, .. }), "{failure}");
     assert_eq!(journal.head().await.unwrap().position, ENTRIES);
 }
 
@@ -161,7 +161,7 @@ async fn a_damaged_last_entry_keeps_the_journal_closed() {
     let folder = firstcome_journal::folder::DataFolder::take(scratch.data()).unwrap();
     let options = crate::world::options(&hands);
     let failure = firstcome_journal::sqlite::Sqlite::open(&folder, options).unwrap_err();
-    assert!(matches!(failure, Failure::Damaged { position: 20, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Damaged { position: 20, .. }), "{failure}");
 }
 
 #[tokio::test]
@@ -173,12 +173,12 @@ async fn a_torn_file_is_found() {
     for keep in [bytes.len() / 2, bytes.len() - 4096, 5000, 100] {
         std::fs::write(&path, &bytes[..keep]).unwrap();
         let failure = verify(&scratch.data()).unwrap_err();
-        let says = matches!(failure, Failure::Damaged { .. } | Failure::Broken(_));
+        let says = matches!(failure, JournalError::Damaged { .. } | JournalError::Broken(_));
         assert!(says, "{keep} bytes: {failure}");
     }
     std::fs::write(&path, b"not a database at all, but long enough to be taken for one").unwrap();
     let failure = verify(&scratch.data()).unwrap_err();
-    assert!(matches!(failure, Failure::Broken(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Broken(_)), "{failure}");
 }
 
 #[tokio::test]
@@ -190,7 +190,7 @@ async fn every_flipped_byte_of_the_archive_is_found() {
     for at in 0..length {
         flip(&path, at);
         match verify(&scratch.data()) {
-            Err(Failure::Damaged { position, .. }) => positions.push(position),
+            Err(JournalError::Damaged { position, .. }) => positions.push(position),
             other => panic!("byte {at}: {other:?}"),
         }
         flip(&path, at);
@@ -220,13 +220,16 @@ async fn a_damaged_piece_is_found() {
     let (scratch, hands) = filled().await;
     edit(&scratch.data(), "UPDATE piece SET bytes = zeroblob(100)");
     let failure = verify(&scratch.data()).unwrap_err();
-    assert!(matches!(&failure, Failure::Broken(text) if text.contains("piece")), "{failure}");
+    assert!(matches!(&failure, JournalError::Broken(text) if text.contains("piece")), "{failure}");
     let name = firstcome_core::names::PieceName::of(&[15; 100]);
     let journal = Journal::Sqlite(open(&scratch.data(), &hands));
-    assert!(matches!(journal.piece(name).await, Err(Failure::Broken(_))));
+    assert!(matches!(journal.piece(name).await, Err(JournalError::Broken(_))));
     drop(journal);
     let (scratch, _) = filled().await;
     edit(&scratch.data(), "DELETE FROM piece");
     let failure = verify(&scratch.data()).unwrap_err();
-    assert!(matches!(&failure, Failure::Broken(text) if text.contains("missing")), "{failure}");
+    assert!(
+        matches!(&failure, JournalError::Broken(text) if text.contains("missing")),
+        "{failure}"
+    );
 }

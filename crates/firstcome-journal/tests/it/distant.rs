@@ -3,7 +3,7 @@
 use crate::world::{Hands, Player, SPACE, all, name_of};
 use firstcome_faults::distant::{self, Call, Carried, Way, Work};
 use firstcome_journal::memory::Memory;
-use firstcome_journal::{Confirm, Failure, Journal};
+use firstcome_journal::{Confirm, Journal, JournalError};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
@@ -56,10 +56,10 @@ impl Road {
 }
 
 impl Way for Road {
-    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, Failure>> {
+    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, JournalError>> {
         let (road, mut open) = (self.clone(), self.open.subscribe());
         road.carried.lock().unwrap().push(call);
-        let lost = || Err(Failure::Unknown("as planned".into()));
+        let lost = || Err(JournalError::Unknown("as planned".into()));
         Box::pin(async move {
             open.wait_for(|open| *open).await.unwrap();
             let fate = road.fate.lock().unwrap().clone();
@@ -127,7 +127,7 @@ async fn an_answer_that_is_lost_is_unknown_and_the_call_happened() {
     road.fate(Fate::AnswerLost);
     let append = ann.next("ann");
     let failure = journal.append(append.clone()).await.unwrap_err();
-    assert!(matches!(failure, Failure::Unknown(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unknown(_)), "{failure}");
     assert_eq!(all(&there, 0).await.len(), 1);
     road.fate(Fate::Arrives);
     let exchange = journal.append(append).await.unwrap();
@@ -139,7 +139,7 @@ async fn a_call_that_is_lost_is_unknown_and_did_not_happen() {
     let (road, journal, there) = distant();
     road.fate(Fate::Lost);
     let failure = Player::new(b'a').claims(&journal, "ann").await.unwrap_err();
-    assert!(matches!(failure, Failure::Unknown(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unknown(_)), "{failure}");
     assert_eq!(all(&there, 0).await, []);
 }
 
@@ -159,7 +159,7 @@ async fn a_call_that_comes_twice_is_answered_with_what_came_of_the_first() {
     assert_eq!(there.head().await.unwrap().epoch, 1);
     // Where the first is refused, the second is no answer either.
     let failure = Player { applied: 9, ..ann }.claims(&journal, "ann").await.unwrap_err();
-    assert!(matches!(failure, Failure::Behind { head: 2, applied: 9 }), "{failure}");
+    assert!(matches!(failure, JournalError::Behind { head: 2, applied: 9 }), "{failure}");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use crate::child::{self, Answering};
 use crate::world::{Hands, Player, Scratch, all, open, subject_of};
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Journal, JournalError};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 
@@ -206,7 +206,7 @@ fn a_commit_called_not_done_is_not_there_after_a_crash() {
                 }
             };
             println!("a sync failed: {failure}");
-            assert!(matches!(failure, Failure::Full(_)), "{failure}");
+            assert!(matches!(failure, JournalError::Full(_)), "{failure}");
             let image = crash_image(&data(), "journal.sqlite");
             let after = Journal::Sqlite(open(&image, &hands));
             assert_eq!(after.head().await.unwrap().position, ann.applied);

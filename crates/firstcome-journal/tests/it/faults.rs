@@ -5,7 +5,7 @@ use firstcome_core::command::{Body, Command};
 use firstcome_core::names::NodeId;
 use firstcome_faults::faulty::{Call, Fault, Faulty};
 use firstcome_journal::memory::Memory;
-use firstcome_journal::{Entry, Failure, Journal, Name};
+use firstcome_journal::{Entry, Journal, JournalError, Name};
 use std::collections::BTreeMap;
 
 fn faulty() -> (Faulty, Memory, Journal) {
@@ -33,7 +33,7 @@ async fn send(journal: &Journal, ann: &mut Player, subject: &str) {
         append.applied_name = ann.applied_name;
         match journal.append(append.clone()).await {
             Ok(exchange) => ann.apply(&exchange.entries),
-            Err(Failure::Unknown(_) | Failure::Unavailable(_)) => {}
+            Err(JournalError::Unknown(_) | JournalError::Unavailable(_)) => {}
             Err(other) => panic!("{other}"),
         }
         let seen = ann.applied_name.node == ann.node && ann.applied_name.number >= ann.number;
@@ -57,7 +57,7 @@ async fn each_fault_does_what_it_says() {
         let (faulty, memory, journal) = faulty();
         faulty.fault(Call::Append, 1, fault);
         let failure = Player::new(b'a').claims(&journal, "ann").await.unwrap_err();
-        assert_eq!(matches!(failure, Failure::Unknown(_)), unknown, "{fault:?}: {failure}");
+        assert_eq!(matches!(failure, JournalError::Unknown(_)), unknown, "{fault:?}: {failure}");
         assert_eq!(all(&Journal::Memory(memory), 0).await.len(), stored, "{fault:?}");
         Player::new(b'b').claims(&journal, "bob").await.unwrap();
         let late = usize::from(fault == Fault::DeliverLate);
@@ -86,8 +86,8 @@ async fn faults_come_up_at_their_number() {
     assert!(journal.head().await.is_err());
     assert!(journal.head().await.is_ok());
     faulty.always(Fault::Full);
-    assert!(matches!(journal.mint_term().await, Err(Failure::Full(_))));
-    assert!(matches!(journal.read(0).await, Err(Failure::Full(_))));
+    assert!(matches!(journal.mint_term().await, Err(JournalError::Full(_))));
+    assert!(matches!(journal.read(0).await, Err(JournalError::Full(_))));
     faulty.mend();
     assert_eq!(journal.mint_term().await.unwrap(), 1);
 }
@@ -154,14 +154,14 @@ async fn a_lost_tail_is_noticed_by_whoever_applied_it() {
     }
     memory.lose_tail(1);
     let failure = ann.claims(&journal, "four").await.unwrap_err();
-    assert!(matches!(failure, Failure::Behind { head: 1, applied: 3 }), "{failure}");
+    assert!(matches!(failure, JournalError::Behind { head: 1, applied: 3 }), "{failure}");
     let others = ["x", "y", "z"].iter().enumerate().map(|(place, subject)| {
         let name = Name { node: crate::world::node(b'o'), number: place as u64 + 1 };
         (name, crate::world::body(name, subject))
     });
     memory.fork(1, others);
     let failure = ann.claims(&journal, "four").await.unwrap_err();
-    let Failure::Forked { position: 3, found, applied } = failure else { panic!("{failure}") };
+    let JournalError::Forked { position: 3, found, applied } = failure else { panic!("{failure}") };
     assert_eq!((found.node, applied.node), (crate::world::node(b'o'), ann.node));
     assert_eq!(all(&journal, 0).await.len(), 4);
 }
@@ -240,7 +240,7 @@ async fn a_full_queue_is_an_answer() {
         .collect();
     tokio::task::yield_now().await;
     let failure = journal.head().await.unwrap_err();
-    assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unavailable(_)), "{failure}");
     go.send(()).unwrap();
     first.await.unwrap().unwrap();
     for call in waiting {

@@ -5,7 +5,7 @@ use crate::world::{Hands, MINUTE, Player, Scratch, all, install, open, options};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{ReadOnly, Sqlite};
 use firstcome_journal::verify::Verify;
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Journal, JournalError};
 use std::path::PathBuf;
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -56,16 +56,16 @@ fn a_full_disk_is_an_answer_and_room_ends_it() {
                 break failure;
             }
         };
-        assert!(matches!(failure, Failure::Full(_)), "{failure}");
+        assert!(matches!(failure, JournalError::Full(_)), "{failure}");
         let full_at = ann.applied;
         assert!(full_at > 10, "{full_at}");
         for _ in 0..3 {
             let failure = ann.claims(&journal, &long).await.unwrap_err();
-            assert!(matches!(failure, Failure::Full(_)), "{failure}");
+            assert!(matches!(failure, JournalError::Full(_)), "{failure}");
             assert_eq!(journal.head().await.unwrap().position, full_at);
             assert_eq!(all(&journal, 0).await.len() as u64, full_at, "reading goes on");
         }
-        assert!(matches!(journal.mint_term().await, Err(Failure::Full(_))));
+        assert!(matches!(journal.mint_term().await, Err(JournalError::Full(_))));
         std::fs::remove_file(data().join("ballast")).unwrap();
         for _ in 0..20 {
             ann.claims(&journal, "there is room").await.unwrap();
@@ -103,7 +103,7 @@ fn a_full_disk_trims_nothing_until_there_is_room() {
         drop(std::fs::write(&ballast, vec![1; 2 << 20]));
         for _ in 0..3 {
             let failure = journal.trim(term).await.unwrap_err();
-            assert!(matches!(failure, Failure::Full(_)), "{failure}");
+            assert!(matches!(failure, JournalError::Full(_)), "{failure}");
             assert_eq!(
                 all(&journal, journal.head().await.unwrap().first - 1)
                     .await

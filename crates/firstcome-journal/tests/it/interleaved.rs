@@ -8,7 +8,7 @@ use firstcome_core::names::PieceName;
 use firstcome_faults::distant::{self, Call, Carried, Way, Work};
 use firstcome_journal::cluster::Seed;
 use firstcome_journal::memory::Memory;
-use firstcome_journal::{Confirm, Failure, Journal, Name};
+use firstcome_journal::{Confirm, Journal, JournalError, Name};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
@@ -30,7 +30,7 @@ impl fmt::Debug for Between {
 }
 
 impl Way for Between {
-    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, Failure>> {
+    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, JournalError>> {
         let memory = self.memory.clone();
         let comes = call == self.before;
         let action = if comes { self.actions.lock().unwrap().pop() } else { None };
@@ -128,7 +128,7 @@ async fn others_that_never_stop_are_told_of() {
     let others = [10, 11, 12, 13, 14].map(|position| installs(position, &[], term));
     let journal = scene.interrupted(Call::Install, others);
     let failure = install(&journal, 5, vec![5], Vec::new(), term).await.unwrap_err();
-    assert!(matches!(failure, Failure::Moved { head: 20, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Moved { head: 20, .. }), "{failure}");
     assert_eq!(scene.there.newest_snapshot().await.unwrap(), Some(vec![14]));
 }
 
@@ -142,7 +142,7 @@ async fn an_entry_that_a_node_applies_meanwhile_is_not_skipped() {
     });
     let journal = scene.interrupted(Call::Skip, [applies]);
     let failure = journal.skip(skip(5, b'a', 5)).await.unwrap_err();
-    assert!(matches!(failure, Failure::Applied { position: 5, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Applied { position: 5, .. }), "{failure}");
     assert_eq!(scene.there.skips().await.unwrap(), []);
 }
 
@@ -151,7 +151,7 @@ async fn an_entry_that_a_snapshot_covers_meanwhile_is_not_skipped() {
     let scene = Scene::with_entries(5).await;
     let journal = scene.interrupted(Call::Skip, [installs(5, &[], scene.term)]);
     let failure = journal.skip(skip(5, b'a', 5)).await.unwrap_err();
-    assert!(matches!(failure, Failure::Applied { position: 5, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Applied { position: 5, .. }), "{failure}");
     assert_eq!(scene.there.skips().await.unwrap(), []);
 }
 
@@ -192,7 +192,7 @@ async fn a_seed_is_refused_where_a_snapshot_came_meanwhile() {
         pieces: Vec::new(),
     };
     let failure = journal.reseed(Some(seen), seed).await.unwrap_err();
-    assert!(matches!(failure, Failure::Moved { head: 3, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Moved { head: 3, .. }), "{failure}");
     assert_eq!(all(&scene.there, 0).await.len(), 3);
 }
 

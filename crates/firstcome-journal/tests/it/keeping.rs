@@ -4,7 +4,7 @@ use crate::sharing::announcement;
 use crate::world::{Hands, Player, SPACE, all, install, name_of, node};
 use firstcome_core::names::PieceName;
 use firstcome_journal::memory::Memory;
-use firstcome_journal::{Entry, Failure, Journal};
+use firstcome_journal::{Entry, Journal, JournalError};
 
 fn shared() -> (Memory, Journal) {
     let memory = Memory::new(SPACE, Hands::new().clock()).for_several();
@@ -31,7 +31,7 @@ async fn it_goes_on_with_what_was_kept_and_not_with_what_came_since() {
     assert_eq!(all(&journal, 0).await, three);
     assert_eq!(journal.head().await.unwrap().name, name_of(&three[2]));
     let failure = ann.claims(&journal, "six").await.unwrap_err();
-    assert!(matches!(failure, Failure::Behind { head: 3, applied: 5 }), "{failure}");
+    assert!(matches!(failure, JournalError::Behind { head: 3, applied: 5 }), "{failure}");
     // What is written since is no part of what was kept.
     claims(&journal, &mut then.clone(), 1).await;
     memory.restore(&kept);
@@ -54,7 +54,7 @@ async fn everything_is_kept_and_another_one_may_go_on_with_it() {
     there.report(1, node(b'a'), "a report".into()).await.unwrap();
     let (kept, entries) = (memory.kept(), all(&journal, 0).await);
     memory.empty();
-    assert!(matches!(journal.head().await, Err(Failure::Gone(_))));
+    assert!(matches!(journal.head().await, Err(JournalError::Gone(_))));
 
     let (copy, other) = shared();
     for (memory, journal) in [(memory, journal), (copy, other)] {
@@ -77,12 +77,12 @@ async fn a_full_one_takes_snapshots_and_no_entries_until_there_is_room() {
     memory.set_full(true);
     let mut full = ann.clone();
     let failure = full.claims(&journal, "three").await.unwrap_err();
-    assert!(matches!(failure, Failure::Full(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Full(_)), "{failure}");
     assert_eq!(all(&journal, 0).await, before);
     // Whoever is wrong about the journal hears that first: waiting for room would not help.
     let mut ahead = Player { applied: 9, ..ann.clone() };
     let failure = ahead.claims(&journal, "ten").await.unwrap_err();
-    assert!(matches!(failure, Failure::Behind { head: 2, applied: 9 }), "{failure}");
+    assert!(matches!(failure, JournalError::Behind { head: 2, applied: 9 }), "{failure}");
     let bytes = b"a piece".to_vec();
     let name = PieceName::of(&bytes);
     journal.put_piece(name, bytes).await.unwrap();

@@ -5,7 +5,7 @@ use crate::redis_failing::until;
 use crate::world::{Player, all, name_of, name_of_database, patiently, subject_of};
 use firstcome_inject::Mistake;
 use firstcome_journal::mysql::{Durability, Options};
-use firstcome_journal::{Append, Entry, Exchange, Failure, Journal};
+use firstcome_journal::{Append, Entry, Exchange, Journal, JournalError};
 use firstcome_store::mysql::{MySql as Pool, Options as Store};
 use firstcome_testbed::{Fault, MariaDb as Server, Proxy};
 use std::time::{Duration, Instant};
@@ -38,7 +38,10 @@ async fn one_waiting(own: &Own) -> String {
 }
 
 /// Begins an append.
-fn begin(journal: &Journal, append: &Append) -> tokio::task::JoinHandle<Result<Exchange, Failure>> {
+fn begin(
+    journal: &Journal,
+    append: &Append,
+) -> tokio::task::JoinHandle<Result<Exchange, JournalError>> {
     let (journal, append) = (journal.clone(), append.clone());
     tokio::spawn(async move { journal.append(append).await })
 }
@@ -59,8 +62,8 @@ async fn a_connection_that_is_killed_at_any_step_is_told_apart_and_the_same_body
         let id = one_waiting(&own).await;
         own.sql(&format!("KILL {id}"));
         let failure = appending.await.unwrap().unwrap_err();
-        assert_eq!(matches!(failure, Failure::Unknown(_)), unknown, "{held}: {failure}");
-        assert!(unknown || matches!(failure, Failure::Unavailable(_)), "{held}: {failure}");
+        assert_eq!(matches!(failure, JournalError::Unknown(_)), unknown, "{held}: {failure}");
+        assert!(unknown || matches!(failure, JournalError::Unavailable(_)), "{held}: {failure}");
         holder.step("UNLOCK TABLES").await.unwrap();
         assert_eq!(all(&own.journal, 0).await.len(), count, "{held}");
         let exchange = patiently(async || own.journal.append(append.clone()).await).await.unwrap();
@@ -75,10 +78,10 @@ async fn a_connection_that_is_killed_at_any_step_is_told_apart_and_the_same_body
     let id = one_waiting(&own).await;
     own.sql(&format!("KILL {id}"));
     let failure = appending.await.unwrap().unwrap_err();
-    assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unavailable(_)), "{failure}");
     // One that holds it for ever is waited for 2 s.
     let failure = own.journal.append(append.clone()).await.unwrap_err();
-    assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unavailable(_)), "{failure}");
     work.roll_back().await;
     // In a step of several statements, before its commit: it certainly did not happen.
     let holder = operator(&own);
@@ -90,7 +93,7 @@ async fn a_connection_that_is_killed_at_any_step_is_told_apart_and_the_same_body
     let id = one_waiting(&own).await;
     own.sql(&format!("KILL {id}"));
     let failure = minting.await.unwrap().unwrap_err();
-    assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unavailable(_)), "{failure}");
     holder.step("UNLOCK TABLES").await.unwrap();
     assert_eq!(patiently(async || own.journal.mint_term().await).await.unwrap(), 1);
     ann.apply(&own.journal.append(append).await.unwrap().entries);
@@ -112,7 +115,7 @@ async fn a_node_that_stops_in_the_middle_of_a_step_holds_the_others_up_for_a_sec
     // Without the limit of a second it would be for ever.
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     let failure = work.commit("SELECT 1").await.unwrap_err();
-    assert!(!matches!(failure, firstcome_store::Failure::Statement { .. }), "{failure}");
+    assert!(!matches!(failure, firstcome_store::StoreError::Statement { .. }), "{failure}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -127,7 +130,7 @@ async fn an_append_whose_answer_is_lost_is_unknown_and_stored() {
     way.set(Fault::CutAtReplyToNumber(way.requests() + 2));
     let append = ann.next("lost");
     let failure = journal.append(append.clone()).await.unwrap_err();
-    assert!(matches!(failure, Failure::Unknown(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unknown(_)), "{failure}");
     way.set(Fault::None);
     until(|| own.sql("SELECT count(*) FROM `~entries`") == "2").await;
     let exchange = patiently(async || journal.append(append.clone()).await).await.unwrap();
@@ -137,11 +140,11 @@ async fn an_append_whose_answer_is_lost_is_unknown_and_stored() {
     way.set(Fault::CutAtRequestNumber(way.requests() + 2));
     let append = ann.next("never");
     let failure = journal.append(append.clone()).await.unwrap_err();
-    assert!(matches!(failure, Failure::Unknown(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unknown(_)), "{failure}");
     // No connection at all: nothing was sent.
     way.set(Fault::Refuse);
     let failure = journal.append(append).await.unwrap_err();
-    assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unavailable(_)), "{failure}");
     way.set(Fault::None);
     assert_eq!(patiently(async || journal.read(0).await).await.unwrap().entries.len(), 3);
 }
@@ -158,8 +161,8 @@ async fn a_trigger_that_refuses_and_a_table_without_room_change_nothing() {
         ));
         let append = ann.next("bob");
         let failure = own.journal.append(append.clone()).await.unwrap_err();
-        assert_eq!(matches!(failure, Failure::Full(_)), full, "{code}: {failure:?}");
-        assert!(!matches!(failure, Failure::Unknown(_)), "{code}: {failure:?}");
+        assert_eq!(matches!(failure, JournalError::Full(_)), full, "{code}: {failure:?}");
+        assert!(!matches!(failure, JournalError::Unknown(_)), "{code}: {failure:?}");
         own.sql("DROP TRIGGER `~refuse`");
         assert_eq!(all(&own.journal, 0).await.len() as u64, ann.applied, "nothing was stored");
         ann.apply(&own.journal.append(append).await.unwrap().entries);
@@ -179,8 +182,9 @@ async fn until_changed(journal: &Journal, append: &Append) {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
         match journal.append(append.clone()).await {
-            Err(Failure::Changed) => return,
-            Err(Failure::Unavailable(_) | Failure::Unknown(_)) if Instant::now() < end => {}
+            Err(JournalError::Changed) => return,
+            Err(JournalError::Unavailable(_) | JournalError::Unknown(_))
+                if Instant::now() < end => {}
             other => panic!("{other:?}"),
         }
     }
@@ -250,7 +254,7 @@ async fn a_server_that_lacks_the_last_entries_is_noticed_and_they_are_put_back()
     let Some((_server, journal, mut ann, entries)) = after_a_loss(false, 0).await else { return };
     let append = ann.next("late");
     let failure = patiently(async || journal.append(append.clone()).await).await.unwrap_err();
-    assert!(matches!(failure, Failure::Behind { head: 3, applied: 5 }), "{failure}");
+    assert!(matches!(failure, JournalError::Behind { head: 3, applied: 5 }), "{failure}");
     journal.put_back(3, name_of(&entries[2]), entries[3..].to_vec()).await.unwrap();
     ann.apply(&journal.append(append).await.unwrap().entries);
     let there = all(&journal, 0).await;
@@ -263,7 +267,7 @@ async fn a_server_that_went_another_way_is_noticed_by_name() {
     let Some((_server, journal, mut ann, _)) = after_a_loss(false, 3).await else { return };
     let append = ann.next("late");
     let failure = patiently(async || journal.append(append.clone()).await).await.unwrap_err();
-    assert!(matches!(failure, Failure::Forked { position: 5, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Forked { position: 5, .. }), "{failure}");
     assert_eq!(all(&journal, 0).await.len(), 6, "nothing was stored");
 }
 

@@ -3,7 +3,7 @@
 use crate::world::{MINUTE, Player, SPACE, all, install, name_of_database, says};
 use firstcome_core::names::SpaceId;
 use firstcome_journal::mysql::{Durability, MySql, Options};
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Journal, JournalError};
 use firstcome_store::mysql::Options as Store;
 use firstcome_testbed::MariaDb as Server;
 
@@ -36,7 +36,10 @@ impl Own {
     }
 }
 
-pub(crate) async fn open(url: &str, change: impl FnOnce(&mut Options)) -> Result<MySql, Failure> {
+pub(crate) async fn open(
+    url: &str,
+    change: impl FnOnce(&mut Options),
+) -> Result<MySql, JournalError> {
     let mut options = Options::new(SPACE, Durability::Memory);
     change(&mut options);
     MySql::open(Store::new(url), options).await
@@ -61,7 +64,10 @@ async fn a_space_is_made_once_and_is_that_of_whoever_came_first() {
     assert!(spaces.iter().all(|space| *space == spaces[0]), "{spaces:?}");
     let other = SpaceId([99; 16]);
     let failure = open(&url, |options| options.wanted = Some(other)).await.unwrap_err();
-    assert!(matches!(failure, Failure::OtherSpace { wanted, .. } if wanted == other), "{failure}");
+    assert!(
+        matches!(failure, JournalError::OtherSpace { wanted, .. } if wanted == other),
+        "{failure}"
+    );
     open(&url, |options| options.wanted = Some(spaces[0])).await.unwrap();
     // Another space of the same database is another journal.
     let second = open(&url, |options| options.space_name = "second".to_owned()).await.unwrap();
@@ -76,20 +82,20 @@ async fn a_space_that_somebody_knows_is_not_made_again() {
     let wanted = |options: &mut Options| options.wanted = Some(SPACE);
     own.sql("TRUNCATE `~head`");
     let failure = open(&own.url, wanted).await.unwrap_err();
-    assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+    assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
     let failure = own.journal.append(Player::new(b'a').next("ann")).await.unwrap_err();
-    assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+    assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
     let tables = ["head", "entries", "manifests", "pieces", "cells", "run"];
     own.sql(&format!("DROP TABLE {}", tables.map(|table| format!("`~{table}`")).join(", ")));
     let failure = open(&own.url, wanted).await.unwrap_err();
-    assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+    assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
     for failure in [
         own.journal.append(Player::new(b'a').next("ann")).await.unwrap_err(),
         own.journal.read(0).await.unwrap_err(),
         own.journal.head().await.unwrap_err(),
         own.journal.mint_term().await.unwrap_err(),
     ] {
-        assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+        assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
     }
     assert_eq!(own.sql("SHOW TABLES"), "", "looking makes nothing");
 }
@@ -99,7 +105,7 @@ async fn tables_of_a_newer_build_and_newer_levels_are_refused() {
     let Some(own) = Own::start().await else { return };
     own.sql("UPDATE `~head` SET level = 99");
     let failure = open(&own.url, |_| {}).await.unwrap_err();
-    assert!(matches!(failure, Failure::TooNew(99)), "{failure}");
+    assert!(matches!(failure, JournalError::TooNew(99)), "{failure}");
     own.sql("UPDATE `~head` SET level = 1, tables = 2");
     says(&open(&own.url, |_| {}).await.unwrap_err(), &["version 2", "version 1"]);
 }

@@ -3,7 +3,7 @@
 use crate::nats_opening::open;
 use crate::world::{Player, all, name_of, patiently, subject_of};
 use firstcome_inject::Mistake;
-use firstcome_journal::{Entry, Failure, Journal};
+use firstcome_journal::{Entry, Journal, JournalError};
 use firstcome_testbed::{Fault, Nats as Server, NatsCluster, Proxy};
 use std::time::Duration;
 use tokio::task::block_in_place;
@@ -30,7 +30,7 @@ async fn an_append_whose_answer_is_lost_is_unknown_and_stored() {
     }
     way.cut();
     let failure = timeout(Duration::from_secs(30), appending).await.unwrap().unwrap().unwrap_err();
-    assert!(matches!(failure, Failure::Unknown(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unknown(_)), "{failure}");
     way.set(Fault::None);
     let exchange = patiently(async || journal.append(append.clone()).await).await.unwrap();
     assert_eq!(exchange.entries.len(), 2, "both copies are there");
@@ -41,15 +41,15 @@ async fn an_append_whose_answer_is_lost_is_unknown_and_stored() {
     let failure = loop {
         match journal.append(append.clone()).await {
             // The connection may not know yet.
-            Err(Failure::Unknown(_)) => {}
+            Err(JournalError::Unknown(_)) => {}
             other => break other.unwrap_err(),
         }
     };
-    assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unavailable(_)), "{failure}");
     // What was unknown may have been stored.
     let stored = all(&direct, 0).await.len();
     let failure = journal.append(append).await.unwrap_err();
-    assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unavailable(_)), "{failure}");
     assert_eq!(all(&direct, 0).await.len(), stored, "nothing was stored");
 }
 
@@ -66,7 +66,7 @@ async fn a_server_that_was_killed_has_all_and_whoever_comes_back_is_told_once() 
     block_in_place(|| server.kill());
     let append = ann.next("after");
     let failure = journal.append(append.clone()).await.unwrap_err();
-    let out = matches!(failure, Failure::Unavailable(_) | Failure::Unknown(_));
+    let out = matches!(failure, JournalError::Unavailable(_) | JournalError::Unknown(_));
     assert!(out, "{failure}");
     block_in_place(|| server.restart());
     // The first that comes through is told before anything is stored.
@@ -80,8 +80,8 @@ async fn a_server_that_was_killed_has_all_and_whoever_comes_back_is_told_once() 
 async fn until_changed(journal: &Journal, append: &firstcome_journal::Append) {
     for _ in 0..2_000 {
         match journal.append(append.clone()).await {
-            Err(Failure::Changed) => return,
-            Err(Failure::Unavailable(_) | Failure::Unknown(_)) => {
+            Err(JournalError::Changed) => return,
+            Err(JournalError::Unavailable(_) | JournalError::Unknown(_)) => {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
             other => panic!("{other:?}"),
@@ -105,7 +105,10 @@ async fn a_server_that_is_paused_answers_nothing_and_loses_nothing() {
             Err(failure) => break (append, failure),
         }
     };
-    assert!(matches!(failure, Failure::Unknown(_) | Failure::Unavailable(_)), "{failure}");
+    assert!(
+        matches!(failure, JournalError::Unknown(_) | JournalError::Unavailable(_)),
+        "{failure}"
+    );
     server.resume();
     let exchange = patiently(async || journal.append(append.clone()).await).await.unwrap();
     ann.apply(&exchange.entries);
@@ -162,7 +165,7 @@ async fn a_server_that_lacks_the_last_entries_is_noticed_and_they_are_put_back()
     let Some((_server, journal, mut ann, entries)) = after_a_loss(false, 0).await else { return };
     let append = ann.next("late");
     let failure = patiently(async || journal.append(append.clone()).await).await.unwrap_err();
-    assert!(matches!(failure, Failure::Behind { head: 3, applied: 5 }), "{failure}");
+    assert!(matches!(failure, JournalError::Behind { head: 3, applied: 5 }), "{failure}");
     journal.put_back(3, name_of(&entries[2]), entries[3..].to_vec()).await.unwrap();
     ann.apply(&journal.append(append).await.unwrap().entries);
     let there = all(&journal, 0).await;
@@ -175,7 +178,7 @@ async fn a_server_that_went_another_way_is_noticed_by_name() {
     let Some((_server, journal, mut ann, _)) = after_a_loss(false, 3).await else { return };
     let append = ann.next("late");
     let failure = patiently(async || journal.append(append.clone()).await).await.unwrap_err();
-    assert!(matches!(failure, Failure::Forked { position: 5, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Forked { position: 5, .. }), "{failure}");
     assert_eq!(all(&journal, 0).await.len(), 6, "nothing was stored");
 }
 
@@ -206,8 +209,10 @@ async fn three_servers_lose_nothing_with_one_of_them_and_take_nothing_with_two_o
     let append = ann.next("nobody");
     for _ in 0..3 {
         let failure = journal.append(append.clone()).await.unwrap_err();
-        let out =
-            matches!(failure, Failure::Unavailable(_) | Failure::Unknown(_) | Failure::Changed);
+        let out = matches!(
+            failure,
+            JournalError::Unavailable(_) | JournalError::Unknown(_) | JournalError::Changed
+        );
         assert!(out, "{failure}");
     }
     block_in_place(|| cluster.restart());

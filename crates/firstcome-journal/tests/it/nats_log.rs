@@ -5,7 +5,7 @@ use crate::nats_opening::open;
 use crate::sharing::seed;
 use crate::world::{Player, SPACE, all, delete_stream, patiently, subject_of};
 use firstcome_core::names::PieceName;
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Journal, JournalError};
 use firstcome_store::nats::{Keeps, Nats as Connection, Options, Put, Stored, Stream};
 use firstcome_testbed::{Nats as Server, NatsCluster};
 use serde_json::Value;
@@ -103,7 +103,7 @@ async fn a_lost_log_ends_the_journal_where_it_was_trimmed_and_is_written_again()
     delete_stream(&scene.url, &format!("fc_log_{}", scene.name), scene.entries()).await;
     let append = ann.next("late");
     let failure = patiently(async || journal.append(append.clone()).await).await.unwrap_err();
-    assert!(matches!(failure, Failure::Behind { head: 0, applied: 3 }), "{failure}");
+    assert!(matches!(failure, JournalError::Behind { head: 0, applied: 3 }), "{failure}");
     journal.put_back(0, firstcome_journal::Name::default(), entries.clone()).await.unwrap();
     let other = scene.open().await;
     ann.apply(&journal.append(append).await.unwrap().entries);
@@ -119,12 +119,12 @@ async fn a_lost_table_is_a_lost_space_and_what_the_log_has_does_not_count_after_
     let probed = format!("fc.{}.probe", scene.name);
     delete_stream(&scene.url, &format!("fc_journal_{}", scene.name), probed).await;
     let failure = journal.head().await.unwrap_err();
-    assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+    assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
     journal.reseed(None, seed(Vec::new())).await.unwrap();
     assert_eq!(journal.head().await.unwrap().position, 10);
     // A node that had applied what was in the log before.
     let failure = ann.claims(&journal, "late").await.unwrap_err();
-    assert!(matches!(failure, Failure::Trimmed { first: 11, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Trimmed { first: 11, .. }), "{failure}");
     assert_eq!(scene.open().await.read(10).await.unwrap().entries, []);
 }
 
@@ -236,11 +236,14 @@ async fn a_message_of_somebody_else_stops_readers_with_the_position() {
     scene.log.put(vec![Put::new(scene.entries(), b"what is that".to_vec())]).await.unwrap();
     let append = ann.next("next");
     let failure = journal.append(append).await.unwrap_err();
-    assert!(matches!(failure, Failure::Unknown(_) | Failure::Damaged { .. }), "{failure}");
+    assert!(
+        matches!(failure, JournalError::Unknown(_) | JournalError::Damaged { .. }),
+        "{failure}"
+    );
     for failure in [
         journal.read(1).await.unwrap_err(),
         open(&scene.url, &scene.name, |_| {}).await.unwrap_err(),
     ] {
-        assert!(matches!(failure, Failure::Damaged { position: 2, .. }), "{failure}");
+        assert!(matches!(failure, JournalError::Damaged { position: 2, .. }), "{failure}");
     }
 }

@@ -4,7 +4,7 @@ use crate::world::{Player, SPACE, all, delete_streams, says};
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::SpaceId;
 use firstcome_journal::nats::{Durability, Nats, Options};
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Journal, JournalError};
 use firstcome_store::nats::{Nats as Connection, Options as Store};
 use firstcome_testbed::Nats as Server;
 use serde_json::json;
@@ -14,7 +14,7 @@ pub(crate) async fn open(
     url: &str,
     space: &str,
     change: impl FnOnce(&mut Options),
-) -> Result<Nats, Failure> {
+) -> Result<Nats, JournalError> {
     let mut options = Options::new(SPACE, Durability::Memory);
     space.clone_into(&mut options.space_name);
     change(&mut options);
@@ -37,7 +37,10 @@ async fn a_space_is_made_once_and_is_that_of_whoever_came_first() {
     assert!(spaces.iter().all(|space| *space == spaces[0]), "{spaces:?}");
     let other = SpaceId([99; 16]);
     let failure = open(&url, &name, |options| options.wanted = Some(other)).await.unwrap_err();
-    assert!(matches!(failure, Failure::OtherSpace { wanted, .. } if wanted == other), "{failure}");
+    assert!(
+        matches!(failure, JournalError::OtherSpace { wanted, .. } if wanted == other),
+        "{failure}"
+    );
     open(&url, &name, |options| options.wanted = Some(spaces[0])).await.unwrap();
     let failure = open(&url, "a.b", |_| {}).await.unwrap_err();
     says(&failure, &["letters", "--space"]);
@@ -49,18 +52,18 @@ async fn a_space_that_somebody_knows_is_not_made_again() {
     let (url, name) = (server.url(), Server::new_space());
     let wanted = |options: &mut Options| options.wanted = Some(SPACE);
     let failure = open(&url, &name, wanted).await.unwrap_err();
-    assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+    assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
     let journal = Journal::Nats(open(&url, &name, |_| {}).await.unwrap());
     Player::new(b'a').claims(&journal, "ann").await.unwrap();
     delete_streams(&url, &name).await;
     let failure = open(&url, &name, wanted).await.unwrap_err();
-    assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+    assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
     let failure = journal.append(Player::new(b'b').next("bob")).await.unwrap_err();
-    assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+    assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
     let failure = journal.read(0).await.unwrap_err();
-    assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+    assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
     let failure = journal.head().await.unwrap_err();
-    assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+    assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,17 +4,17 @@ use crate::nats_opening::open;
 use crate::sharing::announcement;
 use crate::world::{Player, all, install, node, says};
 use firstcome_core::names::PieceName;
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Journal, JournalError};
 use firstcome_testbed::{Nats as Server, NatsRights};
 use std::time::Duration;
 
 const PAGE: &str = include_str!("../../../../docs/reference/in-nats.md");
 
 /// Does all that nodes do with a journal, from making it to removing it.
-async fn everything(url: &str, space: &str) -> Result<(), Failure> {
+async fn everything(url: &str, space: &str) -> Result<(), JournalError> {
     let opened = async || {
         let nats = open(url, space, |options| options.keep_for = Duration::ZERO).await?;
-        Ok::<_, Failure>(Journal::Nats(nats))
+        Ok::<_, JournalError>(Journal::Nats(nats))
     };
     let (journal, other) = (opened().await?, opened().await?);
     let (mut ann, mut bob) = (Player::new(b'a'), Player::new(b'b'));

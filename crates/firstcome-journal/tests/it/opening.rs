@@ -6,7 +6,7 @@ use firstcome_core::names::SpaceId;
 use firstcome_journal::folder::{self, DataFolder, Owner};
 use firstcome_journal::sqlite::{Options, ReadOnly, Sqlite};
 use firstcome_journal::verify::Verify;
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Journal, JournalError};
 use rusqlite::Connection;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// The level that a later build brings.
 const TOO_NEW: u32 = firstcome_core::LEVEL + 1;
 
-fn refusal(data: &Path, options: Options) -> Failure {
+fn refusal(data: &Path, options: Options) -> JournalError {
     let folder = DataFolder::take(data).unwrap();
     Sqlite::open(&folder, options).unwrap_err()
 }
@@ -55,7 +55,7 @@ async fn a_journal_of_another_space_is_refused() {
     let (scratch, hands) = filled().await;
     let wanted = SpaceId([1; 16]);
     let failure = refusal(&scratch.data(), Options { space: Some(wanted), ..options(&hands) });
-    let Failure::OtherSpace { found, wanted: asked } = failure else { panic!("{failure}") };
+    let JournalError::OtherSpace { found, wanted: asked } = failure else { panic!("{failure}") };
     assert_eq!((found, asked), (SPACE, wanted));
 }
 
@@ -64,9 +64,9 @@ async fn a_journal_of_a_higher_level_is_refused() {
     let (scratch, hands) = filled().await;
     edit(&scratch.data(), &format!("UPDATE head SET level = {TOO_NEW}"));
     let failure = refusal(&scratch.data(), options(&hands));
-    assert!(matches!(failure, Failure::TooNew(TOO_NEW)), "{failure}");
+    assert!(matches!(failure, JournalError::TooNew(TOO_NEW)), "{failure}");
     let failure = ReadOnly::open(&scratch.data()).unwrap_err();
-    assert!(matches!(failure, Failure::TooNew(TOO_NEW)), "{failure}");
+    assert!(matches!(failure, JournalError::TooNew(TOO_NEW)), "{failure}");
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn a_file_is_at_level_1_until_an_entry_of_level_2_is_stored() {
     assert_eq!(ReadOnly::open(&scratch.data()).unwrap().head().unwrap().level, 2);
     firstcome_inject::invent_level(false);
     let failure = ReadOnly::open(&scratch.data()).unwrap_err();
-    assert!(matches!(failure, Failure::TooNew(2)), "{failure}");
+    assert!(matches!(failure, JournalError::TooNew(2)), "{failure}");
 }
 
 #[tokio::test]
@@ -105,10 +105,10 @@ async fn an_entry_of_a_higher_level_stops_the_reader_there() {
     journal.append(append).await.unwrap();
     assert_eq!(journal.read(0).await.unwrap().entries.len(), 1, "what can be read is given");
     let failure = journal.read(1).await.unwrap_err();
-    assert!(matches!(failure, Failure::TooNew(TOO_NEW)), "{failure}");
+    assert!(matches!(failure, JournalError::TooNew(TOO_NEW)), "{failure}");
     sqlite.close().await;
     let failure = refusal(&scratch.data(), options(&hands));
-    assert!(matches!(failure, Failure::TooNew(TOO_NEW)), "{failure}");
+    assert!(matches!(failure, JournalError::TooNew(TOO_NEW)), "{failure}");
 }
 
 #[tokio::test]
@@ -119,11 +119,11 @@ async fn a_file_that_is_something_else_is_left_alone() {
     let before = std::fs::read(scratch.data().join("journal.sqlite")).unwrap();
     let failure = refusal(&scratch.data(), options(&hands));
     assert!(
-        matches!(&failure, Failure::Broken(text) if text.contains("not a journal")),
+        matches!(&failure, JournalError::Broken(text) if text.contains("not a journal")),
         "{failure}"
     );
     assert_eq!(before, std::fs::read(scratch.data().join("journal.sqlite")).unwrap());
-    assert!(matches!(ReadOnly::open(&scratch.data()), Err(Failure::Broken(_))));
+    assert!(matches!(ReadOnly::open(&scratch.data()), Err(JournalError::Broken(_))));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn where_there_is_no_journal_there_is_nothing_to_read() {
     let scratch = Scratch::new();
     let failure = ReadOnly::open(&scratch.data()).unwrap_err();
     assert!(
-        matches!(&failure, Failure::Unreadable(text) if text.contains("not there")),
+        matches!(&failure, JournalError::Unreadable(text) if text.contains("not there")),
         "{failure}"
     );
 }
@@ -147,7 +147,7 @@ fn a_folder_has_one_owner_at_a_time() {
     let address = Some("http://127.0.0.1:4711".to_owned());
     assert_eq!(folder::owner(scratch.data()), Some(Owner { pid, address }));
     let failure = DataFolder::take(scratch.data()).unwrap_err();
-    let Failure::InUse { owner, .. } = &failure else { panic!("{failure}") };
+    let JournalError::InUse { owner, .. } = &failure else { panic!("{failure}") };
     assert_eq!(*owner, format!("process {} at http://127.0.0.1:4711", std::process::id()));
     drop(taken);
     is_free(&scratch);
@@ -193,7 +193,7 @@ fn a_folder_is_free_when_its_owner_is_killed() {
     assert_eq!(owner.next(), Some(1));
     let failure = DataFolder::take(scratch.data()).unwrap_err();
     assert!(
-        matches!(&failure, Failure::InUse { owner, .. } if owner.contains("http://127.0.0.1:1")),
+        matches!(&failure, JournalError::InUse { owner, .. } if owner.contains("http://127.0.0.1:1")),
         "{failure}"
     );
     assert_ne!(folder::owner(scratch.data()).unwrap().pid, Some(std::process::id()));
@@ -229,7 +229,7 @@ async fn the_folder_is_kept_as_long_as_its_journal_is_open() {
     clone.close().await;
     is_free(&scratch);
     let failure = Journal::Sqlite(clone).head().await.unwrap_err();
-    assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unavailable(_)), "{failure}");
     let left = scratch.data().join("journal.sqlite-wal");
     assert!(!left.exists(), "what is closed is one file");
 }
@@ -241,10 +241,10 @@ fn what_may_not_be_written_to_is_refused_and_can_be_read() {
         let data = PathBuf::from(std::env::var_os("DATA").unwrap());
         if std::env::var_os("FOLDER_WRITABLE").is_some() {
             let failure = refusal(&data, Options::new(SPACE));
-            assert!(matches!(failure, Failure::ReadOnly(_)), "{failure}");
+            assert!(matches!(failure, JournalError::ReadOnly(_)), "{failure}");
         } else {
             let failure = DataFolder::take(&data).unwrap_err();
-            assert!(matches!(failure, Failure::Folder { .. }), "{failure}");
+            assert!(matches!(failure, JournalError::Folder { .. }), "{failure}");
         }
         let journal = ReadOnly::open(&data).unwrap();
         assert_eq!(Verify::new(&journal).run(|_| {}).unwrap().entries, 1);

@@ -2,10 +2,10 @@
 
 use crate::postgres_opening::{Own, SCHEMA};
 use crate::world::{Player, all};
-use firstcome_journal::Failure;
+use firstcome_journal::JournalError;
 
 /// Has each insertion fail with a code, and looks what an append gives; then goes on without it.
-async fn refused(code: &str, is: impl Fn(&Failure) -> bool) {
+async fn refused(code: &str, is: impl Fn(&JournalError) -> bool) {
     let Some(own) = Own::start().await else { return };
     let mut ann = Player::new(b'a');
     ann.claims(&own.journal, "ann").await.unwrap();
@@ -25,33 +25,32 @@ async fn refused(code: &str, is: impl Fn(&Failure) -> bool) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_postgres_without_room_is_full() {
-    refused("53100", |failure| matches!(failure, Failure::Full(_))).await;
+    refused("53100", |failure| matches!(failure, JournalError::Full(_))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_postgres_that_takes_no_writes_is_unavailable() {
-    refused("25006", |failure| matches!(failure, Failure::Unavailable(_))).await;
+    refused("25006", |failure| matches!(failure, JournalError::Unavailable(_))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_statement_that_took_too_long_was_undone() {
-    refused("57014", |failure| matches!(failure, Failure::Unavailable(_))).await;
+    refused("57014", |failure| matches!(failure, JournalError::Unavailable(_))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_that_is_ended_leaves_it_unknown() {
-    refused("57P01", |failure| matches!(failure, Failure::Unknown(_))).await;
+    refused("57P01", |failure| matches!(failure, JournalError::Unknown(_))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_right_that_is_missing_is_named_with_the_page_that_lists_them() {
-    let is = |failure: &Failure| matches!(failure, Failure::Unfit { fix, .. } if fix.contains("in-postgresql.md"));
+    let is = |failure: &JournalError| matches!(failure, JournalError::Unfit { fix, .. } if fix.contains("in-postgresql.md"));
     refused("42501", is).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_code_that_nobody_knows_changed_nothing() {
-    let is =
-        |failure: &Failure| matches!(failure, Failure::Unavailable(why) if why.contains("ZZ999"));
+    let is = |failure: &JournalError| matches!(failure, JournalError::Unavailable(why) if why.contains("ZZ999"));
     refused("ZZ999", is).await;
 }

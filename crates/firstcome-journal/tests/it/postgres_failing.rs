@@ -5,7 +5,7 @@ use crate::redis_failing::until;
 use crate::world::{Player, all, name_of, name_of_database, patiently, subject_of};
 use firstcome_inject::Mistake;
 use firstcome_journal::postgres::{Durability, Options};
-use firstcome_journal::{Append, Entry, Exchange, Failure, Journal};
+use firstcome_journal::{Append, Entry, Exchange, Journal, JournalError};
 use firstcome_store::postgres::{Access, Options as Store, Postgres as Pool, Session};
 use firstcome_testbed::{Fault, Postgres as Server, PostgresSettings, Proxy};
 use std::time::{Duration, Instant};
@@ -50,7 +50,7 @@ pub(crate) async fn one_waiting(own: &Own, event: &str) -> String {
 pub(crate) fn begin(
     journal: &Journal,
     append: &Append,
-) -> tokio::task::JoinHandle<Result<Exchange, Failure>> {
+) -> tokio::task::JoinHandle<Result<Exchange, JournalError>> {
     let (journal, append) = (journal.clone(), append.clone());
     tokio::spawn(async move { journal.append(append).await })
 }
@@ -72,7 +72,7 @@ async fn a_connection_that_is_killed_at_any_step_leaves_it_unknown_and_the_same_
         let process = one_waiting(&own, "relation").await;
         own.sql(&format!("SELECT pg_terminate_backend({process})"));
         let failure = appending.await.unwrap().unwrap_err();
-        assert!(matches!(failure, Failure::Unknown(_)), "{held}: {failure}");
+        assert!(matches!(failure, JournalError::Unknown(_)), "{held}: {failure}");
         work.roll_back().await;
         assert_eq!(all(&own.journal, 0).await.len(), count, "{held}");
         let exchange = patiently(async || own.journal.append(append.clone()).await).await.unwrap();
@@ -91,7 +91,7 @@ async fn a_connection_that_is_killed_at_any_step_leaves_it_unknown_and_the_same_
     let process = one_waiting(&own, "advisory").await;
     own.sql(&format!("SELECT pg_terminate_backend({process})"));
     let failure = behind.await.unwrap().unwrap_err();
-    assert!(matches!(failure, Failure::Unknown(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unknown(_)), "{failure}");
     work.roll_back().await;
     appending.await.unwrap().unwrap();
     count += 1;
@@ -108,7 +108,7 @@ async fn a_connection_that_is_killed_at_any_step_leaves_it_unknown_and_the_same_
     let process = one_waiting(&own, "relation").await;
     own.sql(&format!("SELECT pg_terminate_backend({process})"));
     let failure = minting.await.unwrap().unwrap_err();
-    assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unavailable(_)), "{failure}");
     work.roll_back().await;
     assert_eq!(patiently(async || own.journal.mint_term().await).await.unwrap(), 1);
 }
@@ -125,7 +125,7 @@ async fn an_append_whose_answer_is_lost_is_unknown_and_stored() {
     way.set(Fault::CutAtReply);
     let append = ann.next("lost");
     let failure = journal.append(append.clone()).await.unwrap_err();
-    assert!(matches!(failure, Failure::Unknown(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unknown(_)), "{failure}");
     way.set(Fault::None);
     until(|| own.sql(&format!("SELECT count(*) FROM {SCHEMA}.entries")) == "2").await;
     let exchange = patiently(async || journal.append(append.clone()).await).await.unwrap();
@@ -133,16 +133,16 @@ async fn an_append_whose_answer_is_lost_is_unknown_and_stored() {
     // No connection at all: nothing was sent.
     way.set(Fault::Refuse);
     let failure = patiently_unavailable(&journal, &ann.next("never")).await;
-    assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unavailable(_)), "{failure}");
     way.set(Fault::None);
     assert_eq!(patiently(async || journal.read(0).await).await.unwrap().entries.len(), 3);
 }
 
 /// Appends until the cut connection is known to be gone; what a new one would send is not sent.
-async fn patiently_unavailable(journal: &Journal, append: &Append) -> Failure {
+async fn patiently_unavailable(journal: &Journal, append: &Append) -> JournalError {
     loop {
         let failure = journal.append(append.clone()).await.unwrap_err();
-        if !matches!(failure, Failure::Unknown(_)) {
+        if !matches!(failure, JournalError::Unknown(_)) {
             return failure;
         }
     }
@@ -165,8 +165,9 @@ async fn a_server_that_crashes_and_comes_back_has_everything_and_is_noticed() {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
         match journal.append(append.clone()).await {
-            Err(Failure::Changed) => break,
-            Err(Failure::Unavailable(_) | Failure::Unknown(_)) if Instant::now() < end => {}
+            Err(JournalError::Changed) => break,
+            Err(JournalError::Unavailable(_) | JournalError::Unknown(_))
+                if Instant::now() < end => {}
             other => panic!("{other:?}"),
         }
     }
@@ -218,7 +219,7 @@ async fn a_standby_that_lacks_the_last_entries_is_noticed_and_they_are_put_back(
     let Some((_server, _way, journal, mut ann, entries)) = scene else { return };
     let append = ann.next("late");
     let failure = patiently(async || journal.append(append.clone()).await).await.unwrap_err();
-    assert!(matches!(failure, Failure::Behind { head: 3, applied: 5 }), "{failure}");
+    assert!(matches!(failure, JournalError::Behind { head: 3, applied: 5 }), "{failure}");
     journal.put_back(3, name_of(&entries[2]), entries[3..].to_vec()).await.unwrap();
     ann.apply(&journal.append(append).await.unwrap().entries);
     let there = all(&journal, 0).await;
@@ -233,7 +234,7 @@ async fn a_standby_that_went_another_way_is_noticed_by_name() {
     };
     let append = ann.next("late");
     let failure = patiently(async || journal.append(append.clone()).await).await.unwrap_err();
-    assert!(matches!(failure, Failure::Forked { position: 5, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Forked { position: 5, .. }), "{failure}");
     assert_eq!(all(&journal, 0).await.len(), 6, "nothing was stored");
 }
 
@@ -269,7 +270,7 @@ async fn a_commit_whose_wait_for_a_standby_was_ended_is_unknown() {
         let process = one_waiting(&own, "SyncRep").await;
         own.sql(&format!("SELECT {end}({process})"));
         let failure = appending.await.unwrap().unwrap_err();
-        assert!(matches!(failure, Failure::Unknown(_)), "{end}: {failure}");
+        assert!(matches!(failure, JournalError::Unknown(_)), "{end}: {failure}");
         let stored = own.sql(&format!("SELECT count(*) FROM {SCHEMA}.entries"));
         assert_eq!(stored, (number + 2).to_string(), "on this server it is there");
     }
@@ -280,7 +281,7 @@ async fn a_commit_whose_wait_for_a_standby_was_ended_is_unknown() {
     let process = one_waiting(&own, "SyncRep").await;
     own.sql(&format!("SELECT pg_cancel_backend({process})"));
     let failure = minting.await.unwrap().unwrap_err();
-    assert!(matches!(failure, Failure::Unknown(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unknown(_)), "{failure}");
     wait_for("");
     until(|| own.sql("SHOW synchronous_standby_names").is_empty()).await;
     assert_eq!(journal.mint_term().await.unwrap(), 2);

@@ -3,7 +3,7 @@
 use crate::world::{MINUTE, Player, SPACE, all, install, name_of, name_of_database, says};
 use firstcome_core::names::{PieceName, SpaceId};
 use firstcome_journal::postgres::{self, Durability, Options, Postgres};
-use firstcome_journal::{Failure, Journal, Reading};
+use firstcome_journal::{Journal, JournalError, Reading};
 use firstcome_store::postgres::Options as Store;
 use firstcome_testbed::{Postgres as Server, PostgresSettings};
 
@@ -38,7 +38,7 @@ impl Own {
 pub(crate) async fn open(
     url: &str,
     change: impl FnOnce(&mut Options),
-) -> Result<Postgres, Failure> {
+) -> Result<Postgres, JournalError> {
     let mut options = Options::new(SPACE, Durability::Memory);
     change(&mut options);
     Postgres::open(Store::new(url), options).await
@@ -59,7 +59,10 @@ async fn a_space_is_made_once_and_is_that_of_whoever_came_first() {
     assert!(spaces.iter().all(|space| *space == spaces[0]), "{spaces:?}");
     let other = SpaceId([99; 16]);
     let failure = open(&url, |options| options.wanted = Some(other)).await.unwrap_err();
-    assert!(matches!(failure, Failure::OtherSpace { wanted, .. } if wanted == other), "{failure}");
+    assert!(
+        matches!(failure, JournalError::OtherSpace { wanted, .. } if wanted == other),
+        "{failure}"
+    );
     open(&url, |options| options.wanted = Some(spaces[0])).await.unwrap();
     // Another space of the same database is another journal.
     let second = open(&url, |options| options.space_name = "second".to_owned()).await.unwrap();
@@ -74,19 +77,19 @@ async fn a_space_that_somebody_knows_is_not_made_again() {
     let wanted = |options: &mut Options| options.wanted = Some(SPACE);
     own.sql(&format!("TRUNCATE {SCHEMA}.head"));
     let failure = open(&own.url, wanted).await.unwrap_err();
-    assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+    assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
     let failure = own.journal.append(Player::new(b'a').next("ann")).await.unwrap_err();
-    assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+    assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
     own.sql(&format!("DROP SCHEMA {SCHEMA} CASCADE"));
     let failure = open(&own.url, wanted).await.unwrap_err();
-    assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+    assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
     for failure in [
         own.journal.append(Player::new(b'a').next("ann")).await.unwrap_err(),
         own.journal.read(0).await.unwrap_err(),
         own.journal.head().await.unwrap_err(),
         own.journal.mint_term().await.unwrap_err(),
     ] {
-        assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+        assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
     }
     let made = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'fc%'";
     assert_eq!(own.sql(made), "0", "looking makes nothing");
@@ -97,7 +100,7 @@ async fn tables_of_a_newer_build_and_newer_levels_are_refused() {
     let Some(own) = Own::start().await else { return };
     own.sql(&format!("UPDATE {SCHEMA}.head SET level = 99"));
     let failure = open(&own.url, |_| {}).await.unwrap_err();
-    assert!(matches!(failure, Failure::TooNew(99)), "{failure}");
+    assert!(matches!(failure, JournalError::TooNew(99)), "{failure}");
     own.sql(&format!("UPDATE {SCHEMA}.head SET level = 1, tables = 2"));
     says(&open(&own.url, |_| {}).await.unwrap_err(), &["version 2", "version 1"]);
 }
@@ -216,7 +219,7 @@ async fn a_reader_sees_what_the_nodes_wrote_and_makes_nothing() {
     let read = tokio::task::spawn_blocking(move || {
         let open = |space| postgres::open_read_only(Store::new(&*url), space, Vec::new());
         let failure = open("other").unwrap_err();
-        assert!(matches!(&failure, Failure::NoSpace { name } if name == "other"), "{failure}");
+        assert!(matches!(&failure, JournalError::NoSpace { name } if name == "other"), "{failure}");
         let reading = Reading::Database(open("main").unwrap());
         let found: Result<Vec<_>, _> = reading.entries(1).collect();
         let found: Vec<_> = found.unwrap().into_iter().map(|(entry, _)| entry).collect();
@@ -236,12 +239,12 @@ async fn a_reader_sees_what_the_nodes_wrote_and_makes_nothing() {
     own.sql(&format!("DELETE FROM {SCHEMA}.entries WHERE position = 20"));
     let ends = tokio::task::spawn_blocking(move || {
         let of = |from: u64| reading.entries(from).last().unwrap().unwrap_err();
-        assert!(matches!(of(1), Failure::Damaged { position: 7, .. }));
-        assert!(matches!(of(10), Failure::Damaged { position: 20, .. }), "{:?}", of(10));
+        assert!(matches!(of(1), JournalError::Damaged { position: 7, .. }));
+        assert!(matches!(of(10), JournalError::Damaged { position: 20, .. }), "{:?}", of(10));
     });
     ends.await.unwrap();
     let failure = own.journal.read(6).await.unwrap_err();
-    assert!(matches!(failure, Failure::Damaged { position: 7, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Damaged { position: 7, .. }), "{failure}");
     let good = own.journal.read(0).await.unwrap().entries;
     assert_eq!((good.len(), name_of(&good[5]).number), (6, 6));
 }

@@ -4,7 +4,7 @@ use crate::postgres_failing::{begin, durable, fsync, one_waiting};
 use crate::postgres_opening::{Own, SCHEMA, open};
 use crate::redis_failing::until;
 use crate::world::{Player, name_of, name_of_database, patiently};
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Journal, JournalError};
 use firstcome_store::postgres::{Options as Store, Postgres as Pool};
 use firstcome_testbed::{Fault, PgBouncer, Postgres as Server, Proxy};
 use std::time::{Duration, Instant};
@@ -160,7 +160,7 @@ async fn an_entry_that_nobody_waited_for_to_its_end_is_unknown() {
         let process = one_waiting(&scene.own, "SyncRep").await;
         scene.own.sql(&format!("SELECT {end}({process})"));
         let failure = appending.await.unwrap().unwrap_err();
-        assert!(matches!(failure, Failure::Unknown(_)), "{end}: {failure}");
+        assert!(matches!(failure, JournalError::Unknown(_)), "{end}: {failure}");
         assert_eq!(scene.stored().await, before + 1, "{end}: it is there, and may be lost");
         scene.wait_for("").await;
         // The same body again: the first copy comes back with it.
@@ -179,7 +179,7 @@ async fn waits_that_are_given_up_leave_no_sessions_behind() {
     let (journal, mut player) = scene.journals[0].clone();
     let append = player.next("waits");
     let failure = begin(&journal, &append).await.unwrap().unwrap_err();
-    assert!(matches!(failure, Failure::Unknown(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unknown(_)), "{failure}");
     let bob = &scene.journals[1].0;
     let position = before.cast_unsigned();
     let reads = tokio::join!(bob.read(position), bob.read(position), bob.read(position));

@@ -2,14 +2,14 @@
 
 use crate::redis_opening::open;
 use crate::world::{Player, all};
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Journal, JournalError};
 use firstcome_testbed::Redis as Server;
 
 /// Has a server refuse, looks what an append and a read give, and says that it goes on once the server takes writes.
 async fn refused(
     refuse: impl Fn(&Server),
     mend: impl Fn(&Server),
-    is: impl Fn(&Failure) -> bool,
+    is: impl Fn(&JournalError) -> bool,
     reads: bool,
 ) {
     let Some(server) = Server::start() else { return };
@@ -33,21 +33,21 @@ fn ask(server: &Server, words: &str) {
 
 #[tokio::test]
 async fn a_redis_that_cannot_save_is_unavailable() {
-    let is =
-        |failure: &Failure| matches!(failure, Failure::Unavailable(why) if why.contains("MISCONF"));
+    let is = |failure: &JournalError| matches!(failure, JournalError::Unavailable(why) if why.contains("MISCONF"));
     refused(Server::fail_saving, Server::mend_saving, is, true).await;
 }
 
 #[tokio::test]
 async fn a_redis_without_memory_is_full() {
-    let is = |failure: &Failure| matches!(failure, Failure::Full(why) if why.contains("OOM"));
+    let is =
+        |failure: &JournalError| matches!(failure, JournalError::Full(why) if why.contains("OOM"));
     let set = |to| move |server: &Server| ask(server, &format!("CONFIG SET maxmemory {to}"));
     refused(set(1), set(0), is, true).await;
 }
 
 #[tokio::test]
 async fn a_redis_with_too_few_replicas_is_unavailable() {
-    let is = |failure: &Failure| matches!(failure, Failure::Unavailable(why) if why.contains("NOREPLICAS"));
+    let is = |failure: &JournalError| matches!(failure, JournalError::Unavailable(why) if why.contains("NOREPLICAS"));
     let set =
         |to| move |server: &Server| ask(server, &format!("CONFIG SET min-replicas-to-write {to}"));
     refused(set(1), set(0), is, true).await;
@@ -55,7 +55,7 @@ async fn a_redis_with_too_few_replicas_is_unavailable() {
 
 #[tokio::test]
 async fn a_right_that_is_taken_away_is_named_with_what_gives_it_back() {
-    let is = |failure: &Failure| matches!(failure, Failure::Unfit { why, fix } if why.contains("denies access") && fix.contains("ACL SETUSER"));
+    let is = |failure: &JournalError| matches!(failure, JournalError::Unfit { why, fix } if why.contains("denies access") && fix.contains("ACL SETUSER"));
     let take = |server: &Server| ask(server, "ACL SETUSER default -xadd");
     refused(take, |server| ask(server, "ACL SETUSER default +xadd"), is, true).await;
 }

@@ -5,7 +5,7 @@ use crate::world::{Player, SPACE, all, name_of, subject_of};
 use firstcome_core::names::PieceName;
 use firstcome_inject::Mistake;
 use firstcome_journal::redis::{Durability, Options, Redis};
-use firstcome_journal::{Append, Confirm, Entry, Exchange, Failure, Journal};
+use firstcome_journal::{Append, Confirm, Entry, Exchange, Journal, JournalError};
 use firstcome_store::{Command, Options as Store, Wire};
 use firstcome_testbed::{Fault, Proxy, Redis as Server, Sentinels, Settings};
 use std::collections::BTreeMap;
@@ -21,13 +21,13 @@ pub(crate) async fn until(done: impl Fn() -> bool) {
 }
 
 /// Asks until there is another answer than that the server is out of reach or another one.
-async fn patiently<T>(ask: impl AsyncFn() -> Result<T, Failure>) -> Result<T, Failure> {
+async fn patiently<T>(ask: impl AsyncFn() -> Result<T, JournalError>) -> Result<T, JournalError> {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
         match ask().await {
-            Err(Failure::Unavailable(_) | Failure::Unknown(_) | Failure::Changed)
-                if Instant::now() < end =>
-            {
+            Err(
+                JournalError::Unavailable(_) | JournalError::Unknown(_) | JournalError::Changed,
+            ) if Instant::now() < end => {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
             answer => return answer,
@@ -100,7 +100,7 @@ async fn a_lost_tail_is_noticed_and_put_back() {
     let entries = after_a_restart_from_an_older_file(&mut server, &journal, &mut ann).await;
     let append = ann.next("late");
     let failure = patiently(async || journal.append(append.clone()).await).await.unwrap_err();
-    assert!(matches!(failure, Failure::Behind { head: 3, applied: 5 }), "{failure}");
+    assert!(matches!(failure, JournalError::Behind { head: 3, applied: 5 }), "{failure}");
     journal.put_back(3, name_of(&entries[2]), entries[3..].to_vec()).await.unwrap();
     ann.apply(&journal.append(append).await.unwrap().entries);
     let there = all(&journal, 0).await;
@@ -109,7 +109,7 @@ async fn a_lost_tail_is_noticed_and_put_back() {
 }
 
 /// What an append says that rests on entry 5, where the store lost it and has others at 4 and 5.
-async fn on_a_fork(without_names: bool, others: u64) -> Option<Result<Exchange, Failure>> {
+async fn on_a_fork(without_names: bool, others: u64) -> Option<Result<Exchange, JournalError>> {
     let mut server = Server::start()?;
     // The scripts are chosen when the journal is opened.
     firstcome_inject::set(without_names.then_some(Mistake::PredecessorIgnored));
@@ -135,7 +135,9 @@ async fn a_fork_is_noticed_by_name() {
     for others in [2, 4] {
         let Some(answer) = on_a_fork(false, others).await else { return };
         let failure = answer.unwrap_err();
-        let Failure::Forked { position: 5, found, applied } = failure else { panic!("{failure}") };
+        let JournalError::Forked { position: 5, found, applied } = failure else {
+            panic!("{failure}")
+        };
         assert_eq!((found.node.0[0], applied.node.0[0]), (b'b', b'a'));
     }
 }
@@ -169,14 +171,14 @@ async fn a_replica_that_was_cut_off_is_promoted_and_what_it_lacks_is_put_back() 
     sentinels.fail_over();
     let append = ann.next("late");
     let failure = patiently(async || journal.append(append.clone()).await).await.unwrap_err();
-    assert!(matches!(failure, Failure::Behind { head: 3, applied: 5 }), "{failure}");
+    assert!(matches!(failure, JournalError::Behind { head: 3, applied: 5 }), "{failure}");
     for lost in unconfirmed {
         lost.await.expect_err("nobody has a copy of these");
     }
     let again = async || journal.put_back(3, name_of(&entries[2]), entries[3..].to_vec()).await;
     match patiently(again).await {
         // Its answer may have been lost the first time.
-        Ok(()) | Err(Failure::Moved { head: 5, .. }) => {}
+        Ok(()) | Err(JournalError::Moved { head: 5, .. }) => {}
         Err(failure) => panic!("{failure}"),
     }
     let there = patiently(async || journal.read(0).await).await.unwrap();
@@ -193,10 +195,10 @@ async fn a_full_server_says_so_and_recovers() {
     let append = ann.next("bob");
     for _ in 0..2 {
         let failure = journal.append(append.clone()).await.unwrap_err();
-        assert!(matches!(failure, Failure::Full(_)), "{failure}");
+        assert!(matches!(failure, JournalError::Full(_)), "{failure}");
     }
     let piece = journal.put_piece(PieceName::of(b"x"), b"x".to_vec()).await.unwrap_err();
-    assert!(matches!(piece, Failure::Full(_)), "{piece}");
+    assert!(matches!(piece, JournalError::Full(_)), "{piece}");
     assert_eq!(journal.read(0).await.unwrap().entries.len(), 1);
     assert_eq!(server.ask("CONFIG SET maxmemory 0"), "+OK");
     ann.apply(&journal.append(append).await.unwrap().entries);
@@ -216,7 +218,7 @@ async fn at_85_percent_appends_are_refused_and_snapshots_are_not() {
     let journal = Journal::Redis(redis.clone());
     let append = Player::new(b'a').next("ann");
     let failure = journal.append(append.clone()).await.unwrap_err();
-    assert!(matches!(failure, Failure::Full(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Full(_)), "{failure}");
     let term = journal.mint_term().await.unwrap();
     let name = PieceName::of(b"piece");
     journal.put_piece(name, b"piece".to_vec()).await.unwrap();
@@ -238,7 +240,7 @@ async fn a_server_that_was_demoted_is_waited_for() {
     assert_eq!(server.ask(&format!("REPLICAOF 127.0.0.1 {}", replica.port())), "+OK");
     let append = ann.next("bob");
     let failure = journal.append(append.clone()).await.unwrap_err();
-    assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unavailable(_)), "{failure}");
     assert_eq!(server.ask("REPLICAOF NO ONE"), "+OK");
     ann.apply(&patiently(async || journal.append(append.clone()).await).await.unwrap().entries);
 }
@@ -314,8 +316,8 @@ async fn until_it_comes_back(journal: &Journal, append: &Append) -> (Vec<Entry>,
     loop {
         match journal.append(append.clone()).await {
             Ok(exchange) => return (exchange.entries, unknown),
-            Err(Failure::Unknown(_)) => unknown += 1,
-            Err(Failure::Unavailable(_)) => {}
+            Err(JournalError::Unknown(_)) => unknown += 1,
+            Err(JournalError::Unavailable(_)) => {}
             Err(failure) => panic!("{failure}"),
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -353,7 +355,7 @@ async fn an_answer_that_is_lost_is_unknown_and_the_same_body_counts_once() {
         let append = ann.next("ann");
         proxy.set(fault);
         let failure = journal.append(append.clone()).await.unwrap_err();
-        assert!(matches!(failure, Failure::Unknown(_)), "{fault:?}: {failure}");
+        assert!(matches!(failure, JournalError::Unknown(_)), "{fault:?}: {failure}");
         proxy.set(Fault::None);
         let (entries, _) = until_it_comes_back(&journal, &append).await;
         let there = all(&journal, 0).await;
@@ -400,7 +402,7 @@ async fn many_append_through_cuts_and_every_claim_counts_once() {
         let head = journal.head().await.map_or(0, |head| head.position);
         let more = async || {
             let now = journal.head().await?;
-            if now.position > head { Ok(()) } else { Err(Failure::Unavailable("wait".into())) }
+            if now.position > head { Ok(()) } else { Err(JournalError::Unavailable("wait".into())) }
         };
         if !writers.is_empty() {
             drop(tokio::time::timeout(Duration::from_millis(200), patiently(more)).await);

@@ -3,7 +3,7 @@
 use crate::world::{Player, SPACE, all, install, subject_of};
 use firstcome_core::names::SpaceId;
 use firstcome_journal::redis::{Durability, Options, Redis};
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Journal, JournalError};
 use firstcome_store::Options as Store;
 use firstcome_testbed::{Certificates, Redis as Server, Settings};
 
@@ -11,22 +11,22 @@ use firstcome_testbed::{Certificates, Redis as Server, Settings};
 pub(crate) async fn open(
     server: &Server,
     change: impl FnOnce(&mut Options),
-) -> Result<Redis, Failure> {
+) -> Result<Redis, JournalError> {
     let mut options = Options::new(SPACE, Durability::Memory);
     change(&mut options);
     Redis::open(Store::new(server.url()), options).await
 }
 
 /// Opens what must be refused, and checks that nothing was stored.
-async fn refused(server: &Server, change: impl FnOnce(&mut Options)) -> Failure {
+async fn refused(server: &Server, change: impl FnOnce(&mut Options)) -> JournalError {
     let before = server.ask("DBSIZE");
     let failure = open(server, change).await.expect_err("it must be refused");
     assert_eq!(server.ask("DBSIZE"), before, "a refusal changes nothing");
     failure
 }
 
-fn unfit(failure: &Failure) -> (&str, &str) {
-    let Failure::Unfit { why, fix } = failure else { panic!("{failure}") };
+fn unfit(failure: &JournalError) -> (&str, &str) {
+    let JournalError::Unfit { why, fix } = failure else { panic!("{failure}") };
     (why, fix)
 }
 
@@ -43,7 +43,7 @@ async fn a_space_is_made_once_and_found_again() {
         assert_eq!(all(&journal, 0).await.len(), usize::from(round));
         redis.close().await;
         let failure = ann.claims(&journal, "ann").await.unwrap_err();
-        assert!(matches!(failure, Failure::Unavailable(_)), "closed: {failure}");
+        assert!(matches!(failure, JournalError::Unavailable(_)), "closed: {failure}");
         ann.number -= 1;
     }
 }
@@ -53,10 +53,11 @@ async fn a_space_that_is_known_must_be_there() {
     let Some(server) = Server::start() else { return };
     let wanted = SpaceId([9; 16]);
     let failure = refused(&server, |options| options.wanted = Some(wanted)).await;
-    assert!(matches!(failure, Failure::Gone(space) if space == wanted), "{failure}");
+    assert!(matches!(failure, JournalError::Gone(space) if space == wanted), "{failure}");
     open(&server, |_| {}).await.unwrap();
     let failure = refused(&server, |options| options.wanted = Some(wanted)).await;
-    let other = matches!(failure, Failure::OtherSpace { found: SPACE, wanted: w } if w == wanted);
+    let other =
+        matches!(failure, JournalError::OtherSpace { found: SPACE, wanted: w } if w == wanted);
     assert!(other, "{failure}");
     open(&server, |options| options.wanted = Some(SPACE)).await.unwrap();
 }
@@ -69,9 +70,10 @@ async fn another_space_under_an_open_journal_is_noticed() {
     ann.claims(&journal, "ann").await.unwrap();
     assert_eq!(server.ask("FLUSHALL"), "+OK");
     open(&server, |options| options.fresh = SpaceId([9; 16])).await.unwrap();
-    let is_other = |failure: Failure| {
+    let is_other = |failure: JournalError| {
         let found = SpaceId([9; 16]);
-        let is = matches!(failure, Failure::OtherSpace { found: f, wanted: SPACE } if f == found);
+        let is =
+            matches!(failure, JournalError::OtherSpace { found: f, wanted: SPACE } if f == found);
         assert!(is, "{failure}");
     };
     is_other(ann.claims(&journal, "ann").await.unwrap_err());
@@ -118,7 +120,7 @@ async fn what_is_somebody_elses_is_left_alone() {
     }
     assert!(server.ask("XADD fc:{main}:journal 1-0 e x").ends_with("1-0"));
     let failure = refused(&server, |_| {}).await;
-    assert!(matches!(failure, Failure::Broken(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Broken(_)), "{failure}");
 }
 
 #[tokio::test]
@@ -127,7 +129,7 @@ async fn a_newer_level_is_refused() {
     open(&server, |_| {}).await.unwrap();
     assert_eq!(server.ask("HSET fc:{main}:head level 99"), ":0");
     let failure = refused(&server, |_| {}).await;
-    assert!(matches!(failure, Failure::TooNew(99)), "{failure}");
+    assert!(matches!(failure, JournalError::TooNew(99)), "{failure}");
 }
 
 #[tokio::test]
@@ -234,7 +236,7 @@ async fn a_user_without_rights_over_settings_can_run_it_and_is_told() {
 
     assert_eq!(server.ask("ACL SETUSER firstcome -evalsha"), "+OK");
     let failure = Player::new(b'b').claims(&Journal::Redis(redis), "bob").await.unwrap_err();
-    assert!(matches!(failure, Failure::Unfit { .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Unfit { .. }), "{failure}");
 }
 
 /// Makes every call once that uses a command of its own.
@@ -272,5 +274,5 @@ async fn a_journal_works_over_tls() {
     let redis = Redis::open(trusting, options.clone()).await.unwrap();
     every_call(&Journal::Redis(redis)).await;
     let failure = Redis::open(Store::new(server.url()), options).await.unwrap_err();
-    assert!(matches!(failure, Failure::Unfit { .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Unfit { .. }), "{failure}");
 }

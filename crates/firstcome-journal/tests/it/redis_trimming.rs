@@ -6,7 +6,7 @@ use firstcome_core::names::PieceName;
 use firstcome_journal::archive::{Frames, parts};
 use firstcome_journal::entry::Sealer;
 use firstcome_journal::redis::{Options, Redis};
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Journal, JournalError};
 use firstcome_testbed::Redis as Server;
 use std::path::Path;
 use std::time::Duration;
@@ -99,12 +99,12 @@ async fn entries_stay_back_to_the_snapshot_before_the_newest_and_for_ten_minutes
     t.snapshot(200, &[3]).await;
     assert_eq!(t.trim().await, 181);
     let failure = t.journal.read(5).await.unwrap_err();
-    assert!(matches!(failure, Failure::Trimmed { wanted: 6, first: 181 }), "{failure}");
+    assert!(matches!(failure, JournalError::Trimmed { wanted: 6, first: 181 }), "{failure}");
     assert_eq!(t.journal.head().await.unwrap().first, 181);
     assert_eq!(all(&t.journal, 180).await.len(), 20);
     let mut late = Player::new(b'l');
     let failure = late.claims(&t.journal, "late").await.unwrap_err();
-    assert!(matches!(failure, Failure::Trimmed { wanted: 1, first: 181 }), "{failure}");
+    assert!(matches!(failure, JournalError::Trimmed { wanted: 1, first: 181 }), "{failure}");
     t.append(1).await;
 }
 
@@ -179,7 +179,7 @@ async fn a_full_server_is_still_trimmed_and_has_a_roll() {
     assert_eq!(t.server.ask("CONFIG SET maxmemory 1"), "+OK");
     let append = t.ann.next("nobody");
     let failure = t.journal.append(append).await.unwrap_err();
-    assert!(matches!(failure, Failure::Full(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Full(_)), "{failure}");
     assert_eq!(t.journal.mint_term().await.unwrap(), 2);
     assert_eq!(t.journal.trim(2).await.unwrap(), 11);
     let shared = &t.journal;

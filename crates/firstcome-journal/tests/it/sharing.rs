@@ -5,7 +5,7 @@ use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;
 use firstcome_journal::cluster::{NodeStatus, Seed};
 use firstcome_journal::memory::Memory;
-use firstcome_journal::{Entry, Failure, Journal, Name};
+use firstcome_journal::{Entry, Journal, JournalError, Name};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -206,7 +206,7 @@ pub(crate) async fn entries_are_put_back_in_parts_and_once(stage: &Stage) {
         let failure = journal.put_back(position, name, again).await.unwrap_err();
         let expected = name_of(&entries[7]);
         assert!(
-            matches!(failure, Failure::Moved { head: 8, name } if name == expected),
+            matches!(failure, JournalError::Moved { head: 8, name } if name == expected),
             "{failure}"
         );
     }
@@ -235,7 +235,8 @@ pub(crate) async fn entries_are_put_back_behind_the_right_end_only(stage: &Stage
     let ends = [(0, Name::default(), 0), (1, name_of(&entries[0]), 1)];
     for (position, name, from) in ends {
         let failure = journal.put_back(position, name, entries[from..].to_vec()).await.unwrap_err();
-        let is_moved = matches!(failure, Failure::Moved { head: 1, name } if name == there.name);
+        let is_moved =
+            matches!(failure, JournalError::Moved { head: 1, name } if name == there.name);
         assert!(is_moved, "{failure}");
     }
     assert_eq!(stage.journal.head().await.unwrap(), there);
@@ -252,7 +253,7 @@ pub(crate) async fn several_may_put_back_the_same_at_once(stage: &Stage) {
                 let from = head.position as usize;
                 let Some(next) = entries.get(from) else { return };
                 match journal.put_back(head.position, head.name, vec![next.clone()]).await {
-                    Ok(()) | Err(Failure::Moved { .. }) => {}
+                    Ok(()) | Err(JournalError::Moved { .. }) => {}
                     Err(failure) => panic!("{failure}"),
                 }
             }
@@ -269,13 +270,13 @@ pub(crate) async fn the_epoch_is_raised_where_it_was_seen(stage: &Stage) {
     let seen = stage.journal.head().await.unwrap();
     assert_eq!(journal.raise_epoch(seen).await.unwrap(), 1);
     let failure = journal.raise_epoch(seen).await.unwrap_err();
-    assert!(matches!(failure, Failure::Moved { head: 1, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Moved { head: 1, .. }), "{failure}");
     let seen = stage.journal.head().await.unwrap();
     assert_eq!(seen.epoch, 1);
     let exchange = ann.claims(&stage.journal, "ann2").await.unwrap();
     assert_eq!(exchange.entries[0].epoch, 1);
     let failure = journal.raise_epoch(seen).await.unwrap_err();
-    assert!(matches!(failure, Failure::Moved { head: 2, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Moved { head: 2, .. }), "{failure}");
     assert_eq!(stage.journal.head().await.unwrap().epoch, 1);
 }
 
@@ -300,14 +301,14 @@ async fn is_seeded(stage: &Stage) {
     assert_eq!(journal.newest_snapshot().await.unwrap(), Some(seed.manifest));
     assert_eq!(journal.read(10).await.unwrap().entries, []);
     let failure = journal.read(2).await.unwrap_err();
-    assert!(matches!(failure, Failure::Trimmed { wanted: 3, first: 11 }), "{failure}");
+    assert!(matches!(failure, JournalError::Trimmed { wanted: 3, first: 11 }), "{failure}");
     let timeout = Duration::from_millis(1);
     let failure = stage.journal.follow(2, timeout).await.unwrap_err();
-    assert!(matches!(failure, Failure::Trimmed { wanted: 3, first: 11 }), "{failure}");
+    assert!(matches!(failure, JournalError::Trimmed { wanted: 3, first: 11 }), "{failure}");
 
     let mut late = Player { applied: 2, ..Player::new(b'l') };
     let failure = late.claims(journal, "late").await.unwrap_err();
-    assert!(matches!(failure, Failure::Trimmed { wanted: 3, first: 11 }), "{failure}");
+    assert!(matches!(failure, JournalError::Trimmed { wanted: 3, first: 11 }), "{failure}");
     let mut ann = Player { applied: 10, applied_name: seed.name, ..Player::new(b'a') };
     let exchange = ann.claims(journal, "ann").await.unwrap();
     let [entry] = &exchange.entries[..] else { panic!("{exchange:?}") };
@@ -328,7 +329,7 @@ pub(crate) async fn a_seed_takes_the_place_of_what_is_there(stage: &Stage) {
     is_seeded(stage).await;
     assert_eq!(journal.piece(name).await.unwrap(), Some(bytes));
     let failure = stage.journal.reseed(Some(seen), seed(vec![name])).await.unwrap_err();
-    assert!(matches!(failure, Failure::Moved { head: 11, .. }), "{failure}");
+    assert!(matches!(failure, JournalError::Moved { head: 11, .. }), "{failure}");
 }
 
 pub(crate) async fn a_seed_is_refused_where_things_moved(stage: &Stage) {
@@ -338,12 +339,13 @@ pub(crate) async fn a_seed_is_refused_where_things_moved(stage: &Stage) {
     let there = journal.head().await.unwrap();
     for seen in [Some(seen), None] {
         let failure = journal.reseed(seen, seed(Vec::new())).await.unwrap_err();
-        let is_moved = matches!(failure, Failure::Moved { head: 1, name } if name == there.name);
+        let is_moved =
+            matches!(failure, JournalError::Moved { head: 1, name } if name == there.name);
         assert!(is_moved, "{failure}");
     }
     let missing = PieceName([9; 16]);
     let failure = journal.reseed(Some(there), seed(vec![missing])).await.unwrap_err();
-    assert!(matches!(failure, Failure::PieceMissing(name) if name == missing), "{failure}");
+    assert!(matches!(failure, JournalError::PieceMissing(name) if name == missing), "{failure}");
     assert_eq!(journal.head().await.unwrap(), there);
     assert_eq!(all(journal, 0).await.len(), 1);
     assert_eq!(journal.newest_snapshot().await.unwrap(), None);
@@ -354,8 +356,8 @@ pub(crate) async fn a_seed_makes_a_lost_space_again(stage: &Stage) {
     ann.claims(journal, "ann").await.unwrap();
     let seen = journal.head().await.unwrap();
     stage.empty().await;
-    let is_gone = |failure: Failure| {
-        assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+    let is_gone = |failure: JournalError| {
+        assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
     };
     is_gone(ann.claims(journal, "ann").await.unwrap_err());
     is_gone(journal.head().await.unwrap_err());
@@ -389,7 +391,7 @@ pub(crate) async fn only_so_many_reports_are_kept_and_the_oldest_epochs_go_first
     let epochs: Vec<u32> = journal.reports().await.unwrap().iter().map(|(e, ..)| *e).collect();
     assert_eq!(epochs, (7..=70).collect::<Vec<_>>());
     let failure = journal.report(80, node(b'a'), "x".repeat((1 << 20) + 1)).await.unwrap_err();
-    assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, JournalError::Unavailable(_)), "{failure}");
 }
 
 /// A store that is removed has nothing of the space, and can be made anew; what was left by a removal that was cut off goes
@@ -404,9 +406,9 @@ pub(crate) async fn what_is_removed_is_gone_and_can_be_removed_again(stage: &Sta
     stage.journal.remove().await.unwrap();
     let found = stage.journal.head().await;
     if stage.is_in_a_store() {
-        assert!(matches!(found, Err(Failure::Gone(SPACE))), "{found:?}");
+        assert!(matches!(found, Err(JournalError::Gone(SPACE))), "{found:?}");
         let again = player.claims(&stage.journal, "bob").await;
-        assert!(matches!(again, Err(Failure::Gone(SPACE))), "{again:?}");
+        assert!(matches!(again, Err(JournalError::Gone(SPACE))), "{again:?}");
     } else {
         assert_eq!(found.unwrap().position, 1);
     }

@@ -4,7 +4,7 @@ use crate::world::{MINUTE, NOON, Player, SPACE, Stage, install, node, open};
 use firstcome_core::Timestamp;
 use firstcome_core::state::Skip;
 use firstcome_journal::cluster::NodeStatus;
-use firstcome_journal::{Failure, Journal, Reading, archive, sqlite};
+use firstcome_journal::{Journal, JournalError, Reading, archive, sqlite};
 
 pub(crate) fn skip(position: u64, letter: u8, number: u64) -> Skip {
     let (reason, who) = ("areas overflow".into(), "ops".into());
@@ -38,10 +38,10 @@ pub(crate) async fn only_an_entry_that_is_there_under_its_name_is_skipped(stage:
         ann.claims(journal, "ann").await.unwrap();
     }
     let refused = journal.skip(skip(4, b'a', 4)).await.unwrap_err();
-    assert!(matches!(refused, Failure::Behind { head: 3, .. }), "{refused}");
+    assert!(matches!(refused, JournalError::Behind { head: 3, .. }), "{refused}");
     for (position, letter, number) in [(2, b'a', 3), (3, b'b', 3)] {
         let refused = journal.skip(skip(position, letter, number)).await.unwrap_err();
-        assert!(matches!(refused, Failure::Forked { .. }), "{refused}");
+        assert!(matches!(refused, JournalError::Forked { .. }), "{refused}");
     }
     assert_eq!(journal.skips().await.unwrap(), []);
 }
@@ -56,7 +56,7 @@ pub(crate) async fn an_entry_that_a_snapshot_has_is_not_skipped(stage: &Stage) {
     install(journal, 3, b"manifest".to_vec(), Vec::new(), term).await.unwrap();
     for position in [2, 3] {
         let refused = journal.skip(skip(position, b'a', position)).await.unwrap_err();
-        assert!(matches!(refused, Failure::Applied { .. }), "{refused}");
+        assert!(matches!(refused, JournalError::Applied { .. }), "{refused}");
     }
     journal.skip(skip(4, b'a', 4)).await.unwrap();
 }
@@ -126,5 +126,5 @@ async fn a_file_without_skips_has_no_table_for_them_and_the_archive_keeps_them()
     bytes[3] ^= 1;
     std::fs::write(&file, bytes).unwrap();
     let damaged = reading.skips().unwrap_err();
-    assert!(matches!(damaged, Failure::Damaged { position: 2, .. }), "{damaged}");
+    assert!(matches!(damaged, JournalError::Damaged { position: 2, .. }), "{damaged}");
 }

@@ -9,7 +9,7 @@ use firstcome_core::{LEVEL, Outcome, State, Timestamp};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::space_file::{About, SpaceFile, SpaceWriter};
 use firstcome_journal::sqlite::{ReadOnly, Sqlite};
-use firstcome_journal::{Append, Entry, Failure, Journal, Name, Reading};
+use firstcome_journal::{Append, Entry, Journal, JournalError, Name, Reading};
 use std::path::{Path, PathBuf};
 
 const ABOUT: About = About { space: SPACE, level: LEVEL, is_copy: false };
@@ -88,7 +88,7 @@ fn write(path: &Path, start: Option<&State>, entries: &[Entry], state: &State) {
     file.finish(frozen.finish()).unwrap();
 }
 
-fn opened(path: &Path) -> Result<SpaceFile, Failure> {
+fn opened(path: &Path) -> Result<SpaceFile, JournalError> {
     SpaceFile::open(path, |_, _| {})
 }
 
@@ -155,7 +155,7 @@ async fn a_file_with_one_byte_altered_or_cut_off_anywhere_is_refused() {
     let refused = |bytes: &[u8], what: &str| {
         std::fs::write(&path, bytes).unwrap();
         let failure = opened(&path).expect_err(what);
-        assert!(matches!(failure, Failure::BadFile { .. }), "{what}: {failure}");
+        assert!(matches!(failure, JournalError::BadFile { .. }), "{what}: {failure}");
         assert!(failure.to_string().contains("spring.fcspace"), "{failure}");
     };
     for at in 0..whole.len() {
@@ -200,7 +200,7 @@ async fn what_fits_its_checksums_and_not_the_rest_is_refused() {
     let newer = About { level: LEVEL + 1, ..ABOUT };
     drop(SpaceWriter::create(&path("newer"), newer).unwrap());
     let failure = opened(&path("newer.part")).unwrap_err();
-    assert!(matches!(failure, Failure::TooNew(level) if level == LEVEL + 1), "{failure}");
+    assert!(matches!(failure, JournalError::TooNew(level) if level == LEVEL + 1), "{failure}");
 }
 
 #[tokio::test]
@@ -213,7 +213,7 @@ async fn a_sqlite_file_begins_after_a_state_and_goes_on_behind_it() {
     let journal = Journal::Sqlite(sqlite.clone());
     let seed = file.seed();
     let failure = journal.begin_after(seed.clone()).await.unwrap_err();
-    assert!(matches!(failure, Failure::PieceMissing(_)), "{failure}");
+    assert!(matches!(failure, JournalError::PieceMissing(_)), "{failure}");
     for name in &seed.pieces {
         journal.put_piece(*name, file.piece(*name).unwrap().unwrap()).await.unwrap();
     }
@@ -224,7 +224,7 @@ async fn a_sqlite_file_begins_after_a_state_and_goes_on_behind_it() {
     };
     is_there(journal.head().await.unwrap());
     let failure = journal.begin_after(seed.clone()).await.unwrap_err();
-    assert!(!matches!(failure, Failure::Unknown(_)), "twice: {failure}");
+    assert!(!matches!(failure, JournalError::Unknown(_)), "twice: {failure}");
     sqlite.close().await;
     is_there(ReadOnly::open(&data).unwrap().head().unwrap());
     let sqlite = open(&data, &hands);

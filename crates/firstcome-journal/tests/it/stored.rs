@@ -12,7 +12,7 @@ use firstcome_journal::cluster::Seed;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::redis::{self, Durability, Redis};
 use firstcome_journal::sqlite::Sqlite;
-use firstcome_journal::{Failure, Journal, Name};
+use firstcome_journal::{Journal, JournalError, Name};
 use firstcome_store::{Command, Options as Store, Reply, Wire};
 use firstcome_testbed::Redis as Server;
 use rusqlite::Connection;
@@ -210,7 +210,7 @@ async fn a_redis_has_these_bytes() {
     seeded(&journal, true).await;
     text += &format!("# after a seed\n{}", keys_of(&wire).await);
     assert_eq!(server.ask("FLUSHALL"), "+OK");
-    assert!(matches!(journal.head().await, Err(Failure::Gone(SPACE))));
+    assert!(matches!(journal.head().await, Err(JournalError::Gone(SPACE))));
     seeded(&journal, false).await;
     text += &format!("# after a seed where everything was lost\n{}", keys_of(&wire).await);
     compare("redis.txt", &text);

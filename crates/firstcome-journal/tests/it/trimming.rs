@@ -5,7 +5,7 @@ use firstcome_core::names::PieceName;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options, ReadOnly, Sqlite};
 use firstcome_journal::verify::Verify;
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Journal, JournalError};
 
 /// A journal whose every method a test may need.
 pub(crate) struct Trimmed {
@@ -86,7 +86,7 @@ async fn entries_stay_back_to_the_snapshot_before_the_newest_and_for_ten_minutes
     assert_eq!(t.trim().await, 19);
     assert_eq!(t.whole(), subjects(1..=20), "the archive has the rest");
     let failure = t.journal.read(5).await.unwrap_err();
-    assert!(matches!(failure, Failure::Trimmed { wanted: 6, first: 19 }), "{failure}");
+    assert!(matches!(failure, JournalError::Trimmed { wanted: 6, first: 19 }), "{failure}");
     assert_eq!(t.journal.head().await.unwrap().first, 19);
 }
 
@@ -100,7 +100,7 @@ async fn a_node_behind_what_was_trimmed_is_told_and_nothing_is_stored() {
     assert_eq!(t.trim().await, 11);
     let mut late = Player::new(b'l');
     let failure = late.claims(&t.journal, "late").await.unwrap_err();
-    assert!(matches!(failure, Failure::Trimmed { wanted: 1, first: 11 }), "{failure}");
+    assert!(matches!(failure, JournalError::Trimmed { wanted: 1, first: 11 }), "{failure}");
     assert_eq!(t.journal.head().await.unwrap().position, 20);
     assert_eq!(t.journal.newest_snapshot().await.unwrap().unwrap(), b"manifest 20");
 }
@@ -116,7 +116,7 @@ async fn without_an_archive_what_goes_is_gone() {
     assert_eq!(t.whole(), subjects(11..=20));
     let journal = ReadOnly::open(&t.scratch.data()).unwrap();
     let failure = journal.entries(3).next().unwrap().unwrap_err();
-    assert!(matches!(failure, Failure::Trimmed { wanted: 3, first: 11 }), "{failure}");
+    assert!(matches!(failure, JournalError::Trimmed { wanted: 3, first: 11 }), "{failure}");
     assert_eq!(Verify::new(&journal).run(|_| {}).unwrap().from, 11);
 }
 

@@ -12,7 +12,7 @@ use firstcome_journal::nats::{self, Nats};
 use firstcome_journal::postgres::{self, Postgres};
 use firstcome_journal::redis::{self, Durability, Redis};
 use firstcome_journal::sqlite::{Options, Sqlite};
-use firstcome_journal::{Append, Clock, Entry, Exchange, Failure, Journal, Name, Tip};
+use firstcome_journal::{Append, Clock, Entry, Exchange, Journal, JournalError, Name, Tip};
 use firstcome_testbed::{
     MariaDb, Nats as NatsServer, NatsCluster, PgBouncer, Postgres as Database, Redis as Server,
 };
@@ -259,7 +259,7 @@ pub(crate) async fn delete_stream(url: &str, name: &str, probed: String) {
     // A cluster may take messages to it for a moment more, and answer nothing.
     let stream = firstcome_store::nats::Stream::new(nats, name.to_owned());
     let gone = || stream.probe(probed.clone());
-    while !matches!(gone().await, Err(firstcome_store::Failure::Unreachable { .. })) {
+    while !matches!(gone().await, Err(firstcome_store::StoreError::Unreachable { .. })) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -314,7 +314,7 @@ impl Player {
         &mut self,
         journal: &Journal,
         subject: &str,
-    ) -> Result<Exchange, Failure> {
+    ) -> Result<Exchange, JournalError> {
         let append = self.next(subject);
         let exchange = journal.append(append).await?;
         self.apply(&exchange.entries);
@@ -369,7 +369,7 @@ pub(crate) async fn install(
     manifest: Vec<u8>,
     pieces: Vec<PieceName>,
     term: u64,
-) -> Result<(), Failure> {
+) -> Result<(), JournalError> {
     let entry = match position.checked_sub(1) {
         Some(before) => journal.read(before).await.unwrap().entries.into_iter().next(),
         None => None,
@@ -382,20 +382,22 @@ pub(crate) async fn install(
 }
 
 /// Says that a server is unfit, with these words in the reason or in what to do.
-pub(crate) fn says(failure: &Failure, words: &[&str]) {
-    let Failure::Unfit { why, fix } = failure else { panic!("{failure:?}") };
+pub(crate) fn says(failure: &JournalError, words: &[&str]) {
+    let JournalError::Unfit { why, fix } = failure else { panic!("{failure:?}") };
     let all = format!("{why}; {fix}");
     assert!(words.iter().all(|word| all.contains(word)), "{all}");
 }
 
 /// Asks until there is another answer than that the server is out of reach or another one.
-pub(crate) async fn patiently<T>(ask: impl AsyncFn() -> Result<T, Failure>) -> Result<T, Failure> {
+pub(crate) async fn patiently<T>(
+    ask: impl AsyncFn() -> Result<T, JournalError>,
+) -> Result<T, JournalError> {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
         match ask().await {
-            Err(Failure::Unavailable(_) | Failure::Unknown(_) | Failure::Changed)
-                if Instant::now() < end =>
-            {
+            Err(
+                JournalError::Unavailable(_) | JournalError::Unknown(_) | JournalError::Changed,
+            ) if Instant::now() < end => {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
             answer => return answer,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firstcome_store::{Command, Failure as Store, Options, Pinned, Reply, Wire};
+use firstcome_store::{Command, Options, Pinned, Reply, StoreError, Wire};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -98,7 +98,7 @@ impl ReplicaCheck {
         let holds = [(keys, owner)];
         let (script, command) = renewal(&holds, Some(lease));
         match on.send(command.clone(), deadline).await {
-            Err(Store::UnknownScript) => {
+            Err(StoreError::UnknownScript) => {
                 on.load(script, deadline).await?;
                 Ok(on.send(command, deadline).await?)
             }

@@ -1,6 +1,6 @@
 //! What the user of a connection may do, asked when it is made: a right that is missing would show when a lock is given back.
 
-use firstcome_store::{Command, Failure, Redis};
+use firstcome_store::{Command, Redis, StoreError};
 
 use crate::error::Error;
 
@@ -96,7 +96,7 @@ pub(crate) async fn check(redis: &Redis) -> Result<(), Error> {
         "this user has no right to {}; what locks need is listed in the README of firstcome-lock, under Requirements",
         missing.join(", "),
     );
-    Err(Failure::Denied { code: "NOPERM".to_owned(), detail }.into())
+    Err(StoreError::Denied { code: "NOPERM".to_owned(), detail }.into())
 }
 
 /// Names the rights that are missing.

@@ -62,15 +62,15 @@ async fn check_rights(ask: &MySql) -> Result<(), Error> {
         ];
         for (place, statement) in statements.iter().enumerate() {
             match ask.step(statement).await {
-                Err(firstcome_store::Failure::Denied { .. })
+                Err(firstcome_store::StoreError::Denied { .. })
                     if place == 0 && table != "firstcome_locks" =>
                 {
                     break;
                 }
-                Err(firstcome_store::Failure::Denied { code, detail }) => {
+                Err(firstcome_store::StoreError::Denied { code, detail }) => {
                     let detail =
                         format!("{detail}; docs/reference/in-mariadb.md lists what locks need");
-                    return Err(firstcome_store::Failure::Denied { code, detail }.into());
+                    return Err(firstcome_store::StoreError::Denied { code, detail }.into());
                 }
                 // Whatever else is wrong passes, or is told to whoever takes a lock.
                 Ok(_) | Err(_) => {}
@@ -93,7 +93,7 @@ impl MySqlTable {
         if make_tables && found < 3 {
             match ask.step(CREATE).await {
                 // The tables that this user cannot see are there, or are none of its business.
-                Err(firstcome_store::Failure::Denied { .. }) if found > 0 => {}
+                Err(firstcome_store::StoreError::Denied { .. }) if found > 0 => {}
                 made => drop(made?),
             }
         }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use firstcome_store::Failure;
+use firstcome_store::StoreError;
 use firstcome_store::nats::{Keeps, Nats, Options, Put, Stored, Stream};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -58,7 +58,7 @@ impl NatsTable {
         let nats = Nats::connect(options).await?;
         if !nats.is_at_least(2, 12) {
             let (version, needed) = (nats.version(), "2.12");
-            return Err(Failure::TooOld { version, needed, feature: "locks" }.into());
+            return Err(StoreError::TooOld { version, needed, feature: "locks" }.into());
         }
         let copies = if nats.is_clustered() { COPIES } else { 1 };
         let stream = Stream::new(nats, STREAM.to_owned());
@@ -66,7 +66,7 @@ impl NatsTable {
         // A stream that was just made has no leader for a moment, and others make it at the same time.
         while let Err(failure) = is_ready(&stream).await {
             let failure = with_page(failure);
-            let missing = matches!(failure, Failure::NoDatabase { .. });
+            let missing = matches!(failure, StoreError::NoDatabase { .. });
             let passes = missing || failure.passes_by_itself();
             if Instant::now() >= end || !passes || missing && !make_tables {
                 return Err(failure.into());
@@ -74,7 +74,7 @@ impl NatsTable {
             if missing
                 && let Err(failure) = stream.create(SUBJECTS, copies, Keeps::LastOfEach).await
             {
-                let made_elsewhere = matches!(failure, Failure::JetStream { .. });
+                let made_elsewhere = matches!(failure, StoreError::JetStream { .. });
                 if !(made_elsewhere || failure.passes_by_itself()) {
                     return Err(with_page(failure).into());
                 }
@@ -99,7 +99,7 @@ impl NatsTable {
         let put = Put { rests_on, ..Put::new(subject.to_owned(), text.to_string().into_bytes()) };
         match self.stream.put(vec![put]).await {
             Ok(_) => Ok(true),
-            Err(Failure::Held { .. }) => Ok(false),
+            Err(StoreError::Held { .. }) => Ok(false),
             Err(failure) => Err(failure.into()),
         }
     }
@@ -266,7 +266,7 @@ impl NatsTable {
 }
 
 /// Looks whether the stream is there and takes messages.
-async fn is_ready(stream: &Stream) -> Result<(), Failure> {
+async fn is_ready(stream: &Stream) -> Result<(), StoreError> {
     stream.info().await?;
     stream.probe(PROBED.to_owned()).await
 }
@@ -279,7 +279,7 @@ async fn check_rights(stream: &Stream) -> Result<(), Error> {
     let (last, page) = tokio::join!(last, page);
     for tried in [last, page] {
         // Whatever else is wrong passes, or is told to whoever takes a lock.
-        if let Err(denied @ Failure::Denied { .. }) = tried {
+        if let Err(denied @ StoreError::Denied { .. }) = tried {
             return Err(with_page(denied).into());
         }
     }
@@ -287,10 +287,10 @@ async fn check_rights(stream: &Stream) -> Result<(), Error> {
 }
 
 /// Says with a denial where the rights are listed.
-fn with_page(failure: Failure) -> Failure {
-    let Failure::Denied { code, detail } = failure else { return failure };
+fn with_page(failure: StoreError) -> StoreError {
+    let StoreError::Denied { code, detail } = failure else { return failure };
     let detail = format!("{detail}; docs/reference/in-nats.md lists what locks need");
-    Failure::Denied { code, detail }
+    StoreError::Denied { code, detail }
 }
 
 /// Returns the row after a step; `None` where it changes nothing.

@@ -136,7 +136,7 @@ impl SqlBackend {
                     }
                 }
                 // One row that somebody else's transaction has must not hold up the others.
-                Err(Error::Store(firstcome_store::Failure::Held { .. })) => {}
+                Err(Error::Store(firstcome_store::StoreError::Held { .. })) => {}
                 Err(failure) => return Err(failure),
             }
         }

@@ -83,7 +83,7 @@ impl PostgresTable {
             missing.join(", "),
         );
         // SQLSTATE 42501: insufficient privilege.
-        Err(firstcome_store::Failure::Denied { code: "42501".to_owned(), detail }.into())
+        Err(firstcome_store::StoreError::Denied { code: "42501".to_owned(), detail }.into())
     }
 
     async fn make(&self) -> Result<(), Error> {
@@ -107,7 +107,7 @@ impl PostgresTable {
             match made {
                 Ok(()) => return Ok(()),
                 // Somebody made them at the same time: "if not exists" does not wait for that.
-                Err(firstcome_store::Failure::Statement { code, .. })
+                Err(firstcome_store::StoreError::Statement { code, .. })
                     if ["23505", "42P07", "42710"].contains(&code.as_str()) => {}
                 Err(failure) => return Err(failure.into()),
             }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use firstcome_lock::{Effect, Error, Lock, Locks, Options, Remaining, TryLock};
-use firstcome_store::Failure as Store;
+use firstcome_store::StoreError;
 use firstcome_testbed::{OldServer, Redis, Settings};
 
 use crate::stage::{SECOND, client_of, ms, take};
@@ -54,7 +54,7 @@ async fn a_key_of_another_kind() {
     }
     for name in ["x", "y", "z"] {
         let refused = hinted(locks.mutex(name).unwrap().try_lock().await.unwrap_err());
-        assert!(matches!(refused, Error::Store(Store::WrongKind { .. })), "{refused}");
+        assert!(matches!(refused, Error::Store(StoreError::WrongKind { .. })), "{refused}");
         assert_eq!(refused.effect(), Effect::None);
         assert!(locks.mutex(name).unwrap().lock().await.is_err(), "waiting does not help");
     }
@@ -63,7 +63,7 @@ async fn a_key_of_another_kind() {
     let tried = locks.mutex("user").unwrap().try_lock().await.unwrap();
     assert!(matches!(tried, TryLock::Held { remaining: Remaining::Endless, .. }), "{tried:?}");
     let refused = hinted(locks.inspect("user").await.unwrap_err());
-    assert!(matches!(refused, Error::Store(Store::WrongKind { .. })), "{refused}");
+    assert!(matches!(refused, Error::Store(StoreError::WrongKind { .. })), "{refused}");
     // A token lock finds it taken, whatever it is.
     assert!(locks.token("y").unwrap().try_lock().await.unwrap().acquired().is_none());
 }
@@ -76,7 +76,7 @@ async fn a_wrong_password() {
     let port = redis.port();
     for url in [format!("redis://:wrong@127.0.0.1:{port}"), format!("redis://127.0.0.1:{port}")] {
         let refused = hinted(Locks::connect(&url).await.unwrap_err());
-        assert!(matches!(refused, Error::Store(Store::Denied { .. })), "{refused}");
+        assert!(matches!(refused, Error::Store(StoreError::Denied { .. })), "{refused}");
         assert!(!format!("{refused} {refused:?}").contains("wrong@"));
     }
 }
@@ -90,7 +90,7 @@ async fn a_user_without_the_right() {
     let locks = Locks::connect(&url).await.unwrap();
     let lease = take(&locks.mutex("x").unwrap()).await;
     let refused = hinted(locks.mutex("y").unwrap().try_lock().await.unwrap_err());
-    assert!(matches!(refused, Error::Store(Store::Denied { .. })), "{refused}");
+    assert!(matches!(refused, Error::Store(StoreError::Denied { .. })), "{refused}");
     drop(lease);
 }
 
@@ -101,16 +101,16 @@ async fn a_replica() {
     let Some(replica) = Redis::with(settings) else { return };
     let locks = client_of(&replica).await;
     let refused = hinted(locks.mutex("x").unwrap().try_lock().await.unwrap_err());
-    assert!(matches!(refused, Error::Store(Store::ReadOnly { .. })), "{refused}");
+    assert!(matches!(refused, Error::Store(StoreError::ReadOnly { .. })), "{refused}");
 }
 
 #[tokio::test]
 async fn nobody_there() {
     let url = format!("redis://127.0.0.1:{}", firstcome_testbed::free_port());
     let refused = hinted(Locks::connect(&url).await.unwrap_err());
-    assert!(matches!(refused, Error::Store(Store::Unreachable { .. })), "{refused}");
+    assert!(matches!(refused, Error::Store(StoreError::Unreachable { .. })), "{refused}");
     let refused = hinted(Locks::connect("redis:/nowhere").await.unwrap_err());
-    assert!(matches!(refused, Error::Store(Store::Address { .. })), "{refused}");
+    assert!(matches!(refused, Error::Store(StoreError::Address { .. })), "{refused}");
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn a_server_that_is_too_old() {
     let server = OldServer::start();
     let refused = hinted(Locks::connect(&server.url()).await.unwrap_err());
     let text = refused.to_string();
-    assert!(matches!(refused, Error::Store(Store::TooOld { .. })), "{refused}");
+    assert!(matches!(refused, Error::Store(StoreError::TooOld { .. })), "{refused}");
     assert!(text.contains("4.0.14") && text.contains("6.2") && text.contains("clock"), "{text}");
 }
 
@@ -128,7 +128,7 @@ async fn a_silent_server_is_given_up_in_time() {
     let port = listener.local_addr().unwrap().port();
     let options = Options::new(format!("redis://127.0.0.1:{port}")).connect_within(ms(200));
     let refused = hinted(Locks::builder().connect(options).await.unwrap_err());
-    assert!(matches!(refused, Error::Store(Store::Unreachable { .. })), "{refused}");
+    assert!(matches!(refused, Error::Store(StoreError::Unreachable { .. })), "{refused}");
 }
 
 /// A counter of fences that is something else fails the acquire before anything is taken.
@@ -144,7 +144,7 @@ async fn a_counter_of_another_kind_leaves_nothing_held() {
     for (lock, counter) in kinds {
         assert_eq!(redis.ask(&format!("LPUSH {counter} 1")), ":1");
         let refused = hinted(lock.try_lock().await.unwrap_err());
-        assert!(matches!(refused, Error::Store(Store::WrongKind { .. })), "{refused}");
+        assert!(matches!(refused, Error::Store(StoreError::WrongKind { .. })), "{refused}");
         assert_eq!(refused.effect(), Effect::None);
         assert!(redis.ask(&format!("EXISTS {}", lock.name())).ends_with(":0"), "{}", lock.name());
         assert_eq!(redis.ask(&format!("DEL {counter}")), ":1");
@@ -167,7 +167,7 @@ async fn times_that_cannot_be_counted_with() {
             options().heartbeat(time),
         ] {
             let refused = hinted(Locks::builder().connect(options).await.unwrap_err());
-            assert!(matches!(refused, Error::Store(Store::OutOfRange { .. })), "{refused}");
+            assert!(matches!(refused, Error::Store(StoreError::OutOfRange { .. })), "{refused}");
             assert_eq!(refused.effect(), Effect::None);
         }
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use firstcome_lock::{Locks, Memory, MemoryLink};
-use firstcome_store::Failure;
+use firstcome_store::StoreError;
 use firstcome_store::sqlite::{Options, Sqlite};
 use firstcome_testbed::{Folder, MariaDb, Postgres, Redis};
 use rusqlite::Connection;
@@ -86,10 +86,10 @@ async fn at_a_file_whose_disk_stands_still() {
             Ok(())
         }
     });
-    assert!(matches!(behind.await, Err(Failure::Held { .. })));
+    assert!(matches!(behind.await, Err(StoreError::Held { .. })));
     assert!(begun.elapsed() < ms(3500), "{:?}", begun.elapsed());
     let (answer, took) = stalled.await.unwrap();
-    assert!(matches!(answer, Err(Failure::Unknown { .. })) && took < ms(3500), "{took:?}");
+    assert!(matches!(answer, Err(StoreError::Unknown { .. })) && took < ms(3500), "{took:?}");
     // Afterwards it goes on, and what was told that it was not begun never is.
     tokio::time::sleep(5 * SECOND).await;
     file.read(|_| Ok(())).await.unwrap();

@@ -1,7 +1,7 @@
 //! What a release says, and how a client ends, when answers get lost.
 
 use firstcome_lock::{Error, Locks, Loss, Options, Released};
-use firstcome_store::Failure as Store;
+use firstcome_store::StoreError;
 use firstcome_testbed::{Fault, Proxy, Redis};
 
 use crate::stage::{SECOND, client_of, is_held, ms, quiet, take, until};
@@ -96,7 +96,7 @@ async fn a_token_release_without_an_answer_does_not_claim_a_loss() {
     scene.proxy.set(Fault::None);
     let released = releasing.await.unwrap();
     let unknown =
-        matches!(released, Err(Error::Store(Store::Unknown { .. }) | Error::Pending { .. }));
+        matches!(released, Err(Error::Store(StoreError::Unknown { .. }) | Error::Pending { .. }));
     assert!(unknown, "{released:?}");
 }
 
@@ -148,7 +148,7 @@ async fn a_release_that_is_refused_says_so() {
     let lease = take(&ann.mutex("x").unwrap()).await;
     assert_eq!(redis.ask("ACL SETUSER ann resetkeys ~other"), "+OK");
     let refused = lease.release().await.unwrap_err();
-    assert!(matches!(refused, Error::Store(Store::Denied { .. })), "{refused:?}");
+    assert!(matches!(refused, Error::Store(StoreError::Denied { .. })), "{refused:?}");
     assert!(refused.hint().is_some() && is_held(&client_of(&redis).await, "x").await);
 }
 
@@ -243,7 +243,7 @@ async fn an_owner_whose_acquire_is_being_undone_is_told_so() {
     take(&lock).await.release().await.unwrap();
     quiet(&scene.proxy).await;
     scene.proxy.set(Fault::CutAtReply);
-    assert!(matches!(lock.try_lock().await, Err(Error::Store(Store::Unknown { .. }))));
+    assert!(matches!(lock.try_lock().await, Err(Error::Store(StoreError::Unknown { .. }))));
     let pending = tokio::time::timeout(10 * SECOND, lock.try_lock()).await.unwrap().unwrap_err();
     let pending_or_away = matches!(pending, Error::Pending { .. } | Error::Store(_));
     assert!(pending_or_away && pending.hint().is_some(), "{pending:?}");

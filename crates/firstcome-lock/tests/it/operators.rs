@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 
 use firstcome_lock::{Error, Loss};
-use firstcome_store::Failure as Store;
+use firstcome_store::StoreError;
 use firstcome_testbed::Redis;
 
 use crate::stage::{SECOND, Stage, client_of, is_held, ms, take};
@@ -25,7 +25,7 @@ const NO_LOCKS: [(&str, &str); 7] = [
 
 fn is_no_lock<T: std::fmt::Debug>(answer: Result<T, Error>) -> bool {
     match answer {
-        Err(Error::Store(Store::WrongKind { .. })) => true,
+        Err(Error::Store(StoreError::WrongKind { .. })) => true,
         answer => panic!("{answer:?}"),
     }
 }

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use firstcome_lock::{Error, Locks};
-use firstcome_store::Failure as Store;
+use firstcome_store::StoreError;
 use firstcome_testbed::Postgres;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -71,7 +71,10 @@ async fn a_row_that_somebody_keeps_holds_up_nobody_else() {
         .collect();
     for asked in asking {
         let refused = asked.await.unwrap().unwrap_err();
-        let told = matches!(refused, Error::Store(Store::Held { .. } | Store::Unreachable { .. }));
+        let told = matches!(
+            refused,
+            Error::Store(StoreError::Held { .. } | StoreError::Unreachable { .. })
+        );
         assert!(told, "{refused}");
     }
     // Renewed beyond their first lease, all but the one whose row is kept.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use firstcome_lock::{Election, Error, Locks, Options};
-use firstcome_store::Failure as Store;
+use firstcome_store::StoreError;
 use firstcome_testbed::{MariaDb, Nats, NatsRights, Postgres, Redis};
 
 use crate::stage::{client_of, ms, take, until};
@@ -79,7 +79,7 @@ fn role_of(database: &str) -> String {
 /// What the store says to who connects and lacks a right.
 async fn refused(url: &str, what: &str) -> String {
     match Locks::connect(url).await {
-        Err(Error::Store(Store::Denied { detail, .. })) => detail,
+        Err(Error::Store(StoreError::Denied { detail, .. })) => detail,
         Err(other) => panic!("another error: {other}"),
         Ok(_) => panic!("one without {what} may connect"),
     }
@@ -129,7 +129,7 @@ async fn one_who_lacks_keys_or_channels_is_refused_when_it_connects() {
     let ann = Locks::connect(&url).await.unwrap();
     take(&ann.mutex("x").unwrap()).await.release().await.unwrap();
     let other = ann.mutex("other").unwrap().try_lock().await.unwrap_err();
-    assert!(matches!(other, Error::Store(Store::Denied { .. })), "{other}");
+    assert!(matches!(other, Error::Store(StoreError::Denied { .. })), "{other}");
 }
 
 /// What the page of the server's keys grants is enough for the lock of its leader.
@@ -223,7 +223,7 @@ async fn a_release_that_is_refused_leaves_a_client_that_works() {
         let lease = take(&ann.mutex("x").unwrap().lease(ms(20_000))).await;
         assert_eq!(redis.ask(&format!("ACL SETUSER ann -{}", missing.to_lowercase())), "+OK");
         let refused = tokio::time::timeout(Duration::from_secs(10), lease.release()).await.unwrap();
-        let Err(Error::Store(Store::Denied { detail, .. })) = refused else {
+        let Err(Error::Store(StoreError::Denied { detail, .. })) = refused else {
             panic!("{missing}: {refused:?}");
         };
         assert!(detail.to_uppercase().contains(missing) || missing == "PUBLISH", "{detail}");

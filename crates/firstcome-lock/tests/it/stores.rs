@@ -1,7 +1,7 @@
 //! Servers that change their place, or speak TLS.
 
 use firstcome_lock::{Error, Locks, Loss, Mistake, Options, Released};
-use firstcome_store::Failure as Store;
+use firstcome_store::StoreError;
 use firstcome_testbed::{Certificates, Redis, Sentinels, Settings};
 
 use crate::stage::{SECOND, is_held, ms, take, until};
@@ -86,7 +86,7 @@ async fn tls_with_an_authority_of_ones_own() {
     drop(next);
 
     let refused = Locks::connect(&redis.url()).await.unwrap_err();
-    assert!(matches!(refused, Error::Store(Store::Tls { .. })), "{refused}");
+    assert!(matches!(refused, Error::Store(StoreError::Tls { .. })), "{refused}");
     assert!(refused.hint().is_some());
     let plain = format!("redis://127.0.0.1:{}", redis.port());
     let options = Options::new(plain).connect_within(SECOND);

@@ -6,7 +6,7 @@
 use super::Intake;
 use crate::answer::{Answer, Decided};
 use crate::codes::{CodePool, NoCodeKey, NotRead, ReadCode};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::health::Condition;
 use firstcome_core::campaign::Campaign;
 use firstcome_core::codes::IssuedCode;
@@ -65,16 +65,16 @@ pub enum Unread {
     /// The rules say no, as of this node's state, caught up: `no_such_code`, or there is no such campaign or pool.
     Refused(Answer),
     /// It has no outcome.
-    Failed(Failure),
+    Failed(CommandError),
 }
 
-impl From<Failure> for Unread {
-    fn from(failure: Failure) -> Self {
+impl From<CommandError> for Unread {
+    fn from(failure: CommandError) -> Self {
         Self::Failed(failure)
     }
 }
 
-impl From<NoCodeKey> for Failure {
+impl From<NoCodeKey> for CommandError {
     fn from(missing: NoCodeKey) -> Self {
         Self::Unavailable(missing.to_string())
     }
@@ -145,7 +145,7 @@ impl Intake {
         }
         if self.condition() != Condition::Fresh || !self.catches_up().await {
             let why = "this server could not ask the journal whether there is such a code";
-            return Err(Failure::Unavailable(why.into()).into());
+            return Err(CommandError::Unavailable(why.into()).into());
         }
         look()
     }
@@ -154,7 +154,7 @@ impl Intake {
     ///
     /// # Errors
     ///
-    /// Any [`Unread`]; only [`Failure::Unknown`] may have changed something.
+    /// Any [`Unread`]; only [`CommandError::Unknown`] may have changed something.
     ///
     /// # Cancel safety
     ///

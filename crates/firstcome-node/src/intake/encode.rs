@@ -3,7 +3,7 @@
 use super::Intake;
 use crate::answer::{Answer, Decided};
 use crate::codes::{CodeKeys, NoCodeKey};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::health::Condition;
 use crate::queue::Request;
 use firstcome_core::command::{BadCommand, Encoded};
@@ -28,12 +28,12 @@ impl Intake {
     ///
     /// # Errors
     ///
-    /// Any [`Failure`] but [`Failure::Unknown`]: nothing changed.
+    /// Any [`CommandError`] but [`CommandError::Unknown`]: nothing changed.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe: nothing changed.
-    pub async fn encode(&self, command: &Command<'_>) -> Result<Ready, Failure> {
+    pub async fn encode(&self, command: &Command<'_>) -> Result<Ready, CommandError> {
         // One look at the state: every claim comes by here.
         let (tagged, is_full, first_pool) = self.replica.look(|state| {
             let tagged = tagged(&self.codes, state, command);
@@ -43,14 +43,14 @@ impl Intake {
         let command = tagged.as_ref().unwrap_or(command);
         // Encoded here, by whoever asks: the appender only joins bytes, and nothing waits that cannot be appended.
         let encoded = Encoded::new(command).map_err(|bad| match bad {
-            BadCommand::TooLarge { bytes } => Failure::TooLarge(bytes),
-            BadCommand::Malformed(malformed) => Failure::Malformed(malformed.what),
+            BadCommand::TooLarge { bytes } => CommandError::TooLarge(bytes),
+            BadCommand::Malformed(malformed) => CommandError::Malformed(malformed.what),
         })?;
         if let Condition::Lost(failure, _) = self.health.condition() {
             return Err(failure);
         }
         if is_full {
-            return Err(Failure::OutboxFull);
+            return Err(CommandError::OutboxFull);
         }
         if let Some(answer) = self.names_too_much(command) {
             return Ok(Ready::Answered(answer));
@@ -63,12 +63,12 @@ impl Intake {
     ///
     /// # Errors
     ///
-    /// Any [`Failure`]; only [`Failure::Unknown`] may have changed something.
+    /// Any [`CommandError`]; only [`CommandError::Unknown`] may have changed something.
     ///
     /// # Cancel safety
     ///
     /// Dropped while it waits, the command may or may not happen.
-    pub async fn decide(&self, command: &Command<'_>) -> Result<Answer, Failure> {
+    pub async fn decide(&self, command: &Command<'_>) -> Result<Answer, CommandError> {
         let answer = match self.encode(command).await? {
             Ready::Answered(answer) => answer,
             Ready::Command { encoded, .. } => self.decide_encoded(encoded).await?,
@@ -89,7 +89,7 @@ impl Intake {
     /// # Cancel safety
     ///
     /// As [`Self::decide`].
-    pub async fn decide_encoded(&self, encoded: Encoded) -> Result<Answer, Failure> {
+    pub async fn decide_encoded(&self, encoded: Encoded) -> Result<Answer, CommandError> {
         self.enqueue(Request::Command(encoded)).await
     }
 
@@ -97,34 +97,34 @@ impl Intake {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unknown`] only, also where this copy was not sent: the first one is in the journal.
+    /// [`CommandError::Unknown`] only, also where this copy was not sent: the first one is in the journal.
     ///
     /// # Cancel safety
     ///
     /// As [`Self::decide`].
-    pub async fn decide_with_tag(&self, claim: &Command<'_>) -> Result<Answer, Failure> {
+    pub async fn decide_with_tag(&self, claim: &Command<'_>) -> Result<Answer, CommandError> {
         let decide = async {
             match self.encode(claim).await? {
                 Ready::Answered(answer) => Ok(answer),
                 Ready::Command { encoded, .. } => self.decide_encoded(encoded).await,
             }
         };
-        decide.await.map_err(Failure::of_later_try)
+        decide.await.map_err(CommandError::of_later_try)
     }
 
     /// Refuses a command of a higher level than the space, once this node has caught up with the journal: the space may
     /// have been raised through another one.
-    async fn check_level(&self, needed: u32) -> Result<(), Failure> {
+    async fn check_level(&self, needed: u32) -> Result<(), CommandError> {
         // Every space is at the first level: most commands need no look at the state.
         if needed <= 1 || needed <= self.level() {
             return Ok(());
         }
         if !self.catches_up().await {
             let why = "this server could not ask the journal for the level of the space";
-            return Err(Failure::Unavailable(why.into()));
+            return Err(CommandError::Unavailable(why.into()));
         }
         let level = self.level();
-        if needed <= level { Ok(()) } else { Err(Failure::LevelTooLow { level, needed }) }
+        if needed <= level { Ok(()) } else { Err(CommandError::LevelTooLow { level, needed }) }
     }
 
     /// Refuses what names more seats, groups multiplied out, than a hold can have: a group never gets smaller.

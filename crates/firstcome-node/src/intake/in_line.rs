@@ -2,7 +2,7 @@
 
 use super::Intake;
 use crate::answer::Answer;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::wait_queue::{Waiter, Wanted};
 use firstcome_core::campaign::Campaign;
 use firstcome_core::command::{Pick, Wanted as Units};
@@ -51,7 +51,7 @@ impl Intake {
         &self,
         hold: &Command<'_>,
         wait: Duration,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, CommandError> {
         let Command::Hold { campaign, subject, ref picks, .. } = *hold else {
             panic!("it is not a hold")
         };
@@ -73,7 +73,8 @@ impl Intake {
                 // Still taken: that is an answer, from memory where that can be.
                 Turn::Never => self.hold(hold, None).await,
             };
-            let answer = if was_refused { answer.map_err(Failure::of_later_try) } else { answer };
+            let answer =
+                if was_refused { answer.map_err(CommandError::of_later_try) } else { answer };
             let answer = answer?;
             let is_taken = answer.outcome.refusal() == Some(Refusal::UnitTaken);
             if !is_taken || Instant::now() >= until || in_vain() {

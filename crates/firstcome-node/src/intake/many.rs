@@ -5,7 +5,7 @@
 
 use super::Intake;
 use crate::answer::Answer;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::queue::NotTaken;
 use crate::queue::{Pending, Request};
 use crate::reply::{ReplyReceiver, reply_channel};
@@ -21,7 +21,7 @@ pub enum NotSubmitted {
     /// Commands of callers that bring many have their part of the queue: wait for [`Intake::room`].
     Full(Encoded),
     /// The node is shutting down.
-    Closed(Failure),
+    Closed(CommandError),
 }
 
 /// A command in the queue, or in a batch that was sent.
@@ -48,7 +48,7 @@ impl Intake {
             Err((NotTaken::Full, Request::Command(command))) => Err(NotSubmitted::Full(command)),
             Err(_) => {
                 let why = "this node is shutting down".into();
-                Err(NotSubmitted::Closed(Failure::Unavailable(why)))
+                Err(NotSubmitted::Closed(CommandError::Unavailable(why)))
             }
         }
     }
@@ -71,7 +71,7 @@ impl UnderWay {
     }
 
     /// Asks for the answer. Polled for the first time after its answer, it wakes nobody.
-    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Answer, Failure>> {
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Answer, CommandError>> {
         Pin::new(&mut self.waiting).poll(cx)
     }
 
@@ -79,8 +79,8 @@ impl UnderWay {
     ///
     /// # Errors
     ///
-    /// Any [`Failure`]; only [`Failure::Unknown`] may have changed something.
-    pub fn gives_up(self) -> Result<Answer, Failure> {
+    /// Any [`CommandError`]; only [`CommandError::Unknown`] may have changed something.
+    pub fn gives_up(self) -> Result<Answer, CommandError> {
         self.waiting.gives_up()
     }
 }

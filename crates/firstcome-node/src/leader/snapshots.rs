@@ -6,7 +6,7 @@ use crate::metrics::Metrics;
 use crate::{Replica, stopped_within};
 use firstcome_core::State;
 use firstcome_core::snapshot::Piece;
-use firstcome_journal::{Failure, Journal, Name, Tip};
+use firstcome_journal::{Journal, JournalError, Name, Tip};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -62,10 +62,13 @@ impl Snapshots {
     }
 
     /// Writes one snapshot and trims; gives the position it covers, or nothing if told to stop.
-    async fn snapshot(&self, stop: &mut watch::Receiver<bool>) -> Result<Option<u64>, Failure> {
+    async fn snapshot(
+        &self,
+        stop: &mut watch::Receiver<bool>,
+    ) -> Result<Option<u64>, JournalError> {
         match self.write(false, stop).await {
             // The store lost what it once had: bring everything again.
-            Err(Failure::PieceMissing(_)) => self.write(true, stop).await,
+            Err(JournalError::PieceMissing(_)) => self.write(true, stop).await,
             other => other,
         }
     }
@@ -74,11 +77,11 @@ impl Snapshots {
         &self,
         whole: bool,
         stop: &mut watch::Receiver<bool>,
-    ) -> Result<Option<u64>, Failure> {
+    ) -> Result<Option<u64>, JournalError> {
         let term = self.journal.mint_term().await?;
         let frozen = self.replica.look_whole(|state| (state.freeze(whole), state.stamp()));
         let Some((mut frozen, stamp)) = frozen else {
-            return Err(Failure::Unavailable("the state is half changed".to_owned()));
+            return Err(JournalError::Unavailable("the state is half changed".to_owned()));
         };
         let mut written = Vec::new();
         while let Some(mut piece) = frozen.next_piece() {

@@ -60,7 +60,7 @@ fn mysql(url: &str) -> Result<(), String> {
     MySql::new(Options::new(url)).map(drop).map_err(|failure| cannot(&failure))
 }
 
-fn cannot(failure: &firstcome_store::Failure) -> String {
+fn cannot(failure: &firstcome_store::StoreError) -> String {
     match failure.hint() {
         Some(hint) => format!("cannot be used: {failure}; {hint}"),
         None => format!("cannot be used: {failure}"),

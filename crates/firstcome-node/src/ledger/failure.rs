@@ -87,8 +87,8 @@ impl From<rusqlite::Error> for LedgerFailure {
     }
 }
 
-impl From<firstcome_store::Failure> for LedgerFailure {
-    fn from(failure: firstcome_store::Failure) -> Self {
+impl From<firstcome_store::StoreError> for LedgerFailure {
+    fn from(failure: firstcome_store::StoreError) -> Self {
         use firstcome_store::{Effect, Meaning};
         let text = match failure.hint() {
             Some(hint) => format!("{failure}; {hint}"),
@@ -109,19 +109,19 @@ impl From<firstcome_store::Failure> for LedgerFailure {
 }
 
 /// Says what a failure is whose code is in no list, or that has none.
-fn unlisted(failure: &firstcome_store::Failure, text: String) -> LedgerFailure {
-    use firstcome_store::Failure;
-    if let Failure::Address { .. }
-    | Failure::TooOld { .. }
-    | Failure::Cluster { .. }
-    | Failure::Tls { .. }
-    | Failure::NoTls { .. } = failure
+fn unlisted(failure: &firstcome_store::StoreError, text: String) -> LedgerFailure {
+    use firstcome_store::StoreError;
+    if let StoreError::Address { .. }
+    | StoreError::TooOld { .. }
+    | StoreError::Cluster { .. }
+    | StoreError::Tls { .. }
+    | StoreError::NoTls { .. } = failure
     {
         return LedgerFailure::Denied(text);
     }
     // What is not there or not of the right kind: somebody else's tables, or ours changed by hand.
     let classes = ["22", "23", "42", "P0", "XX"];
-    if let Failure::Statement { code, .. } = failure
+    if let StoreError::Statement { code, .. } = failure
         && classes.iter().any(|class| code.starts_with(class))
     {
         return LedgerFailure::Broken(text);

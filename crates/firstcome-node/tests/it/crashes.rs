@@ -6,7 +6,7 @@ use crate::several::{Seat, agree, store};
 use firstcome_core::Outcome;
 use firstcome_journal::Journal;
 use firstcome_journal::memory::Memory;
-use firstcome_node::Failure;
+use firstcome_node::CommandError;
 use firstcome_node::Metrics;
 use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use std::sync::{Arc, Weak};
@@ -23,7 +23,7 @@ async fn length(store: &Memory) -> u64 {
 fn claiming(
     seat: &Seat,
     subject: &'static str,
-) -> tokio::task::JoinHandle<Result<firstcome_node::Answer, Failure>> {
+) -> tokio::task::JoinHandle<Result<firstcome_node::Answer, CommandError>> {
     let intake = Arc::clone(&seat.node.intake);
     tokio::spawn(async move { intake.claim("spring", None, subject, None).await })
 }
@@ -45,9 +45,9 @@ async fn a_node_that_is_dropped_appends_nothing_more_and_leaves_nothing_behind()
     let (replica, journal) = (Arc::downgrade(&one.node.replica), one.journal.clone());
     drop(one);
     let heard = timeout(MINUTE, sent).await.expect("nobody tells the caller").unwrap();
-    assert!(matches!(heard, Err(Failure::Unknown)), "{heard:?}");
+    assert!(matches!(heard, Err(CommandError::Unknown)), "{heard:?}");
     let heard = timeout(MINUTE, queued).await.expect("nobody tells the caller").unwrap();
-    assert!(matches!(heard, Err(Failure::Unavailable(_))), "{heard:?}");
+    assert!(matches!(heard, Err(CommandError::Unavailable(_))), "{heard:?}");
     journal.let_go();
     sleep(MINUTE).await;
     assert!(Weak::upgrade(&replica).is_none(), "somebody still has its state");
@@ -63,7 +63,7 @@ async fn whoever_comes_after_a_node_was_dropped_hears_it() {
     drop(one);
     tokio::task::yield_now().await;
     let heard = timeout(MINUTE, intake.claim("spring", None, "ann", None)).await.unwrap();
-    assert!(matches!(heard, Err(Failure::Unavailable(_))), "{heard:?}");
+    assert!(matches!(heard, Err(CommandError::Unavailable(_))), "{heard:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -80,7 +80,7 @@ async fn answers_that_wait_for_durability_are_unknown_when_their_node_is_dropped
     let replica = Arc::downgrade(&one.node.replica);
     drop(one);
     let heard = timeout(MINUTE, parked).await.expect("nobody tells the caller").unwrap();
-    assert!(matches!(heard, Err(Failure::Unknown)), "{heard:?}");
+    assert!(matches!(heard, Err(CommandError::Unknown)), "{heard:?}");
     tokio::task::yield_now().await;
     assert!(Weak::upgrade(&replica).is_none(), "somebody still has its state");
 }

@@ -12,8 +12,8 @@ use firstcome_core::{Outcome, SpaceId};
 use firstcome_faults::distant::{self, Call, Carried, Way, Work};
 use firstcome_inject::Mistake;
 use firstcome_journal::memory::{Kept, Memory};
-use firstcome_journal::{Confirm, Failure, Journal, Name};
-use firstcome_node::Failure::StalePosition;
+use firstcome_journal::{Confirm, Journal, JournalError, Name};
+use firstcome_node::CommandError::StalePosition;
 use firstcome_node::ledger::Memory as Tables;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -81,7 +81,7 @@ impl Link {
 }
 
 impl Way for Link {
-    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, Failure>> {
+    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, JournalError>> {
         let server = self.reached(call);
         Box::pin(async move {
             work(server).await;

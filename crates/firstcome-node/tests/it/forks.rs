@@ -19,7 +19,7 @@ use firstcome_faults::faulty::{Call, Fault};
 use firstcome_inject::Mistake;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
-use firstcome_node::Failure;
+use firstcome_node::CommandError;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -70,7 +70,7 @@ async fn a_fork_is_brought_together_and_the_list_says_who_changed_rank() {
         assert!(text.contains(line), "{line} is missing from: {text}");
     }
     let stale = two.tries("ann", Some(old)).await.unwrap_err();
-    assert!(matches!(stale, Failure::StalePosition), "{stale:?}");
+    assert!(matches!(stale, CommandError::StalePosition), "{stale:?}");
     assert_eq!(two.claims("bob").await, 4);
 }
 
@@ -356,7 +356,7 @@ async fn a_claim_that_could_not_be_sent_twice_changed_nothing() -> bool {
     store.fork(0, [(Name { node: NodeId([9; 16]), number: 1 }, body.finish())]);
     sleep(Duration::from_secs(20)).await;
     assert_eq!(ann_has(), Some(1), "it was granted");
-    !matches!(heard, Err(Failure::Unknown))
+    !matches!(heard, Err(CommandError::Unknown))
 }
 
 #[tokio::test(start_paused = true)]

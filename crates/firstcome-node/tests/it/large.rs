@@ -4,7 +4,7 @@ use crate::several::{Seat, store};
 use firstcome_core::Command;
 use firstcome_core::command::{Order, Pick};
 use firstcome_inject::{Mistake, set};
-use firstcome_node::Failure;
+use firstcome_node::CommandError;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -20,7 +20,7 @@ async fn a_command_that_was_taken_in_unmeasured_is_refused_alone() {
     let claim = async { one.claims("ann").await };
     let (said, rank) = tokio::join!(one.node.intake.decide(&block), claim);
     set(None);
-    assert!(matches!(said, Err(Failure::TooLarge(1_048_576..))), "{said:?}");
+    assert!(matches!(said, Err(CommandError::TooLarge(1_048_576..))), "{said:?}");
     assert_eq!((rank, one.claims("bob").await), (1, 2));
 }
 
@@ -34,7 +34,7 @@ async fn a_command_that_fits_no_batch_is_refused_and_the_others_go_on() {
     let block =
         |many| Command::Block { campaign: "spring", units: picks(many), blocked, reason, order };
     let said = timeout(Duration::from_secs(1), one.node.intake.decide(&block(40))).await;
-    assert!(matches!(said, Ok(Err(Failure::TooLarge(1_048_576..)))), "{said:?}");
+    assert!(matches!(said, Ok(Err(CommandError::TooLarge(1_048_576..)))), "{said:?}");
     // The largest that is taken in is appended, and answered.
     let said = one.node.intake.decide(&block(31)).await.unwrap();
     assert_eq!(said.outcome.as_str(), "not_seated");

@@ -8,7 +8,7 @@ use firstcome_inject::{Mistake, invent_level, set};
 use firstcome_journal::cluster::NodeStatus;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
-use firstcome_node::Failure;
+use firstcome_node::CommandError;
 use firstcome_node::raise::CannotRaise;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -56,7 +56,7 @@ async fn an_older_space_is_written_at_its_level_until_it_is_raised() {
     // The only command of that level there is.
     let needs_it = Command::Raise { level: NEXT, who: "ops" };
     let said = one.node.intake.decide(&needs_it).await;
-    assert_eq!(said.unwrap_err(), Failure::LevelTooLow { level: LEVEL, needed: NEXT });
+    assert_eq!(said.unwrap_err(), CommandError::LevelTooLow { level: LEVEL, needed: NEXT });
     let claimed = levels(&store).await.len();
     let said = two.node.intake.raise_level("ops").await.unwrap();
     assert_eq!(said.outcome, Outcome::Raised { level: NEXT });

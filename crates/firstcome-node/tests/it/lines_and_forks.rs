@@ -10,7 +10,7 @@ use firstcome_core::command::BodyWriter;
 use firstcome_core::{Command, NodeId};
 use firstcome_inject::Mistake;
 use firstcome_journal::Name;
-use firstcome_node::Failure;
+use firstcome_node::CommandError;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -60,7 +60,7 @@ async fn a_hold_that_could_not_be_sent_twice_changed_nothing() -> bool {
     store.fork(kept, [(Name { node: NodeId([9; 16]), number: 1 }, body.finish())]);
     sleep(20 * SECOND).await;
     assert_eq!(had(&one), ["ann", "cem", "bob"], "it was granted");
-    !matches!(heard, Err(Failure::Unknown))
+    !matches!(heard, Err(CommandError::Unknown))
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,8 +9,8 @@ use firstcome_core::{Outcome, State};
 use firstcome_faults::faulty::{Call, Fault};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Head, Journal};
+use firstcome_node::CommandError;
 use firstcome_node::Decided;
-use firstcome_node::Failure;
 use firstcome_node::ledger::{Ledger, Memory as Tables};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -69,7 +69,7 @@ async fn what_nothing_came_of_while_the_journal_was_mended_does_not_happen_later
     fail_over(&store).await;
     one.journal.hold();
     let heard = one.tries("ann", None).await;
-    assert!(matches!(heard, Err(Failure::Unavailable(_))), "{heard:?}");
+    assert!(matches!(heard, Err(CommandError::Unavailable(_))), "{heard:?}");
     one.journal.let_go();
     sleep(MINUTE).await;
     assert!(claims(&store).await.is_empty(), "{:?}", claims(&store).await);
@@ -110,7 +110,7 @@ async fn those_whose_time_is_not_over_stay_in_a_batch_that_others_leave() {
     };
     let (first, (ann, bob), (cem, dan, ())) = tokio::join!(first, mend, late);
     for heard in [ann, bob] {
-        assert!(matches!(heard, Err(Failure::Unavailable(_))), "{heard:?}");
+        assert!(matches!(heard, Err(CommandError::Unavailable(_))), "{heard:?}");
     }
     for (won, place) in [(first, 1), (cem, 2), (dan, 3)] {
         let outcome = won.unwrap().outcome;
@@ -128,7 +128,7 @@ async fn a_node_that_stops_appends_nothing_to_a_journal_it_could_not_mend() {
     one.opens("spring", 9).await;
     one.journal.always(Fault::LoseCall);
     let heard = one.tries("ann", None).await;
-    assert!(matches!(heard, Err(Failure::Unknown)), "{heard:?}");
+    assert!(matches!(heard, Err(CommandError::Unknown)), "{heard:?}");
     fail_over(&store).await;
     // Appends get through again, and where the journal stands is not to be had.
     one.journal.mend();

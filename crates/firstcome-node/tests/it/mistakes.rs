@@ -11,7 +11,7 @@ use firstcome_core::{NodeId, Outcome, Settings, SpaceId, State};
 use firstcome_inject::Mistake;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
-use firstcome_node::Failure;
+use firstcome_node::CommandError;
 use firstcome_node::Metrics;
 use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::ledger::memory::{Call, Way, Work};
@@ -51,7 +51,7 @@ async fn hold(seat: &Seat) {
     sleep(HELD).await;
 }
 
-fn from_memory(answer: &Result<Answer, Failure>) -> bool {
+fn from_memory(answer: &Result<Answer, CommandError>) -> bool {
     answer.as_ref().is_ok_and(|answer| answer.decided == Decided::Replica)
 }
 
@@ -177,7 +177,7 @@ async fn what_happened_is_said_not_to_have() {
             two.tries("ann", None).await.unwrap().outcome,
             Outcome::AlreadyWon { .. }
         ));
-        matches!(heard, Err(Failure::Unavailable(_)))
+        matches!(heard, Err(CommandError::Unavailable(_)))
     })
     .await;
 }

@@ -7,7 +7,7 @@ use firstcome_core::NodeId;
 use firstcome_core::command::moved;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Append, Journal, Name};
-use firstcome_node::{Condition, Failure};
+use firstcome_node::{CommandError, Condition};
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -23,7 +23,7 @@ async fn end(store: &Memory) -> u64 {
 }
 
 fn is_moved(seat: &Seat) -> bool {
-    matches!(seat.node.intake.condition(), Condition::Lost(Failure::SpaceMoved, _))
+    matches!(seat.node.intake.condition(), Condition::Lost(CommandError::SpaceMoved, _))
 }
 
 #[tokio::test(start_paused = true)]
@@ -34,12 +34,12 @@ async fn every_node_stops_before_the_end_and_answers_that_the_space_moved() {
     assert_eq!(one.claims("ann").await, 1);
     let end = end(&store).await;
     // One hears of it with its own batch, which is stored behind the end; the other while it follows.
-    assert_eq!(one.tries("bob", None).await.unwrap_err(), Failure::SpaceMoved);
+    assert_eq!(one.tries("bob", None).await.unwrap_err(), CommandError::SpaceMoved);
     sleep(Duration::from_secs(2)).await;
     for seat in [&one, &two] {
         assert!(is_moved(seat) && seat.node.has_stopped());
         assert_eq!(seat.position().position, end - 1);
-        assert_eq!(seat.tries("cid", None).await.unwrap_err(), Failure::SpaceMoved);
+        assert_eq!(seat.tries("cid", None).await.unwrap_err(), CommandError::SpaceMoved);
     }
     let there = Journal::Memory(store.clone()).read(end).await.unwrap().entries;
     assert_eq!(there.len(), 1, "what was on its way is behind the end, and nothing else is");
@@ -70,6 +70,6 @@ async fn a_batch_whose_answer_was_lost_is_answered_by_where_it_is() {
     one.opens("spring", 9).await;
     end(&store).await;
     one.journal.lose_answer(1);
-    assert_eq!(one.tries("ann", None).await.unwrap_err(), Failure::SpaceMoved);
+    assert_eq!(one.tries("ann", None).await.unwrap_err(), CommandError::SpaceMoved);
     assert_eq!(one.position().position, 1);
 }

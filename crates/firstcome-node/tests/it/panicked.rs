@@ -9,7 +9,7 @@ use firstcome_journal::memory::Memory;
 use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::ledger::Ledger;
 use firstcome_node::ledger::memory::Memory as Tables;
-use firstcome_node::{Condition, Failure, Metrics};
+use firstcome_node::{CommandError, Condition, Metrics};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -76,12 +76,12 @@ async fn an_appender_that_panicked_leaves_nobody_waiting() {
     sleep(SECOND).await;
     bug.begins();
     // It was in the batch that was being sent.
-    assert!(matches!(one.tries("ann", None).await, Err(Failure::Unknown)));
+    assert!(matches!(one.tries("ann", None).await, Err(CommandError::Unknown)));
     one.node.panics.of("appender").await;
     for subject in ["ann", "bob"] {
         let refused = one.tries(subject, None).await;
         assert!(
-            matches!(&refused, Err(Failure::Unavailable(why)) if why.contains("panicked")),
+            matches!(&refused, Err(CommandError::Unavailable(why)) if why.contains("panicked")),
             "{refused:?}"
         );
     }

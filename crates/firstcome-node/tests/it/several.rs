@@ -9,7 +9,7 @@ use firstcome_core::{LEVEL, Outcome, Settings, SpaceId, State};
 use firstcome_faults::faulty::Faulty;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal, Name};
-use firstcome_node::Failure;
+use firstcome_node::CommandError;
 use firstcome_node::Metrics;
 use firstcome_node::codes::CodeKeys;
 use firstcome_node::intake::QUEUE_BYTES;
@@ -107,7 +107,7 @@ impl Seat {
         &self,
         subject: &str,
         min: Option<Position>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, CommandError> {
         self.node.intake.claim("spring", None, subject, min).await
     }
 
@@ -269,7 +269,7 @@ async fn an_emptied_store_waits_for_the_operators_word() {
     two.reaches(2).await;
     store.empty();
     let refused = one.tries("bob", None).await.unwrap_err();
-    assert!(matches!(refused, Failure::Unavailable(_)), "{refused:?}");
+    assert!(matches!(refused, CommandError::Unavailable(_)), "{refused:?}");
     assert!(matches!(one.node.intake.condition(), Condition::Stale(_) | Condition::Lost(..)));
     one.node.reseed();
     sleep(Duration::from_secs(20)).await;
@@ -393,9 +393,12 @@ async fn what_never_becomes_durable_is_unknown_even_a_refusal() {
     store.confirm_later();
     let one = Seat::at(&store).await;
     let claim = one.tries("ann", None).await.unwrap_err();
-    assert!(matches!(claim, Failure::Unknown), "{claim:?}");
+    assert!(matches!(claim, CommandError::Unknown), "{claim:?}");
     let sold_out = one.tries("bob", None).await.unwrap_err();
-    assert!(matches!(sold_out, Failure::Unknown), "it rests on what may be lost: {sold_out:?}");
+    assert!(
+        matches!(sold_out, CommandError::Unknown),
+        "it rests on what may be lost: {sold_out:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -430,7 +433,7 @@ async fn a_node_that_hears_nothing_goes_stale_then_says_unavailable() {
     assert!(matches!(two.node.intake.condition(), Condition::Stale(_)));
     sleep(Duration::from_secs(6)).await;
     let refused = two.tries("ann", None).await.unwrap_err();
-    assert!(matches!(refused, Failure::Unavailable(_)), "{refused:?}");
+    assert!(matches!(refused, CommandError::Unavailable(_)), "{refused:?}");
     two.journal.let_go();
     sleep(Duration::from_secs(3)).await;
     assert_eq!(two.tries("ann", None).await.unwrap().decided.as_str(), "replica");
@@ -455,7 +458,7 @@ async fn a_node_stops_at_an_entry_of_a_newer_level() {
     sleep(Duration::from_secs(2)).await;
     for seat in [one, two] {
         let refused = seat.tries("ann", None).await.unwrap_err();
-        let Failure::Unavailable(why) = refused else { panic!("{refused:?}") };
+        let CommandError::Unavailable(why) = refused else { panic!("{refused:?}") };
         assert!(why.contains(&format!("level {}", LEVEL + 1)), "{why}");
         let stop = seat.node.stop().await.unwrap_err();
         assert!(stop.to_string().contains("level"), "{stop}");

@@ -8,7 +8,7 @@ use firstcome_core::{Outcome, State};
 use firstcome_faults::faulty::{Call, Fault};
 use firstcome_journal::Journal;
 use firstcome_node::Answer;
-use firstcome_node::Failure;
+use firstcome_node::CommandError;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl Storm {
         writeln!(self.story, "{what}").unwrap();
     }
 
-    fn heard(&mut self, subject: String, answer: &Result<Answer, Failure>) {
+    fn heard(&mut self, subject: String, answer: &Result<Answer, CommandError>) {
         match answer {
             Ok(Answer { outcome: Outcome::Won { rank, .. }, .. })
             | Ok(Answer { outcome: Outcome::AlreadyWon { rank, .. }, .. }) => {

@@ -16,7 +16,7 @@ use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
 use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::ledger::{Ledger, Memory as Tables};
-use firstcome_node::{Condition, Failure, Metrics, Stuck};
+use firstcome_node::{CommandError, Condition, Metrics, Stuck};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -39,7 +39,7 @@ impl Drop for Broken {
     }
 }
 
-async fn claims(seat: &Seat, campaign: &str, subject: &str) -> Result<Outcome, Failure> {
+async fn claims(seat: &Seat, campaign: &str, subject: &str) -> Result<Outcome, CommandError> {
     let answer = seat.node.intake.claim(campaign, None, subject, None).await;
     answer.map(|answer| answer.outcome)
 }
@@ -91,12 +91,12 @@ async fn nodes_that_cannot_apply_an_entry_are_read_and_go_on_once_it_is_skipped(
     let store = store();
     let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
     two_campaigns(&one).await;
-    assert_eq!(claims(&one, "poison", "eve").await, Err(Failure::Unknown));
+    assert_eq!(claims(&one, "poison", "eve").await, Err(CommandError::Unknown));
     for seat in [&one, &two] {
         let Stuck { broke, .. } = stuck(seat).await;
         assert_eq!((broke.position, broke.campaign.as_deref()), (4, Some("poison")));
         assert_eq!(seat.position().position, 3);
-        let (Condition::Lost(_, why), Err(Failure::Unavailable(said))) =
+        let (Condition::Lost(_, why), Err(CommandError::Unavailable(said))) =
             (seat.node.intake.condition(), claims(seat, "spring", "bob").await)
         else {
             panic!("it takes commands");
@@ -135,7 +135,7 @@ async fn nothing_of_a_broken_entry_is_read_settled_or_put_into_a_snapshot() {
     let leads = leads(&one, &tables);
     // Both in one batch: bob's claim is applied before eve's breaks.
     let (bob, eve) = tokio::join!(claims(&one, "spring", "bob"), claims(&one, "poison", "eve"));
-    assert_eq!((bob, eve), (Err(Failure::Unknown), Err(Failure::Unknown)));
+    assert_eq!((bob, eve), (Err(CommandError::Unknown), Err(CommandError::Unknown)));
     let position = stuck(&one).await.broke.position;
     sleep(30 * SECOND).await;
     assert_eq!(tables.kept().results().count(), 1, "ann's");
@@ -159,7 +159,7 @@ async fn a_skipped_batch_that_is_stored_twice_runs_neither_time() {
         two_campaigns(&one).await;
         // The answer is lost, so it is sent again: both copies are in the journal.
         one.journal.lose_answer(1);
-        assert_eq!(claims(&one, "poison", "eve").await, Err(Failure::Unknown));
+        assert_eq!(claims(&one, "poison", "eve").await, Err(CommandError::Unknown));
         stuck(&one).await;
         assert_eq!(Journal::Memory(store.clone()).head().await.unwrap().position, 5);
         set(mistake.then_some(Mistake::SkipForgetsNumber));
@@ -203,7 +203,7 @@ async fn a_stuck_node_goes_on_from_the_snapshot_of_one_that_was_mended() {
         let _broken = Broken::rule(Mistake::ClaimBreaksRule);
         let one = Seat::at(&store).await;
         two_campaigns(&one).await;
-        assert_eq!(claims(&one, "poison", "eve").await, Err(Failure::Unknown));
+        assert_eq!(claims(&one, "poison", "eve").await, Err(CommandError::Unknown));
         stuck(&one).await;
         one
     };
@@ -255,7 +255,7 @@ async fn nothing_of_a_broken_entry_is_left_when_a_snapshot_has_the_skip_already(
     }
     // Both in one batch: bob's claim is applied before eve's breaks.
     let (bob, eve) = tokio::join!(claims(&one, "spring", "bob"), claims(&one, "poison", "eve"));
-    assert_eq!((bob, eve), (Err(Failure::Unknown), Err(Failure::Unknown)));
+    assert_eq!((bob, eve), (Err(CommandError::Unknown), Err(CommandError::Unknown)));
     skips(&store, 4).await;
     drop(broken);
     let two = Seat::at(&store).await;

@@ -162,7 +162,10 @@ async fn one_who_waited_behind_a_transaction_takes_nothing_late() {
     let work = session.begin(firstcome_store::postgres::Access::Usual).await.unwrap();
     work.batch(&format!("SELECT * FROM {name} FOR UPDATE")).await.unwrap();
     let refused = ann.lock("x", 3600 * SECOND, ms(0)).await.unwrap_err();
-    assert!(matches!(&refused, Error::Store(firstcome_store::Failure::Held { .. })), "{refused}");
+    assert!(
+        matches!(&refused, Error::Store(firstcome_store::StoreError::Held { .. })),
+        "{refused}"
+    );
     // One with more patience gets it when the way is free, unless it is worth nothing then.
     let (quick, patient) = (bob.clone(), bob.clone());
     let late = tokio::spawn(async move { quick.lock("x", ms(50), ms(0)).await });

@@ -8,8 +8,8 @@ use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, LEVEL, NodeId, Outcome};
 use firstcome_model::Decision;
+use firstcome_node::CommandError;
 use firstcome_node::Decided;
-use firstcome_node::Failure;
 use std::collections::BTreeSet;
 
 /// What a caller heard from an answer that was true when it was given.
@@ -37,11 +37,11 @@ pub(super) fn check(
     for (number, exchange) in history.exchanges.iter().enumerate() {
         let (outcome, position, decided) = match &exchange.reply {
             Reply::Answer { outcome, position, decided } => (outcome, *position, *decided),
-            Reply::Failure(Failure::StalePosition) => {
+            Reply::Failure(CommandError::StalePosition) => {
                 wrong.extend(stale(history, exchange));
                 continue;
             }
-            Reply::Failure(Failure::Malformed(_))
+            Reply::Failure(CommandError::Malformed(_))
                 if matches!(exchange.asked, Asked::Code { .. }) =>
             {
                 let what = format!("{}, and had typed a code", Story(exchange));

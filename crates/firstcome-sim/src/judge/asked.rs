@@ -11,8 +11,8 @@ use crate::history::{Asked, Exchange, History, Moment, Reply};
 use firstcome_core::command::{CodeCommand, Order, Steer};
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, NodeId};
+use firstcome_node::CommandError;
 use firstcome_node::Decided;
-use firstcome_node::Failure;
 use std::collections::BTreeMap;
 
 /// Distinguishes commands, roughly: the rest is compared.
@@ -158,16 +158,16 @@ fn may_be_sent(reply: &Reply) -> bool {
         Reply::Nothing => true,
         Reply::Answer { decided, .. } => *decided == Decided::Journal,
         Reply::Failure(failure) => match failure {
-            Failure::Unknown => true,
-            Failure::Busy
-            | Failure::OutboxFull
-            | Failure::StoreFull
-            | Failure::TooLarge(_)
-            | Failure::Malformed(_)
-            | Failure::LevelTooLow { .. }
-            | Failure::Unavailable(_)
-            | Failure::SpaceMoved
-            | Failure::StalePosition => false,
+            CommandError::Unknown => true,
+            CommandError::Busy
+            | CommandError::OutboxFull
+            | CommandError::StoreFull
+            | CommandError::TooLarge(_)
+            | CommandError::Malformed(_)
+            | CommandError::LevelTooLow { .. }
+            | CommandError::Unavailable(_)
+            | CommandError::SpaceMoved
+            | CommandError::StalePosition => false,
         },
     }
 }

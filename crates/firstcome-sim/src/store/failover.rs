@@ -2,7 +2,7 @@
 
 use super::Store;
 use crate::history::{Cause, HeadChange, Stored};
-use firstcome_journal::{Clock, Failure, Journal};
+use firstcome_journal::{Clock, Journal, JournalError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -111,7 +111,7 @@ impl Store {
     /// Says whether the primary has nothing of the space any more.
     pub(crate) async fn is_gone(&self) -> bool {
         let (_, memory) = self.chain();
-        matches!(Journal::Memory(memory).head().await, Err(Failure::Gone(_)))
+        matches!(Journal::Memory(memory).head().await, Err(JournalError::Gone(_)))
     }
 
     /// Restarts the primary with nothing, as an operator does after everything was lost.

@@ -5,8 +5,8 @@ use crate::nodes::Slots;
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::{NodeId, State, newest_level};
 use firstcome_journal::{Append, Journal, Name};
+use firstcome_node::CommandError;
 use firstcome_node::Condition;
-use firstcome_node::Failure;
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -42,7 +42,7 @@ pub(super) async fn write(environment: &Environment, slots: &Slots) -> Result<()
     for handle in handles {
         let handle = handle?;
         let answer = handle.intake().claim("c0", None, "late", None).await;
-        if !matches!(&answer, Err(Failure::Unavailable(why)) if why.contains(&level)) {
+        if !matches!(&answer, Err(CommandError::Unavailable(why)) if why.contains(&level)) {
             return Err(format!("{} stopped at {level} and says {answer:?}", handle.name()));
         }
     }

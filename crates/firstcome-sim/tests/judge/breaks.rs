@@ -7,7 +7,7 @@ use firstcome_core::command::Steer;
 use firstcome_core::names::Position;
 use firstcome_core::{Outcome, Refusal, Timestamp};
 use firstcome_journal::Name;
-use firstcome_node::Failure;
+use firstcome_node::CommandError;
 use firstcome_sim::history::{ActRow, Asked, Cause, Durability, Exchange, History, Reply};
 use std::time::Duration;
 
@@ -110,7 +110,7 @@ fn an_answer_of_a_copy() {
         let exchange = history
             .exchanges
             .iter_mut()
-            .rfind(|exchange| matches!(exchange.reply, Reply::Failure(Failure::Unknown)));
+            .rfind(|exchange| matches!(exchange.reply, Reply::Failure(CommandError::Unknown)));
         let exchange = exchange.unwrap();
         let position = Position { epoch: 0, position: entry.position };
         let by = firstcome_core::outcome::By::Subject;
@@ -138,7 +138,7 @@ fn a_position_called_stale_while_its_epoch_lasts() {
         let mut story = Story::opened(Durability::Memory, units_for_sale(3));
         story.epoch = epoch;
         story.wins("ann", 1);
-        story.fails(claim("bob"), Failure::StalePosition);
+        story.fails(claim("bob"), CommandError::StalePosition);
         story.last().min = min;
         story.ends()
     };
@@ -162,10 +162,10 @@ fn a_claim_or_a_cancel_that_nobody_asked_for() {
 #[test]
 fn a_command_that_is_there_after_all() {
     for failure in [
-        Failure::Busy,
-        Failure::StoreFull,
-        Failure::OutboxFull,
-        Failure::Unavailable("later".into()),
+        CommandError::Busy,
+        CommandError::StoreFull,
+        CommandError::OutboxFull,
+        CommandError::Unavailable("later".into()),
     ] {
         let mut story = Story::opened(Durability::Memory, units_for_sale(3));
         story.fails(claim("ann"), failure);
@@ -186,7 +186,7 @@ fn one_command_for_two_questions_of_which_one_was_refused() {
         story.ends()
     };
     passes(&twice(Reply::Nothing));
-    is_broken(&twice(Reply::Failure(Failure::Busy)), "no_changed_nothing");
+    is_broken(&twice(Reply::Failure(CommandError::Busy)), "no_changed_nothing");
 }
 
 #[test]

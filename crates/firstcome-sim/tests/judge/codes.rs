@@ -5,7 +5,7 @@ use firstcome_core::codes::{CodeKey, Verdict};
 use firstcome_core::command::{CodeCommand, CodeStep, Encoded, Order, StagedCode};
 use firstcome_core::settings::{CodeSettings, CodeSource, PoolSettings};
 use firstcome_core::{CodeOutcome, Command, NodeId, Outcome, Settings};
-use firstcome_node::Failure;
+use firstcome_node::CommandError;
 use firstcome_sim::history::{Asked, Cause, Durability, History, Reply};
 use std::time::Duration;
 
@@ -113,7 +113,10 @@ fn a_code_that_was_shown_is_no_typing_error() {
     let redeem = Command::Code(CodeCommand::Redeem { step, subject: None });
     let command = Encoded::new(&redeem).unwrap();
     let typed = "AAAA-BBBB-CCCC-DDDD".to_owned();
-    story.fails(Asked::Code { command, typed, number: 1 }, Failure::Malformed("a typing error"));
+    story.fails(
+        Asked::Code { command, typed, number: 1 },
+        CommandError::Malformed("a typing error"),
+    );
     is_broken(&story.ends(), "codes_are_read");
 }
 

@@ -6,7 +6,7 @@ use firstcome_core::hall::{AreaSettings, Chunk, SeatSettings};
 use firstcome_core::outcome::{Holding, RefusedFor, UnitName};
 use firstcome_core::settings::{HoldSettings, PoolSettings};
 use firstcome_core::{Command, Outcome, Refusal, Settings};
-use firstcome_node::{Decided, Failure};
+use firstcome_node::{CommandError, Decided};
 use firstcome_sim::history::{Asked, Cause, Durability, History, QueueWait, Reply};
 use firstcome_sim::judge::judge;
 use std::time::Duration;
@@ -269,7 +269,7 @@ fn somebody_who_waits_already_is_answered_at_once_and_others_are_not() {
 }
 
 /// Bob waits for a seat that ann has. His command was refused twice, and then he heard of a failure.
-fn refused_before(failure: Failure) -> History {
+fn refused_before(failure: CommandError) -> History {
     let mut story = taken_once();
     story.at(12.0);
     story.fails(waits("h2", "bob", &["A1"]), failure);
@@ -281,8 +281,8 @@ fn refused_before(failure: Failure) -> History {
 
 #[test]
 fn somebody_in_line_whose_command_was_sent_and_who_hears_that_nothing_changed() {
-    passes(&refused_before(Failure::Unknown));
-    let history = refused_before(Failure::Unavailable("this node is shutting down".into()));
+    passes(&refused_before(CommandError::Unknown));
+    let history = refused_before(CommandError::Unavailable("this node is shutting down".into()));
     let wrong = judge(&history).unwrap_err();
     assert!(wrong.iter().all(|broken| broken.promise == "no_changed_nothing"), "{wrong:#?}");
     assert_eq!(wrong.len(), 2, "each of the two is there: {wrong:#?}");

@@ -4,7 +4,7 @@ use crate::story::{Story, cancel, claim, clock, passes, put, steer, units_for_sa
 use firstcome_core::command::Steer;
 use firstcome_core::outcome::{By, Missing};
 use firstcome_core::{Outcome, Refusal};
-use firstcome_node::Failure;
+use firstcome_node::CommandError;
 use firstcome_sim::history::{Asked, Cause, Durability, Reply};
 use firstcome_sim::judge::Verdict;
 
@@ -37,10 +37,10 @@ pub(crate) fn sale() -> Story {
     story.at(14.0);
     // An answer that was lost: the batch is stored twice, as the node sent it twice.
     story.appends(&cancel("eve", 3), &[(true, 3, "eve")]);
-    story.fails(cancel("eve", 3), Failure::Unknown);
+    story.fails(cancel("eve", 3), CommandError::Unknown);
     story.stores((1, 10), &[cancel("eve", 3)], &[]);
     story.at(15.0);
-    story.fails(claim("kim"), Failure::Unavailable("the journal does not answer".into()));
+    story.fails(claim("kim"), CommandError::Unavailable("the journal does not answer".into()));
     story.decides(steer(Steer::Pause), Outcome::Changed { version: 2, clamped: Vec::new() });
     story.remembers(claim("kim"), Refusal::Paused.into());
     story
@@ -76,8 +76,8 @@ fn entries_that_are_put_back_whole_excuse_nothing_and_need_no_excuse() {
 #[test]
 fn the_same_may_be_asked_several_times_at_once() {
     let mut story = Story::opened(Durability::Memory, units_for_sale(3));
-    story.fails(claim("ann"), Failure::Busy);
-    story.fails(claim("ann"), Failure::Unavailable("later".into()));
+    story.fails(claim("ann"), CommandError::Busy);
+    story.fails(claim("ann"), CommandError::Unavailable("later".into()));
     story.hears(claim("ann"), Reply::Nothing);
     story.appends(&claim("ann"), &[(false, 1, "ann")]);
     story.decides(

@@ -8,8 +8,8 @@ use firstcome_core::results::Kind;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, LEVEL, NodeId, Outcome, Settings, Timestamp, newest_level};
 use firstcome_journal::{Entry, Name};
+use firstcome_node::CommandError;
 use firstcome_node::Decided;
-use firstcome_node::Failure;
 use firstcome_sim::history::{
     Asked, Cause, Durability, End, Exchange, HeadChange, History, Last, Loss, Moment, NodeRun,
     Reply, Row, ShownCode, Stored,
@@ -291,7 +291,7 @@ impl Story {
         self.history.exchanges.push(exchange);
     }
 
-    pub(crate) fn fails(&mut self, asked: Asked, failure: Failure) {
+    pub(crate) fn fails(&mut self, asked: Asked, failure: CommandError) {
         self.hears(asked, Reply::Failure(failure));
     }
 

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use super::options::Options;
 use crate::database_url::UrlKind;
-use crate::failure::Failure;
+use crate::failure::StoreError;
 use crate::store_errors::{Meaning, Store};
 
 /// The URLs of a MariaDB.
@@ -53,12 +53,12 @@ impl MySql {
     ///
     /// # Errors
     ///
-    /// [`Failure::Address`]: the URL cannot be read.
-    pub fn new(options: Options) -> Result<Self, Failure> {
+    /// [`StoreError::Address`]: the URL cannot be read.
+    pub fn new(options: Options) -> Result<Self, StoreError> {
         let address = URL.read(&options.url)?;
         #[cfg(not(feature = "tls"))]
         if address.tls {
-            return Err(Failure::no_tls_built());
+            return Err(StoreError::no_tls_built());
         }
         let tls = address.tls.then(|| {
             let tls = SslOpts::default();
@@ -109,12 +109,12 @@ impl MySql {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unknown`] when the answer was lost: they may have been carried out.
+    /// [`StoreError::Unknown`] when the answer was lost: they may have been carried out.
     ///
     /// # Cancel safety
     ///
     /// Not cancel safe: whether they are carried out is then unknown.
-    pub async fn step(&self, sql: &str) -> Result<Vec<Vec<Row>>, Failure> {
+    pub async fn step(&self, sql: &str) -> Result<Vec<Vec<Row>>, StoreError> {
         self.run(sql, AfterRefusal::Keep).await
     }
 
@@ -122,17 +122,17 @@ impl MySql {
     ///
     /// # Errors
     ///
-    /// See [`Failure`]; they cannot have changed anything.
+    /// See [`StoreError`]; they cannot have changed anything.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn snapshot(&self, sql: &str) -> Result<Vec<Vec<Row>>, Failure> {
+    pub async fn snapshot(&self, sql: &str) -> Result<Vec<Vec<Row>>, StoreError> {
         // What is refused in the middle leaves a transaction under way.
         self.run(&format!("{SNAPSHOT}; {sql}; COMMIT"), AfterRefusal::Leave).await
     }
 
-    async fn run(&self, sql: &str, after: AfterRefusal) -> Result<Vec<Vec<Row>>, Failure> {
+    async fn run(&self, sql: &str, after: AfterRefusal) -> Result<Vec<Vec<Row>>, StoreError> {
         let _permit = self.permit().await?;
         let deadline = Instant::now() + self.options.answer_within;
         loop {
@@ -146,7 +146,7 @@ impl MySql {
                 Ok(Err(error)) => error,
                 Err(_) => {
                     let reason = format!("no answer within {:?}", self.options.answer_within);
-                    return Err(Failure::Unknown { place: self.place.clone(), reason });
+                    return Err(StoreError::Unknown { place: self.place.clone(), reason });
                 }
             };
             if after == AfterRefusal::Keep
@@ -176,20 +176,20 @@ impl MySql {
         }
     }
 
-    pub(super) async fn permit(&self) -> Result<tokio::sync::SemaphorePermit<'_>, Failure> {
+    pub(super) async fn permit(&self) -> Result<tokio::sync::SemaphorePermit<'_>, StoreError> {
         let limit = self.options.connect_within;
         match timeout(limit, self.permits.acquire()).await {
             Ok(Ok(permit)) => Ok(permit),
-            Ok(Err(_)) => Err(Failure::Closed),
+            Ok(Err(_)) => Err(StoreError::Closed),
             Err(_) => {
                 let reason = format!("every connection of ours was in use for {limit:?}");
-                Err(Failure::Unreachable { place: self.place.clone(), reason })
+                Err(StoreError::Unreachable { place: self.place.clone(), reason })
             }
         }
     }
 
     /// Returns a free connection that lives, or a new one.
-    pub(super) async fn line(&self) -> Result<Line, Failure> {
+    pub(super) async fn line(&self) -> Result<Line, StoreError> {
         loop {
             let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let Some(mut line) = kept else { break };
@@ -205,20 +205,20 @@ impl MySql {
             Ok(Err(error)) => Err(self.failure(&error, Sent::Nothing)),
             Err(_) => {
                 let reason = format!("no connection within {limit:?}");
-                Err(Failure::Unreachable { place: self.place.clone(), reason })
+                Err(StoreError::Unreachable { place: self.place.clone(), reason })
             }
         }
     }
 
     /// Says that there was no answer to what cannot count.
-    pub(super) fn silent(&self) -> Failure {
+    pub(super) fn silent(&self) -> StoreError {
         let reason = format!("no answer within {:?}", self.options.answer_within);
-        Failure::Unreachable { place: self.place.clone(), reason }
+        StoreError::Unreachable { place: self.place.clone(), reason }
     }
 
     /// Says that what may count has no answer.
-    pub(super) fn unknown(&self, reason: String) -> Failure {
-        Failure::Unknown { place: self.place.clone(), reason }
+    pub(super) fn unknown(&self, reason: String) -> StoreError {
+        StoreError::Unknown { place: self.place.clone(), reason }
     }
 
     pub(super) fn keep(&self, mut line: Line) {
@@ -228,29 +228,29 @@ impl MySql {
         }
     }
 
-    pub(super) fn failure(&self, error: &Error, sent: Sent) -> Failure {
+    pub(super) fn failure(&self, error: &Error, sent: Sent) -> StoreError {
         let place = self.place.clone();
         let Error::Server(refused) = error else {
             let reason = error.to_string();
             return match sent {
-                Sent::Yes => Failure::Unknown { place, reason },
-                Sent::Nothing => Failure::Unreachable { place, reason },
+                Sent::Yes => StoreError::Unknown { place, reason },
+                Sent::Nothing => StoreError::Unreachable { place, reason },
             };
         };
         let detail = refused.message.clone();
         let code = refused.code.to_string();
         match Store::MySql.meaning(&code) {
-            Some(Meaning::NoAccess) => Failure::Denied { code, detail },
-            Some(Meaning::NoDatabase) => Failure::NoDatabase { place, detail },
-            Some(Meaning::ReadOnly) => Failure::ReadOnly { place },
-            Some(Meaning::NoRoom) => Failure::Full { place, detail },
-            Some(Meaning::InUse) => Failure::Held { place, detail },
+            Some(Meaning::NoAccess) => StoreError::Denied { code, detail },
+            Some(Meaning::NoDatabase) => StoreError::NoDatabase { place, detail },
+            Some(Meaning::ReadOnly) => StoreError::ReadOnly { place },
+            Some(Meaning::NoRoom) => StoreError::Full { place, detail },
+            Some(Meaning::InUse) => StoreError::Held { place, detail },
             Some(Meaning::NotReady) => match sent {
-                Sent::Yes if is_over(refused.code) => Failure::Unknown { place, reason: detail },
-                Sent::Yes | Sent::Nothing => Failure::Unreachable { place, reason: detail },
+                Sent::Yes if is_over(refused.code) => StoreError::Unknown { place, reason: detail },
+                Sent::Yes | Sent::Nothing => StoreError::Unreachable { place, reason: detail },
             },
-            Some(Meaning::WrongKind) => Failure::WrongKind { detail },
-            None => Failure::Statement { code: refused.state.clone(), detail },
+            Some(Meaning::WrongKind) => StoreError::WrongKind { detail },
+            None => StoreError::Statement { code: refused.state.clone(), detail },
         }
     }
 }

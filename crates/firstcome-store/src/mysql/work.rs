@@ -5,7 +5,7 @@ use tokio::sync::SemaphorePermit;
 use tokio::time::timeout;
 
 use super::pool::{Line, MySql, Sent, ask};
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// The error with which a commit fails of which nobody knows whether it counts.
 const DURING_COMMIT: u16 = 1180;
@@ -26,12 +26,12 @@ impl MySql {
     ///
     /// # Errors
     ///
-    /// See [`Failure`]; nothing was carried out.
+    /// See [`StoreError`]; nothing was carried out.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe: the connection is left.
-    pub async fn begin(&self, sql: &str) -> Result<(Work<'_>, Vec<Vec<Row>>), Failure> {
+    pub async fn begin(&self, sql: &str) -> Result<(Work<'_>, Vec<Vec<Row>>), StoreError> {
         let permit = self.permit().await?;
         let text = format!("START TRANSACTION; {sql}");
         let mut tries = 2;
@@ -55,12 +55,12 @@ impl Work<'_> {
     ///
     /// # Errors
     ///
-    /// See [`Failure`]; nothing of the transaction was carried out.
+    /// See [`StoreError`]; nothing of the transaction was carried out.
     ///
     /// # Panics
     ///
     /// A statement failed before.
-    pub async fn ask(&mut self, sql: &str) -> Result<Vec<Vec<Row>>, Failure> {
+    pub async fn ask(&mut self, sql: &str) -> Result<Vec<Vec<Row>>, StoreError> {
         // Taken out while it is used: what failed is left, and the server undoes it.
         let mut line = self.line.take().expect("nothing is asked after a failure");
         match timeout(self.pool.answer_within(), ask(&mut line.conn, sql)).await {
@@ -77,7 +77,7 @@ impl Work<'_> {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unknown`] when the answer was lost: it may count. Otherwise it does not.
+    /// [`StoreError::Unknown`] when the answer was lost: it may count. Otherwise it does not.
     ///
     /// # Panics
     ///
@@ -86,7 +86,7 @@ impl Work<'_> {
     /// # Cancel safety
     ///
     /// Not cancel safe: whether it counts is then unknown.
-    pub async fn commit(mut self, sql: &str) -> Result<Vec<Vec<Row>>, Failure> {
+    pub async fn commit(mut self, sql: &str) -> Result<Vec<Vec<Row>>, StoreError> {
         let mut line = self.line.take().expect("nothing is committed after a failure");
         let text = if sql.is_empty() { "COMMIT".to_owned() } else { format!("{sql}; COMMIT") };
         match timeout(self.pool.answer_within(), ask(&mut line.conn, &text)).await {

@@ -17,7 +17,7 @@ use super::answers::Answers;
 use super::denials::Denials;
 use super::error_code::refusal;
 use super::options::Options;
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// After how long without a word the connection has to show that it lives; it is left when it does not twice.
 const QUIET: Duration = Duration::from_secs(1);
@@ -41,12 +41,12 @@ impl Nats {
     ///
     /// # Errors
     ///
-    /// [`Failure::Address`], [`Failure::Denied`], [`Failure::Tls`], [`Failure::Unreachable`].
+    /// [`StoreError::Address`], [`StoreError::Denied`], [`StoreError::Tls`], [`StoreError::Unreachable`].
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn connect(options: Options) -> Result<Self, Failure> {
+    pub async fn connect(options: Options) -> Result<Self, StoreError> {
         let address = options.address()?;
         let (loser, losses) = watch::channel(0);
         let denials = Denials::default();
@@ -83,23 +83,23 @@ impl Nats {
             let (place, reason) = (place.to_string(), error.to_string());
             match error.kind() {
                 ConnectErrorKind::ServerParse => {
-                    Failure::Address { reason, form: "nats://host:port" }
+                    StoreError::Address { reason, form: "nats://host:port" }
                 }
                 ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
-                    Failure::Denied { code: String::new(), detail: reason }
+                    StoreError::Denied { code: String::new(), detail: reason }
                 }
                 ConnectErrorKind::Tls => {
-                    Failure::Tls { place, source: Arc::new(std::io::Error::other(reason)) }
+                    StoreError::Tls { place, source: Arc::new(std::io::Error::other(reason)) }
                 }
                 ConnectErrorKind::Dns
                 | ConnectErrorKind::TimedOut
                 | ConnectErrorKind::Io
-                | ConnectErrorKind::MaxReconnects => Failure::Unreachable { place, reason },
+                | ConnectErrorKind::MaxReconnects => StoreError::Unreachable { place, reason },
             }
         })?;
         let answers = Answers::of(&client).await.map_err(|error| {
             let (place, reason) = (place.to_string(), error.to_string());
-            Failure::Unreachable { place, reason }
+            StoreError::Unreachable { place, reason }
         })?;
         let answers = Arc::new(answers);
         let answer_within = options.answer_within;
@@ -158,9 +158,9 @@ impl Nats {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unreachable`] where it was not sent or nobody is there to take it, [`Failure::Unknown`] where no answer
-    /// came; [`Failure::JetStream`], [`Failure::Held`], [`Failure::Full`] and others where the answer is an error.
-    pub async fn ask(&self, subject: &str, document: &Value) -> Result<Value, Failure> {
+    /// [`StoreError::Unreachable`] where it was not sent or nobody is there to take it, [`StoreError::Unknown`] where no answer
+    /// came; [`StoreError::JetStream`], [`StoreError::Held`], [`StoreError::Full`] and others where the answer is an error.
+    pub async fn ask(&self, subject: &str, document: &Value) -> Result<Value, StoreError> {
         let payload =
             if document.is_null() { Vec::new() } else { document.to_string().into_bytes() };
         let request = Request::new().payload(payload.into());
@@ -173,7 +173,7 @@ impl Nats {
         &self,
         subject: String,
         request: Request,
-    ) -> Result<Message, Failure> {
+    ) -> Result<Message, StoreError> {
         let mut losses = self.losses.clone();
         losses.mark_unchanged();
         self.check_connected()?;
@@ -187,15 +187,15 @@ impl Nats {
             // No answer comes over another connection.
             () = lost(&mut losses) => {
                 let reason = "the connection was lost".to_owned();
-                Err(Failure::Unknown { place: self.place.to_string(), reason })
+                Err(StoreError::Unknown { place: self.place.to_string(), reason })
             }
         }
     }
 
     /// Reads the JSON document of an answer.
-    pub(super) fn read(&self, answer: &Message) -> Result<Value, Failure> {
+    pub(super) fn read(&self, answer: &Message) -> Result<Value, StoreError> {
         let read: Value = serde_json::from_slice(&answer.payload)
-            .map_err(|error| Failure::Unexpected { detail: error.to_string() })?;
+            .map_err(|error| StoreError::Unexpected { detail: error.to_string() })?;
         match read.get("error") {
             Some(error) => Err(refusal(&self.place, error)),
             None => Ok(read),
@@ -207,8 +207,8 @@ impl Nats {
         &self,
         subject: String,
         document: &Value,
-        mut take: impl FnMut(Message) -> Result<bool, Failure>,
-    ) -> Result<(), Failure> {
+        mut take: impl FnMut(Message) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
         let mut losses = self.losses.clone();
         losses.mark_unchanged();
         self.check_connected()?;
@@ -243,14 +243,14 @@ impl Nats {
         subject: String,
         headers: HeaderMap,
         text: Vec<u8>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StoreError> {
         self.check_connected()?;
         let sent = self.client.publish_with_headers(subject, headers, text.into()).await;
         sent.map_err(|error| self.unreachable(error.to_string()))
     }
 
     /// Begins to listen to a subject of its own.
-    pub(super) async fn inbox(&self) -> Result<(String, Subscriber), Failure> {
+    pub(super) async fn inbox(&self) -> Result<(String, Subscriber), StoreError> {
         let inbox = self.client.new_inbox();
         let heard = self.client.subscribe(inbox.clone()).await;
         Ok((inbox, heard.map_err(|error| self.unreachable(error.to_string()))?))
@@ -268,7 +268,7 @@ impl Nats {
     }
 
     /// A request to a connection that is lost would be sent whenever there is another one.
-    fn check_connected(&self) -> Result<(), Failure> {
+    fn check_connected(&self) -> Result<(), StoreError> {
         match self.client.connection_state() {
             State::Connected => Ok(()),
             State::Pending | State::Disconnected => {
@@ -277,22 +277,22 @@ impl Nats {
         }
     }
 
-    pub(super) fn unreachable(&self, reason: String) -> Failure {
-        Failure::Unreachable { place: self.place.to_string(), reason }
+    pub(super) fn unreachable(&self, reason: String) -> StoreError {
+        StoreError::Unreachable { place: self.place.to_string(), reason }
     }
 
-    fn unanswered(&self, error: &RequestError) -> Failure {
+    fn unanswered(&self, error: &RequestError) -> StoreError {
         let (place, reason) = (self.place.to_string(), error.to_string());
         match error.kind() {
             // Without anybody who listens nobody got it.
             RequestErrorKind::NoResponders => {
-                Failure::Unreachable { place, reason: "nobody there takes it".to_owned() }
+                StoreError::Unreachable { place, reason: "nobody there takes it".to_owned() }
             }
             RequestErrorKind::InvalidSubject | RequestErrorKind::MaxPayloadExceeded => {
-                Failure::JetStream { code: String::new(), detail: reason }
+                StoreError::JetStream { code: String::new(), detail: reason }
             }
             RequestErrorKind::TimedOut | RequestErrorKind::Other => {
-                Failure::Unknown { place, reason }
+                StoreError::Unknown { place, reason }
             }
         }
     }

@@ -4,7 +4,7 @@ use async_nats::{Message, Subscriber};
 use futures_util::StreamExt as _;
 
 use super::stored::Stored;
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// Messages of a stream, one after the other from a sequence on, as one run of one server has them.
 ///
@@ -25,19 +25,19 @@ impl Delivery {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unexpected`] where a message is missing, or another run of the server delivers: nothing that comes after it
+    /// [`StoreError::Unexpected`] where a message is missing, or another run of the server delivers: nothing that comes after it
     /// is of use.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn next(&mut self) -> Option<Result<Stored, Failure>> {
+    pub async fn next(&mut self) -> Option<Result<Stored, StoreError>> {
         let message = self.heard.next().await?;
         Some(self.take(&message))
     }
 
-    fn take(&mut self, message: &Message) -> Result<Stored, Failure> {
-        let strange = |detail: &str| Failure::Unexpected { detail: detail.to_owned() };
+    fn take(&mut self, message: &Message) -> Result<Stored, StoreError> {
+        let strange = |detail: &str| StoreError::Unexpected { detail: detail.to_owned() };
         let reply = message.reply.as_deref().unwrap_or_default();
         let (sequence, count, nanos) =
             numbers(reply).ok_or_else(|| strange("a message without its sequence"))?;

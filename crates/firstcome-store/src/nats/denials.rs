@@ -4,7 +4,7 @@ use async_nats::ServerError;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// How many denials are remembered.
 const MOST: usize = 64;
@@ -49,7 +49,7 @@ impl Denials {
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub(super) async fn of(&self, subject: &str, since: Instant) -> Failure {
+    pub(super) async fn of(&self, subject: &str, since: Instant) -> StoreError {
         let is_it = |denial: &&Denial| {
             denial.subject == subject && denial.at >= since || denial.subject.starts_with(ANSWERS)
         };
@@ -57,7 +57,7 @@ impl Denials {
         loop {
             let found = told.borrow_and_update().iter().find(is_it).cloned();
             if let Some(Denial { words, .. }) = found {
-                return Failure::Denied { code: String::new(), detail: words };
+                return StoreError::Denied { code: String::new(), detail: words };
             }
             // The sender is here, so it does not end.
             if told.changed().await.is_err() {

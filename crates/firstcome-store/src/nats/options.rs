@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::failure::Failure;
+use crate::failure::StoreError;
 use crate::percent::decode;
 
 /// What the URLs look like.
@@ -65,8 +65,8 @@ impl Options {
         self
     }
 
-    pub(super) fn address(&self) -> Result<Address, Failure> {
-        read(&self.url).map_err(|reason| Failure::Address { reason, form: FORM })
+    pub(super) fn address(&self) -> Result<Address, StoreError> {
+        read(&self.url).map_err(|reason| StoreError::Address { reason, form: FORM })
     }
 }
 

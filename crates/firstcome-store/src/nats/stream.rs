@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::connection::Nats;
 use super::delivery::Delivery;
 use super::stored::Stored;
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// How many subjects a server gives the last messages of at once at most.
 const MANY: usize = 1024;
@@ -109,7 +109,12 @@ impl Stream {
     /// # Errors
     ///
     /// Those of [`Nats::ask`].
-    pub async fn create(&self, subjects: &str, replicas: u32, keeps: Keeps) -> Result<(), Failure> {
+    pub async fn create(
+        &self,
+        subjects: &str,
+        replicas: u32,
+        keeps: Keeps,
+    ) -> Result<(), StoreError> {
         let (most, first) = match keeps {
             Keeps::LastOfEach => (1, 0),
             Keeps::All { first } => (-1, first),
@@ -134,9 +139,9 @@ impl Stream {
     /// # Errors
     ///
     /// Those of [`Nats::ask`].
-    pub async fn remove(&self) -> Result<(), Failure> {
+    pub async fn remove(&self) -> Result<(), StoreError> {
         match self.nats.ask(&format!("STREAM.DELETE.{}", self.name), &Value::Null).await {
-            Ok(_) | Err(Failure::NoDatabase { .. }) => Ok(()),
+            Ok(_) | Err(StoreError::NoDatabase { .. }) => Ok(()),
             Err(failure) => Err(failure),
         }
     }
@@ -145,8 +150,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`Failure::NoDatabase`] where it is not there; those of [`Nats::ask`].
-    pub async fn info(&self) -> Result<Info, Failure> {
+    /// [`StoreError::NoDatabase`] where it is not there; those of [`Nats::ask`].
+    pub async fn info(&self) -> Result<Info, StoreError> {
         let info = self.nats.ask(&format!("STREAM.INFO.{}", self.name), &Value::Null).await?;
         let text = |path: &str| info.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let others = info.pointer("/cluster/replicas").and_then(Value::as_array);
@@ -172,7 +177,7 @@ impl Stream {
     /// # Errors
     ///
     /// Those of [`Nats::ask`].
-    pub async fn last(&self, subject: &str) -> Result<Option<Stored>, Failure> {
+    pub async fn last(&self, subject: &str) -> Result<Option<Stored>, StoreError> {
         self.get(&json!({ "last_by_subj": subject })).await
     }
 
@@ -181,16 +186,16 @@ impl Stream {
     /// # Errors
     ///
     /// Those of [`Nats::ask`].
-    pub async fn at(&self, sequence: u64) -> Result<Option<Stored>, Failure> {
+    pub async fn at(&self, sequence: u64) -> Result<Option<Stored>, StoreError> {
         self.get(&json!({ "seq": sequence })).await
     }
 
-    async fn get(&self, which: &Value) -> Result<Option<Stored>, Failure> {
-        let strange = |detail: &str| Failure::Unexpected { detail: detail.to_owned() };
+    async fn get(&self, which: &Value) -> Result<Option<Stored>, StoreError> {
+        let strange = |detail: &str| StoreError::Unexpected { detail: detail.to_owned() };
         let answer = self.nats.ask(&format!("STREAM.MSG.GET.{}", self.name), which).await;
         let answer = match answer {
             // There is no such message.
-            Err(Failure::JetStream { code, .. }) if code == "10037" => return Ok(None),
+            Err(StoreError::JetStream { code, .. }) if code == "10037" => return Ok(None),
             answer => answer?,
         };
         let text = |path: &str| answer.pointer(path).and_then(Value::as_str).unwrap_or_default();
@@ -209,14 +214,14 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unreachable`], also where there is no such stream.
+    /// [`StoreError::Unreachable`], also where there is no such stream.
     pub async fn next(
         &self,
         subject: &str,
         from: u64,
         count: usize,
         most: usize,
-    ) -> Result<Vec<Stored>, Failure> {
+    ) -> Result<Vec<Stored>, StoreError> {
         let which = json!({ "next_by_subj": subject, "seq": from.max(1), "batch": count, "max_bytes": most });
         Ok(self.get_many(&which).await?.0)
     }
@@ -226,8 +231,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unreachable`]; [`Failure::JetStream`] where there are more, or more bytes than a server gives at once.
-    pub async fn each(&self, subject: &str, last: u64) -> Result<Option<Vec<Stored>>, Failure> {
+    /// [`StoreError::Unreachable`]; [`StoreError::JetStream`] where there are more, or more bytes than a server gives at once.
+    pub async fn each(&self, subject: &str, last: u64) -> Result<Option<Vec<Stored>>, StoreError> {
         let which = json!({ "multi_last": [subject], "batch": MANY });
         let (found, up_to) = self.get_many(&which).await?;
         Ok((up_to.is_none_or(|up_to| up_to >= last)).then_some(found))
@@ -241,7 +246,7 @@ impl Stream {
     /// # Errors
     ///
     /// Those of [`Nats::ask`].
-    pub async fn deliver(&self, from: u64) -> Result<Delivery, Failure> {
+    pub async fn deliver(&self, from: u64) -> Result<Delivery, StoreError> {
         let leader = self.info().await?.leader;
         for _ in 1..DRAWS {
             let (delivery, by) = self.deliver_by_any(from).await?;
@@ -253,7 +258,7 @@ impl Stream {
     }
 
     /// Has any of its servers deliver messages; gives which one does, where it says so.
-    async fn deliver_by_any(&self, from: u64) -> Result<(Delivery, String), Failure> {
+    async fn deliver_by_any(&self, from: u64) -> Result<(Delivery, String), StoreError> {
         let (inbox, heard) = self.nats.inbox().await?;
         let consumer = format!("fc-{}", Uuid::new_v4().simple());
         let document = json!({
@@ -279,7 +284,7 @@ impl Stream {
     }
 
     /// Returns the messages, and up to which sequence the server had looked, where it says so.
-    async fn get_many(&self, which: &Value) -> Result<(Vec<Stored>, Option<u64>), Failure> {
+    async fn get_many(&self, which: &Value) -> Result<(Vec<Stored>, Option<u64>), StoreError> {
         let (mut found, mut up_to) = (Vec::new(), None);
         let subject = format!("$JS.API.DIRECT.GET.{}", self.name);
         self.nats
@@ -294,13 +299,13 @@ impl Stream {
                     up_to = number("Nats-UpTo-Sequence");
                     if up_to.is_some() && number("Nats-Num-Pending").is_some_and(|more| more > 0) {
                         let detail = "there is more than is given at once".to_owned();
-                        return Err(Failure::JetStream { code: String::new(), detail });
+                        return Err(StoreError::JetStream { code: String::new(), detail });
                     }
                     Ok(false)
                 }
                 Some(status) => {
                     let detail = answer.description.clone().unwrap_or_default();
-                    Err(Failure::JetStream { code: status.as_u16().to_string(), detail })
+                    Err(StoreError::JetStream { code: status.as_u16().to_string(), detail })
                 }
             })
             .await?;
@@ -311,11 +316,11 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`Failure::Held`] where what one of them rests on is not so; [`Failure::Unknown`] where no answer came; those of
+    /// [`StoreError::Held`] where what one of them rests on is not so; [`StoreError::Unknown`] where no answer came; those of
     /// [`Nats::ask`].
-    pub async fn put(&self, mut messages: Vec<Put>) -> Result<u64, Failure> {
+    pub async fn put(&self, mut messages: Vec<Put>) -> Result<u64, StoreError> {
         let Some(last) = messages.pop() else {
-            return Err(Failure::Unexpected { detail: "nothing to store".to_owned() });
+            return Err(StoreError::Unexpected { detail: "nothing to store".to_owned() });
         };
         let mut headers = last.headers();
         if !messages.is_empty() {
@@ -335,7 +340,7 @@ impl Stream {
         let answer = self.nats.request(last.subject, request).await?;
         let answer = self.nats.read(&answer)?;
         let sequence = answer.get("seq").and_then(Value::as_u64);
-        sequence.ok_or_else(|| Failure::Unexpected { detail: answer.to_string() })
+        sequence.ok_or_else(|| StoreError::Unexpected { detail: answer.to_string() })
     }
 
     /// Looks whether messages that are sent to a subject reach the stream: for a moment after it was made they may not.
@@ -343,12 +348,12 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unreachable`] where they do not; those of [`Nats::ask`].
-    pub async fn probe(&self, subject: String) -> Result<(), Failure> {
+    /// [`StoreError::Unreachable`] where they do not; those of [`Nats::ask`].
+    pub async fn probe(&self, subject: String) -> Result<(), StoreError> {
         // No stream has so many messages, so that this one is refused.
         let rests_on = Some((subject.clone(), NEVER));
         match self.put(vec![Put { rests_on, ..Put::new(subject, Vec::new()) }]).await {
-            Ok(_) | Err(Failure::Held { .. }) => Ok(()),
+            Ok(_) | Err(StoreError::Held { .. }) => Ok(()),
             Err(failure) => Err(failure),
         }
     }
@@ -358,7 +363,7 @@ impl Stream {
     /// # Errors
     ///
     /// Those of [`Nats::ask`].
-    pub async fn purge(&self, subject: &str, before: u64) -> Result<(), Failure> {
+    pub async fn purge(&self, subject: &str, before: u64) -> Result<(), StoreError> {
         let which = json!({ "filter": subject, "seq": before });
         self.nats.ask(&format!("STREAM.PURGE.{}", self.name), &which).await.map(drop)
     }
@@ -368,7 +373,7 @@ impl Stream {
     /// # Errors
     ///
     /// Those of [`Nats::ask`].
-    pub async fn begin_with(&self, first: u64) -> Result<(), Failure> {
+    pub async fn begin_with(&self, first: u64) -> Result<(), StoreError> {
         let which = json!({ "seq": first });
         self.nats.ask(&format!("STREAM.PURGE.{}", self.name), &which).await.map(drop)
     }
@@ -378,12 +383,12 @@ fn header<'a>(message: &'a Message, name: &'static str) -> Option<&'a str> {
     Some(message.headers.as_ref()?.get(name)?.as_str())
 }
 
-fn stored(message: &Message) -> Result<Stored, Failure> {
+fn stored(message: &Message) -> Result<Stored, StoreError> {
     let found = |name| header(message, name).unwrap_or_default();
     let sequence = found("Nats-Sequence").parse();
     Ok(Stored {
         subject: found("Nats-Subject").to_owned(),
-        sequence: sequence.map_err(|_| Failure::Unexpected {
+        sequence: sequence.map_err(|_| StoreError::Unexpected {
             detail: "a message without a sequence".to_owned(),
         })?,
         at: micros(found("Nats-Time-Stamp"))?,
@@ -392,8 +397,8 @@ fn stored(message: &Message) -> Result<Stored, Failure> {
 }
 
 /// Reads a time as the server writes it.
-fn micros(text: &str) -> Result<i64, Failure> {
+fn micros(text: &str) -> Result<i64, StoreError> {
     let time = text.parse::<Timestamp>();
-    let time = time.map_err(|error| Failure::Unexpected { detail: error.to_string() })?;
+    let time = time.map_err(|error| StoreError::Unexpected { detail: error.to_string() })?;
     Ok(time.as_microsecond())
 }

@@ -20,7 +20,7 @@ use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Statement};
 use super::options::Options;
 use super::refusal;
 use crate::database_url::{DatabaseUrl, UrlKind};
-use crate::failure::Failure;
+use crate::failure::StoreError;
 use crate::tcp::prepare;
 use crate::tls::{self, Tls, TlsTo};
 
@@ -82,12 +82,12 @@ const WAITS_FOR_STANDBYS: &str = "SyncRepWaitForLSN";
 
 impl Line {
     /// Fails where the last commit is on this server and, as far as it knows, on no other.
-    pub(super) fn replicated(&self, place: &str) -> Result<(), Failure> {
+    pub(super) fn replicated(&self, place: &str) -> Result<(), StoreError> {
         if !self.unreplicated.swap(false, Ordering::SeqCst) {
             return Ok(());
         }
         let reason = "the wait for a synchronous standby was cancelled".to_owned();
-        Err(Failure::Unknown { place: place.to_owned(), reason })
+        Err(StoreError::Unknown { place: place.to_owned(), reason })
     }
 
     /// Says good-bye and waits until the connection is closed.
@@ -110,7 +110,7 @@ impl Drop for Line {
 }
 
 impl Dialler {
-    pub(super) fn new(options: Options) -> Result<Self, Failure> {
+    pub(super) fn new(options: Options) -> Result<Self, StoreError> {
         let address = URL.read(&options.url)?;
         let tls = match address.tls {
             false => None,
@@ -155,25 +155,25 @@ impl Dialler {
     }
 
     /// Connects, logs in, and looks at the server's version.
-    pub(super) async fn line(&self) -> Result<Line, Failure> {
+    pub(super) async fn line(&self) -> Result<Line, StoreError> {
         self.line_with(None).await
     }
 
     /// Connects as [`Dialler::line`] does; the payloads of notifications go to `notes`.
-    pub(super) async fn line_with(&self, notes: Option<Notes>) -> Result<Line, Failure> {
+    pub(super) async fn line_with(&self, notes: Option<Notes>) -> Result<Line, StoreError> {
         let limit = self.options.connect_within;
         tokio::time::timeout(limit, self.dial(notes)).await.unwrap_or_else(|_| {
             let reason = format!("no connection within {limit:?}");
-            Err(Failure::Unreachable { place: self.place(), reason })
+            Err(StoreError::Unreachable { place: self.place(), reason })
         })
     }
 
-    async fn dial(&self, notes: Option<Notes>) -> Result<Line, Failure> {
+    async fn dial(&self, notes: Option<Notes>) -> Result<Line, StoreError> {
         let (host, place) = (&self.address.host, self.place());
         let stream = TcpStream::connect((host.name.as_str(), host.port))
             .await
             .and_then(|stream| prepare(stream, self.options.heartbeat))
-            .map_err(|error| Failure::Unreachable {
+            .map_err(|error| StoreError::Unreachable {
                 place: place.clone(),
                 reason: error.to_string(),
             })?;
@@ -215,7 +215,7 @@ impl Dialler {
         };
         let major = version.as_deref().unwrap_or("").split(|c: char| !c.is_ascii_digit()).next();
         match major.and_then(|major| major.parse::<u32>().ok()) {
-            Some(major) if major < OLDEST.0 => Err(Failure::TooOld {
+            Some(major) if major < OLDEST.0 => Err(StoreError::TooOld {
                 version: version.unwrap_or_default(),
                 needed: OLDEST.1,
                 feature: "what is asked of PostgreSQL",

@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use super::pool::{Inner, Postgres};
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// How many notifications a listener may be behind before it is notified of the loss.
 const WAITING: usize = 1024;
@@ -41,7 +41,7 @@ pub struct Listener {
 enum State {
     Dialling,
     Live,
-    Failed(Failure),
+    Failed(StoreError),
 }
 
 impl Postgres {
@@ -85,19 +85,19 @@ impl Listener {
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn subscribe(&self) -> Result<broadcast::Receiver<Heard>, Failure> {
+    pub async fn subscribe(&self) -> Result<broadcast::Receiver<Heard>, StoreError> {
         let receiver = self.heard.subscribe();
         let mut state = self.state.clone();
         let decided = state.wait_for(|state| !matches!(state, State::Dialling));
         let found = match timeout(self.patience, decided).await {
             Ok(Ok(found)) => found.clone(),
-            Ok(Err(_)) => return Err(Failure::Closed),
+            Ok(Err(_)) => return Err(StoreError::Closed),
             Err(_) => State::Dialling,
         };
         match found {
             State::Live => Ok(receiver),
             State::Failed(failure) => Err(failure),
-            State::Dialling => Err(Failure::Unreachable {
+            State::Dialling => Err(StoreError::Unreachable {
                 place: "the database".to_owned(),
                 reason: format!("no connection that listens within {:?}", self.patience),
             }),
@@ -169,7 +169,7 @@ async fn listen(
     statements: &str,
     heard: &broadcast::Sender<Heard>,
     states: &watch::Sender<State>,
-) -> Result<Duration, Failure> {
+) -> Result<Duration, StoreError> {
     let dialler = &inner.dialler;
     let (notes, mut said) = mpsc::channel(WAITING);
     let line = dialler.line_with(Some(notes)).await?;
@@ -180,7 +180,7 @@ async fn listen(
         Ok(Err(error)) => return Err(super::refusal::undone(&place, &error)),
         Err(_) => {
             let reason = "LISTEN was not answered".to_owned();
-            return Err(Failure::Unreachable { place, reason });
+            return Err(StoreError::Unreachable { place, reason });
         }
     }
     let begun = Instant::now();

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::dial::{Dialler, Line};
 use super::options::Options;
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// How long a connection that was not used for a while may take to show that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
@@ -42,8 +42,8 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// [`Failure::Address`]: the URL cannot be read, or the authorities it names.
-    pub fn new(options: Options) -> Result<Self, Failure> {
+    /// [`StoreError::Address`]: the URL cannot be read, or the authorities it names.
+    pub fn new(options: Options) -> Result<Self, StoreError> {
         let permits = Arc::new(Semaphore::new(options.connections));
         let dialler = Dialler::new(options)?;
         Ok(Self { inner: Arc::new(Inner { dialler, idle: Mutex::default(), permits }) })
@@ -65,20 +65,20 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// Why there is none within [`Options::connect_within`]: see [`Failure`]. Nothing was carried out.
+    /// Why there is none within [`Options::connect_within`]: see [`StoreError`]. Nothing was carried out.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn session(&self) -> Result<Session, Failure> {
+    pub async fn session(&self) -> Result<Session, StoreError> {
         let inner = Arc::clone(&self.inner);
         let limit = inner.dialler.options.connect_within;
         let permit = match timeout(limit, Arc::clone(&inner.permits).acquire_owned()).await {
             Ok(Ok(permit)) => permit,
-            Ok(Err(_)) => return Err(Failure::Closed),
+            Ok(Err(_)) => return Err(StoreError::Closed),
             Err(_) => {
                 let reason = format!("every connection of ours was in use for {limit:?}");
-                return Err(Failure::Unreachable { place: inner.dialler.place(), reason });
+                return Err(StoreError::Unreachable { place: inner.dialler.place(), reason });
             }
         };
         let line = match inner.living().await {

@@ -9,7 +9,7 @@ use tokio_postgres::types::{ToSql, Type};
 use super::dial::{Dialler, Line, Manner};
 use super::pool::{Postgres, Session};
 use super::{identity, refusal};
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// The longest pause before a statement that was undone by the server is sent again.
 const PAUSE_MS: u64 = 20;
@@ -39,7 +39,7 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unknown`] when the answer was lost: it may count. Also when somebody ended the wait for a synchronous
+    /// [`StoreError::Unknown`] when the answer was lost: it may count. Also when somebody ended the wait for a synchronous
     /// standby: see [`Work::commit`](super::Work::commit). Otherwise it does not.
     ///
     /// # Cancel safety
@@ -49,7 +49,7 @@ impl Postgres {
         &self,
         sql: &'static str,
         values: &[(&(dyn ToSql + Sync), Type)],
-    ) -> Result<Vec<Row>, Failure> {
+    ) -> Result<Vec<Row>, StoreError> {
         let mut session = self.session().await?;
         session.step(sql, values, Wait::Never).await
     }
@@ -62,8 +62,8 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// Those of [`Postgres::step`]; [`Failure::Unknown`] also where it counts and may be lost when the server crashes;
-    /// [`Failure::Unreachable`] where a pooler stands between, which could give the second one to another process of the server:
+    /// Those of [`Postgres::step`]; [`StoreError::Unknown`] also where it counts and may be lost when the server crashes;
+    /// [`StoreError::Unreachable`] where a pooler stands between, which could give the second one to another process of the server:
     /// see [`Postgres::met_pooler`].
     ///
     /// # Cancel safety
@@ -73,7 +73,7 @@ impl Postgres {
         &self,
         sql: &'static str,
         values: &[(&(dyn ToSql + Sync), Type)],
-    ) -> Result<Vec<Row>, Failure> {
+    ) -> Result<Vec<Row>, StoreError> {
         let mut session = self.session().await?;
         session.step(sql, values, Wait::Always).await
     }
@@ -84,7 +84,7 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// Those of [`Postgres::step`]; [`Failure::Unknown`] also where it was waited for too long, although nothing was changed.
+    /// Those of [`Postgres::step`]; [`StoreError::Unknown`] also where it was waited for too long, although nothing was changed.
     ///
     /// # Cancel safety
     ///
@@ -94,7 +94,7 @@ impl Postgres {
         sql: &'static str,
         values: &[(&(dyn ToSql + Sync), Type)],
         used: fn(&[Row]) -> bool,
-    ) -> Result<Vec<Row>, Failure> {
+    ) -> Result<Vec<Row>, StoreError> {
         let mut session = self.session().await?;
         session.step(sql, values, Wait::Where(used)).await
     }
@@ -109,12 +109,12 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// Why there is no answer: see [`Failure`].
+    /// Why there is no answer: see [`StoreError`].
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn version(&self) -> Result<String, Failure> {
+    pub async fn version(&self) -> Result<String, StoreError> {
         let mut session = self.session().await?;
         let line = match session.take() {
             Some(line) => line,
@@ -125,19 +125,21 @@ impl Postgres {
         let rows = dialler.nothing_changed(asking).await?;
         session.keep(line);
         let said = rows.first().and_then(|row| row.try_get::<_, String>(0).ok());
-        said.ok_or_else(|| Failure::Unexpected { detail: "a server without a version".to_owned() })
+        said.ok_or_else(|| StoreError::Unexpected {
+            detail: "a server without a version".to_owned(),
+        })
     }
 
     /// Tells whether a pooler stands between: then a connection is nobody's own, and cannot listen.
     ///
     /// # Errors
     ///
-    /// Why there is no connection: see [`Failure`].
+    /// Why there is no connection: see [`StoreError`].
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn is_pooled(&self) -> Result<bool, Failure> {
+    pub async fn is_pooled(&self) -> Result<bool, StoreError> {
         let mut session = self.session().await?;
         let mut line = match session.take() {
             Some(line) => line,
@@ -155,7 +157,7 @@ impl Session {
         sql: &'static str,
         values: &[(&(dyn ToSql + Sync), Type)],
         wait: Wait,
-    ) -> Result<Vec<Row>, Failure> {
+    ) -> Result<Vec<Row>, StoreError> {
         let limit = self.inner().dialler.options.answer_within;
         let deadline = Instant::now() + limit;
         loop {
@@ -177,7 +179,7 @@ impl Session {
         sql: &'static str,
         values: &[(&(dyn ToSql + Sync), Type)],
         wait: Wait,
-    ) -> Result<Vec<Row>, (Failure, bool)> {
+    ) -> Result<Vec<Row>, (StoreError, bool)> {
         let never = |failure| (failure, false);
         // Taken out while it is used: if this future is dropped, nobody goes on in the middle of something.
         let kept = self.take();
@@ -243,7 +245,7 @@ impl Session {
                 // What comes next over this connection was not cancelled.
                 line.replicated(&place).ok();
                 // An error of the statement itself leaves the connection as it was.
-                if !line.client.is_closed() && !matches!(failure, Failure::Unknown { .. }) {
+                if !line.client.is_closed() && !matches!(failure, StoreError::Unknown { .. }) {
                     self.keep(line);
                 }
                 Err((failure, again))
@@ -253,7 +255,7 @@ impl Session {
                     self.end_wait(line);
                 }
                 let reason = format!("no answer within {limit:?}");
-                Err(never(Failure::Unknown { place, reason }))
+                Err(never(StoreError::Unknown { place, reason }))
             }
         }
     }
@@ -301,7 +303,7 @@ async fn pooled(
 
 impl Dialler {
     /// Finds out who is at the other end, and sets a connection of our own to what single statements need.
-    pub(super) async fn detect_pooler(&self, line: &mut Line) -> Result<Manner, Failure> {
+    pub(super) async fn detect_pooler(&self, line: &mut Line) -> Result<Manner, StoreError> {
         if let Some(manner) = line.manner {
             return Ok(manner);
         }
@@ -330,7 +332,7 @@ impl Dialler {
         sql: &'static str,
         values: &[(&(dyn ToSql + Sync), Type)],
         wait: Wait,
-    ) -> Result<Manner, Failure> {
+    ) -> Result<Manner, StoreError> {
         let manner = self.detect_pooler(line).await?;
         match (manner, wait) {
             (Manner::Direct, Wait::Never) => self.prepare_one(line, sql, values).await?,
@@ -340,7 +342,7 @@ impl Dialler {
             }
             (Manner::Pooled, Wait::Always) => {
                 let reason = "a pooler stands between, and did not before".to_owned();
-                return Err(Failure::Unreachable { place: self.place(), reason });
+                return Err(StoreError::Unreachable { place: self.place(), reason });
             }
             (Manner::Pooled, Wait::Never | Wait::Where(_)) => {}
         }
@@ -352,7 +354,7 @@ impl Dialler {
         line: &mut Line,
         sql: &'static str,
         values: &[(&(dyn ToSql + Sync), Type)],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StoreError> {
         if !line.prepared.contains_key(sql) {
             let types: Vec<Type> = values.iter().map(|(_, kind)| kind.clone()).collect();
             let preparing = line.client.prepare_typed(sql, &types);
@@ -365,14 +367,14 @@ impl Dialler {
     async fn nothing_changed<T>(
         &self,
         asking: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, StoreError> {
         let (limit, place) = (self.options.answer_within, self.place());
         match timeout(limit, asking).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(refusal::undone(&place, &error)),
             Err(_) => {
                 let reason = format!("no answer within {limit:?}");
-                Err(Failure::Unreachable { place, reason })
+                Err(StoreError::Unreachable { place, reason })
             }
         }
     }

@@ -10,7 +10,7 @@ use tokio_postgres::{Error, Row};
 use super::dial::Line;
 use super::pool::Session;
 use super::refusal;
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// What a transaction may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,12 +43,12 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// See [`Failure`]; nothing was carried out.
+    /// See [`StoreError`]; nothing was carried out.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe: the connection is left.
-    pub async fn begin(&mut self, access: Access) -> Result<Work<'_>, Failure> {
+    pub async fn begin(&mut self, access: Access) -> Result<Work<'_>, StoreError> {
         // Taken out while it is used: if this future is dropped, nobody goes on in the middle of something.
         let kept = self.take();
         let was_kept = kept.is_some();
@@ -66,7 +66,7 @@ impl Session {
         Ok(Work::new(self, line))
     }
 
-    async fn try_begin(&self, line: Line, access: Access) -> (Line, Result<(), Failure>) {
+    async fn try_begin(&self, line: Line, access: Access) -> (Line, Result<(), StoreError>) {
         let options = &self.inner().dialler.options;
         let text = match access {
             Access::Usual => options.begin(),
@@ -78,7 +78,7 @@ impl Session {
             Ok(begun) => begun.map_err(|error| refusal::undone(&place, &error)),
             Err(_) => {
                 let reason = format!("no answer within {:?}", options.answer_within);
-                Err(Failure::Unreachable { place, reason })
+                Err(StoreError::Unreachable { place, reason })
             }
         };
         (line, begun)
@@ -101,12 +101,12 @@ impl<'a> Work<'a> {
     ///
     /// # Errors
     ///
-    /// See [`Failure`]; nothing of the transaction was carried out.
+    /// See [`StoreError`]; nothing of the transaction was carried out.
     pub async fn query(
         &self,
         sql: &str,
         values: &[(&(dyn ToSql + Sync), Type)],
-    ) -> Result<Vec<Row>, Failure> {
+    ) -> Result<Vec<Row>, StoreError> {
         self.ask(self.line().client.query_typed(sql, values)).await
     }
 
@@ -119,7 +119,7 @@ impl<'a> Work<'a> {
         &self,
         sql: &str,
         values: &[(&(dyn ToSql + Sync), Type)],
-    ) -> Result<u64, Failure> {
+    ) -> Result<u64, StoreError> {
         self.ask(self.line().client.execute_typed(sql, values)).await
     }
 
@@ -128,7 +128,7 @@ impl<'a> Work<'a> {
     /// # Errors
     ///
     /// As [`Work::query`].
-    pub async fn batch(&self, sql: &str) -> Result<(), Failure> {
+    pub async fn batch(&self, sql: &str) -> Result<(), StoreError> {
         self.ask(self.line().client.batch_execute(sql)).await
     }
 
@@ -136,7 +136,7 @@ impl<'a> Work<'a> {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unknown`] when the answer was lost: it may count. Also when somebody ended the wait for a synchronous
+    /// [`StoreError::Unknown`] when the answer was lost: it may count. Also when somebody ended the wait for a synchronous
     /// standby: it counts on this server, and may be lost with it. Otherwise it does not.
     ///
     /// # Panics
@@ -146,7 +146,7 @@ impl<'a> Work<'a> {
     /// # Cancel safety
     ///
     /// Not cancel safe: whether it counts is then unknown.
-    pub async fn commit(mut self) -> Result<(), Failure> {
+    pub async fn commit(mut self) -> Result<(), StoreError> {
         let whole = !*self.failed.get_mut() && *self.open.get_mut() == 0;
         assert!(whole, "only what was heard to succeed may be committed");
         let (limit, place) = self.limit_and_place();
@@ -162,7 +162,7 @@ impl<'a> Work<'a> {
             Ok(Err(error)) => Err(refusal::uncertain(&place, &error)),
             Err(_) => {
                 let reason = format!("no answer within {limit:?}");
-                Err(Failure::Unknown { place, reason })
+                Err(StoreError::Unknown { place, reason })
             }
         }
     }
@@ -181,7 +181,10 @@ impl<'a> Work<'a> {
         }
     }
 
-    async fn ask<T>(&self, asking: impl Future<Output = Result<T, Error>>) -> Result<T, Failure> {
+    async fn ask<T>(
+        &self,
+        asking: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, StoreError> {
         let (limit, place) = self.limit_and_place();
         self.open.fetch_add(1, Ordering::Relaxed);
         let answer = timeout(limit, asking).await;
@@ -189,7 +192,9 @@ impl<'a> Work<'a> {
         let failure = match answer {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => refusal::undone(&place, &error),
-            Err(_) => Failure::Unreachable { place, reason: format!("no answer within {limit:?}") },
+            Err(_) => {
+                StoreError::Unreachable { place, reason: format!("no answer within {limit:?}") }
+            }
         };
         self.failed.store(true, Ordering::Relaxed);
         Err(failure)

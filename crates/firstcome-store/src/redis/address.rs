@@ -1,6 +1,6 @@
 //! Reads the URL of a Redis or Valkey.
 
-use crate::failure::Failure;
+use crate::failure::StoreError;
 use crate::host::{Host, read_host};
 use crate::percent::decode;
 
@@ -32,7 +32,7 @@ impl std::fmt::Debug for Address {
 }
 
 impl Address {
-    pub(crate) fn read(url: &str) -> Result<Self, Failure> {
+    pub(crate) fn read(url: &str) -> Result<Self, StoreError> {
         let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("it has no scheme"))?;
         let (tls, sentinel) = match scheme {
             "redis" => (false, false),
@@ -86,8 +86,8 @@ impl Address {
     }
 }
 
-fn wrong(reason: impl Into<String>) -> Failure {
-    Failure::Address { reason: reason.into(), form: FORM }
+fn wrong(reason: impl Into<String>) -> StoreError {
+    StoreError::Address { reason: reason.into(), form: FORM }
 }
 
 #[cfg(test)]

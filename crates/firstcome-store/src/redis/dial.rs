@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use super::address::{Address, FORM, Place};
 use super::error_code;
 use super::options::Options;
-use crate::failure::Failure;
+use crate::failure::StoreError;
 use crate::host::Host;
 use crate::store_errors::{Meaning, Store};
 use crate::tcp::prepare;
@@ -40,10 +40,10 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 impl Dialler {
-    pub(crate) fn new(options: Arc<Options>, address: Arc<Address>) -> Result<Self, Failure> {
+    pub(crate) fn new(options: Arc<Options>, address: Arc<Address>) -> Result<Self, StoreError> {
         let tls = match address.tls {
             true => {
-                let wrong = |reason| Failure::Address { reason, form: FORM };
+                let wrong = |reason| StoreError::Address { reason, form: FORM };
                 let (trust, identity) = (options.trust.as_deref(), options.identity.as_ref());
                 Some(Tls::new(trust, identity, wrong)?)
             }
@@ -63,7 +63,7 @@ impl Dialler {
         }
     }
 
-    pub(super) async fn line_to(&self, host: Host) -> Result<Line, Failure> {
+    pub(super) async fn line_to(&self, host: Host) -> Result<Line, StoreError> {
         let stream = self.stream(&host).await?;
         let (connection, driver) = self.log_in(&self.login(), stream, &host).await?;
         let mut line = Line { connection, driver, host };
@@ -76,19 +76,19 @@ impl Dialler {
     }
 
     /// Connects to a sentinel.
-    pub(crate) async fn sentinel_line(&self, host: &Host) -> Result<Line, Failure> {
+    pub(crate) async fn sentinel_line(&self, host: &Host) -> Result<Line, StoreError> {
         let stream = self.stream(host).await?;
         let (connection, driver) = self.log_in(&self.sentinel_login(), stream, host).await?;
         Ok(Line { connection, driver, host: host.clone() })
     }
 
     /// Connects for subscriptions to the server at `host`.
-    pub(crate) async fn subscriber(&self, host: &Host) -> Result<PubSub, Failure> {
+    pub(crate) async fn subscriber(&self, host: &Host) -> Result<PubSub, StoreError> {
         self.within(self.subscriber_with(&self.login(), host)).await
     }
 
     /// Connects for subscriptions to a sentinel.
-    pub(crate) async fn sentinel_subscriber(&self, host: &Host) -> Result<PubSub, Failure> {
+    pub(crate) async fn sentinel_subscriber(&self, host: &Host) -> Result<PubSub, StoreError> {
         self.within(self.subscriber_with(&self.sentinel_login(), host)).await
     }
 
@@ -96,7 +96,7 @@ impl Dialler {
         &self,
         login: &RedisConnectionInfo,
         host: &Host,
-    ) -> Result<PubSub, Failure> {
+    ) -> Result<PubSub, StoreError> {
         let stream = self.stream(host).await?;
         PubSub::new(login, stream).await.map_err(|error| refused_login(host, &error))
     }
@@ -124,8 +124,10 @@ impl Dialler {
         login: &RedisConnectionInfo,
         stream: Box<dyn Stream>,
         host: &Host,
-    ) -> Result<(MultiplexedConnection, std::pin::Pin<Box<dyn Future<Output = ()> + Send>>), Failure>
-    {
+    ) -> Result<
+        (MultiplexedConnection, std::pin::Pin<Box<dyn Future<Output = ()> + Send>>),
+        StoreError,
+    > {
         // Every command has its own deadline; the driver ends when the task that runs it is stopped.
         let config = AsyncConnectionConfig::new().set_response_timeout(None);
         let (connection, driver) = MultiplexedConnection::new_with_config(login, stream, config)
@@ -134,7 +136,7 @@ impl Dialler {
         Ok((connection, Box::pin(driver)))
     }
 
-    async fn stream(&self, host: &Host) -> Result<Box<dyn Stream>, Failure> {
+    async fn stream(&self, host: &Host) -> Result<Box<dyn Stream>, StoreError> {
         let stream = TcpStream::connect((host.name.as_str(), host.port))
             .await
             .and_then(|stream| prepare(stream, self.options.heartbeat))
@@ -142,11 +144,12 @@ impl Dialler {
         let Some(tls) = &self.tls else {
             return Ok(Box::new(stream));
         };
-        let tls = tls.to(&host.name).map_err(|reason| Failure::Address { reason, form: FORM })?;
+        let tls =
+            tls.to(&host.name).map_err(|reason| StoreError::Address { reason, form: FORM })?;
         match tls.connect(stream).await {
             Ok(stream) => Ok(Box::new(stream)),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                Err(Failure::Tls { place: host.to_string(), source: Arc::new(error) })
+                Err(StoreError::Tls { place: host.to_string(), source: Arc::new(error) })
             }
             Err(error) => Err(unreachable(host, error.to_string())),
         }
@@ -154,18 +157,18 @@ impl Dialler {
 
     pub(super) async fn within<T>(
         &self,
-        work: impl Future<Output = Result<T, Failure>>,
-    ) -> Result<T, Failure> {
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
         let limit = self.options.connect_within;
         tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
             let reason = format!("no connection within {limit:?}");
-            Err(Failure::Unreachable { place: self.place(), reason })
+            Err(StoreError::Unreachable { place: self.place(), reason })
         })
     }
 }
 
-pub(crate) fn unreachable(host: &Host, reason: impl Into<String>) -> Failure {
-    Failure::Unreachable { place: host.to_string(), reason: reason.into() }
+pub(crate) fn unreachable(host: &Host, reason: impl Into<String>) -> StoreError {
+    StoreError::Unreachable { place: host.to_string(), reason: reason.into() }
 }
 
 fn with_password(
@@ -183,16 +186,16 @@ fn with_password(
     }
 }
 
-fn refused_login(host: &Host, error: &RedisError) -> Failure {
+fn refused_login(host: &Host, error: &RedisError) -> StoreError {
     if error.is_io_error() {
         return unreachable(host, error.to_string());
     }
     let (code, detail) = error_code::read(error);
     let denied = Store::Redis.meaning(&code) == Some(Meaning::NoAccess);
     if denied || error.kind() == ErrorKind::AuthenticationFailed {
-        Failure::Denied { code, detail }
+        StoreError::Denied { code, detail }
     } else {
-        Failure::Refused { code, detail }
+        StoreError::Refused { code, detail }
     }
 }
 
@@ -201,19 +204,19 @@ async fn look(
     connection: &mut MultiplexedConnection,
     host: &Host,
     must_be_master: bool,
-) -> Result<(), Failure> {
+) -> Result<(), StoreError> {
     let info = redis::cmd("INFO").arg("server").query_async::<String>(connection).await;
     if let Err(error) = &info
         && error.code() == Some("NOAUTH")
     {
         let (code, detail) = error_code::read(error);
-        return Err(Failure::Denied { code, detail });
+        return Err(StoreError::Denied { code, detail });
     }
     // A user without the right to INFO is believed to have a server that is new enough and stands by itself.
     let info = info.unwrap_or_default();
     let said = |what: &str| info.lines().find_map(|line| line.strip_prefix(what));
     if said("redis_mode:") == Some("cluster") {
-        return Err(Failure::Cluster { place: host.to_string() });
+        return Err(StoreError::Cluster { place: host.to_string() });
     }
     let version = said("redis_version:").map(str::to_owned);
     if let Some(version) = version {
@@ -221,7 +224,7 @@ async fn look(
         let release = numbers.next().zip(numbers.next());
         if release.is_some_and(|release| release < OLDEST.0) {
             let feature = "a script that reads the server's clock, and SET with GET,";
-            return Err(Failure::TooOld { version, needed: OLDEST.1, feature });
+            return Err(StoreError::TooOld { version, needed: OLDEST.1, feature });
         }
     }
     if must_be_master {

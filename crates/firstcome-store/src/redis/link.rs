@@ -20,7 +20,7 @@ use super::pinned::Pinned;
 use super::reply::Reply;
 use super::sentinel;
 use crate::client::pause;
-use crate::failure::Failure;
+use crate::failure::StoreError;
 use crate::host::Host;
 
 /// The connection for commands, kept up by a task of its own.
@@ -32,7 +32,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// Dials once, and keeps the connection up from then on.
-    pub(crate) async fn connect(dialler: Arc<Dialler>) -> Result<Self, Failure> {
+    pub(crate) async fn connect(dialler: Arc<Dialler>) -> Result<Self, StoreError> {
         let line = dialler.line().await?;
         let shared = Arc::new(LinkState {
             state: watch::Sender::new(State::Up(line.connection.clone(), 1)),
@@ -56,7 +56,7 @@ impl Link {
     }
 
     /// Waits for a connection and gives a handle to that one alone.
-    pub(crate) async fn pin(&self, deadline: Instant) -> Result<Pinned, Failure> {
+    pub(crate) async fn pin(&self, deadline: Instant) -> Result<Pinned, StoreError> {
         let (connection, number) = self.up(deadline).await?;
         Ok(Pinned::new(Arc::clone(&self.shared), connection, number))
     }
@@ -65,10 +65,10 @@ impl Link {
     pub(crate) async fn up(
         &self,
         deadline: Instant,
-    ) -> Result<(MultiplexedConnection, u64), Failure> {
+    ) -> Result<(MultiplexedConnection, u64), StoreError> {
         match &*self.shared.state.borrow() {
             State::Up(connection, number) => return Ok((connection.clone(), *number)),
-            State::Closed => return Err(Failure::Closed),
+            State::Closed => return Err(StoreError::Closed),
             State::Down(_) => {}
         }
         let mut states = self.shared.state.subscribe();
@@ -77,14 +77,14 @@ impl Link {
         if let Ok(Ok(state)) = &decided {
             return match &**state {
                 State::Up(connection, number) => Ok((connection.clone(), *number)),
-                State::Down(_) | State::Closed => Err(Failure::Closed),
+                State::Down(_) | State::Closed => Err(StoreError::Closed),
             };
         }
         drop(decided);
         match &*self.shared.state.borrow() {
             State::Up(connection, number) => Ok((connection.clone(), *number)),
             State::Down(failure) => Err(failure.clone()),
-            State::Closed => Err(Failure::Closed),
+            State::Closed => Err(StoreError::Closed),
         }
     }
 
@@ -93,7 +93,7 @@ impl Link {
         &self,
         command: &Command,
         deadline: Instant,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<Reply, StoreError> {
         let (mut connection, _) = self.up(deadline).await?;
         loop {
             let reply = exchange(&mut connection, &command.words, deadline).await;
@@ -107,7 +107,10 @@ impl Link {
                 Ok(_) if Instant::now() < deadline => {}
                 // The script was not run, whatever became of its text.
                 Err(Trouble::Lost(reason)) => {
-                    return Err(Failure::Unreachable { place: self.shared.name.clone(), reason });
+                    return Err(StoreError::Unreachable {
+                        place: self.shared.name.clone(),
+                        reason,
+                    });
                 }
                 Ok(_) => return self.shared.answer(reply),
                 failed @ Err(_) => return self.shared.answer(failed),
@@ -120,7 +123,7 @@ impl Link {
         &self,
         commands: Vec<Command>,
         deadline: Instant,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<Reply, StoreError> {
         let (mut connection, _) = self.up(deadline).await?;
         let count = commands.len() + 2;
         let mut words = redis::pipe();
@@ -150,7 +153,7 @@ impl Link {
         &self,
         commands: Vec<Command>,
         deadline: Instant,
-    ) -> Result<Vec<Option<String>>, Failure> {
+    ) -> Result<Vec<Option<String>>, StoreError> {
         let (mut connection, _) = self.up(deadline).await?;
         let mut empty = redis::pipe();
         empty.cmd("MULTI").cmd("EXEC");
@@ -257,10 +260,15 @@ async fn redial(shared: &LinkState, dialler: &Dialler) -> Line {
 }
 
 /// Drives a connection for as long as it answers and goes to the right server; gives the reason to leave it.
-async fn stay(shared: &LinkState, dialler: &Dialler, line: &mut Line, changed: &Notify) -> Failure {
+async fn stay(
+    shared: &LinkState,
+    dialler: &Dialler,
+    line: &mut Line,
+    changed: &Notify,
+) -> StoreError {
     let heartbeat = dialler.options.heartbeat;
     let patience = heartbeat.min(Duration::from_secs(2));
-    let left = |reason: String| Failure::Unreachable { place: line.host.to_string(), reason };
+    let left = |reason: String| StoreError::Unreachable { place: line.host.to_string(), reason };
     let mut connection = line.connection.clone();
     let check = async {
         loop {

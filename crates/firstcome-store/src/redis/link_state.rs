@@ -7,7 +7,7 @@ use tokio::sync::{Notify, watch};
 use super::error_code;
 use super::exchange::Trouble;
 use super::reply::Reply;
-use crate::failure::Failure;
+use crate::failure::StoreError;
 use crate::host::Host;
 
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) struct LinkState {
 pub(super) enum State {
     /// With the number of this connection among those made so far.
     Up(MultiplexedConnection, u64),
-    Down(Failure),
+    Down(StoreError),
     Closed,
 }
 
@@ -58,19 +58,19 @@ impl LinkState {
     }
 
     /// Makes an answer, or a failure, of what came back; checks the connection if that helps.
-    pub(super) fn answer(&self, reply: Result<Value, Trouble>) -> Result<Reply, Failure> {
+    pub(super) fn answer(&self, reply: Result<Value, Trouble>) -> Result<Reply, StoreError> {
         let place = || self.name.clone();
         match reply {
             Ok(value) => Reply::from_value(value),
             Err(Trouble::Lost(reason)) => {
                 self.suspect.notify_one();
-                Err(Failure::Unknown { place: place(), reason })
+                Err(StoreError::Unknown { place: place(), reason })
             }
-            Err(Trouble::NoScript) => Err(Failure::UnknownScript),
+            Err(Trouble::NoScript) => Err(StoreError::UnknownScript),
             Err(Trouble::Said(error)) => {
                 let (code, detail) = error_code::read(&error);
-                let failure = Failure::of_redis(&self.name, code, detail);
-                if matches!(failure, Failure::ReadOnly { .. }) {
+                let failure = StoreError::of_redis(&self.name, code, detail);
+                if matches!(failure, StoreError::ReadOnly { .. }) {
                     self.suspect.notify_one();
                 }
                 Err(failure)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// What one request may take at most, and a sign of life: beyond that nobody is there.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -73,7 +73,7 @@ impl Options {
     }
 
     /// Checks that every time is one that can be counted with.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
         let (short, beat) = (Duration::from_millis(1), Duration::from_millis(10));
         for (what, given, least) in [
             ("the time to connect", self.connect_within, short),
@@ -81,7 +81,7 @@ impl Options {
             ("the heartbeat", self.heartbeat, beat),
         ] {
             if !(least..=LONGEST).contains(&given) {
-                return Err(Failure::OutOfRange { what, given, least, most: LONGEST });
+                return Err(StoreError::OutOfRange { what, given, least, most: LONGEST });
             }
         }
         Ok(())

@@ -11,7 +11,7 @@ use super::command::{Command, Script};
 use super::exchange::exchange;
 use super::link_state::LinkState;
 use super::reply::Reply;
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// A handle to exactly one connection.
 ///
@@ -46,7 +46,7 @@ impl Pinned {
     /// Commands handed over one after the other leave together, and each is answered on its own: the first answer
     /// does not wait for the second.
     ///
-    /// A script that the server does not know gives [`Failure::UnknownScript`]: what was handed over behind it has
+    /// A script that the server does not know gives [`StoreError::UnknownScript`]: what was handed over behind it has
     /// run all the same, so only the caller can say what to send again after [`Pinned::load`].
     ///
     /// # Cancel safety
@@ -66,11 +66,14 @@ impl Pinned {
     fn hand_over(&self, words: redis::Cmd, deadline: Instant) -> Answer {
         let (shared, mut connection) = (Arc::clone(&self.shared), self.connection.clone());
         let number = self.number;
-        let mut work: Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send>> =
+        let mut work: Pin<Box<dyn Future<Output = Result<Reply, StoreError>> + Send>> =
             Box::pin(async move {
                 if !shared.is_up(number) {
                     let reason = "the connection this rests on was lost".to_owned();
-                    return Err(Failure::Unreachable { place: shared.name().to_owned(), reason });
+                    return Err(StoreError::Unreachable {
+                        place: shared.name().to_owned(),
+                        reason,
+                    });
                 }
                 let reply = exchange(&mut connection, &words, deadline).await;
                 shared.answer(reply)
@@ -112,8 +115,8 @@ impl Pinned {
 /// A dropped one leaves the connection usable; its command may or may not have been sent.
 #[must_use = "whether the command was carried out is only known from its answer"]
 pub struct Answer {
-    work: Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send>>,
-    done: Option<Result<Reply, Failure>>,
+    work: Pin<Box<dyn Future<Output = Result<Reply, StoreError>> + Send>>,
+    done: Option<Result<Reply, StoreError>>,
 }
 
 impl std::fmt::Debug for Answer {
@@ -123,7 +126,7 @@ impl std::fmt::Debug for Answer {
 }
 
 impl Future for Answer {
-    type Output = Result<Reply, Failure>;
+    type Output = Result<Reply, StoreError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.done.take() {

@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// What a store answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    pub(crate) fn from_value(value: Value) -> Result<Self, Failure> {
+    pub(crate) fn from_value(value: Value) -> Result<Self, StoreError> {
         Ok(match value {
             Value::Nil => Self::Nil,
             Value::Int(number) => Self::Number(number),
@@ -37,7 +37,7 @@ impl Reply {
             | Value::BigNumber(_)
             | Value::Push { .. }
             | Value::ServerError(_)
-            | _) => return Err(Failure::Unexpected { detail: format!("{other:?}") }),
+            | _) => return Err(StoreError::Unexpected { detail: format!("{other:?}") }),
         })
     }
 
@@ -45,8 +45,8 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unexpected`] where it is something else.
-    pub fn number(&self) -> Result<i64, Failure> {
+    /// [`StoreError::Unexpected`] where it is something else.
+    pub fn number(&self) -> Result<i64, StoreError> {
         let read = match self {
             Self::Number(number) => Some(*number),
             Self::Bytes(bytes) => {
@@ -61,8 +61,8 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unexpected`] where it is something else.
-    pub fn numbers(&self) -> Result<Vec<i64>, Failure> {
+    /// [`StoreError::Unexpected`] where it is something else.
+    pub fn numbers(&self) -> Result<Vec<i64>, StoreError> {
         self.list()?.iter().map(Self::number).collect()
     }
 
@@ -70,8 +70,8 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unexpected`] where it is something else.
-    pub fn list(&self) -> Result<&[Reply], Failure> {
+    /// [`StoreError::Unexpected`] where it is something else.
+    pub fn list(&self) -> Result<&[Reply], StoreError> {
         match self {
             Self::List(list) => Ok(list),
             Self::Nil | Self::Number(_) | Self::Bytes(_) => Err(self.unexpected("a list")),
@@ -82,8 +82,8 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unexpected`] where it is a list or nothing.
-    pub fn text(&self) -> Result<String, Failure> {
+    /// [`StoreError::Unexpected`] where it is a list or nothing.
+    pub fn text(&self) -> Result<String, StoreError> {
         match self {
             Self::Bytes(bytes) => Ok(String::from_utf8_lossy(bytes).into_owned()),
             Self::Number(number) => Ok(number.to_string()),
@@ -91,7 +91,7 @@ impl Reply {
         }
     }
 
-    fn unexpected(&self, wanted: &str) -> Failure {
-        Failure::Unexpected { detail: format!("{self:?} instead of {wanted}") }
+    fn unexpected(&self, wanted: &str) -> StoreError {
+        StoreError::Unexpected { detail: format!("{self:?} instead of {wanted}") }
     }
 }

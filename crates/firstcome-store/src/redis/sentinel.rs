@@ -6,18 +6,18 @@ use tokio::sync::Notify;
 use super::address::{FORM, Place};
 use super::dial::{Dialler, Line, unreachable};
 use crate::client::pause;
-use crate::failure::Failure;
+use crate::failure::StoreError;
 use crate::host::Host;
 
 impl Dialler {
     /// Finds the master, connects, logs in, and looks at the server's version.
-    pub(crate) async fn line(&self) -> Result<Line, Failure> {
+    pub(crate) async fn line(&self) -> Result<Line, StoreError> {
         let host = self.within(self.host()).await?;
         self.within(self.line_to(host)).await
     }
 
     /// Finds where the server is now.
-    pub(crate) async fn host(&self) -> Result<Host, Failure> {
+    pub(crate) async fn host(&self) -> Result<Host, StoreError> {
         match &self.address.place {
             Place::At(host) => Ok(host.clone()),
             Place::Behind { sentinels, master } => ask_for_master(self, sentinels, master).await,
@@ -30,7 +30,7 @@ async fn ask_for_master(
     dialler: &Dialler,
     sentinels: &[Host],
     name: &str,
-) -> Result<Host, Failure> {
+) -> Result<Host, StoreError> {
     // Each gets its share of the time, so that a silent first one does not use it all up.
     let share = dialler.options.connect_within / u32::try_from(sentinels.len()).unwrap_or(1).max(1);
     let mut last = None;
@@ -41,10 +41,11 @@ async fn ask_for_master(
             Err(_) => last = Some(unreachable(sentinel, format!("no answer within {share:?}"))),
         }
     }
-    Err(last.unwrap_or(Failure::Address { reason: "it names no sentinel".to_owned(), form: FORM }))
+    Err(last
+        .unwrap_or(StoreError::Address { reason: "it names no sentinel".to_owned(), form: FORM }))
 }
 
-async fn ask(dialler: &Dialler, sentinel: &Host, name: &str) -> Result<Host, Failure> {
+async fn ask(dialler: &Dialler, sentinel: &Host, name: &str) -> Result<Host, StoreError> {
     let mut line = dialler.sentinel_line(sentinel).await?;
     let mut words = redis::cmd("SENTINEL");
     words.arg("GET-MASTER-ADDR-BY-NAME").arg(name);

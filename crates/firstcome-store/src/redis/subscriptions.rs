@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::dial::Dialler;
 use crate::client::pause;
-use crate::failure::Failure;
+use crate::failure::StoreError;
 use crate::host::Host;
 
 /// How many messages a subscriber may be behind before it gets [`Event::Gap`] instead.
@@ -187,7 +187,7 @@ impl Subscriptions {
         &self,
         channel: &str,
         deadline: Instant,
-    ) -> Result<Subscription, Failure> {
+    ) -> Result<Subscription, StoreError> {
         let (subscription, mut states) = self.enter(channel);
         let decided = states.wait_for(|status| *status != Status::Wanted);
         let status = tokio::time::timeout_at(deadline, decided).await;
@@ -195,12 +195,12 @@ impl Subscriptions {
             Ok(Ok(Status::Live | Status::Wanted)) => Ok(subscription),
             Ok(Ok(Status::Denied)) => {
                 let (code, detail) = ("NOPERM".to_owned(), format!("subscribing to {channel}"));
-                Err(Failure::Denied { code, detail })
+                Err(StoreError::Denied { code, detail })
             }
-            Ok(Ok(Status::Closed) | Err(_)) => Err(Failure::Closed),
+            Ok(Ok(Status::Closed) | Err(_)) => Err(StoreError::Closed),
             Err(_) => {
                 let reason = "the subscription was not confirmed in time".to_owned();
-                Err(Failure::Unreachable { place: self.shared.name.clone(), reason })
+                Err(StoreError::Unreachable { place: self.shared.name.clone(), reason })
             }
         }
     }

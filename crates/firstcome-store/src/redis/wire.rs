@@ -12,7 +12,7 @@ use super::link::Link;
 use super::options::Options;
 use super::pinned::Pinned;
 use super::reply::Reply;
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// One connection for commands alone, to one Redis or Valkey.
 ///
@@ -43,7 +43,7 @@ impl Wire {
     /// # Cancel safety
     ///
     /// Cancel safe: what was dialled is closed.
-    pub async fn connect(options: Options) -> Result<Self, Failure> {
+    pub async fn connect(options: Options) -> Result<Self, StoreError> {
         let options = Arc::new(options);
         let address = Arc::new(Address::read(&options.url)?);
         Self::dial(Arc::new(Dialler::new(options, address)?)).await
@@ -58,11 +58,11 @@ impl Wire {
     /// # Cancel safety
     ///
     /// Cancel safe: what was dialled is closed.
-    pub async fn another(&self) -> Result<Self, Failure> {
+    pub async fn another(&self) -> Result<Self, StoreError> {
         Self::dial(Arc::clone(&self.inner.dialler)).await
     }
 
-    async fn dial(dialler: Arc<Dialler>) -> Result<Self, Failure> {
+    async fn dial(dialler: Arc<Dialler>) -> Result<Self, StoreError> {
         let link = Link::connect(Arc::clone(&dialler)).await?;
         Ok(Self { inner: Arc::new(Inner { link, dialler }) })
     }
@@ -71,12 +71,12 @@ impl Wire {
     ///
     /// # Errors
     ///
-    /// See [`Failure`]; [`Failure::effect`] says whether the command may have been executed.
+    /// See [`StoreError`]; [`StoreError::effect`] says whether the command may have been executed.
     ///
     /// # Cancel safety
     ///
     /// Not cancel safe: a dropped command may or may not have been sent.
-    pub async fn send(&self, command: &Command) -> Result<Reply, Failure> {
+    pub async fn send(&self, command: &Command) -> Result<Reply, StoreError> {
         self.inner.link.send(command, Instant::now() + self.answer_within()).await
     }
 
@@ -84,12 +84,12 @@ impl Wire {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unreachable`] with the reason of the last try to connect, or [`Failure::Closed`].
+    /// [`StoreError::Unreachable`] with the reason of the last try to connect, or [`StoreError::Closed`].
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn pin(&self, deadline: Instant) -> Result<Pinned, Failure> {
+    pub async fn pin(&self, deadline: Instant) -> Result<Pinned, StoreError> {
         self.inner.link.pin(deadline).await
     }
 

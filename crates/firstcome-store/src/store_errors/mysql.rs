@@ -1,9 +1,9 @@
 //! The error numbers of MariaDB and MySQL.
 
 use super::Meaning::{InUse, NoAccess, NoDatabase, NoRoom, NotReady, ReadOnly};
-use super::{StoreError, error};
+use super::{ErrorCode, error};
 
-pub(super) const ERRORS: &[StoreError] = &[
+pub(super) const ERRORS: &[ErrorCode] = &[
     error("1020", InUse, "the row changed under this transaction, which was undone"),
     error("1021", NoRoom, "its disk is full; it takes writes when there is room"),
     error("1037", NoRoom, "it has no memory left"),

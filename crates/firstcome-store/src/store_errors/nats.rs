@@ -1,9 +1,9 @@
 //! The error codes of JetStream.
 
 use super::Meaning::{InUse, NoAccess, NoDatabase, NoRoom, NotReady, WrongKind};
-use super::{StoreError, error};
+use super::{ErrorCode, error};
 
-pub(super) const ERRORS: &[StoreError] = &[
+pub(super) const ERRORS: &[ErrorCode] = &[
     error("10002", NoRoom, "the account has used up what it may store"),
     error("10005", NotReady, "a server that is to have the stream is not there"),
     error("10008", NotReady, "too few servers are there, or they have not elected a leader yet"),

@@ -1,9 +1,9 @@
 //! The SQLSTATEs of PostgreSQL.
 
 use super::Meaning::{InUse, NoAccess, NoDatabase, NoRoom, NotReady, ReadOnly};
-use super::{StoreError, error};
+use super::{ErrorCode, error};
 
-pub(super) const ERRORS: &[StoreError] = &[
+pub(super) const ERRORS: &[ErrorCode] = &[
     error("08", NotReady, "the connection broke, or the server behind a pooler is away"),
     error("25006", ReadOnly, "transactions are read-only: it is a standby, or was set so"),
     error("25P03", NotReady, "a transaction stood idle for too long, and its session was ended"),

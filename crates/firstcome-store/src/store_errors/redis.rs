@@ -1,9 +1,9 @@
 //! The error codes of Redis and Valkey.
 
 use super::Meaning::{NoAccess, NoRoom, NotReady, ReadOnly, WrongKind};
-use super::{StoreError, error};
+use super::{ErrorCode, error};
 
-pub(super) const ERRORS: &[StoreError] = &[
+pub(super) const ERRORS: &[ErrorCode] = &[
     error("LOADING", NotReady, "it was started and still reads its file"),
     error("BUSY", NotReady, "a script of somebody else takes long"),
     error("TRYAGAIN", NotReady, "keys of one command are being moved between servers of a cluster"),

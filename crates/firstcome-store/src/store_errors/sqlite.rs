@@ -1,9 +1,9 @@
 //! The result codes of SQLite, extended ones where they mean something else than their family.
 
 use super::Meaning::{InUse, NoAccess, NoDatabase, NoRoom, NotReady, WrongKind};
-use super::{StoreError, error};
+use super::{ErrorCode, error};
 
-pub(super) const ERRORS: &[StoreError] = &[
+pub(super) const ERRORS: &[ErrorCode] = &[
     error("SQLITE_BUSY", InUse, "another process writes to the file"),
     error("SQLITE_CANTOPEN", NoDatabase, "the file, or the folder it is to be in, is not there"),
     error("SQLITE_FULL", NoRoom, "the disk is full"),

@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::net::TcpStream;
 
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// What a connection over TLS would be.
 pub(crate) type SecuredStream = TcpStream;
@@ -21,9 +21,9 @@ impl Tls {
     pub(crate) fn new(
         _trust: Option<&str>,
         _identity: Option<&(String, String)>,
-        _wrong: impl Fn(String) -> Failure,
-    ) -> Result<Self, Failure> {
-        Err(Failure::no_tls_built())
+        _wrong: impl Fn(String) -> StoreError,
+    ) -> Result<Self, StoreError> {
+        Err(StoreError::no_tls_built())
     }
 
     pub(crate) fn to(&self, _host: &str) -> Result<TlsTo, String> {

@@ -9,7 +9,7 @@ use ::rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::failure::Failure;
+use crate::failure::StoreError;
 
 /// A connection over TLS.
 pub(crate) type SecuredStream = tokio_rustls::client::TlsStream<TcpStream>;
@@ -33,8 +33,8 @@ impl Tls {
     pub(crate) fn new(
         trust: Option<&str>,
         identity: Option<&(String, String)>,
-        wrong: impl Fn(String) -> Failure,
-    ) -> Result<Self, Failure> {
+        wrong: impl Fn(String) -> StoreError,
+    ) -> Result<Self, StoreError> {
         Self::read(trust, identity).map_err(wrong)
     }
 

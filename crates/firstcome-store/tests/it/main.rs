@@ -7,7 +7,7 @@ mod codes;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use firstcome_store::{Command, Effect, Event, Failure, Options, Redis, Reply, Script, Wire};
+use firstcome_store::{Command, Effect, Event, Options, Redis, Reply, Script, StoreError, Wire};
 use firstcome_testbed::{Fault, Proxy, Redis as Server, Sentinels, Settings};
 use tokio::time::Instant;
 
@@ -47,16 +47,16 @@ async fn what_is_sent_together_is_done_together() {
     assert_eq!(replies, [Reply::Number(1), Reply::Number(2)]);
     // What the server refuses beforehand keeps the others from being done, too.
     let failure = redis.send_together(vec![count(), Command::new("NONSENSE")]).await.unwrap_err();
-    assert!(matches!(failure, Failure::Refused { .. }), "{failure}");
+    assert!(matches!(failure, StoreError::Refused { .. }), "{failure}");
     assert!(server.ask("GET n").ends_with('2'));
     // What turns out to be wrong only when it is done does not.
     let wrong = Command::new("HDEL").arg("n").arg("field");
     let failure = redis.send_together(vec![wrong, count()]).await.unwrap_err();
-    assert!(matches!(failure, Failure::WrongKind { .. }), "{failure}");
+    assert!(matches!(failure, StoreError::WrongKind { .. }), "{failure}");
     assert!(server.ask("GET n").ends_with('3'));
     assert_eq!(server.ask("ACL SETUSER default resetkeys ~x"), "+OK");
     let failure = redis.send_together(vec![count()]).await.unwrap_err();
-    assert!(matches!(failure, Failure::Denied { .. }), "{failure}");
+    assert!(matches!(failure, StoreError::Denied { .. }), "{failure}");
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn a_replica_does_nothing_of_what_is_sent_together() {
     let Some(replica) = Server::with(settings) else { return };
     let redis = Redis::connect(Options::new(replica.url())).await.unwrap();
     let failure = redis.send_together(vec![Command::new("INCR").arg("n")]).await.unwrap_err();
-    assert!(matches!(failure, Failure::ReadOnly { .. }), "{failure}");
+    assert!(matches!(failure, StoreError::ReadOnly { .. }), "{failure}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -122,7 +122,7 @@ async fn a_subscription_says_when_it_may_have_missed_something() {
     assert_eq!((two.next().await, two.next().await), (Event::Cut, Event::Gap));
     redis.close().await;
     assert!(matches!(two.next().await, Event::Message(_) | Event::Closed));
-    assert!(matches!(redis.subscribe("news").await, Err(Failure::Closed)));
+    assert!(matches!(redis.subscribe("news").await, Err(StoreError::Closed)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -163,7 +163,7 @@ async fn what_is_handed_over_leaves_in_order_and_is_answered_one_by_one() {
     // A script is not given again behind the caller's back: what came behind it has run without it.
     let script = pinned.send(Command::script(&TWICE, &["n"]).arg(21), deadline);
     let behind = pinned.send(Command::new("GET").arg("n"), deadline);
-    assert!(matches!(script.await, Err(Failure::UnknownScript)));
+    assert!(matches!(script.await, Err(StoreError::UnknownScript)));
     assert_eq!(behind.await.unwrap().number().unwrap(), 3);
     pinned.load(&TWICE, deadline).await.unwrap();
     pinned.send(Command::script(&TWICE, &["n"]).arg(21), deadline).await.unwrap();
@@ -193,5 +193,5 @@ async fn a_pinned_connection_is_never_replaced() {
     let other = wire.another().await.unwrap();
     assert_eq!(other.send(&Command::new("GET").arg("n")).await.unwrap().number().unwrap(), 1);
     wire.close().await;
-    assert!(matches!(wire.send(&Command::new("PING")).await, Err(Failure::Closed)));
+    assert!(matches!(wire.send(&Command::new("PING")).await, Err(StoreError::Closed)));
 }

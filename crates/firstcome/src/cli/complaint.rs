@@ -152,8 +152,8 @@ fn hint_of(error: &anyhow::Error) -> Option<String> {
     if let Some(failure) = error.downcast_ref::<firstcome_lock::Error>() {
         return failure.hint().map(str::to_owned);
     }
-    let failure = error.downcast_ref::<firstcome_journal::Failure>()?;
-    let away = matches!(failure, firstcome_journal::Failure::Unavailable(_));
+    let failure = error.downcast_ref::<firstcome_journal::JournalError>()?;
+    let away = matches!(failure, firstcome_journal::JournalError::Unavailable(_));
     let hint = away.then_some("check that it runs and can be reached from here").or(failure.hint());
     hint.map(str::to_owned)
 }

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use firstcome_core::Outcome;
 use firstcome_core::command::BadBody;
 use firstcome_core::state::Skip;
-use firstcome_journal::{Entry, Failure, Reading};
+use firstcome_journal::{Entry, JournalError, Reading};
 use serde_json::{Value, json};
 
 use super::audit::progress_bar;
@@ -112,9 +112,9 @@ pub(super) fn run(verb: JournalVerb, json: bool) -> Result<Exit, Complaint> {
 }
 
 /// An entry with its commands, and whether it is skipped; or the damage that its checksum or its encoding shows.
-fn document(entry: &Entry, skips: &[Skip]) -> Result<Value, Failure> {
+fn document(entry: &Entry, skips: &[Skip]) -> Result<Value, JournalError> {
     let position = entry.position;
-    let bad = |why: BadBody| Failure::Damaged { position, why: why.to_string() };
+    let bad = |why: BadBody| JournalError::Damaged { position, why: why.to_string() };
     let mut document = to_json(entry).map_err(bad)?;
     let skip = skips.iter().map(skip::document).find(|skip| {
         (&skip["position"], &skip["name"]) == (&document["position"], &document["name"])
@@ -260,7 +260,7 @@ fn verify(args: &VerifyArgs, json: bool) -> Result<Exit, Complaint> {
         Some(_) => 0,
     };
     let at = match &failure {
-        Some(Failure::Damaged { position, .. }) => Some(*position),
+        Some(JournalError::Damaged { position, .. }) => Some(*position),
         Some(_) | None => None,
     };
     if json {
@@ -289,12 +289,12 @@ fn verify(args: &VerifyArgs, json: bool) -> Result<Exit, Complaint> {
 }
 
 /// Counts the pieces of the snapshots that are kept, each looked at.
-fn pieces(journal: &Reading) -> Result<usize, Failure> {
+fn pieces(journal: &Reading) -> Result<usize, JournalError> {
     let named = journal.pieces()?;
     for name in &named {
         // A newer snapshot may have taken its place since it was named.
         if journal.piece(*name)?.is_none() && journal.pieces()?.contains(name) {
-            return Err(Failure::Broken(format!("piece {name} of a snapshot is missing")));
+            return Err(JournalError::Broken(format!("piece {name} of a snapshot is missing")));
         }
     }
     Ok(named.len())

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use firstcome_journal::space_file::SpaceFile;
 use firstcome_journal::sqlite::ReadOnly;
-use firstcome_journal::{Failure, Reading};
+use firstcome_journal::{JournalError, Reading};
 
 use super::complaint::{Complaint, Exit};
 use super::connect::FolderArgs;
@@ -181,20 +181,20 @@ impl SourceArgs {
 }
 
 /// Returns what a failure of a journal ends a command with: what was looked at is not good, or it could not be looked at.
-fn exit_of(failure: &Failure) -> Exit {
+fn exit_of(failure: &JournalError) -> Exit {
     let refused = matches!(
         failure,
-        Failure::Damaged { .. }
-            | Failure::Broken(_)
-            | Failure::BadFile { .. }
-            | Failure::HasSpace(_)
-            | Failure::SpaceMoved { .. }
+        JournalError::Damaged { .. }
+            | JournalError::Broken(_)
+            | JournalError::BadFile { .. }
+            | JournalError::HasSpace(_)
+            | JournalError::SpaceMoved { .. }
     );
     if refused { Exit::Refused } else { Exit::Unchanged }
 }
 
-impl From<Failure> for Complaint {
-    fn from(failure: Failure) -> Self {
+impl From<JournalError> for Complaint {
+    fn from(failure: JournalError) -> Self {
         let complaint = Self::new(exit_of(&failure), failure.to_string());
         match failure.hint() {
             Some(hint) => complaint.hint(hint),
@@ -205,12 +205,12 @@ impl From<Failure> for Complaint {
 
 impl Complaint {
     /// Names the store that a failure is about; its password is left out.
-    pub(super) fn about_store(url: &StoreUrl, failure: &Failure) -> Self {
+    pub(super) fn about_store(url: &StoreUrl, failure: &JournalError) -> Self {
         let complaint =
             Self::new(exit_of(failure), format!("the store {url} cannot be used: {failure}"));
         match (failure.hint(), failure) {
             (Some(hint), _) => complaint.hint(hint),
-            (None, Failure::Unavailable(_)) => complaint.hint(
+            (None, JournalError::Unavailable(_)) => complaint.hint(
                 "check that it runs and can be reached from here, or name another with --store",
             ),
             (None, _) => complaint,

@@ -5,7 +5,7 @@ use firstcome_core::snapshot::Manifest;
 use firstcome_core::{Outcome, SpaceId, State};
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::space_file::{About, SpaceWriter};
-use firstcome_journal::{Entry, Failure, Name, Reading};
+use firstcome_journal::{Entry, JournalError, Name, Reading};
 use std::path::Path;
 
 /// What a file was written of.
@@ -67,7 +67,7 @@ pub fn run(
     if let Some(start) = &start {
         file.start(start.clone())?;
         for name in &start.pieces {
-            let piece = journal.piece(*name)?.ok_or(Failure::PieceMissing(*name))?;
+            let piece = journal.piece(*name)?.ok_or(JournalError::PieceMissing(*name))?;
             file.piece(*name, &piece)?;
         }
     }

@@ -4,7 +4,7 @@ use firstcome_journal::archive::Archive;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::space_file::SpaceFile;
 use firstcome_journal::sqlite::{Options, Sqlite};
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Journal, JournalError};
 use std::path::Path;
 
 /// How many entries are given to the archive together.
@@ -24,7 +24,7 @@ pub fn archive(
     file: &SpaceFile,
     folder: &Path,
     mut progress: impl FnMut(u64, u64),
-) -> Result<(), Failure> {
+) -> Result<(), JournalError> {
     let (sealer, last) = (file.sealer(), file.seed().position);
     // The journal keeps none of these entries.
     let mut archive = Archive::open(folder, sealer, last + 1, |_| Ok(None))?;
@@ -50,23 +50,23 @@ pub fn archive(
 ///
 /// # Errors
 ///
-/// Those of the store; [`Failure::Moved`] when somebody made a space there meanwhile. There is no space then, unless it is
-/// [`Failure::Unknown`].
+/// Those of the store; [`JournalError::Moved`] when somebody made a space there meanwhile. There is no space then, unless it is
+/// [`JournalError::Unknown`].
 pub async fn begin(
     file: &SpaceFile,
     journal: &Journal,
     mut progress: impl FnMut(u64, u64),
-) -> Result<(), Failure> {
+) -> Result<(), JournalError> {
     let seed = file.seed();
     let pieces = seed.pieces.len() as u64;
     for (done, name) in (1..).zip(&seed.pieces) {
-        let bytes = file.piece(*name)?.ok_or(Failure::PieceMissing(*name))?;
+        let bytes = file.piece(*name)?.ok_or(JournalError::PieceMissing(*name))?;
         journal.put_piece(*name, bytes).await?;
         progress(done, pieces);
     }
     let wanted = (seed.position, seed.name);
     match journal.begin_after(seed).await {
-        Err(lost @ Failure::Unknown(_)) => {
+        Err(lost @ JournalError::Unknown(_)) => {
             let head = journal.head().await?;
             if (head.position, head.name) == wanted { Ok(()) } else { Err(lost) }
         }
@@ -83,9 +83,9 @@ pub async fn into_folder(
     file: &SpaceFile,
     folder: &DataFolder,
     progress: impl FnMut(u64, u64),
-) -> Result<(), Failure> {
+) -> Result<(), JournalError> {
     let path = folder.path().join(UNDER_WAY);
-    let cannot = |error: std::io::Error| Failure::Folder {
+    let cannot = |error: std::io::Error| JournalError::Folder {
         folder: path.display().to_string(),
         why: error.to_string(),
     };
@@ -110,7 +110,7 @@ pub async fn into_folder(
     log.push("-wal");
     if Path::new(&log).exists() {
         let why = "the log of the new journal could not be written into its file".to_owned();
-        return Err(Failure::Unavailable(why));
+        return Err(JournalError::Unavailable(why));
     }
     std::fs::rename(&from, folder.journal()).map_err(cannot)?;
     std::fs::File::open(folder.path()).and_then(|open| open.sync_all()).map_err(cannot)?;

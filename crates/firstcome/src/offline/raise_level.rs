@@ -4,7 +4,7 @@ use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::{NodeId, newest_level};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options, ReadOnly, Sqlite};
-use firstcome_journal::{Append, Failure, Journal, Name};
+use firstcome_journal::{Append, Journal, JournalError, Name};
 use std::path::Path;
 
 /// What raising came to.
@@ -21,8 +21,8 @@ pub struct Raised {
 /// # Errors
 ///
 /// There is no journal, a server has the folder, or the file cannot be read or written: nothing changed then, unless it
-/// is [`Failure::Unknown`].
-pub async fn raise(folder: &Path) -> Result<Raised, Failure> {
+/// is [`JournalError::Unknown`].
+pub async fn raise(folder: &Path) -> Result<Raised, JournalError> {
     // Opened for writing it would be made where there is none.
     let head = ReadOnly::open(folder)?.head()?;
     if head.level >= newest_level() {
@@ -36,16 +36,16 @@ pub async fn raise(folder: &Path) -> Result<Raised, Failure> {
     raised
 }
 
-async fn append(journal: &Journal) -> Result<Raised, Failure> {
+async fn append(journal: &Journal) -> Result<Raised, JournalError> {
     let head = journal.head().await?;
     let last = journal.read(head.position.saturating_sub(1)).await;
     if let Ok(read) = last
         && let Some(end) = read.entries.iter().find(|entry| entry.is_end())
     {
-        return Err(Failure::SpaceMoved { position: end.position });
+        return Err(JournalError::SpaceMoved { position: end.position });
     }
     let mut id = [0; 16];
-    getrandom::fill(&mut id).map_err(|why| Failure::Unavailable(why.to_string()))?;
+    getrandom::fill(&mut id).map_err(|why| JournalError::Unavailable(why.to_string()))?;
     let name = Name { node: NodeId(id), number: 1 };
     let level = newest_level();
     let mut body = BodyWriter::at_level(level, name.node, name.number, head.position);

@@ -11,7 +11,7 @@ use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options, ReadOnly, Sqlite};
 use firstcome_journal::{Clock, Journal, Name, Reading, Tip};
 use firstcome_node::intake::QUEUE_BYTES;
-use firstcome_node::{Failure, Given, Limits, Metrics, Node};
+use firstcome_node::{CommandError, Given, Limits, Metrics, Node};
 use prometheus_client::registry::Registry;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -95,7 +95,11 @@ impl OnDisk {
         };
         match said {
             Ok(_)
-            | Err(Failure::TooLarge(_) | Failure::Malformed(_) | Failure::LevelTooLow { .. }) => {}
+            | Err(
+                CommandError::TooLarge(_)
+                | CommandError::Malformed(_)
+                | CommandError::LevelTooLow { .. },
+            ) => {}
             Err(failure) => panic!("{command:?}: {failure:?}"),
         }
     }

@@ -77,10 +77,10 @@ pub(super) fn check(owner: &Row, identity: &Identity) -> Result<(), LedgerFailur
 }
 
 /// Says whether a statement failed because the tables are not there.
-pub(super) fn is_missing(failure: &firstcome_store::Failure) -> bool {
-    use firstcome_store::Failure;
-    matches!(failure, Failure::NoDatabase { .. })
-        || matches!(failure, Failure::Statement { code, .. } if MISSING.contains(&code.as_str()))
+pub(super) fn is_missing(failure: &firstcome_store::StoreError) -> bool {
+    use firstcome_store::StoreError;
+    matches!(failure, StoreError::NoDatabase { .. })
+        || matches!(failure, StoreError::Statement { code, .. } if MISSING.contains(&code.as_str()))
 }
 
 /// Moves the tables to a database with another name; gives it, or nothing if there are none.

@@ -5,7 +5,7 @@ use super::{Identity, opening};
 use crate::ledger::queue::{self, Write, refusal};
 use crate::ledger::{Batch, LedgerFailure, Standing};
 use firstcome_journal::Clock;
-use firstcome_store::Failure;
+use firstcome_store::StoreError;
 use firstcome_store::mysql::{MySql as Pool, Row, Work, cell};
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ async fn write(
     for sql in &statements.results {
         match work.ask(&identity.sql(sql)).await {
             Ok(_) => {}
-            Err(Failure::Statement { code, detail }) if code == UNIQUE => {
+            Err(StoreError::Statement { code, detail }) if code == UNIQUE => {
                 let number = batch.rows.first().map_or(batch.after, |row| row.number);
                 return Err(LedgerFailure::Differs { number, why: detail });
             }

@@ -3,7 +3,7 @@
 use crate::ledger::{Details, Row};
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
-use firstcome_store::Failure;
+use firstcome_store::StoreError;
 use firstcome_store::postgres::{ToSql, Type, Work};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -117,7 +117,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Writes the results and their claims; gives how many claims.
-    pub(super) async fn insert(&self, work: &Work<'_>, now: &i64) -> Result<u64, Failure> {
+    pub(super) async fn insert(&self, work: &Work<'_>, now: &i64) -> Result<u64, StoreError> {
         let (all, details) = (&self.all, &self.details);
         let values: [(&(dyn ToSql + Sync), Type); 20] = [
             (now, Type::INT8),
@@ -145,7 +145,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Marks the claims that were undone; gives how many.
-    pub(super) async fn cancel(&self, work: &Work<'_>) -> Result<u64, Failure> {
+    pub(super) async fn cancel(&self, work: &Work<'_>) -> Result<u64, StoreError> {
         let undone = &self.cancelled;
         if undone.numbers.is_empty() {
             return Ok(0);
@@ -172,7 +172,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Gives claims the units they were moved to; gives how many.
-    pub(super) async fn moved(&self, work: &Work<'_>) -> Result<u64, Failure> {
+    pub(super) async fn moved(&self, work: &Work<'_>) -> Result<u64, StoreError> {
         let moved = &self.moved;
         if moved.numbers.is_empty() {
             return Ok(0);
@@ -189,7 +189,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Counts for each campaign.
-    pub(super) async fn count(&self, work: &Work<'_>) -> Result<u64, Failure> {
+    pub(super) async fn count(&self, work: &Work<'_>) -> Result<u64, StoreError> {
         let names: Vec<&str> = self.campaigns.keys().copied().collect();
         let figures = |place: usize| -> Vec<i64> {
             self.campaigns.values().map(|figures| figures[place]).collect()

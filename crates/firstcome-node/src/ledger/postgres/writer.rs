@@ -5,7 +5,7 @@ use super::{Identity, opening};
 use crate::ledger::queue::{Write, misfit, refusal};
 use crate::ledger::{Batch, LedgerFailure, Standing};
 use firstcome_journal::Clock;
-use firstcome_store::Failure;
+use firstcome_store::StoreError;
 use firstcome_store::postgres::{Access, Postgres as Pool, Session, Type, Work};
 use futures_util::future::join5;
 use std::sync::Arc;
@@ -118,7 +118,7 @@ async fn write(
         return Ok(None);
     }
     let claims = match claims {
-        Err(Failure::Statement { code, detail }) if code == UNIQUE => {
+        Err(StoreError::Statement { code, detail }) if code == UNIQUE => {
             let number = rows.first().map_or(through, |row| row.number);
             return Err(LedgerFailure::Differs { number, why: detail });
         }

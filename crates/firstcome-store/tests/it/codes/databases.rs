@@ -3,7 +3,7 @@ use crate::ms;
 use firstcome_store::mysql::MySql;
 use firstcome_store::postgres::Postgres;
 use firstcome_store::sqlite::Sqlite;
-use firstcome_store::{Failure, Meaning, Passes, mysql, postgres, sqlite};
+use firstcome_store::{Meaning, Passes, StoreError, mysql, postgres, sqlite};
 use firstcome_testbed::{Folder, MariaDb, Postgres as Server, PostgresSettings};
 
 fn postgres(url: &str) -> Postgres {
@@ -26,7 +26,7 @@ async fn a_postgres_that_is_set_read_only_takes_writes_once_it_no_longer_is() {
         .sql("postgres", &format!("ALTER DATABASE {name} SET default_transaction_read_only = on"));
     let failure = postgres(&url).step(insert, &[]).await.unwrap_err();
     means(&failure, Meaning::ReadOnly);
-    assert!(matches!(failure, Failure::ReadOnlySession { .. }), "{failure:?}");
+    assert!(matches!(failure, StoreError::ReadOnlySession { .. }), "{failure:?}");
     server.sql("postgres", &format!("ALTER DATABASE {name} RESET default_transaction_read_only"));
     postgres(&url).step(insert, &[]).await.unwrap();
 }
@@ -43,7 +43,7 @@ async fn a_postgres_whose_connections_are_all_in_use_is_not_ready() {
     }
     let failure = postgres(&server.url()).step("SELECT 1", &[]).await.unwrap_err();
     means(&failure, Meaning::NotReady);
-    assert!(matches!(failure, Failure::Unreachable { .. }), "{failure:?}");
+    assert!(matches!(failure, StoreError::Unreachable { .. }), "{failure:?}");
     pools[0].close().await;
     until_served(&postgres(&server.url())).await;
 }
@@ -67,7 +67,7 @@ async fn a_postgres_says_by_code_what_is_in_the_way() {
     let wrong = format!("{}:wrong@{rest}", user.rsplit_once(':').unwrap().0);
     let failure = postgres(&wrong).step("SELECT 1", &[]).await.unwrap_err();
     means(&failure, Meaning::NoAccess);
-    assert!(matches!(&failure, Failure::Denied { code, .. } if code == "28P01"), "{failure:?}");
+    assert!(matches!(&failure, StoreError::Denied { code, .. } if code == "28P01"), "{failure:?}");
     let away = url.replace('?', "_is_not_there?");
     means(&postgres(&away).step("SELECT 1", &[]).await.unwrap_err(), Meaning::NoDatabase);
     let one = postgres(&url);
@@ -80,7 +80,10 @@ async fn a_postgres_says_by_code_what_is_in_the_way() {
     means(&failure, Meaning::InUse);
     holds.roll_back().await;
     let failure = one.step("SELECT y FROM t", &[]).await.unwrap_err();
-    assert!(matches!(&failure, Failure::Statement { code, .. } if code == "42703"), "{failure:?}");
+    assert!(
+        matches!(&failure, StoreError::Statement { code, .. } if code == "42703"),
+        "{failure:?}"
+    );
     assert_eq!(failure.passes(), Passes::Never);
 }
 
@@ -103,9 +106,9 @@ async fn a_mariadb_says_by_number_what_is_in_the_way() {
     server.sql("SET GLOBAL read_only = 0");
     ann.step("INSERT INTO t VALUES (2)").await.unwrap();
     let failure = ann.step("DELETE FROM t").await.unwrap_err();
-    assert!(matches!(&failure, Failure::Denied { code, .. } if code == "1142"), "{failure:?}");
+    assert!(matches!(&failure, StoreError::Denied { code, .. } if code == "1142"), "{failure:?}");
     let failure = mysql(&format!("mysql://ann:wrong@{place}")).step("SELECT 1").await.unwrap_err();
-    assert!(matches!(&failure, Failure::Denied { code, .. } if code == "1045"), "{failure:?}");
+    assert!(matches!(&failure, StoreError::Denied { code, .. } if code == "1045"), "{failure:?}");
     means(&failure, Meaning::NoAccess);
     let failure = ann.step("SELECT y FROM t").await.unwrap_err();
     assert_eq!(failure.passes(), Passes::Never, "{failure:?}");
@@ -119,7 +122,7 @@ async fn a_mariadb_says_by_number_what_is_in_the_way() {
     }
     let failure = refused.expect("one too many");
     means(&failure, Meaning::NotReady);
-    assert!(matches!(failure, Failure::Unreachable { .. }), "{failure:?}");
+    assert!(matches!(failure, StoreError::Unreachable { .. }), "{failure:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -147,7 +150,7 @@ async fn sqlite_says_by_code_what_is_in_the_way() {
     one.read(|file| file.execute_batch("PRAGMA query_only = 1")).await.unwrap();
     let failure = one.write(move |file| file.execute(fill, [])).await.unwrap_err();
     assert!(
-        matches!(&failure, Failure::Denied { code, .. } if code == "SQLITE_READONLY"),
+        matches!(&failure, StoreError::Denied { code, .. } if code == "SQLITE_READONLY"),
         "{failure:?}"
     );
     means(&failure, Meaning::NoAccess);

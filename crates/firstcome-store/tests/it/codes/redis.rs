@@ -1,6 +1,6 @@
 use super::means;
 use crate::ms;
-use firstcome_store::{Command, Failure, Meaning, Options, Passes, Redis, Script};
+use firstcome_store::{Command, Meaning, Options, Passes, Redis, Script, StoreError};
 use firstcome_testbed::{Redis as Server, Settings, free_port};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ async fn refuses(redis: &Redis, code: &str, meaning: Meaning) {
         let failure = redis.send(&command).await.unwrap_err();
         means(&failure, meaning);
         assert!(
-            matches!(&failure, Failure::Refused { code: said, detail } if said == code && detail.starts_with(code)),
+            matches!(&failure, StoreError::Refused { code: said, detail } if said == code && detail.starts_with(code)),
             "{failure:?}"
         );
     }
@@ -73,7 +73,7 @@ async fn a_right_that_is_taken_away_is_denied_until_it_is_given_back() {
         means(&failure, Meaning::NoAccess);
         assert_eq!(failure.passes(), Passes::OnceMended);
         assert!(
-            matches!(&failure, Failure::Denied { code, .. } if code == "NOPERM"),
+            matches!(&failure, StoreError::Denied { code, .. } if code == "NOPERM"),
             "{failure:?}"
         );
     }
@@ -90,7 +90,10 @@ async fn without_a_password_or_with_a_wrong_one_it_is_denied() {
         let failure = Redis::connect(Options::new(url)).await.unwrap_err();
         means(&failure, Meaning::NoAccess);
         // The client library keeps the code of a refused log-in to itself.
-        assert!(matches!(&failure, Failure::Denied { code, .. } if code == wanted), "{failure:?}");
+        assert!(
+            matches!(&failure, StoreError::Denied { code, .. } if code == wanted),
+            "{failure:?}"
+        );
     }
 }
 
@@ -105,14 +108,14 @@ async fn a_replica_is_read_only_and_one_without_its_master_is_not_ready() {
     let failure = redis.send(&Command::new("GET").arg("k")).await.unwrap_err();
     means(&failure, Meaning::NotReady);
     assert!(
-        matches!(&failure, Failure::Refused { code, .. } if code == "MASTERDOWN"),
+        matches!(&failure, StoreError::Refused { code, .. } if code == "MASTERDOWN"),
         "{failure:?}"
     );
     assert_eq!(server.ask("CONFIG SET replica-serve-stale-data yes"), "+OK");
     for command in [set(), Command::script(&WRITES, &["k"]).arg("v")] {
         let failure = redis.send(&command).await.unwrap_err();
         means(&failure, Meaning::ReadOnly);
-        assert!(matches!(failure, Failure::ReadOnly { .. }), "{failure:?}");
+        assert!(matches!(failure, StoreError::ReadOnly { .. }), "{failure:?}");
     }
     assert_eq!(server.ask("REPLICAOF NO ONE"), "+OK");
     accepts(&redis).await;
@@ -165,12 +168,12 @@ async fn a_server_that_reads_its_file_is_loading_until_it_has() {
 }
 
 /// Sends until the server refuses; gives the refusal.
-async fn until_refused(redis: &Redis, wanted: &str) -> Failure {
+async fn until_refused(redis: &Redis, wanted: &str) -> StoreError {
     let begun = Instant::now();
     loop {
         match redis.send(&set()).await {
-            Err(failure @ Failure::Refused { .. }) => {
-                assert!(matches!(&failure, Failure::Refused { code, .. } if code == wanted));
+            Err(failure @ StoreError::Refused { .. }) => {
+                assert!(matches!(&failure, StoreError::Refused { code, .. } if code == wanted));
                 return failure;
             }
             answer => assert!(begun.elapsed() < Duration::from_secs(30), "{answer:?}"),
@@ -183,7 +186,7 @@ async fn what_is_wrong_in_what_was_asked_does_not_pass() {
     let Some(server) = Server::start() else { return };
     let redis = client(&server).await;
     let failure = redis.send(&Command::new("NONSENSE")).await.unwrap_err();
-    assert!(matches!(&failure, Failure::Refused { code, .. } if code == "ERR"), "{failure:?}");
+    assert!(matches!(&failure, StoreError::Refused { code, .. } if code == "ERR"), "{failure:?}");
     assert_eq!((failure.meaning(), failure.passes()), (None, Passes::Never));
     assert!(server.ask("LPUSH k 1").starts_with(':'));
     let failure = redis.send(&Command::new("INCR").arg("k")).await.unwrap_err();

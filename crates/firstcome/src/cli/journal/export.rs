@@ -6,7 +6,7 @@ use firstcome_core::{NodeId, SpaceId};
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{self, Sqlite};
-use firstcome_journal::{Append, Failure, Head, Journal, Name, Reading};
+use firstcome_journal::{Append, Head, Journal, JournalError, Name, Reading};
 use firstcome_rush::terminal;
 use serde_json::json;
 use std::path::PathBuf;
@@ -107,7 +107,7 @@ fn failed(why: anyhow::Error, journal: &Reading) -> Complaint {
         let mut last = journal.entries(head.position);
         last.next().is_some_and(|last| last.is_ok_and(|(entry, _)| entry.is_end()))
     });
-    let complaint = match why.downcast::<Failure>() {
+    let complaint = match why.downcast::<JournalError>() {
         Ok(failure) => Complaint::from(failure),
         Err(other) => match other.downcast::<Complaint>() {
             Ok(complaint) => complaint,
@@ -154,12 +154,12 @@ fn end_space(
 }
 
 /// Sends an entry until the store has it: a second copy behind the first does no harm.
-async fn send(journal: &Journal, append: Append) -> Result<(), Failure> {
+async fn send(journal: &Journal, append: Append) -> Result<(), JournalError> {
     let mut tries = 1;
     loop {
         match journal.append(append.clone()).await {
             Ok(_) => return Ok(()),
-            Err(Failure::Unknown(_) | Failure::Changed) if tries < TRIES => {
+            Err(JournalError::Unknown(_) | JournalError::Changed) if tries < TRIES => {
                 tries += 1;
                 tokio::time::sleep(PAUSE).await;
             }

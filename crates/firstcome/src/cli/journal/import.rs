@@ -3,7 +3,7 @@
 use clap::Args;
 use firstcome_journal::folder::{DataFolder, journal_file};
 use firstcome_journal::space_file::SpaceFile;
-use firstcome_journal::{Failure, Reading};
+use firstcome_journal::{JournalError, Reading};
 use firstcome_node::ledger::choice::Ledger;
 use firstcome_rush::terminal;
 use indicatif::ProgressBar;
@@ -170,7 +170,7 @@ fn into_store(
         begun
     });
     begun.map_err(|failure| {
-        if let Failure::Unknown(_) = failure {
+        if let JournalError::Unknown(_) = failure {
             return Complaint::new(Exit::Unknown, failure.to_string())
                 .hint("run the same command again: it says whether the space is there");
         }

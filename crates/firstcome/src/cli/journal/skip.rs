@@ -167,7 +167,7 @@ async fn in_store(args: &SkipArgs, head: &Head, skip: Skip) -> Result<(), Compla
     let skipped = journal.skip(skip).await;
     journal.close().await;
     let Err(failure) = skipped else { return Ok(()) };
-    if !matches!(failure, firstcome_journal::Failure::Applied { .. }) {
+    if !matches!(failure, firstcome_journal::JournalError::Applied { .. }) {
         return Err(about(failure));
     }
     let complaint = Complaint::new(Exit::Refused, failure.to_string());

@@ -179,7 +179,7 @@ async fn held_in_redis(args: &ListArgs) -> Result<Vec<(String, Holder)>, Complai
             Ok(None) => {}
             // A key of another kind, or a name that is none, in the way of one lock hides no other.
             Err(Error::Name { .. }) => {}
-            Err(Error::Store(firstcome_store::Failure::WrongKind { detail })) => {
+            Err(Error::Store(firstcome_store::StoreError::WrongKind { detail })) => {
                 out::talk(format!("note: {name} is no lock: {detail}"));
             }
             Err(failure) => return Err(failure.into()),
@@ -190,7 +190,7 @@ async fn held_in_redis(args: &ListArgs) -> Result<Vec<(String, Holder)>, Complai
 }
 
 /// Returns the names of all locks that have a counter of fences.
-async fn names(keys: &Redis) -> Result<BTreeSet<String>, firstcome_store::Failure> {
+async fn names(keys: &Redis) -> Result<BTreeSet<String>, firstcome_store::StoreError> {
     let mut names = BTreeSet::new();
     for prefix in COUNTERS {
         let mut cursor = "0".to_owned();

@@ -109,7 +109,7 @@ impl From<Error> for Complaint {
             Error::Name { .. }
                 | Error::OutOfRange { .. }
                 | Error::BareHostName { .. }
-                | Error::Store(firstcome_store::Failure::Address { .. })
+                | Error::Store(firstcome_store::StoreError::Address { .. })
         );
         let exit = match failure.effect() {
             Effect::None if wrong_words => Exit::Usage,
