@@ -7,7 +7,7 @@
 use crate::app::App;
 use crate::bearer::Bearer;
 use crate::problem::Problem;
-use crate::respond::{ANSWER_BYTES, JsonReply};
+use crate::respond::JsonReply;
 use firstcome_core::command::Encoded;
 use firstcome_core::names::Position;
 use firstcome_core::{Command, Outcome};
@@ -218,7 +218,8 @@ pub(crate) async fn run(
 ) -> Result<JsonReply, Problem> {
     let prepared = prepare(&mut ask, app, bearer, ReadOptions { min, memory: true }).await?;
     let answer = decide(&ask, app, prepared).await;
-    let mut document = Vec::with_capacity(ANSWER_BYTES);
+    // A problem needs no buffer here.
+    let mut document = Vec::new();
     let status = write(&ask, (app, bearer), answer, &mut document)?;
     Ok(JsonReply { status, document })
 }

@@ -5,17 +5,18 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 use serde::Serialize;
 
-/// Bytes of a buffer that is large enough for most answers.
-pub(crate) const ANSWER_BYTES: usize = 384;
+/// Bytes that are enough for most answers.
+const ANSWER_BYTES: usize = 384;
 
 /// Writes an answer as JSON into a buffer.
 pub(crate) fn write(answer: &impl Serialize, out: &mut Vec<u8>) {
+    out.reserve(ANSWER_BYTES);
     serde_json::to_writer(out, answer).expect("what we answer can be written as JSON");
 }
 
 /// Returns an answer as JSON.
 pub(crate) fn written(answer: &impl Serialize) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(ANSWER_BYTES);
+    let mut bytes = Vec::new();
     write(answer, &mut bytes);
     bytes
 }
