@@ -9,9 +9,9 @@ mod commands;
 mod dist;
 mod needs;
 mod packages;
+mod programs;
 mod python;
 mod shipped;
-mod tests;
 mod worlds;
 
 use commands::{cargo, finish_with, run, sim};
@@ -103,7 +103,7 @@ fn test(rest: &[String]) -> ExitCode {
         needs::skip(&missing, cargo.args(rest));
         return finish(cargo);
     }
-    ExitCode::from(tests::all(&|command| needs::skip(&missing, command)))
+    ExitCode::from(programs::all(&|command| needs::skip(&missing, command)))
 }
 
 /// Runs what takes long or asks registries, up to the first that fails.

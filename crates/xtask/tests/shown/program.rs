@@ -1,5 +1,7 @@
 //! What the program has: its verbs and flags, read from their definitions in its sources.
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the forms that Rust has, clap uses few")]
+
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
