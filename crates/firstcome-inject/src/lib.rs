@@ -200,10 +200,10 @@ pub enum Mistake {
     FirstTryForgotten,
 }
 
-/// Says whether this thread is to make a mistake here.
 /// Whether this build can make mistakes: tests and the simulation, which then also check what they can check only slowly.
 pub const IS_ACTIVE: bool = cfg!(feature = "inject");
 
+/// Says whether this thread is to make a mistake here.
 #[cfg(not(feature = "inject"))]
 #[inline(always)]
 pub const fn inject(_mistake: Mistake) -> bool {
