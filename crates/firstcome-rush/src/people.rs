@@ -1,7 +1,7 @@
 //! The engine of the load tests in which people come one after the other.
 //!
-//! [`run`] lets them come when they are due, whether the server keeps up or not; each behaves as the kind of visit says
-//! ([`Visit`]). Every answer is recorded. At the end the results are read, and everything is compared with the promises.
+//! `run` lets them come when they are due, whether the server keeps up or not; each behaves as the kind of visit says
+//! (`Visit`). Every answer is recorded. At the end the results are read, and everything is compared with the promises.
 //! Nothing is trusted that the server says about itself.
 
 mod answers;
