@@ -72,9 +72,13 @@ async fn a_server_that_was_killed_has_all_and_whoever_comes_back_is_told_once() 
     // The first that comes through is told before anything is stored.
     until_changed(&journal, &append).await;
     assert!(incarnations.has_changed().unwrap());
-    assert_eq!(patiently(async || journal.read(0).await).await.unwrap().entries, before);
+    let kept = patiently(async || journal.read(0).await).await.unwrap().entries;
+    assert_eq!(kept[..before.len()], before);
+    // What was unknown may have reached the server once it was there again.
+    let once = usize::from(kept.len() > before.len());
+    assert!(once == 0 || matches!(failure, JournalError::Unknown(_)), "{failure}");
     ann.apply(&journal.append(append).await.unwrap().entries);
-    assert_eq!(all(&journal, 0).await.len(), 6);
+    assert_eq!(all(&journal, 0).await.len(), 6 + once);
 }
 
 async fn until_changed(journal: &Journal, append: &firstcome_journal::Append) {
