@@ -167,11 +167,10 @@ fn side_by_side(programs: &[Program], prepare: &dyn Fn(&mut Command)) -> bool {
     failed.is_empty()
 }
 
-/// Returns where procedural macros find the compiler's libraries.
+/// Returns where the tests of a procedural macro find the standard library.
 fn libraries() -> OsString {
-    let rustc = Command::new("rustc").args(["--print", "sysroot"]).output();
-    let sysroot = rustc.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    sysroot.map_or_else(|_| OsString::new(), |sysroot| format!("{sysroot}/lib").into())
+    let rustc = Command::new("rustc").args(["--print", "target-libdir"]).output();
+    rustc.map(|output| String::from_utf8_lossy(&output.stdout).trim().into()).unwrap_or_default()
 }
 
 /// Runs a test program to its end.
