@@ -134,6 +134,8 @@ fn side_by_side(programs: &[Program], prepare: &dyn Fn(&mut Command)) -> bool {
                 command.env(THREADS, (cores * THREADS_PER_CORE).to_string());
             }
             prepare(&mut command);
+            // Should it hang, this is the line that says which one.
+            println!("          {} begins", programs[place].name);
             (running, weight) = (running + 1, weight + programs[place].weight());
             let sender = sender.clone();
             thread::spawn(move || drop(sender.send(ended(place, command))));

@@ -163,3 +163,73 @@ impl fmt::Debug for Encoded {
         self.read().fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::By;
+
+    /// What is compared with its bounds is read by nobody before it is in a journal, so the bounds are those of the reader.
+    #[test]
+    fn what_is_within_its_bounds_can_be_read_and_nothing_else() {
+        let long = |bytes: usize| "x".repeat(bytes);
+        let texts = [0, 1, 63, 64, 65, 127, 128, 129, 255, 256, 257, 300].map(long);
+        let odd = ["a b", "A", "ü", "a\n", "\u{7f}", "a/b", "-a", "a-"].map(str::to_owned);
+        let texts: Vec<&str> = texts.iter().chain(&odd).map(String::as_str).collect();
+        let long = long(REASON_BYTES + 1);
+        let reasons = ["", "why", &long[..WHO_BYTES + 1], &long[..REASON_BYTES], &long, "a\u{0}"];
+        let tags = [None, Some(0), Some(TAG_MOST), Some(TAG_MOST + 1), Some(u64::MAX)];
+        let mut commands = Vec::new();
+        for text in &texts {
+            for [campaign, pool, subject] in
+                [[text, "main", "ann"], ["spring", text, "ann"], ["spring", "main", text]]
+            {
+                for pool in [None, Some(pool)] {
+                    let (limit, tag) = (None, None);
+                    commands.push(Command::Claim { campaign, pool, subject, limit, tag });
+                    let (rank, by, reason, who) = (1, By::Operator, "why", "desk");
+                    commands.push(Command::Cancel {
+                        campaign,
+                        pool,
+                        subject,
+                        rank,
+                        by,
+                        reason,
+                        who,
+                    });
+                    commands.push(Command::Leave { campaign, pool, subject });
+                }
+            }
+        }
+        let (campaign, pool, subject) = ("spring", None, "ann");
+        for limit in [None, Some(0), Some(1), Some(u32::MAX)] {
+            commands.extend(tags.map(|tag| Command::Claim { campaign, pool, subject, limit, tag }));
+        }
+        for reason in reasons {
+            for who in reasons {
+                for rank in [0, 1, u32::MAX] {
+                    let by = By::Subject;
+                    commands.push(Command::Cancel {
+                        campaign,
+                        pool,
+                        subject,
+                        rank,
+                        by,
+                        reason,
+                        who,
+                    });
+                }
+            }
+        }
+        let (mut accepted, mut refused) = (0, 0);
+        for command in &commands {
+            let encoded = Encoded::unchecked(command);
+            let is_same = encoded.target() == content::target_of(command);
+            let is_read = is_same && encoded.read().as_ref() == Ok(command);
+            let is_accepted = is_same && encoded.check_bounds(command).unwrap().is_ok();
+            assert_eq!(is_accepted, is_read, "{command:?}");
+            *if is_accepted { &mut accepted } else { &mut refused } += 1;
+        }
+        assert!(accepted > 100 && refused > 100, "{accepted} {refused}");
+    }
+}
