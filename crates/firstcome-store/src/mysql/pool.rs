@@ -299,9 +299,10 @@ fn is_over(code: u16) -> bool {
 /// The errors with which the server breaks off.
 const OVER: [u16; 10] = [1053, 1077, 1079, 1080, 1184, 1317, 1927, 1969, 3024, 4031];
 
-/// Says whether the server undid it in favour of another transaction, so that it can be sent again.
+/// Says whether the server undid it in favour of another transaction, or because a table was changed or made since that
+/// began, so that it can be sent again.
 fn gave_way(error: &Error) -> bool {
-    matches!(error, Error::Server(refused) if matches!(refused.code, 1213 | 1020))
+    matches!(error, Error::Server(refused) if matches!(refused.code, 1213 | 1020 | 1412))
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ pub(super) const ERRORS: &[ErrorCode] = &[
     error("1227", NoAccess, "the user has not the privilege that is needed"),
     error("1290", ReadOnly, "it runs with `--read-only`: it is a replica, or became one"),
     error("1317", NotReady, "somebody ended the statement"),
+    error("1412", InUse, "a table was made or changed since this transaction began"),
     error("1698", NoAccess, "the user cannot log in in this way"),
     error("1792", ReadOnly, "transactions are read-only"),
     error("1836", ReadOnly, "it runs in read-only mode"),

@@ -125,6 +125,21 @@ async fn a_mariadb_says_by_number_what_is_in_the_way() {
     assert!(matches!(failure, StoreError::Unreachable { .. }), "{failure:?}");
 }
 
+#[tokio::test]
+async fn what_a_mariadb_cannot_read_as_a_table_is_just_made_is_read_again() {
+    let Some(server) = MariaDb::with(&[]) else { return };
+    let url = server.new_database();
+    let (one, other) = (mysql(&url), mysql(&url));
+    let made = async {
+        tokio::time::sleep(ms(200)).await;
+        other.step("CREATE TABLE t (x int); INSERT INTO t VALUES (7)").await.unwrap();
+    };
+    // The moment at which it reads is before the table was there.
+    let (found, ()) = tokio::join!(one.snapshot("SELECT SLEEP(0.6); SELECT count(*) FROM t"), made);
+    let count: i64 = mysql::cell(&found.unwrap()[1][0], 0).unwrap();
+    assert_eq!(count, 1);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sqlite_says_by_code_what_is_in_the_way() {
     let folder = Folder::new("codes");
