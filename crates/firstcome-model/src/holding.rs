@@ -471,7 +471,8 @@ impl<'a> Campaign<'a> {
         })
     }
 
-    /// Says whether a hold is, or was, what a caller heard of it, but for units that were given up since.
+    /// Says whether a hold is, or was, what a caller heard of it, but for units that were given up since. Of one that was given
+    /// back whole nobody misses a unit, whichever they were.
     pub fn has_as_told(
         &self,
         hold: &Hold<'_>,
@@ -492,7 +493,8 @@ impl<'a> Campaign<'a> {
         let (Outcome::Held(answered) | Outcome::AlreadyHeld(answered)) = outcome else {
             return true;
         };
-        answered.units.iter().all(|unit| has(unit, &|_| true))
+        let given_back = hold.takes.iter().all(|take| take.fate == Fate::Released);
+        given_back || answered.units.iter().all(|unit| has(unit, &|_| true))
     }
 
     /// Says whether a unit is the one in an earlier answer: a seat may have another name now.

@@ -146,10 +146,11 @@ pub(super) fn check(
     if row(outcome, false) == Row::Never {
         return broken("memory_never_decides", "only the journal may say that");
     }
-    let vertices = tree.at(position.epoch, position.position);
-    let seen = vertices.iter().filter_map(|vertex| {
-        replay.seen.get(&(number, *vertex)).map(|seen| (*vertex, seen.as_ref()))
-    });
+    let vertices = tree.at(position.epoch, position.position).iter();
+    // What another branch had at that position only later, nobody had in memory.
+    let seen = vertices.filter(|vertex| tree.was_there(**vertex, exchange.heard_at)).filter_map(
+        |vertex| replay.seen.get(&(number, *vertex)).map(|seen| (*vertex, seen.as_ref())),
+    );
     let mut instead = "no server ever had an entry there".to_owned();
     let mut so: Vec<(usize, &Seen)> = Vec::new();
     for (vertex, seen) in seen {

@@ -160,9 +160,10 @@ fn cancel(
     excuses: &Excuses<'_>,
 ) -> Fate {
     let subject = name.2;
-    let row = has.and_then(|pool| pool.row(rank)).filter(|row| row.subject == subject);
+    let row = |rank| has.and_then(|pool| pool.row(rank)).filter(|row| row.subject == subject);
+    let is_theirs = |rank| row(rank).is_some();
     let live = has.and_then(|pool| pool.live(subject)).map(|(rank, _)| rank);
-    if row.is_some_and(|row| row.undone.is_some()) {
+    if row(rank).is_some_and(|row| row.undone.is_some()) {
         return Fate::Kept;
     }
     let listed = excuses.listed(name);
@@ -171,6 +172,16 @@ fn cancel(
         None => Fate::Kept,
         // A cancel is void with the rank it undid.
         Some(live) if listed.is_named(live) || listed.after(rank).lost => Fate::Listed,
+        // Of what they were told they have instead they may have cancelled that too, and claimed anew.
+        Some(_)
+            if listed
+                .after(rank)
+                .ranks
+                .into_iter()
+                .any(|other| other != rank && is_theirs(other)) =>
+        {
+            Fate::Listed
+        }
         Some(live) => {
             let listed = excuses.tell(name);
             Fate::Gone(format!("{subject:?} has rank {live} all the same, and {listed}"))

@@ -169,6 +169,11 @@ impl<'a> Tree<'a> {
         stored.map_or(0, |index| self.stored[index].entry.position)
     }
 
+    /// Says whether any server had what a vertex stands for by a moment.
+    pub(super) fn was_there(&self, vertex: usize, by: Moment) -> bool {
+        self.vertices[vertex].stored.is_none_or(|index| self.stored[index].moment <= by)
+    }
+
     /// Says whether a vertex was the end of what some server had at a moment between two, or beyond it.
     ///
     /// A server that takes several entries in one step passes those between at that moment. Who knows more than the

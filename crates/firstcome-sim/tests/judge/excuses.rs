@@ -88,9 +88,11 @@ fn a_lost_rank_stands_in_the_list() {
     is_broken(&forked(2, &[line]).ends(), "acknowledged_kept");
 }
 
-/// Bob cancelled rank 2, which the store lost together with the claim; both were brought.
-fn cancel_forked(lines: &[&str]) -> History {
-    let mut story = Story::opened(Durability::Memory, units_for_sale(3));
+/// Bob cancelled rank 2, which the store lost together with the claim; both were brought. Perhaps he then cancels what he has
+/// instead, and claims anew.
+fn cancel_forked(claims_anew: bool, lines: &[&str]) -> History {
+    let settings = Settings { claim_again: true, ..units_for_sale(3) };
+    let mut story = Story::opened(Durability::Memory, settings);
     let ann = story.wins("ann", 1);
     story.wins("bob", 2);
     let cancelled = Outcome::Cancelled { by: By::Subject, at: clock(10.0) };
@@ -104,6 +106,12 @@ fn cancel_forked(lines: &[&str]) -> History {
     story.at(12.0);
     story.stores((1, 3), &[claim("bob")], &[(false, 3, "bob")]);
     story.stores((1, 4), &[cancel("bob", 2)], &[]);
+    if claims_anew {
+        let at = clock(12.0);
+        story.decides_as((2, 2), cancel("bob", 3), Outcome::Cancelled { by: By::Subject, at });
+        let won = Outcome::Won { rank: 4, at, pool: 0, code: None };
+        story.decides_as((2, 3), claim("bob"), won);
+    }
     for line in lines {
         story.reports(line);
     }
@@ -112,11 +120,16 @@ fn cancel_forked(lines: &[&str]) -> History {
 
 #[test]
 fn a_claim_that_came_back_though_it_was_cancelled_stands_in_the_list() {
-    let verdict = passes(&cancel_forked(&["spring/main \"bob\" has rank 3 again"]));
-    assert_eq!(verdict.ranks_excused, 2);
-    let Err(wrong) = firstcome_sim::judge::judge(&cancel_forked(&[])) else { panic!("it passed") };
-    assert!(wrong.iter().all(|broken| broken.promise == "acknowledged_kept"), "{wrong:#?}");
-    assert_eq!(wrong.len(), 2, "the claim and the cancel");
+    for claims_anew in [false, true] {
+        let line = "spring/main \"bob\" has rank 3 again";
+        let verdict = passes(&cancel_forked(claims_anew, &[line]));
+        assert_eq!(verdict.ranks_excused, 2);
+        let Err(wrong) = firstcome_sim::judge::judge(&cancel_forked(claims_anew, &[])) else {
+            panic!("it passed")
+        };
+        assert!(wrong.iter().all(|broken| broken.promise == "acknowledged_kept"), "{wrong:#?}");
+        assert_eq!(wrong.len(), 2, "the claim and the cancel");
+    }
 }
 
 /// Everything after the campaign's creation is lost, and nobody brings it; the node that had applied

@@ -1,9 +1,9 @@
 //! Judges holds and seats: the replies about them, and the wait queue.
 
 use crate::story::{Story, clock, is_broken, passes, units_for_sale};
-use firstcome_core::command::{Encoded, Late, Order, Pick, Step};
+use firstcome_core::command::{BestPick, Encoded, Late, Order, Pick, Step, Wanted};
 use firstcome_core::hall::{AreaSettings, Chunk, SeatSettings};
-use firstcome_core::outcome::{Holding, RefusedFor, UnitName};
+use firstcome_core::outcome::{Holding, RefusedFor, Release, UnitName};
 use firstcome_core::settings::{HoldSettings, PoolSettings};
 use firstcome_core::{Command, Outcome, Refusal, Settings};
 use firstcome_node::{CommandError, Decided};
@@ -94,6 +94,23 @@ fn a_hold_that_ends_too_early_or_too_late() {
     story.at(15.0);
     story.decides(hold("h2", "bob", &["A1"]), taken(&["A1"]));
     is_broken(&story.ends(), "decided_by_the_rules");
+}
+
+#[test]
+fn what_another_branch_had_later_at_that_position_was_in_no_memory() {
+    let mut story = venue();
+    story.at(10.0);
+    let until = 10.0 + TTL;
+    let before = story.decides(hold("h1", "ann", &["A1", "A2"]), held("h1", &["A1", "A2"], until));
+    story.at(12.0);
+    let lost = story.decides(hold("h2", "bob", &["A1"]), taken(&["A1"]));
+    story.remembers(hold("h3", "bob", &["A1"]), taken(&["A1"]));
+    story.at(13.0);
+    story.loses(Some(before), Cause::Promotion);
+    // One second is left of the hold.
+    story.at(14.0);
+    assert_ne!(story.decides(hold("h4", "cid", &["A1"]), taken(&["A1"])), lost);
+    passes(&story.ends());
 }
 
 #[test]
@@ -340,4 +357,34 @@ fn who_asks_again_under_another_id_keeps_the_hold_that_the_answer_names() {
     }
     let line = "spring hold \"h1\" of \"ann\" is gone, it had hall/A1";
     assert_eq!(passes(&forked_after("A1", &[line], asks_again)).ranks_excused, 2);
+}
+
+#[test]
+fn a_hold_that_was_given_back_is_not_missed_whichever_seat_it_had() {
+    let best = BestPick { count: 1, grade: None, price: None, adjacent: true, accessible: false };
+    let best = Pick { pool: Some("hall"), wanted: Wanted::Best(best), channel: None };
+    let (id, subject, picks) = ("h1", "ann", vec![best]);
+    let best = on(&Command::Hold { campaign: "spring", id, subject, picks, limit: None });
+    for gives_back in [true, false] {
+        let mut story = venue();
+        let before = story.head;
+        story.decides(best.clone(), held("h1", &["A1"], 10.0 + TTL));
+        story.applies();
+        story.at(11.0);
+        story.loses(before, Cause::Promotion);
+        story.decides_as((2, 1), hold("h2", "bob", &["A1"]), held("h2", &["A1"], 11.0 + TTL));
+        story.epoch = 1;
+        story.at(12.0);
+        story.stores((1, 3), std::slice::from_ref(&best), &[]);
+        if gives_back {
+            let step = Step { campaign: "spring", hold: "h1", subject: "ann", id: None };
+            let release = on(&Command::Release { step, units: Vec::new() });
+            let (hold, units, left) = ("h1".into(), names(&["A2"]), 0);
+            let released = Outcome::Released(Box::new(Release { hold, units, left }));
+            story.decides_as((2, 2), release, released);
+            passes(&story.ends());
+        } else {
+            is_broken(&story.ends(), "acknowledged_kept");
+        }
+    }
 }
