@@ -1,7 +1,7 @@
 //! The dedup window: the last batch of each node, and ids of operator commands.
 
 use crate::limits::{COMMAND_MEMORY, COMMAND_MEMORY_US, NODE_MEMORY_US};
-use crate::names::NodeId;
+use crate::names::{Name, NodeId};
 use crate::outcome::Outcome;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,7 +24,8 @@ pub(crate) struct LastBatch {
 
 impl Batches {
     /// Notes a batch and says whether it was there before.
-    pub(crate) fn is_copy(&mut self, node: NodeId, number: u64, service: i64) -> bool {
+    pub(crate) fn is_copy(&mut self, batch: Name, service: i64) -> bool {
+        let Name { node, number } = batch;
         self.sweep(service);
         let last = self.last.entry(node).or_insert(LastBatch { number: 0, used: service });
         last.used = service;

@@ -117,6 +117,42 @@ pub(crate) fn check_length(text: &str, most: usize) -> Result<(), BadName> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub [u8; 16]);
 
+/// The name of an entry: who wrote its body, and which of the writer's bodies it is.
+///
+/// No two entries have the same position and name, whichever branches of the journal they are on: who sends a batch again
+/// writes it anew, under another name. So position and name of an entry also tell all that stands before it. (0, 0) is
+/// what is before the first entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name {
+    /// Who wrote the body.
+    pub node: NodeId,
+    /// Which of the writer's bodies it is, from 1.
+    pub number: u64,
+}
+
+impl Name {
+    /// Gives it as it is stored: 16 bytes of the node, then the number, little-endian.
+    pub fn to_bytes(self) -> [u8; 24] {
+        let mut bytes = [0; 24];
+        bytes[..16].copy_from_slice(&self.node.0);
+        bytes[16..].copy_from_slice(&self.number.to_le_bytes());
+        bytes
+    }
+
+    /// Reads what [`Name::to_bytes`] gives; `None` for what is no name.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (node, number) = bytes.split_first_chunk::<16>()?;
+        let number = u64::from_le_bytes(number.try_into().ok()?);
+        Some(Self { node: NodeId(*node), number })
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.node, self.number)
+    }
+}
+
 /// The random identity of a space, drawn once when its store is first used.
 ///
 /// A store or a ledger that carries another one belongs to another space and is refused.

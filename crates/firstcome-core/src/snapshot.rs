@@ -110,8 +110,15 @@ impl Manifest {
         }
         let mut level = 0;
         let at = Timestamp::from_micros(0);
-        let stamp =
-            Stamp { position: 0, at, epoch: 0, node: NodeId::default(), number: 0, level: 0 };
+        let stamp = Stamp {
+            position: 0,
+            at,
+            epoch: 0,
+            node: NodeId::default(),
+            number: 0,
+            again_of: None,
+            level: 0,
+        };
         let mut read = Self {
             space: SpaceId::default(),
             stamp,

@@ -21,7 +21,7 @@ use crate::command::Command;
 use crate::context::{ApplyContext, Deadlines, NewResult, NewResults};
 use crate::dedup::{Batches, Orders};
 use crate::limits::{DIGESTS_KEPT, SERVICE_STEP_US};
-use crate::names::{NodeId, SpaceId};
+use crate::names::{Name, NodeId, SpaceId};
 use crate::outcome::{CodeRefusal, Missing, Outcome, Refusal};
 use crate::results::{Kind, Record, Results};
 use crate::time::Timestamp;
@@ -43,10 +43,25 @@ pub struct Stamp {
     pub epoch: u32,
     /// Who wrote the body.
     pub node: NodeId,
-    /// Which of the writer's batches the body is.
+    /// Which of the writer's bodies it is.
     pub number: u64,
+    /// The batch that the body brings again, under which name it was written first; none where that is this name. Of a state
+    /// it is not known.
+    pub again_of: Option<Name>,
     /// The level the body was written at; of a state, the highest of all bodies applied so far.
     pub level: u32,
+}
+
+impl Stamp {
+    /// Returns the name of the entry.
+    pub fn name(&self) -> Name {
+        Name { node: self.node, number: self.number }
+    }
+
+    /// Returns the name of the batch: that of the first entry that was written of it. It runs once.
+    pub fn batch(&self) -> Name {
+        self.again_of.unwrap_or(self.name())
+    }
 }
 
 /// A campaign that has left memory.
@@ -119,6 +134,7 @@ impl State {
                 epoch: 0,
                 node: NodeId::default(),
                 number: 0,
+                again_of: None,
                 level: 1,
             },
             service: 0,
@@ -179,7 +195,8 @@ impl State {
                 step.min(SERVICE_STEP_US)
             };
         }
-        self.stamp = Stamp { level: stamp.level.max(self.stamp.level), ..stamp };
+        let level = stamp.level.max(self.stamp.level);
+        self.stamp = Stamp { level, again_of: None, ..stamp };
         self.counts.begin();
         self.remains = Remains::default();
         self.scratch.clear();
@@ -188,7 +205,8 @@ impl State {
         self.scratch.extend_from_slice(&stamp.epoch.to_le_bytes());
         self.scratch.extend_from_slice(&stamp.node.0);
         self.scratch.extend_from_slice(&stamp.number.to_le_bytes());
-        let copy = self.batches.is_copy(stamp.node, stamp.number, self.service);
+        let batch = stamp.batch();
+        let copy = self.batches.is_copy(batch, self.service);
         let skip = !copy && self.is_to_be_skipped();
         self.scratch.push(if skip { 2 } else { u8::from(copy) });
         self.applying = Applying::Time;

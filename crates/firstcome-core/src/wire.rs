@@ -130,6 +130,11 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
+    /// Returns what was not read yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// Returns an error at the present byte.
     pub fn wrong(&self, what: &'static str) -> Malformed {
         Malformed { what, at: self.at }

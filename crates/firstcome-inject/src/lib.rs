@@ -42,6 +42,8 @@ pub enum Mistake {
     UnavailableForUnknown,
     /// In the appender, before a batch is sent again.
     NewNumberOnResend,
+    /// In the appender, before a batch is sent again.
+    NameKeptOnResend,
     /// In `fork`, once every orphaned entry is appended.
     ForkWithoutReport,
     /// In `fork`, once every orphaned entry is appended.
@@ -265,7 +267,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 95] = {
+    pub const ALL: [Self; 96] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -293,7 +295,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 95] = [
+const TABLE: [(Mistake, &str, &str); 96] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -310,7 +312,8 @@ const TABLE: [(Mistake, &str, &str); 95] = [
     (Mistake::MinPositionIgnored, "min_position_ignored", "the position that a caller sends is not waited for"),
     (Mistake::NotOpenWithoutElapsed, "not_open_without_elapsed", "the store's clock is taken to stand where it stood when it was last heard"),
     (Mistake::UnavailableForUnknown, "unavailable_for_unknown", "a command that was sent is said to have changed nothing when its time is over"),
-    (Mistake::NewNumberOnResend, "new_number_on_resend", "a batch that is sent again gets a new number"),
+    (Mistake::NewNumberOnResend, "new_number_on_resend", "a batch that is sent again becomes another batch"),
+    (Mistake::NameKeptOnResend, "name_kept_on_resend", "a batch that is sent again keeps the name under which it was sent"),
     (Mistake::ForkWithoutReport, "fork_without_report", "nobody is told who kept, changed or lost a rank in a fork"),
     (Mistake::SharedCodesCount, "shared_codes_count", "after a fork an imported code counts that two people know"),
     (Mistake::WriterKeptAfterFork, "writer_kept_after_fork", "a node that switches to another branch goes on writing under its old identity"),

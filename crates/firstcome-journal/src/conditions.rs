@@ -71,8 +71,8 @@ fn holds(stored: &impl Stored, check: &Check) -> Result<bool, JournalError> {
             }
             true
         }
-        Check::Entry { position, name, at } => {
-            check_entry(stored, *position, *name, *at)?;
+        Check::Entry { position, name } => {
+            check_entry(stored, *position, *name)?;
             true
         }
         Check::End { position, name, epoch } => {
@@ -107,27 +107,21 @@ fn holds(stored: &impl Stored, check: &Check) -> Result<bool, JournalError> {
     })
 }
 
-fn check_entry(
-    stored: &impl Stored,
-    position: u64,
-    name: Name,
-    at: Option<Timestamp>,
-) -> Result<(), JournalError> {
+fn check_entry(stored: &impl Stored, position: u64, name: Name) -> Result<(), JournalError> {
     let head = stored.head()?;
     if position > head.position {
         return Err(JournalError::Behind { head: head.position, applied: position });
     }
-    let (found, time) = if position == head.position {
-        (head.name, head.at)
+    let found = if position == head.position {
+        head.name
     } else {
         let trimmed = JournalError::Trimmed { wanted: position, first: head.first };
         if position < head.first {
             return Err(trimmed);
         }
-        let entry = stored.entries(position, 1)?.pop().ok_or(trimmed)?;
-        (entry.name()?, entry.at)
+        stored.entries(position, 1)?.pop().ok_or(trimmed)?.name()?
     };
-    if found != name || at.is_some_and(|at| at != time) {
+    if found != name {
         return Err(JournalError::Forked { position, found, applied: name });
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! An entry, its name, and the chain that entries form.
 
 use crate::failure::JournalError;
-use crate::name::{Name, Tip};
+use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::command::{BadBody, Body};
 use firstcome_core::limits::READ_ENTRIES;
@@ -50,6 +50,7 @@ impl Entry {
             epoch: self.epoch,
             node: body.head.node,
             number: body.head.number,
+            again_of: body.head.again_of,
             level: body.head.level,
         };
         Ok((stamp, body))
@@ -67,7 +68,7 @@ impl Entry {
     /// [`JournalError::Damaged`] with the position, or [`JournalError::TooNew`].
     pub fn name(&self) -> Result<Name, JournalError> {
         match Body::open(&self.body) {
-            Ok(body) => Ok(Name { node: body.head.node, number: body.head.number }),
+            Ok(body) => Ok(body.head.name()),
             Err(BadBody::TooNew(level)) => Err(JournalError::TooNew(level)),
             Err(bad) => Err(JournalError::Damaged {
                 position: self.position,
@@ -195,13 +196,6 @@ pub struct Head {
     pub now: Timestamp,
 }
 
-impl Head {
-    /// Returns what stands at the end.
-    pub fn tip(&self) -> Tip {
-        Tip { position: self.position, name: self.name, at: self.at }
-    }
-}
-
 /// What the checksum over an entry covers beside the entry: whose journal it is.
 ///
 /// A row copied from another journal is found out by it.
@@ -245,7 +239,7 @@ impl Sealer {
             )));
         }
         match body {
-            Ok(body) => Ok(Name { node: body.head.node, number: body.head.number }),
+            Ok(body) => Ok(body.head.name()),
             Err(BadBody::TooNew(level)) => Err(JournalError::TooNew(level)),
             Err(bad) => Err(damaged(format!("its body {bad}"))),
         }

@@ -22,7 +22,7 @@ impl Journal {
     pub async fn skip(&self, skip: Skip) -> Result<(), JournalError> {
         let position = skip.position;
         let name = Name { node: skip.node, number: skip.number };
-        let entry = Check::Entry { position, name, at: None };
+        let entry = Check::Entry { position, name };
         let key = position.to_string().into_bytes();
         let record = Cell { kind: Kind::Skip, key, value: skip.encode() };
         let mut tries = 1;

@@ -7,7 +7,7 @@ use crate::call::Call;
 use crate::failure::JournalError;
 use crate::journal::Journal;
 use crate::manifest::{Manifest, check_piece, names};
-use crate::name::Tip;
+use crate::name::Name;
 use crate::transaction::{Check, Read, Transaction, Write};
 use firstcome_core::names::PieceName;
 use std::cmp::Reverse;
@@ -60,15 +60,14 @@ impl Journal {
     /// history. Nothing was changed then. [`JournalError::Moved`] when others went on installing snapshots meanwhile.
     pub async fn install(
         &self,
-        tip: Tip,
+        position: u64,
+        name: Name,
         manifest: Vec<u8>,
         pieces: Vec<PieceName>,
         term: u64,
     ) -> Result<(), JournalError> {
-        let manifest = Manifest { position: tip.position, pieces, bytes: manifest };
-        // Before the first entry there is none with a time.
-        let at = (tip.position > 0).then_some(tip.at);
-        let entry = Check::Entry { position: tip.position, name: tip.name, at };
+        let manifest = Manifest { position, pieces, bytes: manifest };
+        let entry = Check::Entry { position, name };
         let mut tries = 1;
         loop {
             let seen = self.manifests(Call::Look).await?;

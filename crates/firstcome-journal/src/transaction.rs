@@ -38,9 +38,8 @@ pub(crate) enum Check {
     Nothing,
     /// No later term was minted: else [`JournalError::OldTerm`].
     Term(u64),
-    /// This entry is kept, under this name and, if one is given, with this time: else
-    /// [`JournalError::Behind`], [`JournalError::Trimmed`] or [`JournalError::Forked`].
-    Entry { position: u64, name: Name, at: Option<Timestamp> },
+    /// The entry of this name is kept: else [`JournalError::Behind`], [`JournalError::Trimmed`] or [`JournalError::Forked`].
+    Entry { position: u64, name: Name },
     /// The journal ends with this entry and, if one is given, is of this epoch: else [`JournalError::Moved`].
     End { position: u64, name: Name, epoch: Option<u32> },
     /// The kept manifests have these positions and pieces: else [`JournalError::Moved`].

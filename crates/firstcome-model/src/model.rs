@@ -9,6 +9,7 @@ use crate::campaign::Campaign;
 use crate::event::{Applied, Claimed, Decision, Event, Issued};
 use crate::holding::{Made, Said, Turn};
 use firstcome_core::command::{CodeCommand, Order};
+use firstcome_core::names::Name;
 use firstcome_core::outcome::Missing;
 use firstcome_core::results::Kind;
 use firstcome_core::{Command, NodeId, Outcome, Refusal, Stamp};
@@ -55,7 +56,7 @@ impl<'a> Model<'a> {
             .map_or(0, |before| before.service + stamp.at.micros_since(before.at).min(STEP));
         let turn = Turn { at: stamp.at, service, entry };
         self.turn = Some(turn);
-        let copy = self.is_copy(stamp.node, stamp.number, service);
+        let copy = self.is_copy(stamp.batch(), service);
         self.campaigns.values_mut().for_each(|campaign| campaign.expire(&turn));
         let names: Vec<&'a str> = self.campaigns().map(|(name, _)| name).collect();
         names.into_iter().for_each(|name| self.serve(&turn, name));
@@ -98,7 +99,7 @@ impl<'a> Model<'a> {
         all.into_iter()
     }
 
-    fn is_copy(&mut self, node: NodeId, number: u64, service: i64) -> bool {
+    fn is_copy(&mut self, Name { node, number }: Name, service: i64) -> bool {
         if service >= self.sweep_at {
             self.sweep_at = service + SWEPT_EVERY;
             self.batches.retain(|_, (_, used)| service - *used < REMEMBERED);

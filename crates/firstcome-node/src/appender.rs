@@ -21,7 +21,7 @@ use firstcome_core::command::BodyWriter;
 use firstcome_core::newest_level;
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::cluster::News;
-use firstcome_journal::{Append, EntriesRead, JournalError, Looked, Name};
+use firstcome_journal::{Append, EntriesRead, JournalError, Looked};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::yield_now;
@@ -151,12 +151,11 @@ impl Appender {
     /// Takes what waits into one body.
     fn gather(&mut self) -> Batch {
         let applier = &mut self.applier;
-        applier.number += 1;
+        let name = applier.next_name();
         let (mark, level) = applier.replica.look(|state| (state.mark(), state.level()));
         let level = if inject(Mistake::LevelOfBuild) { newest_level() } else { level };
         let current = applier.replica.durable();
         let durable = current.position.min(mark.position);
-        let name = Name { node: applier.writer, number: applier.number };
         let mut body = BodyWriter::at_level(level, name.node, name.number, durable);
         let mut pending = Vec::new();
         let now = Instant::now();
@@ -200,7 +199,7 @@ impl Appender {
         });
         applier.metrics.batch(pending.len());
         let body = body.finish().into();
-        Batch { name, level, body, pending, maybe_sent: false, confirm: None }
+        Batch { of: name, name, level, body, pending, maybe_sent: false, confirm: None }
     }
 
     /// Sends a batch until it is seen in the journal, or is known not to be there.
@@ -262,16 +261,15 @@ impl Appender {
             if self.applier.is_given_up(batch) {
                 return Ok(());
             }
-            if batch.maybe_sent && inject(Mistake::NewNumberOnResend) {
-                self.applier.number += 1;
-                batch.renumber(self.applier.number);
-            }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
-    /// Sends a batch once.
+    /// Sends a batch once: written anew, where it may have been sent before.
     async fn send(&mut self, batch: &mut Batch) -> Result<EntriesRead, JournalError> {
+        if batch.maybe_sent && !inject(Mistake::NameKeptOnResend) {
+            batch.write_again(self.applier.next_name());
+        }
         let applier = &self.applier;
         let (applied, applied_name) = applier.replica.applied();
         let append =
@@ -305,7 +303,7 @@ impl Appender {
             let applier = &mut self.applier;
             match read {
                 // It may be another branch's.
-                Ok(read) if may_have_lost || applier.begins_epoch(&read.entries) => {
+                Ok(_) if may_have_lost => {
                     batch.maybe_sent = true;
                     applier.signals.suspect();
                     return Ok(false);
@@ -364,7 +362,7 @@ impl Appender {
     }
 
     async fn take_entries(&mut self, read: EntriesRead) -> Result<(), Stop> {
-        if self.may_have_lost() || self.applier.begins_epoch(&read.entries) {
+        if self.may_have_lost() {
             return self.heal(None).await;
         }
         let EntriesRead { entries, looked } = read;

@@ -14,7 +14,7 @@ use crate::signals::Signals;
 use firstcome_core::NodeId;
 use firstcome_core::command::BadBody;
 use firstcome_inject::{Mistake, inject};
-use firstcome_journal::{Confirm, Entry, Journal, JournalError, Looked};
+use firstcome_journal::{Confirm, Entry, Journal, JournalError, Looked, Name};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ const LOOK_FOR_STOP: Duration = Duration::from_millis(100);
 pub(crate) struct Applier {
     /// Who writes this node's batches: drawn anew when it switches to another branch.
     pub(crate) writer: NodeId,
-    /// The number of the writer's last batch.
+    /// The number of the writer's last body.
     pub(crate) number: u64,
     pub(crate) journal: Journal,
     pub(crate) queue: Arc<Queue>,
@@ -57,6 +57,12 @@ pub(crate) enum Applying {
 }
 
 impl Applier {
+    /// Returns a name that no entry has had.
+    pub(crate) fn next_name(&mut self) -> Name {
+        self.number += 1;
+        Name { node: self.writer, number: self.number }
+    }
+
     /// Applies entries in order and answers the batch's commands when its entry is among them; where this node stops, they
     /// are the caller's to answer.
     pub(crate) fn apply(
@@ -85,7 +91,7 @@ impl Applier {
                 self.retransmit.push(entry, applied.name);
             }
             let Some(batch) = &mut batch else { continue };
-            if applied.name == batch.name {
+            if applied.batch == batch.of {
                 seen = true;
                 let answers = batch.answers(outcomes.drain(..), applied);
                 let confirm = batch.confirm.take();
@@ -93,13 +99,6 @@ impl Applier {
             }
         }
         Ok(Applying::Done { seen })
-    }
-
-    /// Says whether entries that were read are of a later epoch. What is brought after a fork keeps its name: only a look at
-    /// the journal tells whether they follow what was applied, or what has its name on another branch.
-    pub(crate) fn begins_epoch(&self, entries: &[Entry]) -> bool {
-        let epoch = self.replica.look(|state| state.token().epoch);
-        self.several && entries.last().is_some_and(|last| last.epoch > epoch)
     }
 
     /// Notes how far the store had looked when it gave what is applied now.

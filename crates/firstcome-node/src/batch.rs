@@ -21,6 +21,9 @@ use tokio::time::{Instant, sleep};
 
 /// The batch under way.
 pub(crate) struct Batch {
+    /// Its own name: that of the first body that was written of it.
+    pub(crate) of: Name,
+    /// The name of the body that is sent now.
     pub(crate) name: Name,
     /// The level of the space when it was gathered. Its body is of a higher one while it has a command that raises the space.
     pub(crate) level: u32,
@@ -76,7 +79,9 @@ impl Batch {
             let mut stays = stay.iter();
             self.pending.retain(|_| *stays.next().unwrap_or(&false));
             let mut stays = stay.into_iter();
-            let kept = keep((self.name, self.level), &self.body, |_| stays.next().unwrap_or(false));
+            let kept = keep((self.name, self.of, self.level), &self.body, |_| {
+                stays.next().unwrap_or(false)
+            });
             self.body = kept.body.into();
         }
     }
@@ -88,20 +93,23 @@ impl Batch {
         }
     }
 
-    /// Makes another batch of it, of the same commands: see [`Mistake::NewNumberOnResend`].
-    pub(crate) fn renumber(&mut self, number: u64) {
-        let body = Body::open(&self.body).and_then(|body| Ok((body.head, body.commands()?)));
-        let Ok((head, commands)) = body else { return };
-        self.name.number = number;
-        let mut writer = BodyWriter::at_level(head.level, self.name.node, number, head.durable);
-        // What fitted before does again.
-        commands.iter().all(|command| writer.push(command));
-        self.body = writer.finish().into();
+    /// Writes its body under another name. Of the branches that a failover leaves, one may have the body that was sent before,
+    /// and this one comes to another: no name may stand for both.
+    pub(crate) fn write_again(&mut self, name: Name) {
+        self.name = name;
+        let Ok(body) = BodyWriter::again(&self.body, name) else {
+            panic!("a body that was written here can be read again")
+        };
+        self.body = body.into();
+        if inject(Mistake::NewNumberOnResend) {
+            self.of = name;
+            self.body = keep((name, name, self.level), &self.body, |_| true).body.into();
+        }
     }
 
     /// Leaves out what only held on the branch this batch was written on, now that it is abandoned.
     pub(crate) fn move_to_another_branch(&mut self) {
-        let kept = keep_unbound(self.name, &self.body);
+        let kept = keep_unbound((self.name, self.of), &self.body);
         if self.pending.len() != kept.kept.len() {
             // Nobody waits any more.
             self.body = kept.body.into();
@@ -133,23 +141,27 @@ pub(crate) struct Kept {
 /// # Panics
 ///
 /// The body is not one that was applied or written here.
-pub(crate) fn keep_unbound(name: Name, body: &[u8]) -> Kept {
+pub(crate) fn keep_unbound((name, batch): (Name, Name), body: &[u8]) -> Kept {
     // Its commands were written at its level, and a raise of the space must not be lost with a branch.
     let level = level_of(body).expect("a body that was applied says its level");
-    keep((name, level), body, |command| {
+    keep((name, batch, level), body, |command| {
         !command.is_bound_to_its_branch() || inject(Mistake::MarksCarriedOver)
     })
 }
 
-/// Writes a body anew with the commands that stay: at this level, or at the one to which one of them raises the space.
+/// Writes a body anew with the commands that stay, under a name and of a batch: at this level, or at the one to which one of
+/// them raises the space.
 fn keep(
-    (name, level): (Name, u32),
+    (name, batch, level): (Name, Name, u32),
     body: &[u8],
     mut stays: impl FnMut(&Command<'_>) -> bool,
 ) -> Kept {
     let commands = Body::open(body).and_then(|body| Ok(body.commands()?));
     let Ok(commands) = commands else { panic!("a body that was applied can be read again") };
     let mut writer = BodyWriter::at_level(level, name.node, name.number, 0);
+    if batch != name {
+        writer = writer.again_of(batch);
+    }
     let mut kept = Vec::with_capacity(commands.len());
     for command in &commands {
         let stays = stays(command);

@@ -1,7 +1,7 @@
 //! Forks: switching to the store's branch where it and this node's differ, and re-proposing what it lacks.
 //!
 //! The bodies this node has and the store's branch lacks, the orphaned entries, are appended again, in their old order
-//! and under their old names. The rules take a body whose number is not above its writer's last one
+//! and each names the batch that it is of. The rules take a batch whose number is not above its node's last one
 //! for a copy, so that two nodes which re-propose the same one harm nobody; and a node that switched
 //! writes under a new identity from then on, so that what others re-propose of it is never below what it
 //! wrote since.
@@ -17,7 +17,6 @@ use crate::event::log;
 use crate::failure::CommandError;
 use crate::load::{self, Branch, CannotStart};
 use crate::replica::Stop;
-use crate::retransmit::Buffered;
 use crate::says::Says;
 use crate::suspensions::Suspensions;
 use firstcome_core::State;
@@ -102,8 +101,7 @@ impl Fork {
         };
         let lost = applier.retransmit.switch_branch(kept, fork);
         let mut orphans = applier.replica.look(|ours_then| Orphan::of(lost, ours_then.service()));
-        let is_missing =
-            |orphan: &Orphan| !state.has_run(orphan.kept.name.node, orphan.kept.name.number);
+        let is_missing = |orphan: &Orphan| !state.has_run(orphan.batch);
         if fork.is_none() {
             orphans.retain(is_missing);
         }
@@ -179,10 +177,9 @@ impl Fork {
         let mut done = 0;
         for orphan in self.orphans.clone() {
             done += 1;
-            let Buffered { name, ref entry, .. } = orphan.kept;
-            let (ran, service) = applier
-                .replica
-                .look(|state| (state.has_run(name.node, name.number), state.service()));
+            let batch_of = orphan.batch;
+            let (ran, service) =
+                applier.replica.look(|state| (state.has_run(batch_of), state.service()));
             let too_old = orphan.is_too_old(service);
             if too_old
                 && !ran
@@ -194,15 +191,15 @@ impl Fork {
                 continue;
             }
             let (applied, applied_name) = applier.replica.applied();
-            let body = keep_unbound(name, &entry.body).body.into();
+            let name = applier.next_name();
+            let body = keep_unbound((name, batch_of), &orphan.kept.entry.body).body.into();
             let append = applier.journal.append(Append { body, name, applied, applied_name });
             match applier.until_answer_or_shutdown(batch.as_deref(), append).await {
                 Ok(exchange) => {
                     applier.metrics.put_back.inc();
                     let applied = applier.apply(exchange.entries, batch.as_deref_mut())?;
                     // More than one read may lie between: then the journal may lose it before this node has it.
-                    let has_it =
-                        applier.replica.look(|state| state.has_run(name.node, name.number));
+                    let has_it = applier.replica.look(|state| state.has_run(batch_of));
                     if !has_it || matches!(applied, Applying::Broke) {
                         self.orphans.drain(..done - 1);
                         return Ok(Ok(Step::Again));
@@ -277,7 +274,7 @@ fn may_lead_to(state: &State, later: &State) -> bool {
     }
     let last = state.stamp();
     let forgets = later.service() - state.service() >= NODE_MEMORY_US;
-    later.has_run(last.node, last.number) || forgets
+    later.has_run(last.name()) || forgets
 }
 
 /// Returns the entry the store has at a position at or below its head; none before the first, or if

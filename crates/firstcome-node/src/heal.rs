@@ -20,7 +20,7 @@ use firstcome_core::limits::{BATCH_BYTES, READ_ENTRIES};
 use firstcome_core::{State, newest_level};
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::cluster::{Membership, Seed};
-use firstcome_journal::{EntriesRead, Entry, Head, JournalError, Looked, Name, Tip};
+use firstcome_journal::{EntriesRead, Entry, Head, JournalError, Looked, Name};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -141,25 +141,19 @@ impl Healer {
             Err(broken) => return Ok(Err(broken)),
         };
         if let Some(found) = found.as_ref().filter(|_| common == head.position)
-            && (found.name().ok(), found.at) != (Some(head.name), head.at)
+            && found.name().ok() != Some(head.name)
         {
             // The store went on with another branch in between: what one has says nothing of the other.
             return Ok(Err(JournalError::Changed));
         }
+        let applied = (common == ours.position).then_some(ours.name());
+        let known = applied.or_else(|| applier.retransmit.name_at(common));
         let same = match &found {
             // Every history begins with nothing, but one that was seeded anew cannot be read from there.
             _ if common == 0 && head.first == 1 => Some(true),
-            Some(entry) => applier.retransmit.has(entry).or_else(|| {
-                let stamp = entry.open().map(|(stamp, _)| stamp);
-                (common == ours.position).then(|| stamp.is_ok_and(|stamp| stamp == ours))
-            }),
+            Some(entry) => known.map(|name| entry.name().is_ok_and(|found| found == name)),
             // Nothing stands there but what the head says: the store goes on behind a state.
-            None if common == head.position => {
-                let name = Name { node: ours.node, number: ours.number };
-                let tip = Tip { position: ours.position, name, at: ours.at };
-                let known = (common == ours.position).then_some(tip);
-                known.or_else(|| applier.retransmit.tip_at(common)).map(|known| known == head.tip())
-            }
+            None if common == head.position => known.map(|name| name == head.name),
             None => None,
         };
         let same = match &found {
@@ -256,7 +250,7 @@ impl Healer {
         let manifest = frozen.finish();
         let seed = Seed {
             position: stamp.position,
-            name: Name { node: stamp.node, number: stamp.number },
+            name: stamp.name(),
             at: stamp.at,
             epoch: seen.map_or(stamp.epoch, |seen| seen.epoch.max(stamp.epoch)) + 1,
             level: stamp.level,
@@ -296,20 +290,15 @@ impl Healer {
             }
             let (applied, _) = applier.replica.applied();
             let asked = Instant::now();
-            let read = read_on(applier, applied);
-            let EntriesRead { mut entries, looked } =
+            let read = applier.journal.read(applied);
+            let EntriesRead { entries, looked } =
                 match applier.until_answer_or_shutdown(batch.as_deref(), read).await {
                     Ok(read) => read,
                     Err(broken) => return Ok(Err(broken)),
                 };
-            // They may be another branch's, and follow an entry that has the name of one that was applied.
-            let other = |entry| {
-                applier.retransmit.has(entry) == Some(false) && !inject(Mistake::HeightForName)
-            };
-            if self.may_have_lost() || entries.first().is_some_and(other) {
+            if self.may_have_lost() {
                 return Ok(Ok(Step::Again));
             }
-            entries.retain(|entry| entry.position > applied);
             if let Applying::Broke = applier.apply(entries, batch.as_deref_mut())? {
                 return Ok(Ok(Step::Again));
             }
@@ -325,14 +314,5 @@ impl Healer {
             }
             sleep_until(asked + LOOK_EVERY).await;
         }
-    }
-}
-
-/// Reads what follows the entry applied last together with that entry, if the journal still has it: one answer is of one
-/// branch.
-async fn read_on(applier: &Applier, applied: u64) -> Result<EntriesRead, JournalError> {
-    match applier.journal.read(applied.saturating_sub(1)).await {
-        Err(JournalError::Trimmed { .. }) => applier.journal.read(applied).await,
-        read => read,
     }
 }

@@ -46,26 +46,7 @@ pub(crate) struct Branch {
 /// They are read even where a snapshot stands for them. A node that knew only those after it could put back less than others
 /// after a loss; and after a fork it would re-propose the later bodies of a writer without the earlier ones, which run no more
 /// then, whoever has them.
-///
-/// All of it is read again where the store may have gone on with another branch meanwhile: an entry may follow in the one
-/// what has the same name in the other.
 pub(crate) async fn branch(
-    journal: &Journal,
-    mut progress: impl FnMut(u64, u64),
-    through: u64,
-    ours: &RetransmitBuffer,
-) -> Result<Branch, CannotStart> {
-    let incarnations = journal.is_shared().then(|| journal.incarnations());
-    loop {
-        let seen = incarnations.as_ref().map(|number| *number.borrow());
-        let branch = branch_once(journal, &mut progress, through, ours).await?;
-        if incarnations.as_ref().map(|number| *number.borrow()) == seen {
-            return Ok(branch);
-        }
-    }
-}
-
-async fn branch_once(
     journal: &Journal,
     progress: impl FnMut(u64, u64),
     through: u64,
@@ -74,11 +55,12 @@ async fn branch_once(
     let mut kept = RetransmitBuffer::default();
     let keep = |entry, name| kept.push(entry, name);
     let (state, asked) = state(journal, progress, keep, through).await?;
-    let is_same = |entry: &Entry| ours.has(entry) == Some(true);
-    let mut fork =
-        kept.after(0).rev().find(|(entry, _)| is_same(entry)).map(|(entry, _)| entry.position);
+    let is_same = |position, name| ours.name_at(position) == Some(name);
+    let mut newest_first = kept.after(0).rev().map(|(entry, name)| (entry.position, name));
+    let mut fork = newest_first.find(|(at, name)| is_same(*at, *name)).map(|(at, _)| at);
+    drop(newest_first);
     let stamp = state.stamp();
-    let tip = (stamp.position, Name { node: stamp.node, number: stamp.number });
+    let tip = (stamp.position, stamp.name());
     let (mut position, mut name) = kept.before().unwrap_or(tip);
     let since = Instant::now();
     let first = ours.first();
@@ -92,7 +74,7 @@ async fn branch_once(
         }
         for (entry, its_name) in older {
             (position, name) = (entry.position - 1, entry.before);
-            if is_same(&entry) {
+            if is_same(entry.position, its_name) {
                 fork = Some(entry.position);
                 break;
             }

@@ -116,7 +116,8 @@ mod tests {
             let position = self.state.position() + 1;
             let at = Timestamp::from_micros(second * 1_000_000 + 500_000);
             let node = NodeId([1; 16]);
-            let stamp = Stamp { position, at, epoch: 0, node, number: position, level: 6 };
+            let stamp =
+                Stamp { position, at, epoch: 0, node, number: position, again_of: None, level: 6 };
             self.state.apply(stamp, std::slice::from_ref(command), &mut Vec::new());
             self.minutes.note(&self.state);
         }

@@ -52,6 +52,8 @@ pub struct Durable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AppliedEntry {
     pub(crate) name: Name,
+    /// The name of its batch.
+    pub(crate) batch: Name,
     pub(crate) position: Position,
     /// Up to where its writer knew the journal to be durable.
     pub(crate) durable: u64,
@@ -137,7 +139,7 @@ impl Replica {
     /// `at_once` says whether everything that can be read is durable.
     pub fn new(state: State, at_once: bool) -> Self {
         let stamp = state.stamp();
-        let name = Name { node: stamp.node, number: stamp.number };
+        let name = stamp.name();
         let applied = watch::Sender::new(state.position());
         let position = if at_once { state.position() } else { 0 };
         Self {
@@ -192,7 +194,7 @@ impl Replica {
     pub(crate) fn restore(&self, state: State) -> State {
         let stamp = state.stamp();
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        current.name = Name { node: stamp.node, number: stamp.number };
+        current.name = stamp.name();
         if let Some(stuck) = &mut current.stuck {
             stuck.is_whole = true;
         }
@@ -283,7 +285,7 @@ impl Replica {
     pub(crate) fn replace(&self, state: State) -> State {
         let stamp = state.stamp();
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        current.name = Name { node: stamp.node, number: stamp.number };
+        current.name = stamp.name();
         current.stuck = None;
         let over = std::mem::replace(&mut current.state, state);
         self.durable.send_modify(|durable| {
@@ -315,11 +317,11 @@ impl Replica {
             }
         })?;
         let commands = body.commands().map_err(|why| unreadable(why.to_string()))?;
-        let name = Name { node: stamp.node, number: stamp.number };
-        let durable = body.head.durable;
+        let name = stamp.name();
+        let (batch, durable) = (body.head.batch(), body.head.durable);
 
         if inject(Mistake::CopiesRunTwice) {
-            stamp.number = position;
+            stamp.again_of = Some(Name { node: stamp.node, number: position });
         }
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(stuck) = &current.stuck {
@@ -355,7 +357,7 @@ impl Replica {
         self.confirm(branch, if self.at_once { position } else { durable.min(position) });
         self.bytes.fetch_add(entry.body.len() as u64, Ordering::Relaxed);
         self.applied.send_replace(position);
-        Ok(Some(AppliedEntry { name, position: token, durable, differs }))
+        Ok(Some(AppliedEntry { name, batch, position: token, durable, differs }))
     }
 }
 

@@ -1,7 +1,6 @@
 //! The entries applied last, whole: what a store that lost its newest writes gets back.
 
-use firstcome_inject::{Mistake, inject};
-use firstcome_journal::{Entry, Name, Tip};
+use firstcome_journal::{Entry, Name};
 use std::collections::VecDeque;
 use std::mem;
 use std::time::Duration;
@@ -60,28 +59,10 @@ impl RetransmitBuffer {
         self.bytes <= MIN_BYTES || self.bytes <= MAX_BYTES && is_young
     }
 
-    /// Says whether a store that has this entry has what was applied at its position; none if that is
-    /// not known any more.
-    ///
-    /// The name alone does not tell: a body that was lost and sent again, or brought by another node,
-    /// has the name it had, but another time, another epoch, or fewer commands.
-    pub(crate) fn has(&self, found: &Entry) -> Option<bool> {
-        let Buffered { entry, .. } = self.at(found.position)?;
-        if inject(Mistake::BackfillWithNewTime) {
-            return Some(*entry == Entry { at: entry.at, ..found.clone() });
-        }
-        Some(entry == found)
-    }
-
-    /// Returns what stands at a position, if that is kept.
-    pub(crate) fn tip_at(&self, position: u64) -> Option<Tip> {
-        let Buffered { entry, name, .. } = self.at(position)?;
-        Some(Tip { position, name: *name, at: entry.at })
-    }
-
-    fn at(&self, position: u64) -> Option<&Buffered> {
+    /// Returns the name of the entry at a position, if it is kept.
+    pub(crate) fn name_at(&self, position: u64) -> Option<Name> {
         let index = usize::try_from(position.checked_sub(self.first()?)?).ok()?;
-        self.entries.get(index)
+        Some(self.entries.get(index)?.name)
     }
 
     /// Returns the entries beyond a position that are kept, oldest first.

@@ -11,7 +11,7 @@ use crate::load;
 use crate::replica::{Stop, Stuck};
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::state::Skip;
-use firstcome_journal::{JournalError, Name, Tip};
+use firstcome_journal::{JournalError, Name};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -76,10 +76,8 @@ impl Appender {
         let loaded = self.applier.until_answer_or_shutdown(None, async { Ok(loaded.await) }).await;
         let Ok(Ok((state, _))) = loaded else { return (false, None) };
         let stamp = state.stamp();
-        let name = Name { node: stamp.node, number: stamp.number };
-        let tip = Tip { position: stamp.position, name, at: stamp.at };
-        let ours = self.applier.retransmit.tip_at(before);
-        if tip.position != before || ours.is_some_and(|ours| ours != tip) {
+        let ours = self.applier.retransmit.name_at(before);
+        if stamp.position != before || ours.is_some_and(|ours| ours != stamp.name()) {
             // Of a snapshot beyond it, or of another branch: what this node had applied may not be there.
             return (false, Some(GoOn::SwitchBranch));
         }

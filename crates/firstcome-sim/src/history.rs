@@ -124,12 +124,14 @@ pub struct Stored {
     pub entry: Entry,
     /// Its name.
     pub name: Name,
+    /// The name of its batch.
+    pub batch: Name,
 }
 
 impl Stored {
     /// Names the entry for people.
     pub(crate) fn tell(&self) -> String {
-        let Self { entry, name, moment } = self;
+        let Self { entry, name, moment, .. } = self;
         let node = name.node.to_string();
         format!(
             "entry {}.{} ({}/{}, stored at {:.3} s)",

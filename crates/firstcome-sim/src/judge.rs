@@ -7,6 +7,7 @@
 //! | Promise | What is checked | Where |
 //! |---|---|---|
 //! | `entries_readable` | every entry has the commands and the name its writer gave it | `link` |
+//! | `name_of_one_entry` | no two entries have the same position and name, whichever branches they are on | `link` |
 //! | `entries_chained` | every entry names one that was there before it, one position below | `link` |
 //! | `time_never_goes_back` | neither time nor epoch of an entry is before that of the one it names | `link` |
 //! | `journal_is_one_chain` | the final journal begins with the first entry and leaves none out | `tree` |

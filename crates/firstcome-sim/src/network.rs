@@ -287,8 +287,8 @@ impl StoreLink {
             let (store, connection) = (self.store.clone(), connection.clone());
             tokio::spawn(async move {
                 sleep(again).await;
-                let reached = store.reached(&connection, by_any, knew);
-                if let Some(connection) = reached.filter(|it| !store.is_read_only(it)) {
+                // What repeats it is on the way to this server, and knows no other.
+                if store.is_up(&connection) && !store.is_read_only(&connection) {
                     work(connection.memory.clone()).await;
                     store.publish_changes(connection.server).await;
                 }

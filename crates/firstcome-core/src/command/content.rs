@@ -16,6 +16,7 @@ pub(super) const NODE: u32 = 2;
 pub(super) const NUMBER: u32 = 3;
 pub(super) const DURABLE: u32 = 4;
 pub(super) const TARGET: u32 = 5;
+pub(super) const AGAIN_OF: u32 = 6;
 pub(super) const CLAIM: u32 = 8;
 pub(super) const CANCEL: u32 = 9;
 pub(super) const PUT: u32 = 10;

@@ -2,8 +2,8 @@
 
 use super::codes::{self, DISCARD, RESERVE};
 use super::content::{
-    BAR, CANCEL, CHANGE_SEATS, CHECKSUM, CLAIM, CLAIM_WITHIN, DURABLE, HOLD, LEVEL_FIELD, MOVE,
-    NODE, NUMBER, PUT, RAISE, SETTLED, STEER, TARGET, TICK, UNBAR,
+    AGAIN_OF, BAR, CANCEL, CHANGE_SEATS, CHECKSUM, CLAIM, CLAIM_WITHIN, DURABLE, HOLD, LEVEL_FIELD,
+    MOVE, NODE, NUMBER, PUT, RAISE, SETTLED, STEER, TARGET, TICK, UNBAR,
 };
 use super::field::{Target, bounded, name};
 use super::order::order_field;
@@ -11,7 +11,7 @@ use super::waiting::{JOIN, LEAVE};
 use super::{Command, Expect, Mark, Order, Steer};
 use super::{bars, holds, waiting};
 use crate::limits::{REASON_BYTES, WHO_BYTES};
-use crate::names::{NodeId, check_subject};
+use crate::names::{Name, NodeId, check_subject};
 use crate::outcome::By;
 use crate::settings::Settings;
 use crate::wire::{LEVEL, MOVED_LEVEL, Malformed, Reader, Value, newest_level};
@@ -24,10 +24,24 @@ pub struct Head {
     pub level: u32,
     /// Who wrote it.
     pub node: NodeId,
-    /// Which of its batches this is, from 1.
+    /// Which of its bodies this is, from 1.
     pub number: u64,
+    /// The batch that is sent again, under which name it was written first; none where that is this name.
+    pub again_of: Option<Name>,
     /// Up to where the writer knew the journal to be durable.
     pub durable: u64,
+}
+
+impl Head {
+    /// Returns the name of the body's entry.
+    pub fn name(&self) -> Name {
+        Name { node: self.node, number: self.number }
+    }
+
+    /// Returns the name of the batch: that of the first body that was written of it.
+    pub fn batch(&self) -> Name {
+        self.again_of.unwrap_or(self.name())
+    }
 }
 
 /// Why a body cannot be read.
@@ -109,7 +123,19 @@ impl<'a> Body<'a> {
         head.node = NodeId(numbered(&mut rest, NODE)?.id()?);
         head.number = numbered(&mut rest, NUMBER)?.number()?;
         head.durable = numbered(&mut rest, DURABLE)?.number()?;
+        let mut behind = rest;
+        if let Ok(Some((AGAIN_OF, value))) = behind.value() {
+            let read = Name::from_bytes(value.bytes()?);
+            let batch = read.filter(|batch| *batch != head.name());
+            head.again_of = Some(batch.ok_or_else(|| value.wrong("no other name"))?);
+            rest = behind;
+        }
         Ok(Self { head, rest })
+    }
+
+    /// Returns the bytes of the commands.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest.rest()
     }
 
     /// Reads the commands in order.

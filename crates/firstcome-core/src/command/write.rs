@@ -1,15 +1,19 @@
 //! A body: encoded commands one after the other, with the names of campaigns and pools given once.
 
 use super::Command;
-use super::content::{CHECKSUM, DURABLE, LEVEL_FIELD, NODE, NUMBER, TARGET};
+use super::content::{AGAIN_OF, CHECKSUM, DURABLE, LEVEL_FIELD, NODE, NUMBER, TARGET};
 use super::encoded::Encoded;
+use super::read::{BadBody, Body};
 use crate::limits::{BATCH_BYTES, BATCH_COMMANDS};
-use crate::names::NodeId;
+use crate::names::{Name, NodeId};
 use crate::wire::{LEVEL, Write, varint_bytes};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Targets looked through for one that is given already.
 const TARGETS_SEEN: usize = 64;
+
+/// Bytes that a body leaves free for the name of its batch and for a longer number, which it has when it is written again.
+const ROOM_FOR_AGAIN: usize = 64;
 
 /// Collects the commands of one batch into a body.
 #[derive(Debug)]
@@ -18,6 +22,8 @@ pub struct BodyWriter {
     targets: Vec<(Box<str>, Option<Box<str>>)>,
     commands: usize,
     level: u32,
+    /// Bytes it may have before its checksum.
+    most: usize,
 }
 
 impl BodyWriter {
@@ -33,7 +39,30 @@ impl BodyWriter {
         bytes.bytes(NODE, &node.0);
         bytes.number(NUMBER, number);
         bytes.number(DURABLE, durable);
-        Self { bytes, targets: Vec::new(), commands: 0, level }
+        let most = BATCH_BYTES - CHECKSUM - ROOM_FOR_AGAIN;
+        Self { bytes, targets: Vec::new(), commands: 0, level, most }
+    }
+
+    /// Says that the body, which has no command yet, brings a batch again that was written first under this name.
+    #[must_use]
+    pub fn again_of(mut self, batch: Name) -> Self {
+        self.bytes.bytes(AGAIN_OF, &batch.to_bytes());
+        self.most = BATCH_BYTES - CHECKSUM;
+        self
+    }
+
+    /// Writes a body once more, under another name: the batch stays the same.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Body::open`].
+    pub fn again(body: &[u8], name: Name) -> Result<Vec<u8>, BadBody> {
+        let body = Body::open(body)?;
+        let head = body.head;
+        let mut again =
+            Self::at_level(head.level, name.node, name.number, head.durable).again_of(head.batch());
+        again.bytes.extend_from_slice(body.rest());
+        Ok(again.finish())
     }
 
     /// Returns the level of the body.
@@ -64,7 +93,7 @@ impl BodyWriter {
         let before = self.bytes.len();
         let targets = self.targets.len();
         self.write(command);
-        let fits = self.commands < BATCH_COMMANDS && self.bytes.len() + CHECKSUM <= BATCH_BYTES;
+        let fits = self.commands < BATCH_COMMANDS && self.bytes.len() <= self.most;
         if fits {
             self.commands += 1;
         } else {

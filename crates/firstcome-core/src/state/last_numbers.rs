@@ -33,7 +33,7 @@ fn apply(state: &mut State, command: Command<'_>) -> Outcome {
     let (at, node) = (Timestamp::from_micros(position as i64), NodeId([1; 16]));
     let mut outcomes = Vec::new();
     state.apply(
-        Stamp { position, at, epoch: 0, node, number: position, level: 1 },
+        Stamp { position, at, epoch: 0, node, number: position, again_of: None, level: 1 },
         &[command],
         &mut outcomes,
     );

@@ -4,7 +4,7 @@ use super::{Archived, CLEARED_DEADLINES, Named, Stamp, State};
 use crate::campaign::{Campaign, HoldRequest, ResultRow};
 use crate::command::{Command, Mark};
 use crate::context::{ApplyContext, Deadlines, NewResults};
-use crate::names::{NodeId, Position, SpaceId};
+use crate::names::{Name, Position, SpaceId};
 use crate::outcome::{Missing, Outcome, Refusal};
 use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
@@ -89,8 +89,8 @@ impl State {
     }
 
     /// Says whether a batch would be a copy: one of the same node with this number or a higher one ran.
-    pub fn has_run(&self, node: NodeId, number: u64) -> bool {
-        self.batches.last.get(&node).is_some_and(|last| number <= last.number)
+    pub fn has_run(&self, batch: Name) -> bool {
+        self.batches.last.get(&batch.node).is_some_and(|last| batch.number <= last.number)
     }
 
     /// Returns the space this is the state of.

@@ -6,6 +6,7 @@ use firstcome_core::command::{
 };
 use firstcome_core::hall::{Price, SeatChange};
 use firstcome_core::limits::{BATCH_BYTES, BATCH_COMMANDS};
+use firstcome_core::names::Name;
 use firstcome_core::outcome::By;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, LEVEL, Settings, Stamp, State};
@@ -169,6 +170,29 @@ fn a_batch_is_full_at_its_limits_and_what_did_not_fit_leaves_no_trace() {
     let bytes = large.finish();
     assert!(bytes.len() <= BATCH_BYTES && bytes.len() > BATCH_BYTES - 1_000);
     assert_eq!(Body::open(&bytes).unwrap().commands().unwrap().len(), commands);
+    // Written again it has the name of its batch beside its own, and still fits.
+    let again = BodyWriter::again(&bytes, Name { node: node(2), number: u64::MAX }).unwrap();
+    assert!(again.len() <= BATCH_BYTES);
+    assert_eq!(Body::open(&again).unwrap().commands().unwrap().len(), commands);
+}
+
+#[test]
+fn a_body_that_is_written_again_has_another_name_and_the_batch_of_the_first() {
+    let claim = Command::claim("drop", None, "ann");
+    let first = body(std::slice::from_ref(&claim));
+    let batch = Body::open(&first).unwrap().head.name();
+    let mut bytes = first;
+    for number in 2..=3 {
+        let name = Name { node: node(9), number };
+        bytes = BodyWriter::again(&bytes, name).unwrap();
+        let read = Body::open(&bytes).unwrap();
+        assert_eq!((read.head.name(), read.head.batch()), (name, batch));
+        assert_eq!(read.commands().unwrap(), vec![claim.clone()]);
+    }
+    // A body that names itself is refused: one batch would have two forms.
+    let itself = BodyWriter::new(node(1), 1, 0).again_of(Name { node: node(1), number: 1 });
+    let refused = Body::open(&itself.finish()).unwrap_err().to_string();
+    assert!(refused.contains("no other name"), "{refused}");
 }
 
 #[test]
@@ -338,7 +362,7 @@ proptest! {
         if let Ok(body) = Body::open(&bytes)
             && let Ok(commands) = body.commands()
         {
-            let stamp = Stamp { position: 1, at: START, epoch: 0, node: node(1), number: 1, level: LEVEL };
+            let stamp = Stamp { position: 1, at: START, epoch: 0, node: node(1), number: 1, again_of: None, level: LEVEL };
             let mut outcomes = Vec::new();
             State::new(SPACE).apply(stamp, &commands, &mut outcomes);
             prop_assert_eq!(outcomes.len(), commands.len());

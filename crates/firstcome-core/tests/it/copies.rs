@@ -32,6 +32,10 @@ fn a_batch_sent_twice_gives_one_claim_even_with_a_cancel_between() {
              look drop                          -> open 1, main 5 of 5 left
         4s   n1.2 ann claims drop               -> won 2    # she asked anew
         5s   n1.1 ann claims drop               -> copy     # any earlier number is a copy
+        6s   n1.3=n1.2 ann claims drop          -> copy     # written again, under another name
+        7s   n2.2=n1.2 ann claims drop          -> copy     # and by another node, which brings it to this branch
+        8s   n2.3=n1.4 bob claims drop          -> won 3    # one that is not here yet is brought
+        9s   n1.4 bob claims drop               -> copy
     ";
     play(script);
     // The twin: were the copy not known by its number, one request would have given two claims.

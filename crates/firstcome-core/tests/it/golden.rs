@@ -212,7 +212,7 @@ fn entries(mut bytes: &[u8]) -> Vec<(Stamp, Vec<u8>)> {
         let body = cut_off(&mut bytes, length);
         let head = Body::open(&body).unwrap().head;
         let (node, number, level) = (head.node, head.number, head.level);
-        let stamp = Stamp { position, at, epoch, node, number, level };
+        let stamp = Stamp { position, at, epoch, node, number, again_of: None, level };
         entries.push((stamp, body));
     }
     entries

@@ -14,7 +14,8 @@ fn tick(world: &mut World, level: u32) {
     let (node, number) = (node(9), position);
     let mut body = BodyWriter::at_level(level, node, number, 0);
     assert!(body.push(&Command::Tick { mark: Mark::default() }));
-    let stamp = Stamp { position, at: world.state.at(), epoch: 0, node, number, level };
+    let stamp =
+        Stamp { position, at: world.state.at(), epoch: 0, node, number, again_of: None, level };
     apply(&mut world.state, stamp, &body.finish());
 }
 

@@ -18,6 +18,7 @@
 //! 6s   time passes                            -> ticked
 //! 9s   time passes every 15s                  -> ticked           # entries 15 s apart, up to 9s
 //! 7s   n1.4 ann claims drop                   -> copy             # node n1 sends its batch 4 again
+//! 8s   n1.5=n1.4 ann claims drop              -> copy             # and once more, under another name
 //! 8s   bob claims drop & eve claims drop      -> won 2 | sold_out     # two commands in one batch
 //!      look drop                              -> open 2, main 1 of 2 left
 //!      look results                           -> 1 claim ann 1, 2 cancel ann 1
@@ -40,6 +41,7 @@ use crate::say::{shown_all, shown_time};
 use crate::waiting;
 use crate::world::{Gave, SECOND, START, World, node};
 use firstcome_core::command::{Mark, Order, Steer};
+use firstcome_core::names::Name;
 use firstcome_core::outcome::By;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, NodeId, Settings, Timestamp};
@@ -80,18 +82,22 @@ fn step(world: &mut World, said: &str) -> String {
     }
     let (at, said) = cut(said);
     let at = time(at);
-    let (node, number, said) = match said.split_once(' ') {
-        Some((batch, rest)) if batch.contains('.') => {
-            let (name, number) = batch.split_once('.').unwrap();
-            (node(name.as_bytes()[1]), number.parse().unwrap(), rest.trim())
-        }
-        _ => (NodeId([0; 16]), world.state.position() + 1, said),
+    let named = |text: &str| {
+        let (name, number) = text.split_once('.').unwrap();
+        Name { node: node(name.as_bytes()[1]), number: number.parse().unwrap() }
+    };
+    let (name, batch, said) = match said.split_once(' ') {
+        Some((batch, rest)) if batch.contains('.') => match batch.split_once('=') {
+            Some((name, batch)) => (named(name), Some(named(batch)), rest.trim()),
+            None => (named(batch), None, rest.trim()),
+        },
+        _ => (Name { node: NodeId([0; 16]), number: world.state.position() + 1 }, None, said),
     };
     if let Some(every) = said.strip_prefix("time passes every ") {
         return pass(world, at, time(every).micros_since(START));
     }
     let commands: Vec<_> = said.split(" & ").map(command).collect();
-    match world.entry(at, node, number, &commands) {
+    match world.entry_of((name.node, name.number), batch, at, &commands) {
         Gave::Copy => "copy".into(),
         Gave::Outcomes(outcomes) => shown_all(&outcomes, at),
     }

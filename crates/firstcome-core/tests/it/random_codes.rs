@@ -292,7 +292,15 @@ fn a_million_codes_are_imported_take_60_bytes_each_and_no_more_are() {
     let mut apply = |command: CodeCommand<'_>| {
         let position = state.position() + 1;
         let (node, number, level) = (node(0), position, firstcome_core::LEVEL);
-        let stamp = firstcome_core::Stamp { position, at: START, epoch: 0, node, number, level };
+        let stamp = firstcome_core::Stamp {
+            position,
+            at: START,
+            epoch: 0,
+            node,
+            number,
+            again_of: None,
+            level,
+        };
         let mut outcomes = Vec::new();
         state.apply(stamp, &[Command::Code(command)], &mut outcomes);
         (outcomes.remove(0), state.memory())

@@ -25,6 +25,7 @@ fn grown(world: &mut World, commands: &[Command<'_>]) -> usize {
             epoch: 0,
             node: node(0),
             number,
+            again_of: None,
             level: firstcome_core::LEVEL,
         };
         let mut outcomes = Vec::new();

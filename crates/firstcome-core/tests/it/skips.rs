@@ -33,7 +33,10 @@ fn entries() -> Vec<(Stamp, Vec<u8>)> {
         assert!(body.push(&command));
         let position = place as u64 + 1;
         let at = START.plus_micros(place as i64 * SECOND);
-        (Stamp { position, at, epoch: 0, node: node(by), number, level: LEVEL }, body.finish())
+        (
+            Stamp { position, at, epoch: 0, node: node(by), number, again_of: None, level: LEVEL },
+            body.finish(),
+        )
     };
     batches.into_iter().enumerate().map(entry).collect()
 }

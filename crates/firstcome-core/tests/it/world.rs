@@ -1,6 +1,7 @@
 //! Two replicas that read the same bytes, and must agree after every entry.
 
 use firstcome_core::command::{Body, BodyWriter};
+use firstcome_core::names::Name;
 use firstcome_core::state::EntryEffect;
 use firstcome_core::{Command, NodeId, Outcome, SpaceId, Stamp, State, Timestamp};
 
@@ -42,16 +43,30 @@ impl World {
         number: u64,
         commands: &[Command<'_>],
     ) -> Gave {
+        self.entry_of((node, number), None, at, commands)
+    }
+
+    /// The same, of a batch that was written first under another name.
+    pub(crate) fn entry_of(
+        &mut self,
+        (node, number): (NodeId, u64),
+        again_of: Option<Name>,
+        at: Timestamp,
+        commands: &[Command<'_>],
+    ) -> Gave {
         let raise = |command: &Command<'_>| {
             if let Command::Raise { level, .. } = command { *level } else { 1 }
         };
         let level = commands.iter().map(raise).fold(self.state.level(), u32::max);
         let mut body = BodyWriter::at_level(level, node, number, self.state.position());
+        if let Some(batch) = again_of {
+            body = body.again_of(batch);
+        }
         for command in commands {
             assert!(body.push(command), "a small batch has room");
         }
         let position = self.state.position() + 1;
-        let stamp = Stamp { position, at, epoch: 0, node, number, level };
+        let stamp = Stamp { position, at, epoch: 0, node, number, again_of, level };
         let bytes = body.finish();
         let gave = apply(&mut self.state, stamp, &bytes);
         self.journal.push((stamp, bytes));
@@ -70,7 +85,7 @@ impl World {
 /// Applies one entry as a replica does: from the bytes of its body.
 pub(crate) fn apply(state: &mut State, stamp: Stamp, bytes: &[u8]) -> Gave {
     let body = Body::open(bytes).unwrap();
-    assert_eq!((body.head.node, body.head.number), (stamp.node, stamp.number));
+    assert_eq!((body.head.name(), body.head.batch()), (stamp.name(), stamp.batch()));
     let commands = body.commands().unwrap();
     let mut outcomes = Vec::new();
     match state.apply(stamp, &commands, &mut outcomes) {

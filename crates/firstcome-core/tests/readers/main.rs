@@ -86,7 +86,8 @@ fn looked_at(state: &State) {
 fn goes_on(state: &mut State) {
     let (position, at) = (state.position() + 1, state.at().plus_micros(60_000_000));
     let level = state.level();
-    let stamp = Stamp { position, at, epoch: 0, node: NodeId([9; 16]), number: 1, level };
+    let stamp =
+        Stamp { position, at, epoch: 0, node: NodeId([9; 16]), number: 1, again_of: None, level };
     let claim = Command::claim("spring", None, "ann");
     let mut outcomes = Vec::new();
     state.apply(stamp, &[Command::Tick { mark: Mark::default() }, claim], &mut outcomes);

@@ -43,10 +43,10 @@ function words.there() if not head[1] then return {1} end end
 function words.nothing() if head[1] then return moved() end end
 function words.term() if tonumber(arg()) < tonumber(head[8]) then return {6, tonumber(head[8])} end end
 
--- Position, name, and its time or nothing.
+-- Position and name.
 function words.entry()
-    local wanted, name, time = arg(), arg(), arg()
-    local position, found, stamp = tonumber(wanted), head[4], head[5]
+    local wanted, name = arg(), arg()
+    local position, found = tonumber(wanted), head[4]
     if position > tonumber(head[3]) then
         return {3, tonumber(head[3])}
     end
@@ -56,9 +56,9 @@ function words.entry()
         if not range[2] then
             return {5, tonumber(head[7])}
         end
-        found, stamp = sub(range[2][2][1], 14, 37), number(struct.unpack('<i8', range[1][2][1], 2))
+        found = sub(range[2][2][1], 14, 37)
     end
-    if found ~= name or (time ~= '' and time ~= stamp) then
+    if found ~= name then
         return {4, found}
     end
 end

@@ -112,12 +112,8 @@ fn add_check(command: Command, check: &Check) -> Command {
         Check::There => command.arg("there"),
         Check::Nothing => command.arg("nothing"),
         Check::Term(term) => command.arg("term").arg(*term),
-        Check::Entry { position, name, at } => {
-            let command = command.arg("entry").arg(*position).arg(&name_bytes(*name)[..]);
-            match at {
-                Some(at) => command.arg(at.as_micros()),
-                None => command.arg(""),
-            }
+        Check::Entry { position, name } => {
+            command.arg("entry").arg(*position).arg(&name_bytes(*name)[..])
         }
         Check::End { position, name, epoch } => {
             let command = command.arg("end of journal").arg(*position).arg(&name_bytes(*name)[..]);
@@ -200,7 +196,7 @@ fn rested_on(checks: &[Check]) -> ((u64, Name), u64) {
     let (mut entry, mut ours) = ((0, Name::default()), 0);
     for check in checks {
         match check {
-            Check::Entry { position, name, .. } => entry = (*position, *name),
+            Check::Entry { position, name } => entry = (*position, *name),
             Check::Term(term) => ours = *term,
             Check::There
             | Check::Nothing

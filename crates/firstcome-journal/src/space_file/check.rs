@@ -230,6 +230,6 @@ impl Check {
 
 /// Returns the last entry that a snapshot covers, if there is one.
 fn tip(manifest: &Manifest) -> Option<Tip> {
-    let Stamp { position, at, node, number, .. } = manifest.stamp;
-    (position > 0).then_some(Tip { position, name: Name { node, number }, at })
+    let Stamp { position, at, .. } = manifest.stamp;
+    (position > 0).then_some(Tip { position, name: manifest.stamp.name(), at })
 }

@@ -8,7 +8,6 @@ use crate::clock::Clock;
 use crate::cluster::Seed;
 use crate::entry::{EntryRun, Head, Sealer};
 use crate::failure::JournalError;
-use crate::name::Name;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::PieceName;
 use firstcome_core::snapshot::Manifest;
@@ -23,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub struct SpaceFile {
     path: PathBuf,
     about: About,
-    found: Found,
+    found: Box<Found>,
     file: RefCell<Place>,
 }
 
@@ -47,7 +46,7 @@ impl SpaceFile {
         let mut file = BufReader::with_capacity(256 << 10, file);
         let (about, found) = check::check(path, &mut file, bytes, progress)?;
         let file = RefCell::new(Place { file, before: 0 });
-        Ok(Self { path: path.to_owned(), about, found, file })
+        Ok(Self { path: path.to_owned(), about, found: Box::new(found), file })
     }
 
     /// Returns what its head says.
@@ -57,11 +56,12 @@ impl SpaceFile {
 
     /// Returns the state that the space goes on after, and the pieces it consists of.
     pub fn seed(&self) -> Seed {
-        let Stamp { position, at, epoch, node, number, level } = self.found.state.stamp;
+        let stamp = self.found.state.stamp;
+        let Stamp { position, at, epoch, level, .. } = stamp;
         // Before the first entry only the head says at which level a space begins.
         let level = level.max(self.about.level);
         let (pieces, manifest) = (self.found.state.pieces.clone(), self.found.state.encode());
-        Seed { position, name: Name { node, number }, at, epoch, level, manifest, pieces }
+        Seed { position, name: stamp.name(), at, epoch, level, manifest, pieces }
     }
 
     /// Returns the manifest of the snapshot that the entries go on from, where they do not begin with the first.

@@ -92,10 +92,10 @@ pub(super) fn tip(connection: &Connection, sealer: &Sealer) -> Result<Option<Tip
     }
     let Some(manifest) = stored::manifests(connection)?.into_iter().next() else { return Ok(None) };
     let broken = |why: BadSnapshot| JournalError::Broken(format!("its newest snapshot: {why}"));
-    let Stamp { position, node, number, at, .. } =
-        Snapshot::decode(&manifest.bytes).map_err(broken)?.stamp;
+    let stamp = Snapshot::decode(&manifest.bytes).map_err(broken)?.stamp;
+    let Stamp { position, at, .. } = stamp;
     // Before the first entry there is none with a time.
-    Ok((position > 0).then_some(Tip { position, name: Name { node, number }, at }))
+    Ok((position > 0).then_some(Tip { position, name: stamp.name(), at }))
 }
 
 /// Returns the first position that is kept, or the next one where none is.

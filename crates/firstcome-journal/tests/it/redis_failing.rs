@@ -222,8 +222,8 @@ async fn at_85_percent_appends_are_refused_and_snapshots_are_not() {
     let term = journal.mint_term().await.unwrap();
     let name = PieceName::of(b"piece");
     journal.put_piece(name, b"piece".to_vec()).await.unwrap();
-    let tip = journal.head().await.unwrap().tip();
-    journal.install(tip, b"m".to_vec(), vec![name], term).await.unwrap();
+    let head = journal.head().await.unwrap();
+    journal.install(head.position, head.name, b"m".to_vec(), vec![name], term).await.unwrap();
     assert_eq!(server.ask(&format!("CONFIG SET maxmemory {}", used * 3)), "+OK");
     assert!(!redis.memory_use().await.unwrap().is_short());
     journal.append(append).await.unwrap();

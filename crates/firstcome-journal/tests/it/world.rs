@@ -1,6 +1,5 @@
 //! Folders, clocks and bodies for the tests.
 
-use firstcome_core::Timestamp;
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::PieceName;
 use firstcome_core::names::{NodeId, SpaceId};
@@ -12,7 +11,7 @@ use firstcome_journal::nats::{self, Nats};
 use firstcome_journal::postgres::{self, Postgres};
 use firstcome_journal::redis::{self, Durability, Redis};
 use firstcome_journal::sqlite::{Options, Sqlite};
-use firstcome_journal::{Append, Clock, Entry, Exchange, Journal, JournalError, Name, Tip};
+use firstcome_journal::{Append, Clock, Entry, Exchange, Journal, JournalError, Name};
 use firstcome_testbed::{
     MariaDb, Nats as NatsServer, NatsCluster, PgBouncer, Postgres as Database, Redis as Server,
 };
@@ -374,11 +373,8 @@ pub(crate) async fn install(
         Some(before) => journal.read(before).await.unwrap().entries.into_iter().next(),
         None => None,
     };
-    let tip = match entry {
-        Some(entry) => Tip { position, name: entry.name().unwrap(), at: entry.at },
-        None => Tip { position, name: Name::default(), at: Timestamp::from_micros(0) },
-    };
-    journal.install(tip, manifest, pieces, term).await
+    let name = entry.map_or(Name::default(), |entry| entry.name().unwrap());
+    journal.install(position, name, manifest, pieces, term).await
 }
 
 /// Says that a server is unfit, with these words in the reason or in what to do.

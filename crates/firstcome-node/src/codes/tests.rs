@@ -35,7 +35,7 @@ fn settings() -> Settings {
 fn apply(state: &mut State, command: Command<'_>) -> Outcome {
     let position = state.position() + 1;
     let (at, node) = (Timestamp::from_micros(1_000_000), NodeId([1; 16]));
-    let stamp = Stamp { position, at, epoch: 0, node, number: position, level: 4 };
+    let stamp = Stamp { position, at, epoch: 0, node, number: position, again_of: None, level: 4 };
     let mut outcomes = Vec::new();
     state.apply(stamp, &[command], &mut outcomes);
     outcomes.remove(0)

@@ -2,11 +2,14 @@
 
 use crate::retransmit::Buffered;
 use firstcome_core::limits::{NODE_MEMORY_US, SERVICE_STEP_US};
+use firstcome_journal::Name;
 
 /// An entry that the store's branch lacks.
 #[derive(Clone, Debug)]
 pub(super) struct Orphan {
     pub(super) kept: Buffered,
+    /// The batch that it has.
+    pub(super) batch: Name,
     /// The service time at which it was applied, on its own branch.
     service: i64,
 }
@@ -20,7 +23,8 @@ impl Orphan {
                 let step = after.kept.entry.at.micros_since(kept.entry.at);
                 service -= step.min(SERVICE_STEP_US);
             }
-            orphans.push(Self { kept, service });
+            let batch = kept.entry.open().map_or(kept.name, |(stamp, _)| stamp.batch());
+            orphans.push(Self { kept, batch, service });
         }
         orphans.reverse();
         orphans

@@ -6,7 +6,7 @@ use crate::metrics::Metrics;
 use crate::{Replica, stopped_within};
 use firstcome_core::State;
 use firstcome_core::snapshot::Piece;
-use firstcome_journal::{Journal, JournalError, Name, Tip};
+use firstcome_journal::{Journal, JournalError};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -97,9 +97,7 @@ impl Snapshots {
         let position = frozen.position();
         let manifest = frozen.finish();
         let pieces = manifest.pieces.clone();
-        let name = Name { node: stamp.node, number: stamp.number };
-        let tip = Tip { position, name, at: stamp.at };
-        self.journal.install(tip, manifest.encode(), pieces, term).await?;
+        self.journal.install(position, stamp.name(), manifest.encode(), pieces, term).await?;
         // Only what a manifest names is kept: not before now may a later snapshot rest on it.
         written.iter().for_each(Piece::stored);
         self.journal.trim(term).await?;

@@ -212,7 +212,8 @@ impl House {
     fn runs(&mut self, command: Command<'_>) {
         let (position, node) = (self.0.position() + 1, NodeId([1; 16]));
         let at = self.0.at().plus_micros(1);
-        let stamp = Stamp { position, at, epoch: 0, node, number: position, level: LEVEL };
+        let stamp =
+            Stamp { position, at, epoch: 0, node, number: position, again_of: None, level: LEVEL };
         let mut outcomes = Vec::new();
         self.0.apply(stamp, &[command], &mut outcomes);
         assert!(!outcomes[0].is_refusal(), "{outcomes:?}");

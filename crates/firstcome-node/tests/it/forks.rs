@@ -88,7 +88,10 @@ async fn who_had_a_rank_in_either_of_two_histories_that_are_over_is_on_the_list(
     }
     forks(&store, 2, 9, "zed");
     sleep(Duration::from_secs(5)).await;
-    assert!(one.node.replica.look(|state| state.has_run(NodeId([9; 16]), 1)), "it went over");
+    assert!(
+        one.node.replica.look(|state| state.has_run(Name { node: NodeId([9; 16]), number: 1 })),
+        "it went over"
+    );
     forks(&store, 2, 8, "yan");
     one.journal.mend();
     sleep(Duration::from_secs(20)).await;

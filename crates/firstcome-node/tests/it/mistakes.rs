@@ -320,9 +320,9 @@ async fn a_tick_of_a_history_that_is_over_is_brought() {
         let tick = async |one: &Seat| drop(one.node.intake.tick().await.unwrap());
         let (store, one) = after_a_fork(tick).await;
         let entries = Journal::Memory(store).read(0).await.unwrap().entries;
-        let of_old = entries.iter().filter(|entry| entry.name().unwrap().node == one.node.id);
-        let mut commands =
-            of_old.flat_map(|entry| Body::open(&entry.body).unwrap().commands().unwrap());
+        let bodies = entries.iter().map(|entry| Body::open(&entry.body).unwrap());
+        let of_old = bodies.filter(|body| body.head.batch().node == one.node.id);
+        let mut commands = of_old.flat_map(|body| body.commands().unwrap());
         commands.any(|command| matches!(command, Command::Tick { .. }))
     })
     .await;

@@ -8,9 +8,10 @@ use super::answers::is_asked;
 use super::tree::Tree;
 use super::{At, Broken, Question};
 use crate::history::{Asked, Exchange, History, Moment, Reply};
+use firstcome_core::Command;
 use firstcome_core::command::{CodeCommand, Order, Steer};
 use firstcome_core::outcome::By;
-use firstcome_core::{Command, NodeId};
+use firstcome_journal::Name;
 use firstcome_node::CommandError;
 use firstcome_node::Decided;
 use std::collections::BTreeMap;
@@ -89,10 +90,9 @@ pub(super) fn check(history: &History, tree: &Tree<'_>, wrong: &mut Vec<Broken>)
 
 /// Returns every command of every batch once, with the moment at which its batch was first stored.
 fn carried<'t, 'a>(tree: &'t Tree<'a>) -> BTreeMap<Key<'a>, Vec<Carried<'t, 'a>>> {
-    let mut batches: BTreeMap<(NodeId, u64), (Moment, usize)> = BTreeMap::new();
+    let mut batches: BTreeMap<Name, (Moment, usize)> = BTreeMap::new();
     for (index, stored) in tree.stored.iter().enumerate() {
-        let name = (stored.name.node, stored.name.number);
-        let (moment, most) = batches.entry(name).or_insert((stored.moment, index));
+        let (moment, most) = batches.entry(stored.batch).or_insert((stored.moment, index));
         *moment = stored.moment.min(*moment);
         // A batch brought to another history may have left out what only held in its own.
         if tree.commands[index].len() > tree.commands[*most].len() {

@@ -16,7 +16,7 @@
 use super::replay::Replay;
 use super::tree::Tree;
 use crate::history::{Cause, Durability, History, Loss, Moment, NodeRun};
-use firstcome_core::NodeId;
+use firstcome_journal::Name;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -29,10 +29,10 @@ pub(super) struct Excuses<'h> {
     history: &'h History,
     tree: &'h Tree<'h>,
     lines: Vec<&'h str>,
-    /// Which stored entries the final journal has, and the names of those.
+    /// Which stored entries the final journal has, and the batches of those.
     journal: Vec<bool>,
-    names: BTreeSet<(NodeId, u64)>,
-    by_name: BTreeMap<(NodeId, u64), Vec<usize>>,
+    batches: BTreeSet<Name>,
+    by_batch: BTreeMap<Name, Vec<usize>>,
     /// For each loss, what it took away.
     lost: Vec<OnceCell<Vec<bool>>>,
     /// For each run of a node, what it ever had applied.
@@ -123,18 +123,18 @@ impl<'h> Excuses<'h> {
         for index in &history.end.journal {
             journal[*index] = true;
         }
-        let mut by_name: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        let mut by_batch: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (index, stored) in tree.stored.iter().enumerate() {
-            by_name.entry((stored.name.node, stored.name.number)).or_default().push(index);
+            by_batch.entry(stored.batch).or_default().push(index);
         }
-        let ended = history.end.journal.iter().map(|index| &tree.stored[*index].name);
+        let ended = history.end.journal.iter().map(|index| tree.stored[*index].batch);
         Self {
             history,
             tree,
             lines: history.end.reports.iter().flat_map(|report| report.lines()).collect(),
             journal,
-            names: ended.map(|name| (name.node, name.number)).collect(),
-            by_name,
+            batches: ended.collect(),
+            by_batch,
             lost: vec![OnceCell::new(); history.losses.len()],
             applied: vec![OnceCell::new(); history.node_runs.len()],
         }
@@ -189,12 +189,12 @@ impl<'h> Excuses<'h> {
 
     /// Says whether a batch runs in the final journal, as another entry than this.
     pub(super) fn is_brought(&self, entry: usize, replay: &Replay<'_>) -> bool {
-        let name = self.tree.stored[entry].name;
+        let batch = self.tree.stored[entry].batch;
         let vertices = &self.tree.journal;
         !self.journal[entry]
             && vertices.iter().any(|vertex| {
                 let found = self.tree.vertices[*vertex].stored;
-                let same = found.is_some_and(|found| self.tree.stored[found].name == name);
+                let same = found.is_some_and(|found| self.tree.stored[found].batch == batch);
                 same && replay.decisions[*vertex].is_some()
             })
     }
@@ -212,9 +212,8 @@ impl<'h> Excuses<'h> {
         if self.was_lost_as_allowed(&[entry]) {
             return true;
         }
-        let name = self.tree.stored[entry].name;
-        let name = (name.node, name.number);
-        !self.names.contains(&name) && self.was_lost_as_allowed(&self.by_name[&name])
+        let batch = self.tree.stored[entry].batch;
+        !self.batches.contains(&batch) && self.was_lost_as_allowed(&self.by_batch[&batch])
     }
 
     fn was_lost_as_allowed(&self, entries: &[usize]) -> bool {

@@ -2,15 +2,15 @@
 
 use super::Broken;
 use crate::history::{History, Stored};
+use firstcome_core::Command;
 use firstcome_core::command::Body;
-use firstcome_core::{Command, NodeId};
 use firstcome_journal::Name;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads an entry's commands.
 pub(super) fn read(stored: &Stored) -> Result<Vec<Command<'_>>, String> {
     let body = Body::open(&stored.entry.body).map_err(|why| format!("its body {why}"))?;
-    let name = Name { node: body.head.node, number: body.head.number };
+    let name = body.head.name();
     if name != stored.name {
         return Err(format!("its body is that of {name}"));
     }
@@ -55,20 +55,19 @@ impl Links {
         self.0.get(&before).into_iter().flatten().copied()
     }
 
-    /// Finds what the others name: the last entry of that name which was there before them.
+    /// Finds what the others name.
     fn by_name(&mut self, stored: &[Stored], linked: &[bool], wrong: &mut Vec<Broken>) {
-        let mut named: BTreeMap<(u64, NodeId, u64), Vec<usize>> = BTreeMap::new();
-        for (index, Stored { entry, name, .. }) in stored.iter().enumerate() {
-            named.entry((entry.position, name.node, name.number)).or_default().push(index);
+        let mut named: BTreeMap<(u64, Name), usize> = BTreeMap::new();
+        for (index, one) in stored.iter().enumerate() {
+            if let Some(other) = named.insert((one.entry.position, one.name), index) {
+                let what = format!("{} and {} have one name", stored[other].tell(), one.tell());
+                wrong.push(Broken::new("name_of_one_entry", what));
+            }
         }
         for next in (0..stored.len()).filter(|next| !linked[*next]) {
             let entry = &stored[next].entry;
-            let Name { node, number } = entry.before;
-            let known = entry.position.checked_sub(1).and_then(|p| named.get(&(p, node, number)));
-            let before = known.and_then(|known| {
-                let earlier = known.iter().rev().find(|before| **before < next);
-                earlier.or(known.first()).copied()
-            });
+            let known = named.get(&(entry.position.wrapping_sub(1), entry.before)).copied();
+            let before = known.filter(|before| fits(stored, Some(*before), next));
             if before.is_none() && !fits(stored, None, next) {
                 let what =
                     format!("{} names an entry before it that never was", stored[next].tell());

@@ -2,7 +2,7 @@
 //! memory.
 
 use super::tree::Tree;
-use crate::history::{Asked, Exchange, Reply};
+use crate::history::{Asked, Exchange, Reply, Stored};
 use firstcome_core::command::{Expect, level_of};
 use firstcome_core::{Command, Stamp};
 use firstcome_model::{Applied, Decision, Event, Model, Seen};
@@ -45,13 +45,14 @@ impl<'a> Replay<'a> {
         let mut next = vec![(0, Model::default())];
         while let Some((vertex, mut model)) = next.pop() {
             if let Some(index) = tree.vertices[vertex].stored {
-                let (entry, name) = (&tree.stored[index].entry, tree.stored[index].name);
+                let Stored { entry, name, batch, .. } = &tree.stored[index];
                 let stamp = Stamp {
                     position: entry.position,
                     at: entry.at,
                     epoch: entry.epoch,
                     node: name.node,
                     number: name.number,
+                    again_of: (batch != name).then_some(*batch),
                     level: level_of(&entry.body).unwrap_or_default(),
                 };
                 let Applied { decisions, events } =

@@ -1,9 +1,8 @@
 //! Failover: the store goes on from another server, from an older file, or from nothing.
 
 use super::Store;
-use crate::history::{Cause, HeadChange, Stored};
+use crate::history::{Cause, HeadChange};
 use firstcome_journal::{Clock, Journal, JournalError};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -59,10 +58,8 @@ impl Store {
     /// Makes a replaced primary follow the new one: what it took since is gone.
     ///
     /// One that was demoted keeps the connections it has: a node that reads there has the other's entries from now on,
-    /// and who writes is turned away. Not if the other has an entry of its own under a name and a time apart: who only
-    /// reads would take it for the one it knows until the digests are compared.
+    /// and who writes is turned away.
     fn follow_primary(&self, old: usize, demoted: bool) {
-        let demoted = demoted && !self.has_conflicting_entry(old);
         let (primary, from, to) = {
             let mut state = self.lock();
             let primary = state.primary;
@@ -89,23 +86,6 @@ impl Store {
             }
         }
         self.send_to_copies(primary);
-    }
-
-    /// Says whether the primary has, under the same name, an entry of this server that is not the same.
-    fn has_conflicting_entry(&self, old: usize) -> bool {
-        let (ours, theirs) = {
-            let state = self.lock();
-            let chain = |server: usize| Arc::clone(&state.servers[server].chain);
-            (chain(old), chain(state.primary))
-        };
-        self.record.with(|history| {
-            let name = |index: &usize| {
-                let Stored { entry, name, .. } = &history.stored[*index];
-                (entry.position, name.node, name.number)
-            };
-            let theirs: BTreeMap<_, _> = theirs.iter().map(|index| (name(index), *index)).collect();
-            ours.iter().any(|index| theirs.get(&name(index)).is_some_and(|other| other != index))
-        })
     }
 
     /// Says whether the primary has nothing of the space any more.

@@ -22,15 +22,13 @@ impl Store {
         let known = last.map(|last| {
             self.record.with(|history| {
                 let stored = &history.stored[last];
-                (stored.entry.position, stored.name, stored.entry.at, stored.entry.epoch)
+                (stored.entry.position, stored.name)
             })
         });
         let (position, same) = match known {
             None => (0, true),
-            Some((position, name, at, _)) if position == head.position => {
-                (position, name == head.name && at == head.at)
-            }
-            Some((position, ..)) => (position, position < head.position),
+            Some((position, name)) if position == head.position => (position, name == head.name),
+            Some((position, _)) => (position, position < head.position),
         };
         if same && position == head.position {
             return;
@@ -40,14 +38,14 @@ impl Store {
             && read
                 .entries
                 .first()
-                .is_some_and(|first| known.is_none_or(|(_, name, ..)| first.before == name))
+                .is_some_and(|first| known.is_none_or(|(_, name)| first.before == name))
         {
             let mut chain = chain;
             let mut entries = read.entries;
             let mut last_of_chain = position;
             while !entries.is_empty() {
                 for entry in &entries {
-                    let index = self.record_entry(number, entry, chain.last().copied());
+                    let index = self.record_entry(number, entry);
                     Arc::make_mut(&mut chain).push(index);
                 }
                 let after = last_of(&entries);
@@ -61,33 +59,28 @@ impl Store {
         // Another history than before: its beginning may be trimmed, and is what it was.
         let mut after = head.first - 1;
         let mut fresh = Vec::new();
-        let (mut base, mut at) = (head.name, head.at);
+        let mut base = head.name;
         loop {
             let entries = entries_beyond(&journal, after).await;
             let Some(first) = entries.first() else { break };
             if fresh.is_empty() {
-                (base, at) = (first.before, first.at);
+                base = first.before;
             }
             let further = last_of(&entries) > after;
             after = last_of(&entries);
-            for entry in &entries {
-                let index = self.record_entry(number, entry, fresh.last().copied());
-                fresh.push(index);
-            }
+            fresh.extend(entries.iter().map(|entry| self.record_entry(number, entry)));
             if !further {
                 break;
             }
         }
-        let next = fresh.first().copied();
-        let mut chain = self.record.ancestry((head.first - 1, base), at, next);
+        let mut chain = self.record.ancestry((head.first - 1, base));
         chain.append(&mut fresh);
-        let fresh = chain;
-        self.record_head(number, Arc::new(fresh));
+        self.record_head(number, Arc::new(chain));
     }
 
-    fn record_entry(&self, server: usize, entry: &Entry, behind: Option<usize>) -> usize {
+    fn record_entry(&self, server: usize, entry: &Entry) -> usize {
         let name = entry.name().unwrap_or_default();
-        let (index, is_new) = self.record.stored(self.trace.now(), entry, name, behind);
+        let (index, is_new) = self.record.stored(self.trace.now(), entry, name);
         if is_new {
             let Entry { position, epoch, .. } = entry;
             let commands = entry.open().map(|(_, body)| body.commands());

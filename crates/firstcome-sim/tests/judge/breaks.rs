@@ -43,7 +43,17 @@ fn an_entry_of_torn_bytes() {
 fn an_entry_behind_one_that_never_was() {
     breaks("entries_chained", |history| {
         let mut stored = history.stored[5].clone();
+        stored.entry.position += 1;
         stored.entry.before = Name { number: 99, ..stored.entry.before };
+        history.stored.push(stored);
+    });
+}
+
+#[test]
+fn two_entries_of_one_name() {
+    breaks("name_of_one_entry", |history| {
+        let mut stored = history.stored[5].clone();
+        stored.entry.at = Timestamp::from_micros(stored.entry.at.as_micros() + 1);
         history.stored.push(stored);
     });
 }

@@ -88,7 +88,7 @@ fn the_same_may_be_asked_several_times_at_once() {
 }
 
 #[test]
-fn a_body_that_was_lost_and_sent_again_has_its_name_and_another_time() {
+fn a_batch_that_was_lost_and_sent_again_has_another_name() {
     let mut story = Story::opened(Durability::Memory, units_for_sale(3));
     let created = story.head;
     story.at(11.0);
@@ -97,9 +97,9 @@ fn a_body_that_was_lost_and_sent_again_has_its_name_and_another_time() {
     story.at(12.0);
     let second = story.stores((1, 2), &[claim("ann")], &[(false, 1, "ann")]);
     assert_ne!(first, second);
+    story.brings_again(second, (1, 3));
     story.hears(claim("ann"), Reply::Nothing);
     story.last().asked_at = std::time::Duration::from_secs(11);
-    // What follows names either of them: it stands behind the second.
     story.at(13.0);
     story.stores((2, 1), &[claim("bob")], &[(false, 2, "bob")]);
     story.hears(claim("bob"), Reply::Nothing);

@@ -192,10 +192,17 @@ impl Story {
         self.before.push(self.head);
         let results = results.iter().map(|(undone, rank, who)| (*undone, *rank, (*who).into()));
         self.results.push(results.collect());
-        self.history.stored.push(Stored { moment: self.now, entry, name });
+        self.history.stored.push(Stored { moment: self.now, entry, name, batch: name });
         let index = self.history.stored.len() - 1;
         self.heads(Some(index));
         index
+    }
+
+    /// An entry has its batch under another name than the first one of it.
+    pub(crate) fn brings_again(&mut self, entry: usize, (node, number): (u8, u64)) {
+        let stored = &mut self.history.stored[entry];
+        stored.name = Name { node: NodeId([node; 16]), number };
+        stored.entry.body = BodyWriter::again(&stored.entry.body, stored.name).unwrap().into();
     }
 
     /// The store's last entry is another.

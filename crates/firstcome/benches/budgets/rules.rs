@@ -51,6 +51,7 @@ impl Rules {
             epoch: 0,
             node: body.head.node,
             number: body.head.number,
+            again_of: None,
             level: body.head.level,
         };
         let mut outcomes = Vec::new();

@@ -19,12 +19,13 @@ use serde_json::{Value, json};
 /// The body is torn, altered, or of a level above this build's.
 pub fn to_json(entry: &Entry) -> Result<Value, BadBody> {
     let body = Body::open(&entry.body)?;
-    let Head { level, node, number, durable } = body.head;
+    let Head { level, durable, .. } = body.head;
     let mut value = json!({
         "position": entry.position,
         "at": rfc3339(entry.at),
         "epoch": entry.epoch,
-        "name": format!("{node}/{number}"),
+        "name": body.head.name().to_string(),
+        "batch": body.head.batch().to_string(),
         "before": entry.before.to_string(),
         "level": level,
         "durable": durable,

@@ -9,7 +9,7 @@ use firstcome_core::settings::PoolSettings;
 use firstcome_core::{Command, Expect, Outcome, SpaceId, State};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options, ReadOnly, Sqlite};
-use firstcome_journal::{Clock, Journal, Name, Reading, Tip};
+use firstcome_journal::{Clock, Journal, Reading};
 use firstcome_node::intake::QUEUE_BYTES;
 use firstcome_node::{CommandError, Given, Limits, Metrics, Node};
 use prometheus_client::registry::Registry;
@@ -124,10 +124,8 @@ impl OnDisk {
         }
         let position = frozen.position();
         let manifest = frozen.finish();
-        let name = Name { node: stamp.node, number: stamp.number };
-        let tip = Tip { position, name, at: stamp.at };
         let pieces = manifest.pieces.clone();
-        journal.install(tip, manifest.encode(), pieces, term).await.unwrap();
+        journal.install(position, stamp.name(), manifest.encode(), pieces, term).await.unwrap();
     }
 
     pub(crate) async fn stop(self) {

@@ -54,6 +54,7 @@ impl Rules {
             epoch: 0,
             node: body.head.node,
             number: body.head.number,
+            again_of: None,
             level: body.head.level,
         };
         self.state.apply(stamp, &body.commands()?, &mut Vec::new());

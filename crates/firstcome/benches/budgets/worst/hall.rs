@@ -37,7 +37,8 @@ impl Rules {
         let (position, node) = (self.0.position() + 1, NodeId([1; 16]));
         let begun = Timestamp::from_micros(1_800_000_000_000_000);
         let at = self.0.at().max(begun).plus_micros(us);
-        let stamp = Stamp { position, at, epoch: 0, node, number: position, level: LEVEL };
+        let stamp =
+            Stamp { position, at, epoch: 0, node, number: position, again_of: None, level: LEVEL };
         let mut outcomes = Vec::new();
         let began = Instant::now();
         self.0.apply(stamp, commands, &mut outcomes);
