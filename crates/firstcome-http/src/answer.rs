@@ -5,6 +5,8 @@
 //! that never reached either.
 
 mod codes;
+pub(crate) mod problem;
+pub(crate) mod respond;
 
 use axum::http::StatusCode;
 use firstcome_core::{CodeOutcome, CodeRefusal, Outcome, Refusal};

@@ -1,14 +1,14 @@
 //! What every handler is given: the node, its leader and ledger, keys, guards and counts.
 
-use crate::auth::Keys;
-use crate::bulk_requests::BulkRequests;
+use crate::answer::problem::Problem;
+use crate::bulk::requests::BulkRequests;
 use crate::codes::missing_key::MissingKey;
 use crate::guard::Guards;
 use crate::metrics::Metrics;
 use crate::openapi::Description;
 use crate::options::Options;
-use crate::problem::Problem;
 use crate::request::Query;
+use crate::request::auth::Keys;
 use crate::seat_map::SeatMaps;
 use axum::body::Bytes;
 use axum::http::Response;

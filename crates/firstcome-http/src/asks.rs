@@ -4,10 +4,10 @@
 //! rest; [`write()`] writes the answer into a buffer. None of them knows how a request came in or how its answer leaves: a
 //! route takes all three with [`run`], and the lines of a bulk request take each of them in its turn.
 
+use crate::answer::problem::Problem;
+use crate::answer::respond::JsonReply;
 use crate::app::App;
-use crate::bearer::Bearer;
-use crate::problem::Problem;
-use crate::respond::JsonReply;
+use crate::request::bearer::Bearer;
 use firstcome_core::command::Encoded;
 use firstcome_core::names::Position;
 use firstcome_core::{Command, Outcome};

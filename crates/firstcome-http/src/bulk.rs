@@ -4,6 +4,7 @@ mod any_ask;
 mod commands;
 mod line;
 mod lines;
+pub(crate) mod requests;
 mod unanswered;
 
 pub use commands::{BULK_CHECKS, BULK_UNANSWERED, BULK_UNANSWERED_BYTES};
@@ -11,8 +12,8 @@ pub use line::REF_BYTES;
 pub use lines::{BULK_BYTES, BULK_LINES};
 
 use crate::answer::Code;
+use crate::answer::problem::{Answered, Problem};
 use crate::app::App;
-use crate::problem::{Answered, Problem};
 use crate::request::{self, Query};
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};

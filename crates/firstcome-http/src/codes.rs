@@ -20,8 +20,8 @@ mod tries;
 pub(crate) use tries::Origin;
 
 use crate::answer::Code;
+use crate::answer::problem::Problem;
 use crate::app::App;
-use crate::problem::Problem;
 use crate::request::{self, Query};
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;

@@ -5,10 +5,10 @@ pub(crate) mod picks;
 pub(crate) mod steps;
 pub(crate) mod view;
 
+use crate::answer::problem::{Answered, Problem};
 use crate::app::App;
 use crate::asks::{self, Ask, Known, ReadOptions};
-use crate::bearer::Bearer;
-use crate::problem::{Answered, Problem};
+use crate::request::bearer::Bearer;
 use crate::request::{self, InPath, Query};
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State as Extract};

@@ -3,12 +3,12 @@
 //! Each counter is looked up once, at the start: a count on the path of a claim is one atomic addition.
 
 use crate::answer::Code;
-use crate::by_campaign::{self, Standing};
+use crate::campaigns::by_campaign::{self, Standing};
 use crate::guard::eligibility::CountsOfAll;
-use crate::latency::Latency;
 use crate::minute::here::Here;
-use crate::process;
-use crate::request_id::RequestId;
+use crate::request::id::RequestId;
+use crate::server::latency::Latency;
+use crate::server::process;
 use firstcome_core::{CodeOutcome, Outcome, newest_level};
 use prometheus_client::encoding::text::{encode, encode_registry};
 use prometheus_client::metrics::counter::Counter;

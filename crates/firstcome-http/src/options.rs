@@ -1,6 +1,6 @@
 //! The settings of the HTTP server.
 
-use crate::durability::Durability;
+use crate::status::durability::Durability;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::sync::watch;

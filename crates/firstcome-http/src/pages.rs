@@ -6,9 +6,9 @@ mod docs;
 pub(crate) mod files;
 mod what_to_do;
 
+use crate::answer::problem::{Answered, Problem};
 use crate::answer::{Code, Effect};
 use crate::app::App;
-use crate::problem::{Answered, Problem};
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
@@ -56,7 +56,7 @@ pub(super) async fn root(headers: HeaderMap) -> Response<Body> {
             "name": "Firstcome", "docs": "/docs", "openapi": "/openapi.json",
             "campaigns": "/v1/campaigns", "ready": "/readyz",
         });
-        crate::respond::json(StatusCode::OK, &places)
+        crate::answer::respond::json(StatusCode::OK, &places)
     };
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
     response

@@ -1,8 +1,14 @@
 //! The parts of a request, each checked against its limits: path, body, names, query.
 
+pub(crate) mod auth;
+pub(crate) mod bearer;
+pub(crate) mod format;
+pub(crate) mod id;
+pub(crate) mod tokens;
+
 use crate::answer::Code;
+use crate::answer::problem::Problem;
 use crate::options::Options;
-use crate::problem::Problem;
 use axum::body::Bytes;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;

@@ -1,15 +1,15 @@
 //! Every route, and their description.
 
 use crate::answer::Code;
+use crate::answer::problem::{Problem, ToCount};
 use crate::app::App;
+use crate::campaigns::{acts, bars, results, subjects, winners};
 use crate::campaigns::{put, show, steer};
 use crate::codes::{Origin, imports, look_up, operate, steps};
 use crate::openapi::{Description, complete};
-use crate::problem::{Problem, ToCount};
-use crate::{
-    acts, bars, bulk, claims, holds, minute, nodes, pages, results, seat_map, seats, status,
-    subjects, tokens, waitlist, winners,
-};
+use crate::request::tokens;
+use crate::status::nodes;
+use crate::{bulk, claims, holds, minute, pages, seat_map, seats, status, waitlist};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::MatchedPath;

@@ -5,12 +5,12 @@ pub(crate) mod operate;
 pub(crate) mod rows;
 
 use crate::answer::Code;
+use crate::answer::problem::{Answered, Problem};
+use crate::answer::respond::json;
 use crate::app::App;
 use crate::asks::yes;
-use crate::memory::BYTES_PER_SEAT;
-use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
-use crate::respond::json;
+use crate::server::memory::BYTES_PER_SEAT;
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};

@@ -1,22 +1,35 @@
 //! The accept loop: connections with their limits, from accept to a clean end.
 
-use crate::accepting::Accepting;
+pub(crate) mod accepting;
+pub(crate) mod admission;
+pub(crate) mod drain;
+pub(crate) mod frames;
+pub(crate) mod idle;
+pub(crate) mod latency;
+pub(crate) mod memory;
+pub(crate) mod observed;
+pub(crate) mod process;
+pub(crate) mod runtimes;
+pub(crate) mod serves;
+pub(crate) mod slots;
+
 use crate::answer::Code;
+use crate::answer::problem::{Problem, ToCount};
 use crate::app::App;
 use crate::codes::Origin;
 use crate::codes::steps::{self, Step};
-use crate::drain::Drain;
 use crate::guard::cors::Allowed;
-use crate::idle::{Answer, IdleTimer, Timed};
-use crate::latency::Route;
 use crate::metrics::Metrics;
-use crate::observed::Observed;
-use crate::problem::{Problem, ToCount};
 use crate::routes::router;
-use crate::runtimes::Runtimes;
 use crate::seat_map::events::EndsAt;
-use crate::serves::{ForOperations, OPERATIONS, Serves};
-use crate::slots::{self, Admission, KEPT_LIFE, Slot};
+use crate::server::accepting::Accepting;
+use crate::server::drain::Drain;
+use crate::server::idle::{Answer, IdleTimer, Timed};
+use crate::server::latency::Route;
+use crate::server::observed::Observed;
+use crate::server::runtimes::Runtimes;
+use crate::server::serves::{ForOperations, OPERATIONS, Serves};
+use crate::server::slots::{Admission, KEPT_LIFE, Slot};
 use crate::{claims, holds};
 use axum::Router;
 use axum::body::{Body, Bytes};

@@ -1,12 +1,15 @@
 //! The server's own status: alive, ready, its time, its ledger, its digest, its counts.
 
+pub(crate) mod durability;
+pub(crate) mod nodes;
+
+use crate::answer::problem::{Answered, Problem};
+use crate::answer::respond::json;
 use crate::app::App;
-use crate::by_campaign;
+use crate::campaigns::by_campaign;
 use crate::clock_text;
-use crate::problem::{Answered, Problem};
 use crate::request::Query;
-use crate::respond::json;
-use crate::serves::ForOperations;
+use crate::server::serves::ForOperations;
 use axum::body::Body;
 use axum::extract::{Extension, RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};

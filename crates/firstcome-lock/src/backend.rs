@@ -1,25 +1,31 @@
 //! The stores that locks are kept in, behind one set of functions.
 
+pub(crate) mod ask;
+pub(crate) mod contact;
+pub(crate) mod holder;
+pub(crate) mod requests;
+pub(crate) mod store_clock;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::contact::Contact;
+use crate::backend::contact::Contact;
+use crate::backend::holder::Holder;
+use crate::backend::requests::{
+    AcquireAnswer, NotAfter, Record, ReleaseAnswer, ReleaseRequest, RenewalAnswer, RenewalRequest,
+    TogetherAnswer, Topic, UndoAnswer,
+};
 use crate::error::Error;
-use crate::holder::Holder;
+use crate::event::teller::Teller;
 use crate::keys::Keys;
 use crate::memory::Memory;
 #[cfg(feature = "redis")]
 use crate::redis::RedisBackend;
-use crate::requests::{
-    AcquireAnswer, NotAfter, Record, ReleaseAnswer, ReleaseRequest, RenewalAnswer, RenewalRequest,
-    TogetherAnswer, Topic, UndoAnswer,
-};
 #[cfg(feature = "sql")]
 use crate::sql::SqlBackend;
-use crate::subscriber::Subscriber;
-use crate::teller::Teller;
+use crate::wait::subscriber::Subscriber;
 
 /// Where locks are stored.
 #[derive(Debug)]

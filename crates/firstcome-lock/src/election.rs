@@ -17,14 +17,14 @@ pub use self::leader::Leader;
 use self::term::CurrentTerm;
 pub use self::term::Term;
 pub use self::watch::Watch;
+use crate::backend::requests::Record;
 use crate::durations::{LEAST_LEASE, LONGEST, within};
 use crate::error::Error;
 use crate::inject::Mistake;
 use crate::keys::{Keys, Kind};
 use crate::lease::TryLock;
 use crate::locks::Locks;
-use crate::released::Released;
-use crate::requests::Record;
+use crate::release::released::Released;
 use firstcome_store::client::pause;
 
 /// The default lease of a leader.

@@ -1,10 +1,12 @@
 //! Errors: a call gave neither success nor refusal.
 
+pub(crate) mod locked;
+
 use std::time::Duration;
 
 use firstcome_store::{Effect, Passes};
 
-use crate::loss::Loss;
+use crate::lease::loss::Loss;
 
 /// Why a call gave neither success nor refusal.
 ///

@@ -1,11 +1,16 @@
 //! Events of the locks of a client.
 
+pub(crate) mod events;
+pub(crate) mod teller;
+#[cfg(feature = "tracing")]
+pub(crate) mod trace;
+
 use std::fmt;
 use std::time::Duration;
 
 use crate::fence::Fence;
-use crate::loss::Loss;
-use crate::released::Released;
+use crate::lease::loss::Loss;
+use crate::release::released::Released;
 
 /// An event of a lock, a term or the store of a client: see [`Locks::events`](crate::Locks::events).
 ///

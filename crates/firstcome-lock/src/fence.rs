@@ -1,5 +1,7 @@
 //! Fences: numbers that grow with every new owner of a lock.
 
+pub(crate) mod value;
+
 /// A fencing token: a number that increases with every new owner of a lock.
 ///
 /// Compare it as a number. It is the store's clock in microseconds, or the last fence plus 1 if the clock is not higher. So it

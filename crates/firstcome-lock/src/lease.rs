@@ -1,20 +1,26 @@
 //! A held lock, which is released when it is dropped.
 
+pub(crate) mod held_lock;
+pub(crate) mod loss;
+pub(crate) mod run;
+pub(crate) mod watchdog;
+pub(crate) mod while_valid;
+
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::backend::requests::RenewalAnswer;
 use crate::durations::{LEAST_LEASE, LONGEST, within};
 use crate::error::Error;
+use crate::event::teller::Teller;
 use crate::fence::Fence;
-use crate::held_lock::HeldLock;
-use crate::loss::Loss;
+use crate::lease::held_lock::HeldLock;
+use crate::lease::loss::Loss;
 use crate::owner::SharedEntry;
 use crate::release::give_back;
-use crate::released::Released;
-use crate::remaining::Remaining;
-use crate::requests::RenewalAnswer;
+use crate::release::released::Released;
 use crate::shared::Shared;
-use crate::teller::Teller;
+use crate::wait::remaining::Remaining;
 
 /// The answer to an attempt to take a lock.
 #[derive(Debug)]

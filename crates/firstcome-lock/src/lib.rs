@@ -8,66 +8,41 @@
     )
 )]
 
-mod ask;
-mod attempt;
 mod backend;
-mod backoff;
 mod builder;
-mod call;
-mod contact;
 mod durations;
 mod election;
 mod error;
 mod event;
-mod events;
 mod fence;
-mod fenced_value;
-mod held_lock;
-mod holder;
 mod inject;
 mod keys;
 mod lease;
-mod local_waiters;
 mod lock;
-mod locked_error;
 mod locks;
-mod loss;
 mod memory;
 mod multi;
 mod owner;
 #[cfg(feature = "redis")]
 mod redis;
 mod release;
-mod release_ids;
-mod released;
-mod remaining;
-mod requests;
-mod run;
 mod shared;
-mod signal;
 #[cfg(feature = "sql")]
 mod sql;
-mod store_clock;
-mod subscriber;
-mod teller;
-#[cfg(feature = "tracing")]
-mod trace;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod under_lock;
-mod undo;
 mod wait;
-mod watchdog;
-mod while_valid;
 
-pub use backoff::Backoff;
+pub use backend::holder::Holder;
 pub use builder::Builder;
 pub use election::{Election, Leader, Term, Watch};
 pub use error::Error;
+pub use error::locked::LockedError;
 pub use event::Event;
-pub use events::Events;
+pub use event::events::Events;
 pub use fence::Fence;
-pub use fenced_value::{FencedValue, FencedWrite};
+pub use fence::value::{FencedValue, FencedWrite};
 #[cfg(feature = "macros")]
 pub use firstcome_lock_macros::locked;
 #[cfg(feature = "redis")]
@@ -87,19 +62,18 @@ pub use firstcome_store::postgres::Options as PostgresOptions;
 pub use firstcome_store::sqlite::Options as SqliteOptions;
 #[doc(inline)]
 pub use firstcome_store::{Effect, Meaning, Passes, StoreError};
-pub use holder::Holder;
 #[doc(hidden)]
 pub use inject::Mistake;
+pub use lease::loss::Loss;
+pub use lease::run::Finished;
 pub use lease::{Lease, TryLock};
 pub use lock::Lock;
-pub use locked_error::LockedError;
 pub use locks::Locks;
-pub use loss::Loss;
 pub use memory::{Memory, MemoryLink};
 pub use multi::{MultiLease, MultiLock};
 pub use owner::Owner;
-pub use released::Released;
-pub use remaining::Remaining;
-pub use run::Finished;
+pub use release::released::Released;
 #[cfg(feature = "sql")]
 pub use sql::Database;
+pub use wait::backoff::Backoff;
+pub use wait::remaining::Remaining;

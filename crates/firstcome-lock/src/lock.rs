@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::ask::Ask;
-use crate::attempt::attempt;
-use crate::backoff::Backoff;
-use crate::call::Call;
+use crate::backend::ask::Ask;
+use crate::backend::holder::Holder;
 use crate::durations::{LEAST_LEASE, LONGEST, within};
 use crate::error::Error;
-use crate::held_lock::LeaseOptions;
-use crate::holder::Holder;
 use crate::keys::{Keys, Kind};
+use crate::lease::held_lock::LeaseOptions;
 use crate::lease::{Lease, TryLock};
 use crate::owner::Owner;
 use crate::shared::Shared;
+use crate::wait::attempt::attempt;
+use crate::wait::backoff::Backoff;
+use crate::wait::call::Call;
 use crate::wait::{self, Until};
 
 /// One lock by its name. Nothing is taken until one of its methods is called.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::backend::holder::Holder;
 use crate::error::Error;
-use crate::fenced_value::FencedValue;
-use crate::holder::Holder;
+use crate::fence::value::FencedValue;
 #[cfg(feature = "permits")]
 use crate::keys::MOST_PERMITS;
 use crate::keys::{Keys, Kind};

@@ -12,13 +12,13 @@ use tokio::time::Instant;
 
 pub use self::link::MemoryLink;
 pub(crate) use self::subscriber::MemorySubscriber;
-use crate::error::Error;
-use crate::holder::Holder;
-use crate::keys::{Keys, Kind};
-use crate::requests::{
+use crate::backend::holder::Holder;
+use crate::backend::requests::{
     AcquireAnswer, NotAfter, Record, ReleaseAnswer, ReleaseRequest, RenewalAnswer, RenewalRequest,
     Topic, UndoAnswer,
 };
+use crate::error::Error;
+use crate::keys::{Keys, Kind};
 use firstcome_store::client::later;
 
 /// A store of locks in the memory of this process, for tests of programs that use this library.

@@ -8,20 +8,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::lease::MultiLease;
-use crate::ask::Ask;
-use crate::call::Call;
+use crate::backend::ask::Ask;
 use crate::durations::{LONGEST, within};
 use crate::error::Error;
-use crate::held_lock::LeaseOptions;
+use crate::error::locked::LockedError;
 use crate::inject::Mistake;
 use crate::keys::{Keys, Kind};
+use crate::lease::held_lock::LeaseOptions;
+use crate::lease::run::Finished;
 use crate::lease::{Lease, TryLock};
 use crate::lock::check_options;
-use crate::locked_error::LockedError;
 use crate::locks::Locks;
-use crate::run::Finished;
 use crate::shared::Shared;
 use crate::wait::Until;
+use crate::wait::call::Call;
 
 /// The most names that are taken together: each costs a key in the store and an item in each renewal.
 const MOST_NAMES: usize = 64;

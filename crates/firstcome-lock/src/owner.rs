@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::sync::OwnedMutexGuard;
 
 use crate::error::Error;
-use crate::held_lock::HeldLock;
 use crate::keys::Keys;
-use crate::loss::Loss;
+use crate::lease::held_lock::HeldLock;
+use crate::lease::loss::Loss;
 
 /// An owner that may hold the same lock several times.
 ///

@@ -15,15 +15,15 @@ use tokio::time::Instant;
 pub(crate) use self::replicas::{ReplicaCheck, Replicas};
 pub(crate) use self::rights::check as check_rights;
 pub(crate) use self::subscriber::RedisSubscriber;
-use crate::error::Error;
-use crate::holder::Holder;
-use crate::inject::{Mistake, Mistakes};
-use crate::keys::{Keys, Kind, prefixed};
-use crate::requests::{
+use crate::backend::holder::Holder;
+use crate::backend::requests::{
     AcquireAnswer, NotAfter, Record, ReleaseAnswer, ReleaseRequest, RenewalAnswer, RenewalRequest,
     Topic, UndoAnswer,
 };
-use crate::store_clock::StoreClock;
+use crate::backend::store_clock::StoreClock;
+use crate::error::Error;
+use crate::inject::{Mistake, Mistakes};
+use crate::keys::{Keys, Kind, prefixed};
 
 macro_rules! script {
     ($name:ident, $file:literal) => {

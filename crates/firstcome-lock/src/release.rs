@@ -1,22 +1,25 @@
 //! Giving a lock back, or passing it on.
 
+pub(crate) mod ids;
+pub(crate) mod released;
+
 use std::sync::Arc;
 
 use firstcome_store::Effect;
 use tokio::time::Instant;
 
+use crate::backend::requests::{NotAfter, ReleaseAnswer, ReleaseRequest};
 use crate::error::Error;
-use crate::held_lock::{Grant, HeldLock};
 use crate::inject::Mistake;
 use crate::keys::Kind;
 use crate::lease::Lease;
-use crate::local_waiters::Offer;
-use crate::loss::Loss;
+use crate::lease::held_lock::{Grant, HeldLock};
+use crate::lease::loss::Loss;
 use crate::owner::{EntryGuard, SharedEntry};
-use crate::released::Released;
-use crate::requests::{NotAfter, ReleaseAnswer, ReleaseRequest};
+use crate::release::released::Released;
 use crate::shared::Shared;
-use crate::undo::undo;
+use crate::wait::local_waiters::Offer;
+use crate::wait::undo::undo;
 use firstcome_store::client::later;
 use firstcome_store::client::pause;
 

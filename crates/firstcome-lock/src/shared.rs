@@ -7,16 +7,16 @@ use firstcome_store::client::{BackgroundTask, random_uuid};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::backend::requests::NotAfter;
 use crate::backend::{Backend, LockStore};
 use crate::error::Error;
-use crate::held_lock::{Grant, HeldLock};
+use crate::event::teller::Teller;
 use crate::inject::Mistakes;
-use crate::local_waiters::LocalWaiters;
-use crate::loss::Loss;
-use crate::release_ids::UsedReleaseIds;
-use crate::requests::NotAfter;
-use crate::teller::Teller;
-use crate::watchdog::{self, Watchdog};
+use crate::lease::held_lock::{Grant, HeldLock};
+use crate::lease::loss::Loss;
+use crate::lease::watchdog::{self, Watchdog};
+use crate::release::ids::UsedReleaseIds;
+use crate::wait::local_waiters::LocalWaiters;
 
 pub(crate) struct Shared {
     pub(crate) backend: Arc<Backend>,

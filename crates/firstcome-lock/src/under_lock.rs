@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use crate::error::locked::LockedError;
 use crate::lease::{Lease, TryLock};
 use crate::lock::Lock;
-use crate::locked_error::LockedError;
 use crate::locks::Locks;
 
 /// Takes the lock as `with_lease` says.

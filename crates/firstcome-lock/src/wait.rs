@@ -1,24 +1,33 @@
 //! Waiting for a lock: in a wait queue where its release is announced, by asking again where it is not.
 
+pub(crate) mod attempt;
+pub(crate) mod backoff;
+pub(crate) mod call;
+pub(crate) mod local_waiters;
+pub(crate) mod remaining;
+pub(crate) mod signal;
+pub(crate) mod subscriber;
+pub(crate) mod undo;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
-use crate::ask::Ask;
-use crate::attempt::{attempt, attempt_and_wait};
-use crate::backoff::{Backoff, Pauses};
-use crate::call::Call;
+use crate::backend::ask::Ask;
+use crate::backend::requests::Topic;
 use crate::error::Error;
 use crate::inject::Mistake;
 use crate::lease::{Lease, TryLock};
-use crate::local_waiters::{Position, SharedSubscriber, Waiting};
-use crate::remaining::Remaining;
-use crate::requests::Topic;
 use crate::shared::Shared;
-use crate::signal::Signal;
-use crate::subscriber::Subscriber;
+use crate::wait::attempt::{attempt, attempt_and_wait};
+use crate::wait::backoff::{Backoff, Pauses};
+use crate::wait::call::Call;
+use crate::wait::local_waiters::{Position, SharedSubscriber, Waiting};
+use crate::wait::remaining::Remaining;
+use crate::wait::signal::Signal;
+use crate::wait::subscriber::Subscriber;
 use firstcome_store::client::later;
 
 /// The longest time between two looks, for a holder without an end.

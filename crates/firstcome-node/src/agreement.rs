@@ -5,7 +5,7 @@
 //! setting, `stands` where the node can be elected, and `leaving` before it stops. Words that are not known are left out,
 //! so a build may add some. A node without the line is of a build that knew none of this: it is not compared.
 
-use crate::signals::Signals;
+use crate::appender::signals::Signals;
 use firstcome_core::{NodeId, Timestamp, newest_level};
 use firstcome_journal::cluster::{Membership, NodeStatus};
 use std::collections::BTreeMap;

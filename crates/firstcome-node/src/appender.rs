@@ -6,17 +6,26 @@
 //! is sent again until it is seen. This task alone applies entries, and it alone has the [`Healer`] mend a journal that
 //! lost some.
 
-use crate::applier::{Applier, Applying};
-use crate::batch::{Batch, Gathering, reject_all};
+pub(crate) mod applier;
+pub(crate) mod batch;
+pub(crate) mod deliveries;
+pub(crate) mod pace;
+pub(crate) mod queue;
+pub(crate) mod reply;
+pub(crate) mod signals;
+pub(crate) mod slow;
+
+use crate::appender::applier::{Applier, Applying};
+use crate::appender::batch::{Batch, Gathering, reject_all};
+use crate::appender::queue::Request;
+use crate::appender::slow::SlowBatches;
 use crate::clock::StoreClock;
 use crate::event::log;
 use crate::failure::CommandError;
 use crate::follow::{Follower, Next};
 use crate::heal::Healer;
-use crate::queue::Request;
 use crate::replica::Stop;
 use crate::says::Says;
-use crate::slow::SlowBatches;
 use firstcome_core::command::BodyWriter;
 use firstcome_core::newest_level;
 use firstcome_inject::{Mistake, inject};

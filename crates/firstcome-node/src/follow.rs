@@ -1,6 +1,6 @@
 //! What the appender does next: take commands, or follow the journal while nobody asks for anything.
 
-use crate::applier::Applier;
+use crate::appender::applier::Applier;
 use firstcome_journal::cluster::News;
 use firstcome_journal::{Journal, JournalError};
 use std::time::Duration;

@@ -11,10 +11,14 @@
 //!
 //! Several nodes may do so at once: every step is conditional on what its node saw.
 
-use crate::applier::{Applier, Applying};
-use crate::batch::Batch;
+pub(crate) mod fork;
+pub(crate) mod retransmit;
+pub(crate) mod suspensions;
+
+use crate::appender::applier::{Applier, Applying};
+use crate::appender::batch::Batch;
 use crate::event::log;
-use crate::fork::{Fork, Step, entry_in_store};
+use crate::heal::fork::{Fork, Step, entry_in_store};
 use crate::replica::Stop;
 use firstcome_core::limits::{BATCH_BYTES, READ_ENTRIES};
 use firstcome_core::{State, newest_level};

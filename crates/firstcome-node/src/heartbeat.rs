@@ -1,12 +1,12 @@
 //! Heartbeats: tells the other nodes of this one once a second, and learns which there are.
 
 use crate::agreement::Agreement;
+use crate::appender::deliveries::Deliveries;
+use crate::appender::signals::Signals;
 use crate::clock::StoreClock;
-use crate::deliveries::Deliveries;
-use crate::divergence::DivergenceCheck;
 use crate::metrics::Metrics;
+use crate::replica::divergence::DivergenceCheck;
 use crate::replica::{Difference, Replica};
-use crate::signals::Signals;
 use crate::task::stopped;
 use firstcome_core::{NodeId, Timestamp, newest_level};
 use firstcome_journal::cluster::{Membership, NodeStatus};

@@ -5,6 +5,7 @@
 
 mod codes;
 mod encode;
+pub(crate) mod from_memory;
 mod in_line;
 mod many;
 
@@ -14,18 +15,18 @@ pub use many::{NotSubmitted, UnderWay};
 
 use crate::agreement::Agreement;
 use crate::answer::{Answer, Decided};
+use crate::appender::queue::{NotTaken, Queue};
+use crate::appender::queue::{Pending, Request};
+use crate::appender::reply::reply_channel;
+use crate::appender::signals::Signals;
 use crate::clock::StoreClock;
 use crate::codes::CodeKeys;
 use crate::failure::CommandError;
-use crate::from_memory::{When, from_memory};
+use crate::heal::suspensions::Suspensions;
 use crate::health::{Condition, Health};
+use crate::intake::from_memory::{When, from_memory};
 use crate::metrics::Metrics;
-use crate::queue::{NotTaken, Queue};
-use crate::queue::{Pending, Request};
 use crate::replica::Replica;
-use crate::reply::reply_channel;
-use crate::signals::Signals;
-use crate::suspensions::Suspensions;
 use firstcome_core::limits::SERVICE_STEP_US;
 use firstcome_core::names::Position;
 use firstcome_core::{Command, Outcome, State, Timestamp};

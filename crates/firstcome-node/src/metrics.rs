@@ -2,7 +2,9 @@
 //!
 //! Handles are kept: a count on the path of a claim is one atomic addition.
 
-use crate::histogram::Histogram;
+pub(crate) mod histogram;
+
+use crate::metrics::histogram::Histogram;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::{Registry, Unit};

@@ -1,9 +1,9 @@
 //! Raising the level of the space.
 
 use crate::answer::Answer;
+use crate::appender::queue::Request;
 use crate::failure::CommandError;
 use crate::intake::Intake;
-use crate::queue::Request;
 use firstcome_core::command::Encoded;
 use firstcome_core::{Command, State, newest_level};
 use firstcome_inject::{Mistake, inject};

@@ -1,8 +1,12 @@
 //! This node's state, and the one place where entries are applied to it.
 
+pub(crate) mod divergence;
+pub(crate) mod load;
+pub(crate) mod remains;
+pub(crate) mod stuck;
+
 use crate::failure::CommandError;
 use crate::minutes::Minutes;
-use crate::remains;
 use crate::wait_queue::WaitQueue;
 use firstcome_core::command::{BadBody, Mark};
 use firstcome_core::names::Position;

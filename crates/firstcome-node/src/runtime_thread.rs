@@ -1,6 +1,6 @@
 //! A thread with a runtime of its own: for the work of one journal, or for a share of the connections.
 
-use crate::reply::Mailbox;
+use crate::appender::reply::Mailbox;
 use std::io;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{oneshot, watch};
@@ -78,7 +78,7 @@ impl RuntimeThread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reply::Wakeups;
+    use crate::appender::reply::Wakeups;
     use std::sync::Arc;
     use std::task::{Wake, Waker};
 

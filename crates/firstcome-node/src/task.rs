@@ -174,7 +174,7 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reply::{Mailbox, Wakeups};
+    use crate::appender::reply::{Mailbox, Wakeups};
     use crate::runtime_thread::RuntimeThread;
     use std::future::pending;
     use std::sync::Mutex;

@@ -1,13 +1,13 @@
 //! Any command that a line can ask for.
 
+use crate::answer::problem::Problem;
 use crate::app::App;
 use crate::asks::{Ask, Known, ReadOptions};
-use crate::bearer::Bearer;
 use crate::claims::delete::CancelAsk;
 use crate::claims::post::ClaimAsk;
 use crate::holds::HoldAsk;
 use crate::holds::steps::StepAsk;
-use crate::problem::Problem;
+use crate::request::bearer::Bearer;
 use crate::waitlist::place::LeaveAsk;
 use firstcome_core::Command;
 use firstcome_node::Answer;

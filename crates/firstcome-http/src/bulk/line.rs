@@ -1,12 +1,12 @@
 //! One line of a bulk request: read into its command, and written as its answer.
 
 use super::any_ask::AnyAsk;
-use crate::auth::Key;
+use crate::answer::problem::Problem;
 use crate::claims::delete::CancelAsk;
 use crate::claims::post::ClaimAsk;
 use crate::holds::HoldAsk;
 use crate::holds::steps::{StepAsk, Wanted, named};
-use crate::problem::Problem;
+use crate::request::auth::Key;
 use crate::waitlist::join::Wanted as WantedUnits;
 use crate::waitlist::place::LeaveAsk;
 use firstcome_api::bulk::{CommandLine, Do};

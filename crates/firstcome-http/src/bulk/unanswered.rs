@@ -1,11 +1,11 @@
 //! A line without an answer: checked, put in the queue in its turn, and waited for.
 
 use super::any_ask::AnyAsk;
+use crate::answer::problem::Problem;
 use crate::app::App;
 use crate::asks::{self, Ask, Prepared, ReadOptions};
-use crate::auth::Key;
-use crate::bearer::Bearer;
-use crate::problem::Problem;
+use crate::request::auth::Key;
+use crate::request::bearer::Bearer;
 use firstcome_core::command::Encoded;
 use firstcome_node::intake::UnderWay;
 use firstcome_node::{Answer, CommandError};

@@ -24,7 +24,7 @@ pub struct CheckedCampaign {
 ///
 /// The sentence with which the server would refuse it.
 pub fn check_campaign(mut ask: CampaignRequest) -> Result<CheckedCampaign, String> {
-    let said = |problem: crate::problem::Problem| problem.detail().to_owned();
+    let said = |problem: crate::answer::problem::Problem| problem.detail().to_owned();
     let seats = take_seats(&mut ask).map_err(said)?;
     let mut settings = settings(ask).map_err(said)?;
     for codes in settings.pools.iter_mut().filter_map(|pool| pool.codes.as_deref_mut()) {

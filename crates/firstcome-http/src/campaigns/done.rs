@@ -1,7 +1,7 @@
 //! The answer to an operator's command on a campaign.
 
+use crate::answer::respond::tagged;
 use crate::app::App;
-use crate::respond::tagged;
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
 use firstcome_api::campaign::{Clamped, OperatorDone};

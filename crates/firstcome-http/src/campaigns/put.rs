@@ -3,11 +3,11 @@
 use super::done::done;
 use super::settings::{check, settings, take_seats};
 use crate::answer::Code;
+use crate::answer::problem::{Answered, Problem};
+use crate::answer::respond::tagged;
 use crate::app::App;
 use crate::asks::yes;
-use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
-use crate::respond::tagged;
 use crate::seats;
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};

@@ -1,8 +1,8 @@
 //! A campaign's settings, out of what an operator asks for.
 
 use crate::answer::Code;
+use crate::answer::problem::Problem;
 use crate::clock_text;
-use crate::problem::Problem;
 use crate::seats;
 use crate::seats::rows::Row;
 use firstcome_api::campaign::{CampaignRequest, HoldsRequest, PoolKind, PoolRequest};

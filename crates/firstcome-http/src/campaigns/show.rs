@@ -1,10 +1,10 @@
 //! Campaigns as they stand.
 
+use crate::answer::problem::{Answered, Problem};
+use crate::answer::respond::{json, tagged};
 use crate::app::App;
 use crate::clock_text;
-use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
-use crate::respond::{json, tagged};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::campaign::{Archived, Campaign, CampaignList, CampaignPool, Limits};

@@ -1,11 +1,11 @@
 //! Steers campaigns: pause, resume, close, archive, delete.
 
 use super::done::done;
+use crate::answer::problem::{Answered, Problem};
+use crate::answer::respond::json;
 use crate::app::App;
 use crate::asks::yes;
-use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
-use crate::respond::json;
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode, header};

@@ -1,14 +1,15 @@
 //! The route that claims a unit, and waits for units if it is told to.
 
 use super::pool_name;
+use crate::answer::problem::{Answered, Problem};
+use crate::answer::respond;
 use crate::app::App;
 use crate::asks::{self, Ask, Known, ReadOptions};
-use crate::bearer::Bearer;
 use crate::clock_text::{self, Text};
-use crate::problem::{Answered, Problem};
+use crate::holds;
+use crate::request::bearer::Bearer;
 use crate::request::{self, InPath, Query};
 use crate::waitlist::join::{self, Wanted};
-use crate::{holds, respond};
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, Response, StatusCode};

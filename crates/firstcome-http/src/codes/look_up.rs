@@ -2,12 +2,12 @@
 
 use super::tries::{Origin, Trier};
 use super::{json, unread};
+use crate::answer::problem::{Answered, Problem};
+use crate::answer::respond;
 use crate::app::App;
-use crate::bearer::Bearer;
 use crate::clock_text;
-use crate::problem::{Answered, Problem};
+use crate::request::bearer::Bearer;
 use crate::request::{self, InPath, Query};
-use crate::respond;
 use axum::body::Body;
 use axum::extract::{Extension, RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};

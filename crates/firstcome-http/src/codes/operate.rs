@@ -2,11 +2,11 @@
 
 use super::{CODES_IN_REQUEST, body_of_many, cipher, coded_pool, json, of_codes};
 use crate::answer::Code;
+use crate::answer::problem::{Answered, Problem};
+use crate::answer::respond;
 use crate::app::App;
 use crate::asks::yes;
-use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
-use crate::respond;
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};

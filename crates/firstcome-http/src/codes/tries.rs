@@ -1,12 +1,12 @@
 //! Codes that are tried: the wrong ones are counted, and whoever tries too many waits.
 
 use crate::answer::Code;
+use crate::answer::problem::Problem;
 use crate::app::App;
-use crate::bearer::Bearer;
 use crate::guard::wrong_codes::{Attempt, Guesser, WRONG_CODES};
 use crate::metrics::OF_TOKENS;
-use crate::problem::Problem;
-use crate::slots::network;
+use crate::request::bearer::Bearer;
+use crate::server::slots::network;
 use firstcome_core::CodeRefusal;
 use firstcome_core::names::check_subject;
 use firstcome_node::log;

@@ -2,10 +2,10 @@
 
 use super::view;
 use crate::answer::Code;
+use crate::answer::problem::Problem;
+use crate::answer::respond;
 use crate::app::App;
 use crate::clock_text;
-use crate::problem::Problem;
-use crate::respond;
 use axum::http::StatusCode;
 use firstcome_api::hold::{Ended, Held, HeldUnit};
 use firstcome_core::outcome::{Refund, UnitName};

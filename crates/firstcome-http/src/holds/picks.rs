@@ -1,6 +1,6 @@
 //! Which units a request is about.
 
-use crate::problem::Problem;
+use crate::answer::problem::Problem;
 use crate::request;
 use firstcome_api::hold::PickRequest;
 use firstcome_core::command::{BestPick, Pick, Wanted};

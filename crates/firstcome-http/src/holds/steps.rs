@@ -3,12 +3,13 @@
 use super::answer;
 use super::picks;
 use crate::answer::Code;
+use crate::answer::problem::{Answered, Problem};
+use crate::answer::respond;
 use crate::app::App;
 use crate::asks::{self, Ask, Known, ReadOptions};
-use crate::bearer::Bearer;
-use crate::problem::{Answered, Problem};
+use crate::clock_text;
+use crate::request::bearer::Bearer;
 use crate::request::{self, InPath, Query};
-use crate::{clock_text, respond};
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};

@@ -1,10 +1,10 @@
 //! Holds as answers show them.
 
+use crate::answer::problem::{Answered, Problem};
+use crate::answer::respond::json;
 use crate::app::App;
 use crate::clock_text;
-use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
-use crate::respond::json;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::hold::{HeldUnit, Hold, HoldLookup};

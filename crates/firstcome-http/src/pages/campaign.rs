@@ -7,8 +7,8 @@
 use super::files::{LANGUAGE, MAP, NET, answer, compressed, packed, pages, read, strict};
 use super::{console, escaped};
 use crate::answer::Code;
+use crate::answer::problem::{Answered, Problem};
 use crate::app::App;
-use crate::problem::{Answered, Problem};
 use axum::body::Bytes;
 use axum::extract::{Path, State as Extract};
 use axum::http::HeaderMap;

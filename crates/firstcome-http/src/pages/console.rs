@@ -3,8 +3,8 @@
 //! It knows nothing that the routes do not say, and does nothing that they do not do: whoever has a key can do the same.
 
 use super::files::{LANGUAGE, MAP, NET, packed, pages, read, strict};
+use crate::answer::problem::Answered;
 use crate::app::App;
-use crate::problem::Answered;
 use axum::body::Bytes;
 use axum::extract::State as Extract;
 use axum::http::HeaderMap;

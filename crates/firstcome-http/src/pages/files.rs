@@ -2,9 +2,9 @@
 
 use super::HTML;
 use crate::answer::Code;
+use crate::answer::problem::Problem;
 use crate::app::App;
 use crate::options::Pages;
-use crate::problem::Problem;
 use crate::seat_map::on_thread;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};

@@ -3,12 +3,12 @@
 use super::own::Own;
 use super::streams::{Follower, StreamSlot};
 use super::{Event, Watched};
+use crate::answer::problem::{Answered, Problem};
 use crate::app::App;
-use crate::bearer::{Bearer, Reader};
 use crate::codes::Origin;
-use crate::problem::{Answered, Problem};
+use crate::request::bearer::{Bearer, Reader};
 use crate::request::{self, InPath, Query};
-use crate::slots::network;
+use crate::server::slots::network;
 use axum::body::{Body, Bytes};
 use axum::extract::{Extension, RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, header};

@@ -3,10 +3,10 @@
 use super::gzip::{Deflated, gzip};
 use super::layout::Written;
 use super::{Seats, Seen};
+use crate::answer::problem::{Answered, Problem};
 use crate::app::App;
-use crate::frames::Frames;
-use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
+use crate::server::frames::Frames;
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};

@@ -1,7 +1,7 @@
 //! How many streams of events may be open: of one subject, of one key, and in all.
 
 use crate::answer::Code;
-use crate::problem::Problem;
+use crate::answer::problem::Problem;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::net::IpAddr;

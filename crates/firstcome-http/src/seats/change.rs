@@ -2,10 +2,10 @@
 
 use super::operate::{TwoNames, decided, read};
 use crate::answer::Code;
+use crate::answer::problem::{Answered, Problem};
+use crate::answer::respond::json;
 use crate::app::App;
-use crate::problem::{Answered, Problem};
 use crate::request;
-use crate::respond::json;
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};

@@ -1,11 +1,11 @@
 //! What an operator does to units: takes them out of sale, puts them back, exchanges one for another.
 
+use crate::answer::problem::{Answered, Problem};
+use crate::answer::respond::json;
 use crate::app::App;
 use crate::asks::yes;
 use crate::holds::picks;
-use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
-use crate::respond::json;
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};

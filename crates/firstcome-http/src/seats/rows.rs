@@ -1,7 +1,7 @@
 //! Seats and areas from JSON, from lines of JSON, and from CSV with a header.
 
 use crate::answer::Code;
-use crate::problem::Problem;
+use crate::answer::problem::Problem;
 use crate::request;
 use axum::body::Bytes;
 use firstcome_api::line_numbers::LineNumbers;

@@ -1,7 +1,7 @@
 //! What a claim waits for, and what is known of a subject that waits.
 
+use crate::answer::problem::Problem;
 use crate::app::App;
-use crate::problem::Problem;
 use firstcome_api::claim::ClaimRequest;
 use firstcome_core::State;
 use firstcome_core::campaign::OnList;

@@ -2,14 +2,14 @@
 
 use super::pool;
 use crate::answer::Code;
+use crate::answer::problem::{Answered, Problem};
+use crate::answer::respond::{self, json};
 use crate::app::App;
 use crate::asks::{self, Ask, Known, ReadOptions};
-use crate::bearer::Bearer;
 use crate::clock_text;
 use crate::holds::view;
-use crate::problem::{Answered, Problem};
+use crate::request::bearer::Bearer;
 use crate::request::{self, InPath, Query};
-use crate::respond::{self, json};
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use super::Election;
-use crate::events::Events;
+use crate::event::events::Events;
 use crate::fence::Fence;
 use crate::lease::Lease;
 

@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::fence::Fence;
 use crate::lease::Lease;
-use crate::loss::Loss;
-use crate::released::Released;
+use crate::lease::loss::Loss;
+use crate::release::released::Released;
 
 /// One term of a leader, given to the work.
 ///

@@ -7,12 +7,12 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::leader::Leader;
+use crate::backend::requests::Topic;
 use crate::error::Error;
 use crate::fence::Fence;
-use crate::requests::Topic;
 use crate::shared::Shared;
-use crate::signal::Signal;
-use crate::subscriber::Subscriber;
+use crate::wait::signal::Signal;
+use crate::wait::subscriber::Subscriber;
 use firstcome_store::client::pause;
 
 /// The longest time between two requests.

@@ -4,7 +4,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::link::MemoryLink;
-use crate::signal::Signal;
+use crate::wait::signal::Signal;
 
 /// A subscription to one channel, over a client's link to the store.
 #[derive(Debug)]

@@ -7,16 +7,16 @@ use firstcome_store::Effect;
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
-use crate::ask::Ask;
-use crate::attempt as single;
 use crate::backend::Backend;
+use crate::backend::ask::Ask;
+use crate::backend::requests::{NotAfter, TogetherAnswer};
 use crate::error::Error;
-use crate::held_lock::Grant;
 use crate::inject::Mistake;
+use crate::lease::held_lock::Grant;
 use crate::lease::{Lease, TryLock};
-use crate::requests::{NotAfter, TogetherAnswer};
 use crate::shared::Shared;
-use crate::undo::undo;
+use crate::wait::attempt as single;
+use crate::wait::undo::undo;
 use firstcome_store::client::later;
 
 /// Asks once for all of the locks; of the one that is `awaited`, as one who listens for its release.

@@ -7,12 +7,12 @@ use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use crate::error::Error;
+use crate::error::locked::LockedError;
 use crate::lease::Lease;
-use crate::locked_error::LockedError;
-use crate::loss::Loss;
-use crate::released::Released;
-use crate::run::Finished;
-use crate::while_valid::run_while;
+use crate::lease::loss::Loss;
+use crate::lease::run::Finished;
+use crate::lease::while_valid::run_while;
+use crate::release::released::Released;
 
 /// Several held locks with their leases.
 ///

@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::attempt::attempt;
-use crate::ask::Ask;
-use crate::backoff::Backoff;
-use crate::call::Call;
+use crate::backend::ask::Ask;
+use crate::backend::requests::Topic;
 use crate::error::Error;
 use crate::lease::{Lease, TryLock};
-use crate::remaining::Remaining;
-use crate::requests::Topic;
 use crate::shared::Shared;
-use crate::signal::Signal;
-use crate::subscriber::Subscriber;
+use crate::wait::backoff::Backoff;
+use crate::wait::call::Call;
+use crate::wait::remaining::Remaining;
+use crate::wait::signal::Signal;
+use crate::wait::subscriber::Subscriber;
 use crate::wait::{LONGEST_SLEEP, Patience, Until};
 
 /// Which lock another owner had, and for how long.

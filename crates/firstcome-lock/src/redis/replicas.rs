@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::{millis, renewal};
 use crate::error::Error;
 use crate::keys::Keys;
-use crate::loss::Loss;
+use crate::lease::loss::Loss;
 
 /// Twice the longest wait: a connection that answers nothing for this long is taken for dead.
 const HEARTBEAT: Duration = Duration::from_secs(2);

@@ -2,7 +2,7 @@
 
 use firstcome_store::{Event, Subscription};
 
-use crate::signal::Signal;
+use crate::wait::signal::Signal;
 
 /// A subscription to one channel.
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use firstcome_store::{Command, Script};
 use tokio::time::Instant;
 
 use super::{RedisBackend, millis, remaining};
+use crate::backend::requests::{NotAfter, TogetherAnswer};
 use crate::error::Error;
 use crate::keys::Keys;
-use crate::requests::{NotAfter, TogetherAnswer};
 
 static ACQUIRE_TOGETHER: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("acquire_together.lua")));

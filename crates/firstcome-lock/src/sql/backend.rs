@@ -15,15 +15,15 @@ use super::retry::{TRIES, pause};
 use super::row::{Rows, Seen, Step};
 use super::subscriber::SqlSubscriber;
 use super::table::Table;
-use crate::error::Error;
-use crate::holder::Holder;
-use crate::inject::{Mistake, Mistakes};
-use crate::keys::Keys;
-use crate::requests::{
+use crate::backend::holder::Holder;
+use crate::backend::requests::{
     AcquireAnswer, NotAfter, Record, ReleaseAnswer, ReleaseRequest, RenewalAnswer, RenewalRequest,
     Topic, UndoAnswer,
 };
-use crate::store_clock::StoreClock;
+use crate::backend::store_clock::StoreClock;
+use crate::error::Error;
+use crate::inject::{Mistake, Mistakes};
+use crate::keys::Keys;
 
 /// How many rows are looked at for old ones with one request.
 const SWEEP_ROWS: i64 = 500;

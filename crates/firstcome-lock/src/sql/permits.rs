@@ -14,13 +14,13 @@ use super::name;
 use super::numbers::{micros, request_id, short_id, unsigned};
 use super::permit_row::{PermitStep, Permits};
 use super::retry::{TRIES, pause};
-use crate::error::Error;
-use crate::inject::Mistake;
-use crate::keys::Keys;
-use crate::requests::{
+use crate::backend::requests::{
     AcquireAnswer, NotAfter, ReleaseAnswer, ReleaseRequest, RenewalAnswer, RenewalRequest,
     UndoAnswer,
 };
+use crate::error::Error;
+use crate::inject::Mistake;
+use crate::keys::Keys;
 
 impl SqlBackend {
     pub(super) async fn acquire_permit(

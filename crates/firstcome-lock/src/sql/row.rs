@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::holder::Holder;
+use crate::backend::holder::Holder;
 
 /// One request about one row.
 #[derive(Debug)]

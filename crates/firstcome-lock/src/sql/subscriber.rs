@@ -2,7 +2,7 @@
 
 #[cfg(feature = "postgres")]
 use super::postgres::PostgresSubscriber;
-use crate::signal::Signal;
+use crate::wait::signal::Signal;
 
 /// A subscription in whichever database it is.
 #[derive(Debug)]

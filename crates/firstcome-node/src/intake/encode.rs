@@ -2,10 +2,10 @@
 
 use super::Intake;
 use crate::answer::{Answer, Decided};
+use crate::appender::queue::Request;
 use crate::codes::{CodeKeys, NoCodeKey};
 use crate::failure::CommandError;
 use crate::health::Condition;
-use crate::queue::Request;
 use firstcome_core::command::{BadCommand, Encoded};
 use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, State};
 

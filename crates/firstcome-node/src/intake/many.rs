@@ -5,10 +5,10 @@
 
 use super::Intake;
 use crate::answer::Answer;
+use crate::appender::queue::NotTaken;
+use crate::appender::queue::{Pending, Request};
+use crate::appender::reply::{ReplyReceiver, reply_channel};
 use crate::failure::CommandError;
-use crate::queue::NotTaken;
-use crate::queue::{Pending, Request};
-use crate::reply::{ReplyReceiver, reply_channel};
 use firstcome_core::command::Encoded;
 use std::pin::Pin;
 use std::sync::Arc;

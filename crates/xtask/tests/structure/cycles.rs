@@ -17,7 +17,7 @@ const EXCUSED: &[Excuse] = &[
     (
         &[
             "crates/firstcome-lock/src/lease.rs",
-            "crates/firstcome-lock/src/local_waiters.rs",
+            "crates/firstcome-lock/src/wait/local_waiters.rs",
             "crates/firstcome-lock/src/release.rs",
             "crates/firstcome-lock/src/shared.rs",
         ],

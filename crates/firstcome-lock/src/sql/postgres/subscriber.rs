@@ -4,7 +4,7 @@ use firstcome_store::postgres::{Heard as Said, Liveness};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::signal::Signal;
+use crate::wait::signal::Signal;
 
 /// A subscription to what is said about one lock.
 #[derive(Debug)]

@@ -1,0 +1,53 @@
+//! Acts: what operators did to a campaign.
+
+use crate::answer::problem::{Answered, Problem};
+use crate::answer::respond::json;
+use crate::app::App;
+use crate::clock_text;
+use crate::request::{self, InPath, Query};
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, StatusCode};
+use firstcome_api::act::{ActLine, ActPage};
+use firstcome_api::key::Role;
+use firstcome_core::State;
+use firstcome_core::acts::Act;
+use firstcome_node::Decided;
+use std::sync::Arc;
+
+/// Lists the last 1,000 commands of operators on a campaign, the newest first: who, what, when, and what came of it.
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/acts", tag = "campaigns",
+    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
+    responses((status = 200, body = ActPage)))]
+pub(crate) async fn list(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    app.keys.allow(&headers, Role::Operator, &campaign)?;
+    request::campaign(&campaign)?;
+    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    app.readable(&campaign)?;
+    let (acts, position) = app.node.replica.look(|state: &State| {
+        let position = state.token();
+        let problem = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
+        let found = state.campaign(&campaign).map_err(problem)?;
+        let acts: Vec<(u32, Act)> =
+            found.acts().map(|(number, act)| (number, act.clone())).collect();
+        Ok::<_, Problem>((acts, position))
+    })?;
+    let line = |(number, act): (u32, Act)| ActLine {
+        number,
+        at: clock_text::rfc3339(act.at),
+        who: act.who.into(),
+        act: act.deed.as_str().to_owned(),
+        about: act.about.into(),
+        reason: act.reason.into(),
+        outcome: act.outcome.into(),
+    };
+    let acts = acts.into_iter().map(line).collect();
+    let durable = app.node.intake.endures(position).await;
+    let position = position.to_string();
+    Ok(json(StatusCode::OK, &ActPage { campaign, acts, position, durable }))
+}

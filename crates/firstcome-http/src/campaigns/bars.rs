@@ -1,0 +1,175 @@
+//! Bars: who is kept out of a campaign.
+
+use crate::answer::problem::{Answered, Problem};
+use crate::answer::respond::json;
+use crate::app::App;
+use crate::asks::yes;
+use crate::clock_text;
+use crate::request::bearer::Bearer;
+use crate::request::{self, InPath, Query};
+use axum::body::Body;
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, StatusCode};
+use firstcome_api::bar::{BarLifted, BarLine, BarPage, BarRequest, BarSet};
+use firstcome_api::key::Role;
+use firstcome_core::command::Order;
+use firstcome_core::{Command, Outcome, State};
+use firstcome_node::Decided;
+use serde_json::json;
+use std::sync::Arc;
+
+/// Bars given at once if the caller does not say.
+const ROWS: usize = 1_000;
+/// Bars given at once at most.
+const MOST_ROWS: usize = 10_000;
+
+/// Bars a subject from a campaign: it gets no new units.
+///
+/// Its live holds end; its confirmed claims stay. A second bar changes nothing.
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/bars", tag = "bars",
+    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
+    request_body = BarRequest,
+    responses((status = 200, description = "bar_set", body = BarSet)))]
+pub(crate) async fn bar(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
+    request::campaign(&campaign)?;
+    let id = request::command_id(&headers)?;
+    let bytes = request::body(&app.options, &headers, body).await?;
+    let BarRequest { subject, reason } = request::json(&bytes)?;
+    request::subject(&app.options, &subject)?;
+    request::reason(&reason)?;
+    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    let order = Order { id: id.as_deref(), who: &key.name };
+    let bar = Command::Bar { campaign: &campaign, subject: &subject, reason: &reason, order };
+    let answer = yes(app.node.intake.decide(&bar).await, &campaign)?;
+    let Outcome::BarSet { at, holds } = answer.outcome else {
+        unreachable!("a bar is not answered with {}", answer.outcome.as_str())
+    };
+    app.metrics.decided(&answer.outcome);
+    let answer = BarSet {
+        outcome: answer.outcome.as_str().into(),
+        campaign,
+        subject,
+        at: clock_text::rfc3339(at),
+        holds,
+        position: answer.position.to_string(),
+        decided: answer.decided.as_str().into(),
+    };
+    Ok(json(StatusCode::OK, &answer))
+}
+
+/// Removes a bar. Holds that it ended do not come back.
+#[utoipa::path(delete, path = "/v1/campaigns/{campaign}/bars/{subject}", tag = "bars",
+    params(("campaign" = String, Path), ("subject" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, description = "bar_lifted", body = BarLifted)))]
+pub(crate) async fn unbar(
+    Extract(app): Extract<Arc<App>>,
+    path: InPath<(String, String)>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    let (campaign, subject) = request::path(path)?;
+    let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
+    request::campaign(&campaign)?;
+    request::subject(&app.options, &subject)?;
+    let id = request::command_id(&headers)?;
+    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    let order = Order { id: id.as_deref(), who: &key.name };
+    let unbar = Command::Unbar { campaign: &campaign, subject: &subject, order };
+    let answer = yes(app.node.intake.decide(&unbar).await, &campaign)?;
+    let Outcome::BarLifted { was_barred } = answer.outcome else {
+        unreachable!("an end of a bar is not answered with {}", answer.outcome.as_str())
+    };
+    app.metrics.decided(&answer.outcome);
+    let answer = BarLifted {
+        outcome: answer.outcome.as_str().into(),
+        campaign,
+        subject,
+        was_barred,
+        position: answer.position.to_string(),
+        decided: answer.decided.as_str().into(),
+    };
+    Ok(json(StatusCode::OK, &answer))
+}
+
+/// Lists the barred subjects of a campaign, each with time, reason and key.
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/bars", tag = "bars",
+    params(("campaign" = String, Path),
+           ("after" = Option<u32>, Query, description = "Only numbers after this one"),
+           ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out"),
+           ("min_position" = Option<String>, Query)),
+    responses((status = 200, body = BarPage)))]
+pub(crate) async fn list(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    app.keys.allow(&headers, Role::Operator, &campaign)?;
+    request::campaign(&campaign)?;
+    let query = Query::parse(query.as_deref(), &["after", "limit"])?;
+    let after = query.number::<u32>("after")?.unwrap_or(0);
+    let limit = query.number("limit")?.unwrap_or(ROWS);
+    if !(1..=MOST_ROWS).contains(&limit) {
+        return Err(Problem::invalid(format!("limit={limit} is outside 1 to {MOST_ROWS}")));
+    }
+    app.reach(&query).await?;
+    app.readable(&campaign)?;
+    let (mut bars, count, position) = app.node.replica.look(|state: &State| {
+        let position = state.token();
+        let problem = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
+        let found = state.campaign(&campaign).map_err(problem)?;
+        // One more than asked for, to know whether there is anything to come back for.
+        let bars = found.bars_after(after).take(limit + 1).map(|(number, bar)| BarLine {
+            number,
+            subject: bar.subject.to_string(),
+            at: clock_text::rfc3339(bar.at),
+            reason: bar.reason.to_string(),
+            who: bar.who.to_string(),
+        });
+        Ok::<_, Problem>((bars.collect::<Vec<_>>(), found.barred_subjects(), position))
+    })?;
+    let more = bars.len() > limit;
+    bars.truncate(limit);
+    let next = bars.last().filter(|_| more).map(|bar| u64::from(bar.number));
+    let durable = app.node.intake.endures(position).await;
+    let position = position.to_string();
+    Ok(json(StatusCode::OK, &BarPage { bars, next, count, position, durable }))
+}
+
+impl App {
+    /// Says of a subject that is refused as barred who barred it, when and why; to a subject token only that it is so.
+    pub(crate) fn says_who_barred(
+        &self,
+        problem: Problem,
+        bearer: &Bearer<'_>,
+        campaign: &str,
+        subject: &str,
+    ) -> Problem {
+        if problem.outcome() != "barred" || matches!(bearer, Bearer::Subject(_)) {
+            return problem;
+        }
+        let bar = self.node.replica.look(|state: &State| {
+            state.campaign(campaign).ok().and_then(|found| found.bar_of(subject)).cloned()
+        });
+        let Some(bar) = bar else { return problem };
+        let at = clock_text::rfc3339(bar.at);
+        let detail = format!(
+            "{subject:?} was barred from campaign {campaign:?} with the key {:?} at {at}: {}",
+            bar.who, bar.reason
+        );
+        problem
+            .saying(detail)
+            .with("barred_at", json!(at))
+            .with("barred_by", json!(bar.who))
+            .with("reason", json!(bar.reason))
+    }
+}

@@ -1,0 +1,15 @@
+//! What a caller asks for: which lock, for how long, and for which owner.
+
+use std::sync::Arc;
+
+use crate::keys::Keys;
+use crate::lease::held_lock::LeaseOptions;
+use crate::owner::Owner;
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Ask {
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) options: LeaseOptions,
+    pub(crate) owner: Option<Owner>,
+}
