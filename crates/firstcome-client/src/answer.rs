@@ -1,8 +1,8 @@
 //! What the rules decided.
 
-use super::error::Error;
-use super::problem::Problem;
-use super::refusal::Refusal;
+use crate::error::Error;
+use crate::error::problem::Problem;
+use crate::error::refusal::Refusal;
 
 /// What the rules decided: a yes with its document, or a no with its reason.
 ///

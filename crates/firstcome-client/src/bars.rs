@@ -1,10 +1,10 @@
 //! Bars: subjects that are kept out of a campaign.
 
-use super::answer::Answer;
-use super::campaigns::command_id;
-use super::client::Client;
-use super::error::Error;
-use super::routes::Ask;
+use crate::answer::Answer;
+use crate::campaigns::command_id;
+use crate::client::Client;
+use crate::error::Error;
+use crate::routes::Ask;
 use firstcome_api::bar::{BarLifted, BarSet};
 
 impl Client {

@@ -5,13 +5,13 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
-use super::answer::Answer;
-use super::client::{CLOSED, Client, after};
-use super::error::{Error, Failed, Unchanged, Unknown};
-use super::problem::Problem;
-use super::refusal::Refusal;
-use super::routes::Ask;
-use super::wire::{Answered, Broken};
+use crate::answer::Answer;
+use crate::client::wire::{Answered, Broken};
+use crate::client::{CLOSED, Client, after};
+use crate::error::problem::Problem;
+use crate::error::refusal::Refusal;
+use crate::error::{Error, Failed, Unchanged, Unknown};
+use crate::routes::Ask;
 
 /// An attempt without an answer to rely on.
 #[derive(Debug)]

@@ -1,10 +1,10 @@
 //! Campaigns: created, changed, steered, shown.
 
-use super::answer::Answer;
-use super::client::Client;
-use super::error::Error;
-use super::refusal::Refusal;
-use super::routes::{Ask, Match};
+use crate::answer::Answer;
+use crate::client::Client;
+use crate::error::Error;
+use crate::error::refusal::Refusal;
+use crate::routes::{Ask, Match};
 use firstcome_api::campaign::{Campaign, CampaignList, CampaignRequest, Deleted, OperatorDone};
 
 /// How often a change is made anew that somebody else came before.

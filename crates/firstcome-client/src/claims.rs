@@ -1,10 +1,10 @@
 //! Claims: won, looked up, cancelled.
 
-use super::answer::Answer;
-use super::client::Client;
-use super::documents::Won;
-use super::error::Error;
-use super::routes::{Ask, CancelAsk};
+use crate::answer::Answer;
+use crate::client::Client;
+use crate::documents::Won;
+use crate::error::Error;
+use crate::routes::{Ask, CancelAsk};
 use firstcome_api::claim::{Cancelled, Claim, SubjectClaims};
 use firstcome_api::subject::Subject;
 

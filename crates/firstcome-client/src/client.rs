@@ -1,5 +1,11 @@
 //! The client: which servers it knows, and one request sent once.
 
+pub(crate) mod address;
+pub(crate) mod builder;
+pub(crate) mod pool;
+pub(crate) mod tls;
+pub(crate) mod wire;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,14 +15,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::address::Server;
-use super::failure::Failure;
-use super::pool::Pool;
-use super::problem::Problem;
-use super::retry::Retry;
-use super::routes::Ask;
-use super::tls::{Tls, Trust};
-use super::wire::{Answered, Broken, Connection, Sender};
+use crate::client::address::Server;
+use crate::client::pool::Pool;
+use crate::client::tls::{Tls, Trust};
+use crate::client::wire::{Answered, Broken, Connection, Sender};
+use crate::error::failure::Failure;
+use crate::error::problem::Problem;
+use crate::retry::Retry;
+use crate::routes::Ask;
 use firstcome_api::key::Secret;
 
 /// A client for the servers of one space. It is cheap to clone; clones share their connections.

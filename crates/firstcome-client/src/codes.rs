@@ -1,12 +1,14 @@
 //! Coupon codes: reserved, redeemed, rolled back, looked up, marked.
 
+pub(crate) mod imports;
+
 use std::time::Duration;
 
-use super::answer::Answer;
-use super::campaigns::command_id;
-use super::client::Client;
-use super::error::Error;
-use super::routes::Ask;
+use crate::answer::Answer;
+use crate::campaigns::command_id;
+use crate::client::Client;
+use crate::error::Error;
+use crate::routes::Ask;
 use firstcome_api::code::{
     CodeLookUpRequest, CodeStep, CodeStepRequest, CodesFound, CodesMarked, MarkCodesRequest,
     RedeemRequest, ReissueRequest, Reissued, ReserveRequest,

@@ -1,9 +1,14 @@
 //! A call without an answer of the rules, and whether it may have changed anything.
 
+pub(crate) mod failure;
+pub(crate) mod problem;
+pub(crate) mod refusal;
+pub(crate) mod resolve;
+
 use std::fmt;
 
-use super::problem::Problem;
-use super::routes::Ask;
+use crate::error::problem::Problem;
+use crate::routes::Ask;
 
 /// Why a call has no answer of the rules.
 ///

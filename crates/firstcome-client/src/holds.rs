@@ -1,16 +1,18 @@
 //! Holds: units set aside, paid for, given back.
 
+pub(crate) mod picks;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 
-use super::answer::Answer;
-use super::client::Client;
-use super::documents::{Ended, Extended, Held};
-use super::error::Error;
-use super::picks::{HoldStep, Picks};
-use super::routes::Ask;
+use crate::answer::Answer;
+use crate::client::Client;
+use crate::documents::{Ended, Extended, Held};
+use crate::error::Error;
+use crate::holds::picks::{HoldStep, Picks};
+use crate::routes::Ask;
 use firstcome_api::hold::HoldLookup;
 
 /// A hold that is asked for.

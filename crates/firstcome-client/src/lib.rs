@@ -12,51 +12,40 @@
 //!   for programs that repeat requests themselves.
 //! - Everything else are documents of the HTTP interface. Times in them are RFC 3339 in UTC.
 
-mod address;
 mod answer;
 mod bars;
-mod builder;
 mod bulk;
 mod call;
 mod campaigns;
 mod claims;
 mod client;
-mod code_imports;
 mod codes;
 mod documents;
 mod error;
-mod failure;
 mod holds;
 mod nodes;
 mod pages;
-mod picks;
-mod pool;
-mod problem;
-mod refusal;
-mod resolve;
 mod retry;
 mod routes;
 mod seats;
-mod tls;
 mod tokens;
 mod waitlists;
-mod wire;
 
-pub use address::{Server, encode_segment};
 pub use answer::Answer;
-pub use builder::{BuildError, Builder};
 pub use bulk::{Commanded, Commands, Done};
 pub use claims::{CancelBy, Which};
+pub use client::address::{Server, encode_segment};
+pub use client::builder::{BuildError, Builder};
 pub use client::{Client, Exchange, Reply};
 pub use codes::{CodeVerdict, UseCode};
 pub use documents::{Ended, Extended, Held, LeftWaitlist, Minted, Ticket, Waitlisted, Won};
+pub use error::failure::Failure;
+pub use error::problem::Problem;
+pub use error::refusal::{CodeError, Refusal, SeatError};
 pub use error::{Error, Unchanged, Unknown};
-pub use failure::Failure;
+pub use holds::picks::{HoldStep, Picks};
 pub use holds::{Late, TakeHold, Taken};
 pub use pages::{Page, Pages};
-pub use picks::{HoldStep, Picks};
-pub use problem::Problem;
-pub use refusal::{CodeError, Refusal, SeatError};
 pub use retry::Retry;
 pub use routes::{Ask, CancelAsk, Match, ResultFormat, ResultRange};
 pub use waitlists::Joined;

@@ -1,10 +1,10 @@
 //! The servers themselves.
 
-use super::client::Client;
-use super::error::{Error, Failed, Unchanged};
-use super::failure::Failure;
-use super::problem::Problem;
-use super::routes::Ask;
+use crate::client::Client;
+use crate::error::failure::Failure;
+use crate::error::problem::Problem;
+use crate::error::{Error, Failed, Unchanged};
+use crate::routes::Ask;
 use firstcome_api::node::{Nodes, Ready, Time};
 
 impl Client {

@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
 
-use super::client::Client;
-use super::error::Error;
-use super::routes::{Ask, ResultFormat, ResultRange};
+use crate::client::Client;
+use crate::error::Error;
+use crate::routes::{Ask, ResultFormat, ResultRange};
 use firstcome_api::bar::{BarLine, BarPage};
 use firstcome_api::result::{ResultLine, ResultPage};
 use firstcome_api::waitlist::{WaitingLine, WaitlistPage};

@@ -9,7 +9,7 @@ use firstcome_api::waitlist::Wish;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::address::encode_segment;
+use crate::client::address::encode_segment;
 
 /// One request, before it is written down for the wire.
 #[derive(Debug, Clone)]

@@ -1,11 +1,11 @@
 //! Seats of a seated pool: shown, imported, changed, blocked, moved.
 
-use super::answer::Answer;
-use super::campaigns::command_id;
-use super::client::Client;
-use super::error::Error;
-use super::picks::Picks;
-use super::routes::Ask;
+use crate::answer::Answer;
+use crate::campaigns::command_id;
+use crate::client::Client;
+use crate::error::Error;
+use crate::holds::picks::Picks;
+use crate::routes::Ask;
 use firstcome_api::seat::{
     BlockRequest, Imported, MoveRequest, SeatChangeRequest, SeatRow, SeatsBlocked, SeatsChanged,
     SeatsMoved,

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::answer::Answer;
-use super::client::Client;
-use super::documents::{Minted, Ticket};
-use super::error::Error;
-use super::routes::Ask;
+use crate::answer::Answer;
+use crate::client::Client;
+use crate::documents::{Minted, Ticket};
+use crate::error::Error;
+use crate::routes::Ask;
 
 impl Client {
     /// Mints a token with which a browser acts for one subject in a campaign, or in all whose names begin as `campaign`

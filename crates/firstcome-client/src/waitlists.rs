@@ -1,10 +1,10 @@
 //! Waitlists: joining, the place, leaving.
 
-use super::answer::Answer;
-use super::client::Client;
-use super::documents::{Held, LeftWaitlist, Waitlisted, Won};
-use super::error::Error;
-use super::routes::Ask;
+use crate::answer::Answer;
+use crate::client::Client;
+use crate::documents::{Held, LeftWaitlist, Waitlisted, Won};
+use crate::error::Error;
+use crate::routes::Ask;
 use firstcome_api::waitlist::{Place, Wish};
 use serde::Deserialize;
 

@@ -1,5 +1,9 @@
 //! What nodes on one journal exchange: heartbeats, membership, news, seeds.
 
+pub(crate) mod heartbeat;
+pub(crate) mod membership;
+pub(crate) mod reports;
+
 use crate::entry::{EntriesRead, Head};
 use crate::name::Name;
 use firstcome_core::names::PieceName;

@@ -18,12 +18,12 @@ pub(crate) use run::Run;
 pub(crate) use trouble::is_missing;
 pub(crate) use trouble::{Broken, looked, makes_the_space, refused, strange, trouble, unchanged};
 
-use crate::cell::{Cell, Kind};
-use crate::conditions::Stored;
 use crate::entry::{Chain, Entry, EntryRun, Head};
 use crate::failure::JournalError;
-use crate::manifest::Manifest;
 use crate::name::{Name, Tip};
+use crate::snapshots::manifest::Manifest;
+use crate::transaction::cell::{Cell, Kind};
+use crate::transaction::conditions::Stored;
 use crate::transaction::{Check, Read};
 use firstcome_core::Timestamp;
 use firstcome_core::limits::READ_ENTRIES;

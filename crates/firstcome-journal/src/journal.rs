@@ -3,16 +3,21 @@
 //! What is made of it is the same for every store: see `snapshots`, `skips`, `trimming`, and for several
 //! nodes `membership`, `healing` and `reports`.
 
-use crate::call::Call;
+pub(crate) mod healing;
+pub(crate) mod skips;
+pub(crate) mod warning;
+pub(crate) mod wrapped;
+
 use crate::cluster::{EndedDeliveries, News};
 use crate::entry::{Append, EntriesRead, Exchange, Head};
 use crate::failure::JournalError;
+use crate::journal::wrapped::WrappedJournal;
 use crate::mysql;
 use crate::nats;
 use crate::postgres;
 use crate::redis;
+use crate::transaction::call::Call;
 use crate::transaction::{Check, Seen, Transaction};
-use crate::wrapped::WrappedJournal;
 use crate::{memory, sqlite};
 use firstcome_core::state::Skip;
 use std::sync::Arc;

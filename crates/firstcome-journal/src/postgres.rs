@@ -24,7 +24,7 @@ mod opening;
 mod read_only;
 
 pub use crate::database::{Durability, Options, ReadOnly};
-pub use crate::warning::Warning;
+pub use crate::journal::warning::Warning;
 pub use read_only::open_read_only;
 
 use crate::archive::Archiving;

@@ -37,7 +37,7 @@ mod stored;
 mod trouble;
 mod value;
 
-pub use crate::warning::Warning;
+pub use crate::journal::warning::Warning;
 pub use headroom::MemoryUse;
 pub use options::{Durability, Options};
 pub use read_only::ReadOnly;

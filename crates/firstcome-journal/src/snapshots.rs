@@ -3,11 +3,14 @@
 //! A snapshot is pieces, each named by its content, and a manifest that names them, installed last and under the
 //! latest term. The two that are furthest on are kept. A piece that neither names is idle; `trimming` drops it later.
 
-use crate::call::Call;
+pub(crate) mod manifest;
+pub(crate) mod trimming;
+
 use crate::failure::JournalError;
 use crate::journal::Journal;
-use crate::manifest::{Manifest, check_piece, names};
 use crate::name::Name;
+use crate::snapshots::manifest::{Manifest, check_piece, names};
+use crate::transaction::call::Call;
 use crate::transaction::{Check, Read, Transaction, Write};
 use firstcome_core::names::PieceName;
 use std::cmp::Reverse;

@@ -5,12 +5,16 @@
 //! only has to evaluate a [`Transaction`] so that nobody else comes in between: under a lock, in a
 //! transaction of a database, in a script. `docs/reference/stores.md` says what else a store has to do.
 
-use crate::call::Call;
-use crate::cell::{Cell, Kind};
+pub(crate) mod call;
+pub(crate) mod cell;
+pub(crate) mod conditions;
+
 use crate::entry::{Entry, Head};
 use crate::failure::JournalError;
-use crate::manifest::Manifest;
 use crate::name::{Name, Tip};
+use crate::snapshots::manifest::Manifest;
+use crate::transaction::call::Call;
+use crate::transaction::cell::{Cell, Kind};
 use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;
 

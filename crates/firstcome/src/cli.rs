@@ -3,7 +3,6 @@
 //! stdout is the result, stderr is talk. Exit codes: 0 yes, 1 refused, 2 usage, 3 no answer and nothing changed,
 //! 4 no answer and it may have happened.
 
-mod ask;
 mod audit;
 mod bars;
 mod campaign;
@@ -14,22 +13,18 @@ mod connect;
 mod demo;
 mod hold;
 mod journal;
-mod lines;
 mod lock;
 mod manual;
 mod nodes;
-mod out;
-mod progress;
 mod refusal;
 mod rehearse;
 mod results;
 mod rush;
-mod screen;
 mod seats;
 mod serve;
 mod settle;
 mod source;
-mod table;
+mod terminal;
 mod token;
 mod waitlist;
 mod winners;
@@ -44,7 +39,7 @@ pub use complaint::{Complaint, Exit};
     name = "firstcome",
     version,
     // Not that of the terminal: an example is written to fit, and a line that is broken for a narrower one cannot be pasted.
-    term_width = screen::WIDTH,
+    term_width = terminal::screen::WIDTH,
     after_help = "\
 Sixty seconds:
   firstcome demo     500 places, 100,000 claims, and a check of every promise
@@ -204,7 +199,7 @@ fn code_of_usage(code: i32) -> i32 {
 fn run(cli: Cli) -> Result<Exit, Complaint> {
     let json = cli.json;
     if !cli.verb.only_looks() {
-        out::after_a_change();
+        terminal::out::after_a_change();
     }
     match cli.verb {
         Verb::Demo(args) => on_all_cores(demo::run(args, json)),

@@ -2,6 +2,7 @@
 
 use firstcome_core::Outcome;
 use firstcome_http::answer::Code;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,9 @@ const LONG_FUNCTIONS: &str = include_str!("long_functions.txt");
 
 /// Lines a source file may have; past it there is a second subject in it.
 const FILE: usize = 1_000;
+
+/// Files that may stand in one folder of a crate's source: beyond that, folders by subject.
+const SIDE_BY_SIDE: usize = 25;
 
 /// Names that say too little for a type or a function anywhere.
 const VAGUE: &[&str] = &["Misc", "Stuff"];
@@ -128,6 +132,16 @@ fn source_files_have_one_subject() {
     let all = files(&[".rs"]).into_iter().map(|(path, text)| (path, lines(&text)));
     let wrong: Vec<_> = all.filter(|(_, lines)| *lines > FILE).collect();
     assert!(wrong.is_empty(), "more than {FILE} lines: {wrong:#?}");
+}
+
+#[test]
+fn what_stands_side_by_side_can_be_seen_at_a_glance() {
+    let mut folders: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    for (path, _) in files(&[".rs"]).into_iter().filter(|(path, _)| path.contains("/src/")) {
+        *folders.entry(Path::new(&path).parent().unwrap_or(Path::new("")).into()).or_default() += 1;
+    }
+    let wrong: Vec<_> = folders.iter().filter(|(_, files)| **files > SIDE_BY_SIDE).collect();
+    assert!(wrong.is_empty(), "more than {SIDE_BY_SIDE} files in one folder: {wrong:#?}");
 }
 
 #[test]

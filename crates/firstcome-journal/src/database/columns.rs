@@ -1,11 +1,11 @@
 //! What columns of a journal's tables mean, whatever the database.
 
 use super::Options;
-use crate::cell::{Cell, Kind};
 use crate::entry::Entry;
 use crate::failure::JournalError;
-use crate::manifest::Manifest;
 use crate::name::Name;
+use crate::snapshots::manifest::Manifest;
+use crate::transaction::cell::{Cell, Kind};
 use firstcome_core::names::{PieceName, SpaceId};
 use firstcome_core::{Timestamp, newest_level};
 use std::sync::Arc;

@@ -2,11 +2,11 @@
 
 use super::{Broken, HeadRow, Loaded, Needs, follow_on, unchanged};
 use crate::archive;
-use crate::cell as cells;
-use crate::cell::Kind;
 use crate::entry::{Entry, EntryRun, Head, Sealer};
 use crate::failure::JournalError;
-use crate::manifest::{check_piece, names};
+use crate::snapshots::manifest::{check_piece, names};
+use crate::transaction::cell as cells;
+use crate::transaction::cell::Kind;
 use firstcome_core::names::{PieceName, SpaceId};
 use firstcome_core::newest_level;
 use firstcome_core::state::Skip;

@@ -2,11 +2,11 @@
 
 use super::Memory;
 use super::state::{Piece, State};
-use crate::cell::{Cell, Kind};
-use crate::conditions::{self, Stored};
 use crate::entry::{Entry, Head};
 use crate::failure::JournalError;
-use crate::manifest::Manifest;
+use crate::snapshots::manifest::Manifest;
+use crate::transaction::cell::{Cell, Kind};
+use crate::transaction::conditions::{self, Stored};
 use crate::transaction::{IDLE_PIECES, Seen, Transaction, Write};
 use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;

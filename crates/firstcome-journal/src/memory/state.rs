@@ -1,11 +1,11 @@
 //! The state of a journal in memory, and the steps that change it.
 
 use super::log::Log;
-use crate::cell::Kind;
 use crate::entry::{Append, EntriesRead, Entry, Head};
 use crate::failure::JournalError;
-use crate::manifest::Manifest;
 use crate::name::Name;
+use crate::snapshots::manifest::Manifest;
+use crate::transaction::cell::Kind;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::{PieceName, SpaceId};
 use firstcome_core::{LEVEL, Timestamp};

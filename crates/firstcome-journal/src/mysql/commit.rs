@@ -3,15 +3,15 @@
 use super::load::{CLOCK, HEAD, begin, read, statements};
 use super::opening::{current_run, make_tables, make_token};
 use super::{MySql, Tables};
-use crate::cell::{Cell, Kind};
-use crate::conditions;
 use crate::database::{
     Broken, Loaded, Needs, TABLES, makes_the_space, number_of, refused, strange, term_after,
 };
 use crate::entry::Entry;
 use crate::failure::JournalError;
-use crate::manifest::Manifest;
 use crate::name::Tip;
+use crate::snapshots::manifest::Manifest;
+use crate::transaction::cell::{Cell, Kind};
+use crate::transaction::conditions;
 use crate::transaction::{IDLE_PIECES, Seen, Transaction, Write};
 use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;

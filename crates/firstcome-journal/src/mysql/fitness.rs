@@ -2,7 +2,7 @@
 
 use crate::database::Durability;
 use crate::failure::JournalError;
-use crate::warning::Warning;
+use crate::journal::warning::Warning;
 use std::collections::BTreeMap;
 
 /// The oldest MariaDB that tests of its kind have run with.

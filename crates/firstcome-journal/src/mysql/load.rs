@@ -1,7 +1,6 @@
 //! Loads what the conditions and the reads of a transaction rest on, and writes values into statements.
 
 use super::Tables;
-use crate::conditions::OLD_BYTES;
 use crate::database::{
     EntryColumns, HeadRow, Loaded, Needs, cell_of, manifest, number_of, piece_name, space_of,
     strange,
@@ -10,6 +9,7 @@ use crate::entry::Entry;
 use crate::failure::JournalError;
 use crate::name::{Name, Tip};
 use crate::transaction::OLD_ENTRIES;
+use crate::transaction::conditions::OLD_BYTES;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
 use firstcome_store::mysql::{self, Row, bytes};

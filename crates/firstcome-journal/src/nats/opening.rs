@@ -10,7 +10,7 @@ use crate::archive::Archiving;
 use crate::database::{Broken, Durability, Options, Run, refused};
 use crate::entry::Sealer;
 use crate::failure::JournalError;
-use crate::warning::Warning;
+use crate::journal::warning::Warning;
 use firstcome_core::names::SpaceId;
 use firstcome_core::{LEVEL, newest_level};
 use firstcome_inject::{Mistake, inject};

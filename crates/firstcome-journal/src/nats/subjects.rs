@@ -1,7 +1,7 @@
 //! The streams of a journal, and the subjects in them.
 
-use crate::cell::Kind;
 use crate::failure::JournalError;
+use crate::transaction::cell::Kind;
 use firstcome_core::names::PieceName;
 use std::fmt::Write as _;
 

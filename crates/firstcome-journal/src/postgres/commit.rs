@@ -3,13 +3,13 @@
 use super::Postgres;
 use super::load::{load, names_of};
 use super::opening::make_tables;
-use crate::cell::{Cell, Kind};
-use crate::conditions;
 use crate::database::{Broken, Loaded, Needs, makes_the_space, number_of, term_after};
 use crate::entry::Entry;
 use crate::failure::JournalError;
-use crate::manifest::Manifest;
 use crate::name::Tip;
+use crate::snapshots::manifest::Manifest;
+use crate::transaction::cell::{Cell, Kind};
+use crate::transaction::conditions;
 use crate::transaction::{IDLE_PIECES, Seen, Transaction, Write};
 use firstcome_core::Timestamp;
 use firstcome_store::StoreError;

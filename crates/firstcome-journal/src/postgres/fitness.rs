@@ -2,7 +2,7 @@
 
 use crate::database::Durability;
 use crate::failure::JournalError;
-use crate::warning::Warning;
+use crate::journal::warning::Warning;
 
 /// Words in the version of servers that speak PostgreSQL's protocol and are something else, each with why it will not do.
 const OTHERS: [(&str, &str); 12] = [

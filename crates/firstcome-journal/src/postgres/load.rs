@@ -1,13 +1,13 @@
 //! Loads what the conditions and the reads of a transaction rest on.
 
 use super::append::{cell, entry};
-use crate::conditions::OLD_BYTES;
 use crate::database::{
     Broken, HeadRow, Loaded, Needs, cell_of, manifest, number_of, piece_name, space_of, strange,
 };
 use crate::failure::JournalError;
 use crate::name::{Name, Tip};
 use crate::transaction::OLD_ENTRIES;
+use crate::transaction::conditions::OLD_BYTES;
 use firstcome_core::Timestamp;
 use firstcome_core::names::{PieceName, SpaceId};
 use firstcome_store::postgres::{Row, ToSql, Type, Work};

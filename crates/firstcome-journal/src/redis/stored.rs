@@ -3,9 +3,9 @@
 use super::keys::Keys;
 use super::scripts::{bytes, number};
 use super::trouble::{looked, unexpected};
-use crate::cell::{Cell, Kind};
 use crate::failure::JournalError;
-use crate::manifest::{Manifest, check_piece};
+use crate::snapshots::manifest::{Manifest, check_piece};
+use crate::transaction::cell::{Cell, Kind};
 use firstcome_core::names::PieceName;
 use firstcome_store::{Command, Reply};
 

@@ -1,8 +1,8 @@
 //! Reads what stands beside the entries in SQLite: manifests, pieces, skipped entries.
 
-use crate::cell::{Cell, Kind};
 use crate::failure::JournalError;
-use crate::manifest::{Manifest, check_piece};
+use crate::snapshots::manifest::{Manifest, check_piece};
+use crate::transaction::cell::{Cell, Kind};
 use firstcome_core::names::PieceName;
 use rusqlite::{Connection, OptionalExtension};
 

@@ -10,8 +10,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::complaint::{Complaint, Exit};
 use super::connect::{LedgerArgs, watched};
-use super::out;
 use super::source::ReadArgs;
+use super::terminal::out;
 use crate::offline::audit::{Report, ServerDigest, run as audit};
 use firstcome_api::key::Secret;
 use firstcome_api::node::Audit;

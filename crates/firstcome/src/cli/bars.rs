@@ -6,8 +6,8 @@ use serde_json::json;
 use super::campaign::IdArgs;
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
-use super::out;
-use super::table::{Column, Table, TableArgs, seconds};
+use super::terminal::out;
+use super::terminal::table::{Column, Table, TableArgs, seconds};
 use firstcome_client::{Ask, BarLifted, BarPage, BarSet, ResultRange};
 
 /// Options of `bar`.

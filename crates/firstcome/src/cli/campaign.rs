@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
-use super::out;
+use super::terminal::out;
 use firstcome_client::{Ask, Deleted, OperatorDone, Problem};
 use firstcome_core::limits::{CAPACITY, NAME_BYTES};
 use firstcome_core::names::{check_command_id, check_name};

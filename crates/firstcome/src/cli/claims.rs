@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
-use super::out;
-use super::table::seconds;
+use super::terminal::out;
+use super::terminal::table::seconds;
 use super::waitlist::{self, WaitArgs};
 use firstcome_client::{Ask, CancelAsk, Cancelled, Claim, Client, Joined, SubjectClaims, Won};
 

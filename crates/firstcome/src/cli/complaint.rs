@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::out;
+use super::terminal::out;
 
 /// What the program says to the shell when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

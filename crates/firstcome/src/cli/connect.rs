@@ -14,7 +14,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::complaint::Complaint;
-use super::out;
+use super::terminal::out;
 use crate::config::duration_from_text;
 use firstcome_api::key::Secret;
 use firstcome_client::{Client, Exchange, Reply, Server};

@@ -10,9 +10,9 @@ use clap::Args;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::complaint::{Complaint, Exit};
-use super::out;
-use super::progress::LoadProgress;
-use super::screen::width;
+use super::terminal::out;
+use super::terminal::progress::LoadProgress;
+use super::terminal::screen::width;
 use firstcome_rush::claims::{Kind, MOST_SUBJECTS, Progress};
 use firstcome_rush::demo::claims::{self, Observer, Plan, Shown};
 use firstcome_rush::demo::{

@@ -9,8 +9,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use self::which::WhichArgs;
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
-use super::out;
-use super::table::seconds;
+use super::terminal::out;
+use super::terminal::table::seconds;
 use crate::config::{duration_from_text, text_from_duration};
 use firstcome_client::{Ask, Campaign, Client, HeldUnit, Hold, HoldAnswer, Picks};
 

@@ -24,7 +24,7 @@ pub(super) use self::listing::{LocksVerb, run as locks};
 use self::signals::Signals;
 use self::store::StoreArgs;
 use super::complaint::{Complaint, Exit};
-use super::out;
+use super::terminal::out;
 use crate::config::{duration_from_text, text_from_duration};
 
 /// The lease of a lock that is renewed, as the lock library has it.

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, ValueEnum};
 use clap_complete::Shell;
 
+use super::Cli;
 use super::complaint::{Complaint, Exit};
-use super::{Cli, out};
+use super::terminal::out;
 
 /// Options of `completions`.
 #[derive(Debug, Args)]

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 use firstcome_api::node::{Forks, Node, Nodes, Raised, Reseed};
 
-use super::ask::confirmed;
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
-use super::out;
-use super::table::{Column, Table, TableArgs};
+use super::terminal::ask::confirmed;
+use super::terminal::out;
+use super::terminal::table::{Column, Table, TableArgs};
 use firstcome_client::{Ask, Client};
 
 /// Options of `nodes`.

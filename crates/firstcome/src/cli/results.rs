@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::complaint::{Complaint, Exit};
 use super::connect::{Again, ServerArgs, yes};
-use super::lines::{Paper, ShapeArgs};
-use super::out;
-use super::table::{Column, TableArgs};
+use super::terminal::lines::{Paper, ShapeArgs};
+use super::terminal::out;
+use super::terminal::table::{Column, TableArgs};
 use firstcome_api::result::RESULT_COLUMNS;
 use firstcome_client::{Ask, ResultFormat, ResultPage, ResultRange};
 

@@ -12,7 +12,7 @@ use super::campaign::id_from_text;
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::hold::CountArgs;
-use super::out;
+use super::terminal::out;
 use firstcome_api::seat::{BlockRequest, MoveRequest};
 use firstcome_client::{Ask, Picks, SeatsBlocked, SeatsMoved};
 

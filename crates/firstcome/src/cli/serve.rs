@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::complaint::{Complaint, Exit};
-use super::out;
+use super::terminal::out;
 use crate::config::{ConfigError, Overrides, print, print_json, resolve_here};
 
 /// Options of `serve`, one for each setting that may be seen on a command line.

@@ -14,7 +14,7 @@ use firstcome_journal::{JournalError, Reading};
 
 use super::complaint::{Complaint, Exit};
 use super::connect::FolderArgs;
-use super::{out, progress};
+use super::terminal::{out, progress};
 use crate::config::{StoreKind, StoreUrl};
 
 /// Where a journal is: in a server's data folder, or in a store that several servers share.

@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
-use super::out;
-use super::table::seconds;
+use super::terminal::out;
+use super::terminal::table::seconds;
 use crate::config::duration_from_text;
 use firstcome_client::{Ask, Minted};
 

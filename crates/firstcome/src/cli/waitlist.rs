@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::hold;
-use super::out;
-use super::table::{Column, Table, TableArgs, seconds};
+use super::terminal::out;
+use super::terminal::table::{Column, Table, TableArgs, seconds};
 use firstcome_client::{
     Ask, Joined, LeftWaitlist, Place, ResultRange, WaitingLine, WaitlistPage, Wish,
 };

@@ -4,9 +4,9 @@ use clap::Args;
 
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
-use super::lines::{Paper, ShapeArgs};
-use super::out;
-use super::table::{Column, TableArgs};
+use super::terminal::lines::{Paper, ShapeArgs};
+use super::terminal::out;
+use super::terminal::table::{Column, TableArgs};
 use firstcome_api::winner::WINNER_COLUMNS;
 use firstcome_client::{Ask, Campaign, Client, Reply, ResultRange, WinnerPage};
 

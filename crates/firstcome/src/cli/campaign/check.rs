@@ -14,7 +14,7 @@ use super::create::settings_from_file;
 use super::name_from_text;
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::ServerArgs;
-use crate::cli::out;
+use crate::cli::terminal::out;
 use crate::config::{Overrides, resolve_here};
 use firstcome_api::campaign::CampaignRequest;
 use firstcome_client::{Ask, Nodes, Reply};

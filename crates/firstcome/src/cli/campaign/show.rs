@@ -4,8 +4,8 @@ use clap::Args;
 
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
-use crate::cli::out;
-use crate::cli::table::{Column, Table, TableArgs, seconds};
+use crate::cli::terminal::out;
+use crate::cli::terminal::table::{Column, Table, TableArgs, seconds};
 use firstcome_client::{Ask, Campaign, CampaignList};
 use firstcome_rush::terminal;
 

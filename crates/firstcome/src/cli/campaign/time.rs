@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::yes;
-use crate::cli::{ask, out};
+use crate::cli::terminal::{ask, out};
 use crate::config::duration_from_text;
 use firstcome_api::node::Time;
 use firstcome_client::{Ask, Client};

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{Again, ServerArgs, yes};
-use crate::cli::out;
-use crate::cli::screen::{cut, width};
+use crate::cli::terminal::out;
+use crate::cli::terminal::screen::{cut, width};
 use firstcome_api::minute::{MinutePage, MinuteSecond};
 use firstcome_api::unseen::seen;
 use firstcome_client::{Ask, Campaign, CampaignPool, Reply};

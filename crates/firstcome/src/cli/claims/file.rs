@@ -10,8 +10,8 @@ use tokio::signal::ctrl_c;
 use tokio::time::sleep;
 
 use super::super::complaint::{Complaint, Exit};
-use super::super::out;
-use super::super::progress::Status;
+use super::super::terminal::out;
+use super::super::terminal::progress::Status;
 use super::subjects::{self, SubjectLine, WrongLine};
 use firstcome_client::{Answer, Client, CommandLine, Commanded, Done, Error};
 use firstcome_rush::terminal::thousands;
@@ -201,7 +201,7 @@ impl<'a> Claims<'a> {
                 won.map(|won| won.at.to_string()).unwrap_or_default(),
             ];
             // As they stand in the file: a subject that begins with + must be found again.
-            out::data(cells.map(|cell| super::super::lines::csv_cell(&cell)).join(","));
+            out::data(cells.map(|cell| super::super::terminal::lines::csv_cell(&cell)).join(","));
         }
         *self.outcomes.entry(outcome).or_default() += 1;
         let (answered, all) = (self.answered as u64, self.lines.len() as u64);

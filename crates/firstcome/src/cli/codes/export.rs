@@ -5,8 +5,8 @@ use clap::Args;
 use super::PoolArgs;
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
-use crate::cli::lines::{Paper, ShapeArgs};
-use crate::cli::table::{Column, TableArgs};
+use crate::cli::terminal::lines::{Paper, ShapeArgs};
+use crate::cli::terminal::table::{Column, TableArgs};
 use firstcome_api::winner::WINNER_COLUMNS_WITH_CODES;
 use firstcome_client::{Ask, Client, ResultRange, WinnerPage};
 

@@ -15,8 +15,8 @@ use super::PoolArgs;
 use super::file::{self, CodeFile, Shape, WrongLine, repeats};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::ServerArgs;
-use crate::cli::out;
-use crate::cli::progress::Status;
+use crate::cli::terminal::out;
+use crate::cli::terminal::progress::Status;
 use firstcome_client::{
     Ask, Client, CodeImport, CommitCodesRequest, ImportCodesRequest, ImportLinesRequest, Problem,
     Reply,

@@ -5,8 +5,8 @@ use clap::Args;
 use super::PoolArgs;
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
-use crate::cli::out;
-use crate::cli::table::{Column, Table, TableArgs};
+use crate::cli::terminal::out;
+use crate::cli::terminal::table::{Column, Table, TableArgs};
 use firstcome_client::{Ask, CodeImport, CodeImportList};
 
 /// Options of `codes imports`.

@@ -5,8 +5,8 @@ use clap::Args;
 use super::{PoolArgs, code};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
-use crate::cli::out;
-use crate::cli::table::seconds;
+use crate::cli::terminal::out;
+use crate::cli::terminal::table::seconds;
 use firstcome_api::code::CodeLookUpRequest;
 use firstcome_client::{Ask, CodeMark, CodeUse, CodesFound, IssuedCode};
 

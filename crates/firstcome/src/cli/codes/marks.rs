@@ -5,7 +5,7 @@ use clap::{ArgGroup, Args};
 use super::{PoolArgs, WhyArgs, code};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
-use crate::cli::out;
+use crate::cli::terminal::out;
 use firstcome_client::{Ask, CodesMarked, MarkCodesRequest};
 
 /// Which codes, and why.

@@ -5,7 +5,7 @@ use clap::Args;
 use super::{PoolArgs, WhyArgs};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
-use crate::cli::out;
+use crate::cli::terminal::out;
 use firstcome_api::code::CodeLookUpRequest;
 use firstcome_client::{Ask, Client, CodesFound, ReissueRequest, Reissued};
 

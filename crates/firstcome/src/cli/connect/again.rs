@@ -8,8 +8,8 @@ use tokio::time::{Instant, sleep};
 
 use super::ServerArgs;
 use crate::cli::complaint::Complaint;
-use crate::cli::out;
-use crate::cli::progress::Status;
+use crate::cli::terminal::out;
+use crate::cli::terminal::progress::Status;
 use firstcome_client::{Ask, Client, Failure, Reply};
 use firstcome_rush::terminal::short;
 

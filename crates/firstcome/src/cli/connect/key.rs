@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use super::{FolderArgs, address_of_owner, is_same};
 use crate::cli::complaint::Complaint;
-use crate::cli::out;
+use crate::cli::terminal::out;
 use firstcome_api::key::Secret;
 use firstcome_client::Server;
 

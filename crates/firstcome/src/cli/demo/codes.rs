@@ -3,9 +3,9 @@
 use std::sync::Mutex;
 
 use crate::cli::complaint::{Complaint, Exit};
-use crate::cli::out;
-use crate::cli::progress::Status;
 use crate::cli::rush::line_of_codes;
+use crate::cli::terminal::out;
+use crate::cli::terminal::progress::Status;
 use firstcome_rush::codes::Progress;
 use firstcome_rush::demo::CAMPAIGN;
 use firstcome_rush::demo::codes::{self, Observer, Plan, Shown};

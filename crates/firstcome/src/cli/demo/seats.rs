@@ -5,8 +5,8 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::Mutex;
 
 use crate::cli::complaint::{Complaint, Exit};
-use crate::cli::out;
-use crate::cli::screen::{cut, height, width};
+use crate::cli::terminal::out;
+use crate::cli::terminal::screen::{cut, height, width};
 use firstcome_rush::demo::CAMPAIGN;
 use firstcome_rush::demo::seats::{self, Frame, Observer, Plan, Shown};
 use firstcome_rush::terminal::{self, Style, thousands};

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use super::super::audit::progress_bar;
 use super::super::complaint::{Complaint, Exit};
-use super::super::out;
 use super::super::source::{Presence, SourceArgs, SpaceArgs, Wanted};
+use super::super::terminal::out;
 use crate::data_folder;
 use crate::offline::export::{self, Kind};
 

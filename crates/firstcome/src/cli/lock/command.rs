@@ -18,7 +18,7 @@ use tokio::sync::broadcast;
 use tokio::time::Instant;
 
 use super::super::complaint::Complaint;
-use super::super::out;
+use super::super::terminal::out;
 use super::beside::{send_stdin, to_text};
 use super::deadline::Deadline;
 use crate::config::duration_from_text;

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 
 use super::super::complaint::{Complaint, Exit};
-use super::super::out;
+use super::super::terminal::out;
 use super::command::{CommandArgs, Ended};
 use super::deadline::Deadline;
 use super::signals::{Signals, asks_for_an_end};

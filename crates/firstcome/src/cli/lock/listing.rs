@@ -9,8 +9,8 @@ use firstcome_store::{Command, Redis};
 use serde_json::{Value, json};
 
 use super::super::complaint::{Complaint, Exit};
-use super::super::out;
-use super::super::table::{Column, Table, TableArgs};
+use super::super::terminal::out;
+use super::super::terminal::table::{Column, Table, TableArgs};
 use super::store::StoreArgs;
 
 /// Keys that begin so belong to a lock whose name is the rest, in braces where the name has none.

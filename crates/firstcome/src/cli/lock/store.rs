@@ -5,7 +5,7 @@ use firstcome_lock::{Effect, Error, Locks, SqliteOptions};
 use firstcome_store::{Options, Redis};
 
 use super::super::complaint::{Complaint, Exit};
-use super::super::out;
+use super::super::terminal::out;
 
 /// The schemes this build knows.
 const KNOWN: &[&str] = &[

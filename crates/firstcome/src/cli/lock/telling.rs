@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use firstcome_lock::{Event, Events, Loss};
 
-use super::super::out;
+use super::super::terminal::out;
 
 /// Prints events, as long as it is polled.
 pub(super) async fn tell(events: &mut Events) -> Infallible {

@@ -8,7 +8,7 @@ use super::RushArgs;
 use super::people::{self, away};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{watched, yes};
-use crate::cli::out;
+use crate::cli::terminal::out;
 use firstcome_api::key::Secret;
 use firstcome_client::{Ask, Campaign, CampaignPool, Client, Match, OperatorDone, Server};
 use firstcome_rush::codes::{self, Codes, Done, Plan, Progress, Report, Shares};

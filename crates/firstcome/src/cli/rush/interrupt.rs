@@ -4,7 +4,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::complaint::{Complaint, Exit};
-use crate::cli::out;
+use crate::cli::terminal::out;
 
 /// Hears Ctrl-C from the moment it exists.
 pub(super) struct Interrupt {

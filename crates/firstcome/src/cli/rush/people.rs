@@ -6,8 +6,8 @@ use firstcome_client::Client;
 
 use super::interrupt::Interrupt;
 use crate::cli::complaint::{Complaint, Exit};
-use crate::cli::out;
-use crate::cli::progress::Status;
+use crate::cli::terminal::out;
+use crate::cli::terminal::progress::Status;
 use firstcome_rush::failure::LoadError;
 use firstcome_rush::people::{Observer, Progress, Report};
 use firstcome_rush::terminal::{self, thousands};

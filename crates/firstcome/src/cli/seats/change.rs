@@ -7,7 +7,7 @@ use crate::cli::campaign::IdArgs;
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
 use crate::cli::hold::price_from_text;
-use crate::cli::out;
+use crate::cli::terminal::out;
 use firstcome_client::{Ask, SeatChangeRequest, SeatsChanged};
 
 /// Options of `seats change`.

@@ -11,7 +11,7 @@ use super::PoolArgs;
 use super::file::{self, SeatLine, Shape, WrongLine};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::ServerArgs;
-use crate::cli::out;
+use crate::cli::terminal::out;
 use firstcome_client::{Ask, Imported, Problem, Reply};
 use firstcome_rush::terminal::thousands;
 

@@ -5,8 +5,8 @@ use clap::Args;
 use super::PoolArgs;
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
-use crate::cli::out;
-use crate::cli::screen::width;
+use crate::cli::terminal::out;
+use crate::cli::terminal::screen::width;
 use firstcome_client::{Ask, SeatMap};
 use firstcome_rush::terminal::{self, RowOfSeats, Style, thousands};
 

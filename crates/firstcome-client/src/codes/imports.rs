@@ -1,10 +1,10 @@
 //! Imports of coupon codes, chunk by chunk.
 
-use super::answer::Answer;
-use super::client::Client;
-use super::error::Error;
-use super::refusal::Refusal;
-use super::routes::Ask;
+use crate::answer::Answer;
+use crate::client::Client;
+use crate::error::Error;
+use crate::error::refusal::Refusal;
+use crate::routes::Ask;
 use firstcome_api::code::{
     CodeImport, CodeImportList, CommitCodesRequest, ImportCodesRequest, ImportLinesRequest,
 };

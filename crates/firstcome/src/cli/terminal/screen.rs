@@ -6,7 +6,7 @@ use firstcome_rush::terminal::speaks_unicode;
 use unicode_width::UnicodeWidthChar as _;
 
 /// Columns where no terminal says how many it has.
-pub(super) const WIDTH: usize = 80;
+pub(crate) const WIDTH: usize = 80;
 
 /// The columns and lines of a terminal; `None` where it is none, or one of no size.
 fn size(terminal: impl AsFd) -> Option<(usize, usize)> {
@@ -15,13 +15,13 @@ fn size(terminal: impl AsFd) -> Option<(usize, usize)> {
 }
 
 /// The columns a line may have: those of the terminal, else of the variable COLUMNS, else 80.
-pub(super) fn width(terminal: impl AsFd) -> usize {
+pub(crate) fn width(terminal: impl AsFd) -> usize {
     let said = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
     size(terminal).map(|(columns, _)| columns).or_else(said).unwrap_or(WIDTH)
 }
 
 /// The lines of a terminal; `None` where it is none.
-pub(super) fn height(terminal: impl AsFd) -> Option<usize> {
+pub(crate) fn height(terminal: impl AsFd) -> Option<usize> {
     size(terminal).map(|(_, lines)| lines).filter(|lines| *lines > 0)
 }
 
@@ -31,14 +31,14 @@ fn mark() -> char {
 }
 
 /// The columns that a text takes; colours take none.
-pub(super) fn columns(text: &str) -> usize {
+pub(crate) fn columns(text: &str) -> usize {
     pieces(text).map(|(_, columns)| columns).sum()
 }
 
 /// Cuts a text so that it takes at most so many columns; the last of them says that it was cut.
 ///
 /// Colours are kept, and switched off at the end of a text that had any.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
     if columns(text) <= most {
         return text.to_owned();
     }

@@ -1,7 +1,7 @@
 //! One request, sent once, without an answer; and whether it may have changed anything.
 
-use super::address::Server;
-use super::problem::Problem;
+use crate::client::address::Server;
+use crate::error::problem::Problem;
 
 /// No answer to rely on, to a request that was sent once ([`Client::ask`](crate::Client::ask)). The two kinds are never
 /// mixed.
@@ -51,12 +51,12 @@ impl Failure {
     }
 
     /// A request that never left.
-    pub(super) fn unsent(server: &Server, reason: String) -> Self {
+    pub(crate) fn unsent(server: &Server, reason: String) -> Self {
         Self::Unchanged { server: server.to_string(), reason, problem: None }
     }
 
     /// An exchange that broke after the request left.
-    pub(super) fn cut(server: &Server, harmless: bool, reason: String) -> Self {
+    pub(crate) fn cut(server: &Server, harmless: bool, reason: String) -> Self {
         let server = server.to_string();
         if harmless {
             Self::Unchanged { server, reason, problem: None }
@@ -66,7 +66,7 @@ impl Failure {
     }
 
     /// An answer that cannot be read.
-    pub(super) fn strange(server: &Server, harmless: bool, reason: String) -> Self {
+    pub(crate) fn strange(server: &Server, harmless: bool, reason: String) -> Self {
         Self::cut(server, harmless, format!("the answer cannot be read: {reason}"))
     }
 }

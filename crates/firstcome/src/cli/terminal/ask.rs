@@ -2,10 +2,10 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
-use super::complaint::Complaint;
+use crate::cli::complaint::Complaint;
 
 /// Waits for a `yes`; where nobody is there to type it, --yes is needed.
-pub(super) fn confirmed() -> Result<bool, Complaint> {
+pub(crate) fn confirmed() -> Result<bool, Complaint> {
     if !std::io::stdin().is_terminal() {
         let complaint = Complaint::usage("it needs a confirmation, and there is no terminal");
         return Err(complaint.hint("use --yes to do it without asking"));

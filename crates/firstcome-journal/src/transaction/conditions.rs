@@ -2,13 +2,13 @@
 //!
 //! A store that evaluates them elsewhere, in a script, does the same in its own language.
 
-use crate::cell::{Cell, Kind};
 use crate::cluster::MEMBER_FOR;
+use crate::cluster::heartbeat;
 use crate::entry::{Entry, Head};
 use crate::failure::JournalError;
-use crate::heartbeat;
-use crate::manifest::Manifest;
 use crate::name::Name;
+use crate::snapshots::manifest::Manifest;
+use crate::transaction::cell::{Cell, Kind};
 use crate::transaction::{Check, OLD_ENTRIES, Read, Seen};
 use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;

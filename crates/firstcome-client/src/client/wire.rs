@@ -12,9 +12,9 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::address::Server;
-use super::routes::Ask;
-use super::tls::Tls;
+use crate::client::address::Server;
+use crate::client::tls::Tls;
+use crate::routes::Ask;
 use firstcome_api::key::Secret;
 
 /// The largest answer read; a page of 10,000 results stays far below it.

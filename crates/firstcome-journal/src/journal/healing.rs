@@ -1,12 +1,12 @@
 //! Repairs after a store lost entries, in any store: backfill, raising the epoch, reseeding.
 
-use crate::call::Call;
 use crate::cluster::Seed;
 use crate::entry::{Entry, Head};
 use crate::failure::JournalError;
 use crate::journal::Journal;
-use crate::manifest::{Manifest, names};
 use crate::name::{Name, Tip};
+use crate::snapshots::manifest::{Manifest, names};
+use crate::transaction::call::Call;
 use crate::transaction::{Check, Read, Transaction, Write};
 use firstcome_inject::{Mistake, inject};
 

@@ -1,11 +1,11 @@
 //! Heartbeats of nodes, and who sent one lately, in any store that several nodes share.
 
-use crate::call::Call;
-use crate::cell::{Cell, Kind};
+use crate::cluster::heartbeat;
 use crate::cluster::{GONE_FOR, GONE_NODES, MEMBER_FOR, Membership, NodeStatus};
 use crate::failure::JournalError;
-use crate::heartbeat;
 use crate::journal::Journal;
+use crate::transaction::call::Call;
+use crate::transaction::cell::{Cell, Kind};
 use crate::transaction::{Check, Read, Transaction, Write};
 use firstcome_core::{NodeId, Timestamp};
 use std::cmp::Reverse;

@@ -9,7 +9,7 @@ use firstcome_api::result::without_formula;
 
 /// How lines are printed.
 #[derive(Debug, Args)]
-pub(super) struct ShapeArgs {
+pub(crate) struct ShapeArgs {
     /// The format; --json is short for json.
     #[arg(long, value_enum, default_value_t = Shape::Table)]
     format: Shape,
@@ -20,7 +20,7 @@ pub(super) struct ShapeArgs {
 
 impl ShapeArgs {
     /// The shape of lines that never end: one document has no end, so it is one document a line.
-    pub(super) fn following(&self, json: bool) -> Self {
+    pub(crate) fn following(&self, json: bool) -> Self {
         let one = self.format == Shape::Json || (json && self.format == Shape::Table);
         Self { format: if one { Shape::Ndjson } else { self.format }, raw: self.raw }
     }
@@ -39,7 +39,7 @@ enum Shape {
 }
 
 /// Prints lines as they come; only the table and the one document wait for the end.
-pub(super) struct Paper<const N: usize> {
+pub(crate) struct Paper<const N: usize> {
     shape: Shape,
     raw: bool,
     /// What the one document calls its lines.
@@ -54,7 +54,7 @@ pub(super) struct Paper<const N: usize> {
 
 impl<const N: usize> Paper<N> {
     /// Begins to print: CSV has the columns `names`, the table for people those of `columns` that are there.
-    pub(super) fn new(
+    pub(crate) fn new(
         (args, json, table): (&ShapeArgs, bool, TableArgs),
         name: &'static str,
         names: &[&str; N],
@@ -71,7 +71,7 @@ impl<const N: usize> Paper<N> {
         Self { shape, raw: args.raw, name, shown, at, table, documents: Vec::new() }
     }
 
-    pub(super) fn put(&mut self, mut cells: [String; N], document: Value) {
+    pub(crate) fn put(&mut self, mut cells: [String; N], document: Value) {
         match self.shape {
             Shape::Table => {
                 if let Some(at) = self.at {
@@ -90,13 +90,13 @@ impl<const N: usize> Paper<N> {
     }
 
     /// Prints the rows of the table that came until now, where it is one.
-    pub(super) fn print_so_far(&mut self) {
+    pub(crate) fn print_so_far(&mut self) {
         if self.shape == Shape::Table {
             self.table.print_so_far();
         }
     }
 
-    pub(super) fn end(self, next: Option<u64>) {
+    pub(crate) fn end(self, next: Option<u64>) {
         match self.shape {
             Shape::Table => self.table.print(),
             Shape::Json => out::json(&json!({self.name: self.documents, "next": next})),
@@ -105,7 +105,7 @@ impl<const N: usize> Paper<N> {
     }
 }
 
-pub(super) fn csv_cell(text: &str) -> String {
+pub(crate) fn csv_cell(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::screen::{columns, width};
 
 /// Writes a line of the result for people: characters that nobody sees are written as `\u{200b}`.
-pub(super) fn line(text: impl Display) {
+pub(crate) fn line(text: impl Display) {
     data(seen(&text.to_string()));
 }
 
@@ -19,7 +19,7 @@ pub(super) fn line(text: impl Display) {
 static CANNOT_WRITE: AtomicI32 = AtomicI32::new(3);
 
 /// Says that a result which cannot be written is that of a change: it may have happened.
-pub(super) fn after_a_change() {
+pub(crate) fn after_a_change() {
     CANNOT_WRITE.store(4, Ordering::Relaxed);
 }
 
@@ -27,13 +27,13 @@ pub(super) fn after_a_change() {
 ///
 /// When nobody reads any more (`firstcome results | head`), the program ends quietly: there is no reader left. When it
 /// cannot be written for another reason, such as a full disk, the program ends with that reason: half a result is none.
-pub(super) fn data(text: impl Display) {
+pub(crate) fn data(text: impl Display) {
     let written = writeln!(std::io::stdout(), "{text}");
     ended(written);
 }
 
 /// Ends the program where its result could not be written.
-pub(super) fn ended(written: io::Result<()>) {
+pub(crate) fn ended(written: io::Result<()>) {
     let Err(why) = written else { return };
     if why.kind() == io::ErrorKind::BrokenPipe {
         std::process::exit(0);
@@ -43,12 +43,12 @@ pub(super) fn ended(written: io::Result<()>) {
 }
 
 /// Writes the document of bad news to stdout: the exit code stays that of the error, with or without a reader.
-pub(super) fn bad_news(document: &Value) {
+pub(crate) fn bad_news(document: &Value) {
     drop(writeln!(io::stdout(), "{document}"));
 }
 
 /// Writes a line of words that go on in the next line where the screen ends.
-pub(super) fn list(head: &str, words: impl IntoIterator<Item = String>) {
+pub(crate) fn list(head: &str, words: impl IntoIterator<Item = String>) {
     let most = width(std::io::stdout());
     let (mut now, mut first) = (head.to_owned(), true);
     for word in words {
@@ -67,13 +67,13 @@ pub(super) fn list(head: &str, words: impl IntoIterator<Item = String>) {
 }
 
 /// Writes words behind a head; where the screen ends they go on in the next line, indented as far as the head.
-pub(super) fn paragraph(head: &str, text: &str) {
+pub(crate) fn paragraph(head: &str, text: &str) {
     wrapped(head, text, width(io::stdout())).into_iter().for_each(data);
 }
 
 /// Returns the lines of words behind a head, none wider than `most` columns unless a word is; the later ones are indented
 /// as far as the head.
-pub(super) fn wrapped(head: &str, text: &str, most: usize) -> Vec<String> {
+pub(crate) fn wrapped(head: &str, text: &str, most: usize) -> Vec<String> {
     let indent = columns(head);
     let (text, mut now, mut lines) = (seen(text), head.to_owned(), Vec::new());
     for word in text.split_whitespace() {
@@ -90,28 +90,28 @@ pub(super) fn wrapped(head: &str, text: &str, most: usize) -> Vec<String> {
 }
 
 /// A number of things: `1 seat`, `2,000 seats`.
-pub(super) fn count(number: u64, thing: &str) -> String {
+pub(crate) fn count(number: u64, thing: &str) -> String {
     let more = if number == 1 { "" } else { "s" };
     format!("{} {thing}{more}", thousands(number))
 }
 
 /// Writes the result as one line of JSON.
-pub(super) fn json(value: &Value) {
+pub(crate) fn json(value: &Value) {
     data(value);
 }
 
 /// Writes a line of talk; a closed stderr silences it.
-pub(super) fn talk(text: impl Display) {
+pub(crate) fn talk(text: impl Display) {
     drop(writeln!(std::io::stderr(), "{text}"));
 }
 
 /// Writes words of talk behind a head; where the screen ends they go on in the next line, indented as far as the head.
-pub(super) fn talk_paragraph(head: &str, text: &str) {
+pub(crate) fn talk_paragraph(head: &str, text: &str) {
     wrapped(head, text, width(io::stderr())).into_iter().for_each(talk);
 }
 
 /// Writes a line about skipped entries, each with its position and reason; none where there is none.
-pub(super) fn skipped<'a>(skips: impl ExactSizeIterator<Item = (u64, &'a str)>) {
+pub(crate) fn skipped<'a>(skips: impl ExactSizeIterator<Item = (u64, &'a str)>) {
     let count = match skips.len() {
         0 => return,
         1 => "1 entry skipped".to_owned(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::problem::Problem;
+use crate::error::problem::Problem;
 use firstcome_api::hold::HeldUnit;
 
 /// Why the rules said no. Except with [`Refusal::RefundDue`] nothing changed.

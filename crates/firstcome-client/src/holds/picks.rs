@@ -7,7 +7,7 @@ use firstcome_api::hold::{
 };
 use serde::Serialize;
 
-use super::routes::Ask;
+use crate::routes::Ask;
 
 /// Which units of a pool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

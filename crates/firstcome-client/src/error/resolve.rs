@@ -2,9 +2,9 @@
 
 use serde::de::DeserializeOwned;
 
-use super::answer::Answer;
-use super::client::{Client, Settings};
-use super::error::{Error, Unknown};
+use crate::answer::Answer;
+use crate::client::{Client, Settings};
+use crate::error::{Error, Unknown};
 
 impl Unknown {
     /// Finds out what became of the call: makes the same request again, with the same identity, until it is answered or the

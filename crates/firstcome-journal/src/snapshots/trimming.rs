@@ -3,11 +3,11 @@
 //! What may go is decided here: entries that the snapshot before the newest covers and that are old enough, and
 //! pieces that no kept manifest has named for as long. Where there is an archive, entries are in it first.
 
-use crate::call::Call;
-use crate::cell::{self, Kind};
 use crate::failure::JournalError;
 use crate::journal::Journal;
-use crate::manifest::{Manifest, names};
+use crate::snapshots::manifest::{Manifest, names};
+use crate::transaction::call::Call;
+use crate::transaction::cell::{self, Kind};
 use crate::transaction::{Check, IDLE_PIECES, Read, Seen, Transaction, Write};
 use firstcome_core::Timestamp;
 use firstcome_inject::{Mistake, inject};

@@ -1,13 +1,13 @@
 //! Skipped entries: records beside the journal, in any store.
 
-use crate::call::Call;
-use crate::cell::{self, Cell, Kind};
 use crate::cluster::MEMBER_FOR;
+use crate::cluster::heartbeat;
 use crate::failure::JournalError;
-use crate::heartbeat;
 use crate::journal::Journal;
 use crate::name::Name;
 use crate::snapshots::TRIES;
+use crate::transaction::call::Call;
+use crate::transaction::cell::{self, Cell, Kind};
 use crate::transaction::{Check, Read, Seen, Transaction, Write};
 use firstcome_core::state::Skip;
 

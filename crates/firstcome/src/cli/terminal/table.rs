@@ -8,15 +8,15 @@ use super::screen::{columns, cut, width};
 
 /// Options of every verb that prints a table.
 #[derive(Debug, Clone, Copy, Args)]
-pub(super) struct TableArgs {
+pub(crate) struct TableArgs {
     /// Print the whole table, in any width; otherwise it fits the terminal, or 80 columns.
     #[arg(long)]
-    pub(super) wide: bool,
+    pub(crate) wide: bool,
 }
 
 /// One column of a table.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Column {
+pub(crate) struct Column {
     name: &'static str,
     /// Numbers stand at the right.
     right: bool,
@@ -29,22 +29,22 @@ pub(super) struct Column {
 
 impl Column {
     /// A column of words, always whole.
-    pub(super) const fn new(name: &'static str) -> Self {
+    pub(crate) const fn new(name: &'static str) -> Self {
         Self { name, right: false, least: None, spare: 0 }
     }
 
     /// A column of numbers, always whole.
-    pub(super) const fn number(name: &'static str) -> Self {
+    pub(crate) const fn number(name: &'static str) -> Self {
         Self { right: true, ..Self::new(name) }
     }
 
     /// May be cut to so many columns of the screen.
-    pub(super) const fn least(self, least: usize) -> Self {
+    pub(crate) const fn least(self, least: usize) -> Self {
         Self { least: Some(least), ..self }
     }
 
     /// May be left out, before every column with a lower number.
-    pub(super) const fn spare(self, spare: u8) -> Self {
+    pub(crate) const fn spare(self, spare: u8) -> Self {
         Self { spare, ..self }
     }
 
@@ -55,7 +55,7 @@ impl Column {
 }
 
 /// A table that is printed when it is complete.
-pub(super) struct Table {
+pub(crate) struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
     wide: bool,
@@ -67,29 +67,29 @@ pub(super) struct Table {
 const GAP: usize = 2;
 
 impl Table {
-    pub(super) fn new(args: TableArgs, columns: &[Column]) -> Self {
+    pub(crate) fn new(args: TableArgs, columns: &[Column]) -> Self {
         Self { columns: columns.to_vec(), rows: Vec::new(), wide: args.wide, headed: false }
     }
 
     /// Adds a row with a cell for each column.
-    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let row: Vec<_> = cells.into_iter().map(|cell| seen(&cell).into_owned()).collect();
         assert_eq!(row.len(), self.columns.len(), "a row has a cell for each column");
         self.rows.push(row);
     }
 
     /// A moment as the table shows it: to the second, unless it is wide.
-    pub(super) fn time(&self, at: &str) -> String {
+    pub(crate) fn time(&self, at: &str) -> String {
         if self.wide { at.to_owned() } else { seconds(at) }
     }
 
     /// A random id as the table shows it: its first eight characters, unless it is wide.
-    pub(super) fn id(&self, id: &str) -> String {
+    pub(crate) fn id(&self, id: &str) -> String {
         if self.wide { id.to_owned() } else { id.chars().take(8).collect() }
     }
 
     /// Prints it, and names the columns without space.
-    pub(super) fn print(self) {
+    pub(crate) fn print(self) {
         let most = if self.wide { usize::MAX } else { width(std::io::stdout()) };
         let (lines, missing) = self.lines(most);
         lines.into_iter().for_each(out::line);
@@ -100,7 +100,7 @@ impl Table {
     }
 
     /// Prints the rows there are, if there are any, and goes on with none.
-    pub(super) fn print_so_far(&mut self) {
+    pub(crate) fn print_so_far(&mut self) {
         if self.rows.is_empty() {
             return;
         }
@@ -177,7 +177,7 @@ impl Table {
 }
 
 /// A moment to the second: the fraction of `2027-03-01T01:00:00.000001Z` is left out.
-pub(super) fn seconds(at: &str) -> String {
+pub(crate) fn seconds(at: &str) -> String {
     match at.split_once('.') {
         Some((whole, rest)) => {
             let zone = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());

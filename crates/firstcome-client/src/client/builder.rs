@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::address::Server;
-use super::client::{Client, Settings, Shared};
-use super::retry::Retry;
-use super::tls::{Tls, Trust};
+use crate::client::address::Server;
+use crate::client::tls::{Tls, Trust};
+use crate::client::{Client, Settings, Shared};
+use crate::retry::Retry;
 use firstcome_api::key::Secret;
 
 /// How many connections of a client may be in use at a time, unless another number is set.

@@ -10,13 +10,13 @@ use firstcome_rush::claims::{Kind, Progress};
 use firstcome_rush::terminal::{self, thousands};
 
 /// One line that says how far something is: it moves on a terminal, cut to its width, and is said every second elsewhere.
-pub(super) struct Status {
+pub(crate) struct Status {
     meter: Option<ProgressBar>,
     said: Duration,
 }
 
 impl Status {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let meter = std::io::stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template("{wide_msg}");
             ProgressBar::no_length()
@@ -26,13 +26,13 @@ impl Status {
     }
 
     /// As [`Self::new`], with a bar of so many steps.
-    pub(super) fn of(total: u64) -> Self {
+    pub(crate) fn of(total: u64) -> Self {
         let meter = std::io::stderr().is_terminal().then(|| bar(total));
         Self { meter, said: Duration::ZERO }
     }
 
     /// Shows a line and how many steps were made.
-    pub(super) fn show_at(&mut self, steps: u64, elapsed: Duration, line: impl FnOnce() -> String) {
+    pub(crate) fn show_at(&mut self, steps: u64, elapsed: Duration, line: impl FnOnce() -> String) {
         // A terminal is drawn a few times a second, however often this is called.
         if let Some(meter) = &self.meter {
             meter.set_position(steps);
@@ -46,7 +46,7 @@ impl Status {
     }
 
     /// Shows a line, so long after the beginning.
-    pub(super) fn show(&mut self, elapsed: Duration, line: impl FnOnce() -> String) {
+    pub(crate) fn show(&mut self, elapsed: Duration, line: impl FnOnce() -> String) {
         let timed = || format!("{:>5.1} s  {}", elapsed.as_secs_f64(), line());
         match &self.meter {
             Some(meter) => meter.set_message(timed()),
@@ -59,14 +59,14 @@ impl Status {
     }
 
     /// A line of its own, above what moves.
-    pub(super) fn say(&self, text: impl std::fmt::Display) {
+    pub(crate) fn say(&self, text: impl std::fmt::Display) {
         match &self.meter {
             Some(meter) => meter.println(text.to_string()),
             None => out::talk(text),
         }
     }
 
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         if let Some(meter) = &self.meter {
             meter.finish_and_clear();
         }
@@ -85,7 +85,7 @@ fn bar(total: u64) -> ProgressBar {
 }
 
 /// Shows how a load test is going.
-pub(super) struct LoadProgress {
+pub(crate) struct LoadProgress {
     meter: Option<ProgressBar>,
     total: u64,
     places: Option<u64>,
@@ -97,13 +97,13 @@ pub(super) struct LoadProgress {
 
 impl LoadProgress {
     /// For this number of requests; with the number of places it shows how many are left.
-    pub(super) fn new(total: u64, places: Option<u64>) -> Self {
+    pub(crate) fn new(total: u64, places: Option<u64>) -> Self {
         let meter = std::io::stderr().is_terminal().then(|| bar(total));
         let last = (Duration::ZERO, 0);
         Self { meter, total, places, said: Instant::now(), last, per_second: 0.0, was_out: None }
     }
 
-    pub(super) fn show(&mut self, now: &Progress) {
+    pub(crate) fn show(&mut self, now: &Progress) {
         let span = now.elapsed.saturating_sub(self.last.0);
         if span >= Duration::from_millis(400) {
             self.per_second =
@@ -129,14 +129,14 @@ impl LoadProgress {
     }
 
     /// A line of its own, above what moves.
-    pub(super) fn say(&self, text: impl std::fmt::Display) {
+    pub(crate) fn say(&self, text: impl std::fmt::Display) {
         match &self.meter {
             Some(meter) => meter.println(text.to_string()),
             None => out::talk(text),
         }
     }
 
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         if let Some(meter) = &self.meter {
             meter.finish_and_clear();
         }
@@ -165,7 +165,7 @@ impl LoadProgress {
 }
 
 /// A meter over bytes; hidden where nobody looks at a terminal.
-pub(super) fn bytes() -> ProgressBar {
+pub(crate) fn bytes() -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }

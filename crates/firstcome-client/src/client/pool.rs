@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
-use super::wire::{Broken, Connection};
+use crate::client::wire::{Broken, Connection};
 
 /// How long a connection that nobody uses is kept: a server closes one after 75 s by default.
 const IDLE: Duration = Duration::from_secs(30);

@@ -1,9 +1,9 @@
 //! Reports of forks, in any store that several nodes share.
 
-use crate::call::Call;
-use crate::cell::{Cell, Kind};
 use crate::failure::JournalError;
 use crate::journal::Journal;
+use crate::transaction::call::Call;
+use crate::transaction::cell::{Cell, Kind};
 use crate::transaction::{Read, Transaction, Write};
 use firstcome_core::NodeId;
 

@@ -2,8 +2,8 @@
 //!
 //! The form is described in `docs/reference/in-redis.md`.
 
-use crate::cell::{Cell, Kind};
 use crate::cluster::NodeStatus;
+use crate::transaction::cell::{Cell, Kind};
 use firstcome_core::{NodeId, Timestamp};
 
 /// Bytes of what a node says of itself, without the text at the end and with when it last did.
