@@ -16,7 +16,7 @@ use crate::answer::problem::{Answered, Problem};
 use crate::app::App;
 use crate::request::{self, Query};
 use axum::body::Body;
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, HeaderValue, Response, header};
 use commands::Commands;
 use firstcome_api::bulk::{CommandAnswer, CommandLine, MEDIA_TYPE};
@@ -32,7 +32,7 @@ use std::sync::Arc;
     request_body(content = CommandLine, content_type = "application/x-ndjson"),
     responses((status = 200, description = "a line for each line", body = CommandAnswer, content_type = "application/x-ndjson")))]
 pub(crate) async fn commands(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,

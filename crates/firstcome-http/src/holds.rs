@@ -11,7 +11,7 @@ use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::request::bearer::Bearer;
 use crate::request::{self, InPath, Query};
 use axum::body::{Body, Bytes};
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::HeaderMap;
 use data_encoding::HEXLOWER;
 use firstcome_api::hold::{Held, HeldBefore, HoldRequest, PickRequest};
@@ -33,7 +33,7 @@ use std::time::Duration;
     responses((status = 201, description = "held", body = Held),
         (status = 200, description = "already_held; of an id that was confirmed: confirmed", body = HeldBefore)))]
 pub(crate) async fn hold(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

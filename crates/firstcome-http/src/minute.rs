@@ -6,7 +6,7 @@ use crate::answer::problem::{Answered, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::request::{self, InPath, Query};
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::key::Role;
 use firstcome_api::minute::{MinutePage, MinuteSecond};
@@ -25,7 +25,7 @@ use std::sync::Arc;
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = MinutePage)))]
 pub(crate) async fn show(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

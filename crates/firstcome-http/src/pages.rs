@@ -10,7 +10,7 @@ use crate::answer::problem::{Answered, Problem};
 use crate::answer::{Code, Effect};
 use crate::app::App;
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, State as Extract};
+use axum::extract::{self, Path};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use serde_json::json;
 use std::fmt::Write;
@@ -63,7 +63,7 @@ pub(super) async fn root(headers: HeaderMap) -> Response<Body> {
 }
 
 /// Returns the routes, with examples and forms, and the problems on one page.
-pub(super) async fn docs(Extract(app): Extract<Arc<App>>) -> Response<Body> {
+pub(super) async fn docs(extract::State(app): extract::State<Arc<App>>) -> Response<Body> {
     let description = &app.openapi;
     let page = description.page.get_or_init(|| docs::page(&description.document));
     served(HTML, page.clone())
@@ -82,7 +82,7 @@ pub(super) async fn script() -> Response<Body> {
 /// Returns the description of every route, OpenAPI 3.1.
 #[utoipa::path(get, path = "/openapi.json", tag = "operation",
     responses((status = 200, description = "an OpenAPI document", body = Object)))]
-pub(super) async fn openapi(Extract(app): Extract<Arc<App>>) -> Response<Body> {
+pub(super) async fn openapi(extract::State(app): extract::State<Arc<App>>) -> Response<Body> {
     let mut response = Response::new(Body::from(app.openapi.text.clone()));
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

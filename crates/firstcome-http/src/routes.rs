@@ -130,7 +130,7 @@ pub fn paths_and_methods() -> Vec<(String, Vec<&'static str>)> {
     description.paths.paths.iter().map(|(path, item)| (path.clone(), methods(item))).collect()
 }
 
-type Extract = axum::extract::State<Arc<App>>;
+type InState = axum::extract::State<Arc<App>>;
 
 /// Returns the routes, ready to serve.
 pub fn router(app: Arc<App>) -> Router {
@@ -157,7 +157,7 @@ pub fn router(app: Arc<App>) -> Router {
 }
 
 /// Counts the problem that a handler gave, if it gave one, and notes the route in the response.
-async fn count(app: Extract, mut request: Request<Body>, next: Next) -> Response<Body> {
+async fn count(app: InState, mut request: Request<Body>, next: Next) -> Response<Body> {
     if request.extensions().get::<Origin>().is_none() {
         // Asked without a connection, as tests do.
         request.extensions_mut().insert(Origin(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));

@@ -12,7 +12,7 @@ use crate::asks::yes;
 use crate::request::{self, InPath, Query};
 use crate::server::memory::BYTES_PER_SEAT;
 use axum::body::Body;
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::key::Role;
 use firstcome_api::seat::{Imported, SeatRow};
@@ -40,7 +40,7 @@ const IMPORT_BYTES: usize = 4 << 20;
         object a line, or as `text/csv`, with the names of the members in the first line."),
     responses((status = 200, description = "imported", body = Imported)))]
 pub(crate) async fn import(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

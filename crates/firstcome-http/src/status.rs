@@ -11,7 +11,7 @@ use crate::clock_text;
 use crate::request::Query;
 use crate::server::serves::ForOperations;
 use axum::body::Body;
-use axum::extract::{Extension, RawQuery, State as Extract};
+use axum::extract::{self, Extension, RawQuery};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use firstcome_api::key::{KeyView, Role};
 use firstcome_api::node::{Alive, Audit, Ready, Settling, Time};
@@ -32,7 +32,10 @@ pub(super) async fn live() -> Response<Body> {
 /// Says whether this server accepts commands, and if not, why: in sentences with a key, in words without one.
 #[utoipa::path(get, path = "/readyz", tag = "operation",
     responses((status = 200, description = "ready", body = Ready), (status = 503, description = "not ready, with reasons", body = Ready)))]
-pub(super) async fn ready(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Response<Body> {
+pub(super) async fn ready(
+    extract::State(app): extract::State<Arc<App>>,
+    headers: HeaderMap,
+) -> Response<Body> {
     // Sentences name the hosts of the store and the ledger.
     let in_full = app.keys.reads(&headers);
     let reasons = app.not_ready(in_full);
@@ -69,7 +72,10 @@ pub(super) async fn ready(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -
 
 /// Says whose key a request brings: its name, its role, and the campaigns it is for.
 #[utoipa::path(get, path = "/v1/key", tag = "operation", responses((status = 200, body = KeyView)))]
-pub(super) async fn key(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
+pub(super) async fn key(
+    extract::State(app): extract::State<Arc<App>>,
+    headers: HeaderMap,
+) -> Answered {
     let key = app.keys.know(&headers, Role::Read)?;
     let view = KeyView {
         name: key.name.to_string(),
@@ -82,7 +88,7 @@ pub(super) async fn key(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> 
 /// Returns the server's time.
 #[utoipa::path(get, path = "/v1/time", tag = "operation", responses((status = 200, body = Time)))]
 pub(super) async fn time(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Answered {
@@ -95,7 +101,7 @@ pub(super) async fn time(
 /// Returns how far results are in the ledger.
 #[utoipa::path(get, path = "/v1/settling", tag = "operation", responses((status = 200, body = Settling)))]
 pub(super) async fn settling(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Answered {
@@ -108,7 +114,7 @@ pub(super) async fn settling(
     params(("position" = Option<u64>, Query, description = "One of the last 4096 positions; the last one if left out")),
     responses((status = 200, body = Audit)))]
 pub(super) async fn audit(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Answered {
@@ -134,7 +140,7 @@ pub(super) async fn audit(
 #[utoipa::path(get, path = "/metrics", tag = "operation", 
     responses((status = 200, content((String = "application/openmetrics-text"), (String = "text/plain")))))]
 pub(super) async fn metrics(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     for_operations: Option<Extension<ForOperations>>,
     headers: HeaderMap,
 ) -> Answered {

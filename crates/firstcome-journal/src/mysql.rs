@@ -29,7 +29,7 @@ use crate::database::{Pace, Run};
 use crate::failure::JournalError;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
-use firstcome_store::mysql::{MySql as Pool, Options as Store};
+use firstcome_store::mysql::{MySqlOptions, MySqlPool};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -53,7 +53,7 @@ pub struct MySql {
 
 #[derive(Debug)]
 struct Inner {
-    pool: Pool,
+    pool: MySqlPool,
     tables: Tables,
     space: SpaceId,
     options: Options,
@@ -111,7 +111,7 @@ impl MySql {
     /// # Cancel safety
     ///
     /// Cancel safe, but the space may have been made.
-    pub async fn open(store: Store, options: Options) -> Result<Self, JournalError> {
+    pub async fn open(store: MySqlOptions, options: Options) -> Result<Self, JournalError> {
         opening::open(store, options).await
     }
 

@@ -40,7 +40,7 @@ use crate::failure::JournalError;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
 use firstcome_store::StoreError;
-use firstcome_store::nats::Options as Connect;
+use firstcome_store::nats::NatsOptions;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ impl Nats {
     /// # Cancel safety
     ///
     /// Cancel safe, but the space may have been made.
-    pub async fn open(store: Connect, options: Options) -> Result<Self, JournalError> {
+    pub async fn open(store: NatsOptions, options: Options) -> Result<Self, JournalError> {
         opening::open(store, options).await
     }
 

@@ -32,7 +32,7 @@ use crate::database::{Pace, Run};
 use crate::failure::JournalError;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
-use firstcome_store::postgres::{Listener, Options as Store, Postgres as Pool};
+use firstcome_store::postgres::{Listener, PostgresOptions, PostgresPool};
 use names::Names;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -58,7 +58,7 @@ pub struct Postgres {
 
 #[derive(Debug)]
 struct Inner {
-    pool: Pool,
+    pool: PostgresPool,
     names: Names,
     space: SpaceId,
     options: Options,
@@ -92,7 +92,7 @@ impl Postgres {
     /// # Cancel safety
     ///
     /// Cancel safe, but the space may have been made.
-    pub async fn open(store: Store, options: Options) -> Result<Self, JournalError> {
+    pub async fn open(store: PostgresOptions, options: Options) -> Result<Self, JournalError> {
         opening::open(store, options).await
     }
 

@@ -50,7 +50,7 @@ use first_kept::FirstKept;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
 use firstcome_inject::{Mistake, inject};
-use firstcome_store::{Command, Options as Store, Reply, Wire};
+use firstcome_store::{Command, RedisOptions, Reply, Wire};
 use headroom::Headroom;
 use incarnation::Incarnation;
 use keys::Keys;
@@ -112,7 +112,7 @@ impl Redis {
     /// # Cancel safety
     ///
     /// Cancel safe, but the space may have been made.
-    pub async fn open(store: Store, options: Options) -> Result<Self, JournalError> {
+    pub async fn open(store: RedisOptions, options: Options) -> Result<Self, JournalError> {
         let rest = Wire::connect(store).await.map_err(looked)?;
         let server = Server::look(&rest).await?;
         let waits = server.check(options.durability)?;

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use firstcome_store::Store;
 #[cfg(feature = "mysql")]
-use firstcome_store::mysql::Options as MySqlOptions;
+use firstcome_store::mysql::MySqlOptions;
 #[cfg(feature = "nats")]
-use firstcome_store::nats::Options as NatsOptions;
+use firstcome_store::nats::NatsOptions;
 #[cfg(feature = "postgres")]
-use firstcome_store::postgres::Options as PostgresOptions;
+use firstcome_store::postgres::PostgresOptions;
 #[cfg(feature = "sqlite")]
-use firstcome_store::sqlite::Options as SqliteOptions;
+use firstcome_store::sqlite::SqliteOptions;
 #[cfg(feature = "redis")]
-use firstcome_store::{Options, Redis};
+use firstcome_store::{Redis, RedisOptions};
 
 use crate::backend::LockStore;
 use crate::durations::{LEAST_LEASE, LONGEST, within};
@@ -208,7 +208,7 @@ impl Builder {
     ///
     /// Cancel safe.
     #[cfg(feature = "redis")]
-    pub async fn connect(self, options: Options) -> Result<Locks, Error> {
+    pub async fn connect(self, options: RedisOptions) -> Result<Locks, Error> {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
         let replicas = match self.replicas {
             Some(replicas) => Some(ReplicaCheck::connect(check(replicas)?, options.clone()).await?),
@@ -235,7 +235,7 @@ impl Builder {
     pub async fn connect_to(self, url: &str) -> Result<Locks, Error> {
         match Store::of_url(url)? {
             #[cfg(feature = "redis")]
-            Store::Redis => self.connect(Options::new(url)).await,
+            Store::Redis => self.connect(RedisOptions::new(url)).await,
             #[cfg(not(feature = "redis"))]
             Store::Redis => Err(Store::Redis.not_built().into()),
             #[cfg(feature = "postgres")]

@@ -47,19 +47,19 @@ pub use fence::value::{FencedValue, FencedWrite};
 pub use firstcome_lock_macros::locked;
 #[cfg(feature = "redis")]
 #[doc(inline)]
-pub use firstcome_store::Options;
+pub use firstcome_store::RedisOptions;
 #[cfg(feature = "mysql")]
 #[doc(inline)]
-pub use firstcome_store::mysql::Options as MySqlOptions;
+pub use firstcome_store::mysql::MySqlOptions;
 #[cfg(feature = "nats")]
 #[doc(inline)]
-pub use firstcome_store::nats::Options as NatsOptions;
+pub use firstcome_store::nats::NatsOptions;
 #[cfg(feature = "postgres")]
 #[doc(inline)]
-pub use firstcome_store::postgres::Options as PostgresOptions;
+pub use firstcome_store::postgres::PostgresOptions;
 #[cfg(feature = "sqlite")]
 #[doc(inline)]
-pub use firstcome_store::sqlite::Options as SqliteOptions;
+pub use firstcome_store::sqlite::SqliteOptions;
 #[doc(inline)]
 pub use firstcome_store::{Effect, Meaning, Passes, StoreError};
 #[doc(hidden)]

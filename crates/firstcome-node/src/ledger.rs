@@ -33,7 +33,7 @@ pub use postgres::Postgres;
 pub use row::Row;
 pub use sqlite::{Reader, Sqlite};
 
-use crate::ledger::choice::Ledger as Named;
+use crate::ledger::choice::LedgerChoice;
 use firstcome_core::outcome::By;
 use firstcome_core::{SpaceId, Timestamp};
 use firstcome_journal::folder::DataFolder;
@@ -152,20 +152,20 @@ impl Ledger {
     ///
     /// As [`Ledger::open_sqlite`], [`Ledger::postgres`] and [`Ledger::mysql`].
     pub async fn named(
-        kind: &Named,
+        kind: &LedgerChoice,
         folder: Option<&DataFolder>,
         name: &str,
         space: SpaceId,
     ) -> Result<Option<Self>, LedgerFailure> {
         match kind {
-            Named::None => Ok(None),
-            Named::Sqlite => match folder {
+            LedgerChoice::None => Ok(None),
+            LedgerChoice::Sqlite => match folder {
                 None => Ok(None),
                 Some(folder) => Self::open_sqlite(&folder.ledger(), space).await.map(Some),
             },
-            Named::SqliteFile(file) => Self::open_sqlite(file, space).await.map(Some),
-            Named::Postgres(url) => Self::postgres(url.reveal(), name, space).map(Some),
-            Named::MySql(url) => Self::mysql(url.reveal(), name, space).map(Some),
+            LedgerChoice::SqliteFile(file) => Self::open_sqlite(file, space).await.map(Some),
+            LedgerChoice::Postgres(url) => Self::postgres(url.reveal(), name, space).map(Some),
+            LedgerChoice::MySql(url) => Self::mysql(url.reveal(), name, space).map(Some),
         }
     }
 

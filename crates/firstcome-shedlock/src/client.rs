@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 #[cfg(feature = "redis")]
-use firstcome_store::Options as RedisOptions;
+use firstcome_store::RedisOptions;
 use firstcome_store::client::BackgroundTask;
 #[cfg(feature = "mysql")]
-use firstcome_store::mysql::Options as MySqlOptions;
+use firstcome_store::mysql::MySqlOptions;
 #[cfg(feature = "postgres")]
-use firstcome_store::postgres::Options as PostgresOptions;
+use firstcome_store::postgres::PostgresOptions;
 use firstcome_store::{Effect, Store as Kind};
 use tokio::time::Instant;
 

@@ -25,11 +25,11 @@ mod time;
 pub use client::ShedLock;
 pub use error::Error;
 #[cfg(feature = "redis")]
-pub use firstcome_store::Options as RedisOptions;
+pub use firstcome_store::RedisOptions;
 #[cfg(feature = "mysql")]
-pub use firstcome_store::mysql::Options as MySqlOptions;
+pub use firstcome_store::mysql::MySqlOptions;
 #[cfg(feature = "postgres")]
-pub use firstcome_store::postgres::Options as PostgresOptions;
+pub use firstcome_store::postgres::PostgresOptions;
 pub use firstcome_store::{Effect, Meaning, Passes, StoreError};
 pub use held::{SimpleLock, Unlocked};
 #[cfg(feature = "redis")]

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use firstcome_store::mysql::{MySql, Options, cell, text};
+use firstcome_store::mysql::{MySqlOptions, MySqlPool, cell, text};
 
 use crate::ask::Ask;
 use crate::error::Error;
@@ -17,7 +17,7 @@ use crate::time::{client_now, millis};
 /// Tables on a server.
 #[derive(Debug)]
 pub(crate) struct MySqlTable {
-    mysql: MySql,
+    mysql: MySqlPool,
     table: Table,
 }
 
@@ -25,9 +25,9 @@ pub(crate) struct MySqlTable {
 const ZONE: &str = "SET SESSION time_zone = @@GLOBAL.time_zone";
 
 impl MySqlTable {
-    pub(crate) async fn connect(options: Options, table: Table) -> Result<Self, Error> {
+    pub(crate) async fn connect(options: MySqlOptions, table: Table) -> Result<Self, Error> {
         table.check()?;
-        let mysql = MySql::new(options)?;
+        let mysql = MySqlPool::new(options)?;
         // The first connection, and with it whatever is wrong with the address or the rights.
         mysql.step(ZONE).await?;
         Ok(Self { mysql, table })

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use firstcome_store::postgres::{Options, Postgres, ToSql, Type};
+use firstcome_store::postgres::{PostgresOptions, PostgresPool, ToSql, Type};
 
 use crate::ask::Ask;
 use crate::error::Error;
@@ -16,15 +16,15 @@ use crate::time::{client_now, millis};
 /// Tables on a server.
 #[derive(Debug)]
 pub(crate) struct PostgresTable {
-    postgres: Postgres,
+    postgres: PostgresPool,
     table: Table,
     statements: &'static Statements,
 }
 
 impl PostgresTable {
-    pub(crate) async fn connect(options: Options, table: Table) -> Result<Self, Error> {
+    pub(crate) async fn connect(options: PostgresOptions, table: Table) -> Result<Self, Error> {
         table.check()?;
-        let postgres = Postgres::new(options)?;
+        let postgres = PostgresPool::new(options)?;
         // The first connection, and with it whatever is wrong with the address or the rights.
         drop(postgres.session().await?);
         let statements = Statements::of(&table);

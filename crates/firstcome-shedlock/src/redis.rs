@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use firstcome_store::client::random_uuid;
-use firstcome_store::{Command, Options, Redis, Reply, Script};
+use firstcome_store::{Command, Redis, RedisOptions, Reply, Script};
 
 use crate::ask::Ask;
 use crate::error::Error;
@@ -21,7 +21,7 @@ pub(crate) struct RedisKeys {
 }
 
 impl RedisKeys {
-    pub(crate) async fn connect(options: Options, keys: KeySpace) -> Result<Self, Error> {
+    pub(crate) async fn connect(options: RedisOptions, keys: KeySpace) -> Result<Self, Error> {
         keys.check()?;
         Ok(Self { redis: Redis::connect(options).await?, keys })
     }

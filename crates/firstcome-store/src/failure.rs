@@ -302,7 +302,7 @@ impl StoreError {
                 Some("give the address of a server by itself, or of one behind Sentinel")
             }
             Self::Tls { .. } => Some(
-                "give the authority's certificate in the file that SSL_CERT_FILE names, or with Options::trust, and a \
+                "give the authority's certificate in the file that SSL_CERT_FILE names, or with RedisOptions::trust, and a \
                  host name that the certificate names",
             ),
             Self::NoTls { .. } => {

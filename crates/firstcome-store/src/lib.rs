@@ -11,7 +11,7 @@
 //!
 //! - `Redis`: one connection for commands and one for subscriptions, shared by everybody in the process
 //! - `Wire`: one connection only for commands, for callers that need several; `Pinned` is a handle to exactly one
-//! - `Options`: where the store is and how long to wait for it
+//! - `RedisOptions`: where the store is and how long to wait for it
 //! - `Command`, `Script`, `Reply`: what is asked and answered
 //! - `Subscription`: messages of one channel, and a word when some may have been missed
 //!
@@ -58,6 +58,6 @@ mod tls;
 pub use failure::{Effect, StoreError};
 #[cfg(feature = "redis")]
 pub use redis::{
-    Answer, Command, Event, Options, Pinned, Redis, Reply, Script, Subscription, Wire,
+    Answer, Command, Event, Pinned, Redis, RedisOptions, Reply, Script, Subscription, Wire,
 };
 pub use store_errors::{ErrorCode, Meaning, Passes, Store};

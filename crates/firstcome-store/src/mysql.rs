@@ -11,8 +11,8 @@ mod work;
 pub use mysql_async::Row;
 pub use mysql_async::prelude::FromValue;
 
-pub use self::options::Options;
-pub use self::pool::MySql;
+pub use self::options::MySqlOptions;
+pub use self::pool::MySqlPool;
 pub use self::work::Work;
 use crate::failure::StoreError;
 

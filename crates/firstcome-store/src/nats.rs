@@ -12,8 +12,8 @@ mod options;
 mod stored;
 mod stream;
 
-pub use connection::Nats;
+pub use connection::NatsConnection;
 pub use delivery::Delivery;
-pub use options::Options;
+pub use options::NatsOptions;
 pub use stored::Stored;
 pub use stream::{Info, Keeps, Put, Stream};

@@ -4,7 +4,7 @@
 //! that, only [`Work::commit`] can answer [`StoreError::Unknown`](crate::StoreError::Unknown). Its statements are sent with the
 //! types of their values and keep no name in the server, so that a pooler in transaction mode may stand between.
 //!
-//! [`Postgres::step`] is for a statement that is all there is to do: it is a transaction by itself, in one round trip.
+//! [`PostgresPool::step`] is for a statement that is all there is to do: it is a transaction by itself, in one round trip.
 //! [`Listener`] hears what is said with NOTIFY.
 
 mod dial;
@@ -17,8 +17,8 @@ mod step;
 mod work;
 
 pub use listener::{Heard, Listener, Liveness};
-pub use options::Options;
-pub use pool::{Postgres, Session};
+pub use options::PostgresOptions;
+pub use pool::{PostgresPool, Session};
 pub use tokio_postgres::Row;
 pub use tokio_postgres::types::{FromSql, ToSql, Type};
 pub use work::{Access, Work};

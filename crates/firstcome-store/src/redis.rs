@@ -25,7 +25,7 @@ use self::subscriptions::Subscriptions;
 use crate::failure::StoreError;
 
 pub use self::command::{Command, Script};
-pub use self::options::Options;
+pub use self::options::RedisOptions;
 pub use self::pinned::{Answer, Pinned};
 pub use self::reply::Reply;
 pub use self::subscriptions::{Event, Subscription};
@@ -44,7 +44,7 @@ pub struct Redis {
 struct Inner {
     link: Link,
     subscriptions: Subscriptions,
-    options: Arc<Options>,
+    options: Arc<RedisOptions>,
 }
 
 impl Redis {
@@ -53,13 +53,13 @@ impl Redis {
     /// # Errors
     ///
     /// Returns the reason of the first try: a time out of range, an address that cannot be read, a server that cannot be reached within
-    /// [`Options::connect_within`], a password that is wrong, a server that is too old. Later losses of the
+    /// [`RedisOptions::connect_within`], a password that is wrong, a server that is too old. Later losses of the
     /// connection are repaired in the background instead.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe: what was dialled is closed.
-    pub async fn connect(options: Options) -> Result<Self, StoreError> {
+    pub async fn connect(options: RedisOptions) -> Result<Self, StoreError> {
         options.check()?;
         let options = Arc::new(options);
         let address = Arc::new(Address::read(&options.url)?);
@@ -71,7 +71,7 @@ impl Redis {
 
     /// Sends a command once and gives the answer.
     ///
-    /// The time-out is [`Options::answer_within`], the wait for a connection included.
+    /// The time-out is [`RedisOptions::answer_within`], the wait for a connection included.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl Redis {
         self.inner.link.denied(commands, deadline).await
     }
 
-    /// Waits until there is a connection, up to [`Options::answer_within`].
+    /// Waits until there is a connection, up to [`RedisOptions::answer_within`].
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unreachable`] if it is not confirmed within [`Options::answer_within`], [`StoreError::Denied`] where
+    /// [`StoreError::Unreachable`] if it is not confirmed within [`RedisOptions::answer_within`], [`StoreError::Denied`] where
     /// the user may not use the channel.
     ///
     /// # Cancel safety
@@ -163,7 +163,7 @@ impl Redis {
         self.inner.link.generations()
     }
 
-    /// Returns how long a command may take: [`Options::answer_within`].
+    /// Returns how long a command may take: [`RedisOptions::answer_within`].
     #[must_use]
     pub fn answer_within(&self) -> Duration {
         self.inner.options.answer_within

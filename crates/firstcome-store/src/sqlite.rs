@@ -30,16 +30,16 @@ const FORM: &str = "write sqlite://FILE, as in sqlite:///var/lib/app/locks.db, o
 /// # Examples
 ///
 /// ```
-/// let options = firstcome_store::sqlite::Options::from_url("sqlite:///tmp/locks.db").unwrap();
+/// let options = firstcome_store::sqlite::SqliteOptions::from_url("sqlite:///tmp/locks.db").unwrap();
 /// assert_eq!(options.path(), std::path::Path::new("/tmp/locks.db"));
 /// ```
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct SqliteOptions {
     path: PathBuf,
     answer_within: Duration,
 }
 
-impl Options {
+impl SqliteOptions {
     /// Begins with a file, which is made where it is missing.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
@@ -97,7 +97,7 @@ impl Sqlite {
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn open(options: Options) -> Result<Self, StoreError> {
+    pub async fn open(options: SqliteOptions) -> Result<Self, StoreError> {
         let (jobs, work) = mpsc::channel::<Job>();
         let (opened, is_open) = oneshot::channel();
         let place = options.path.display().to_string();
@@ -140,7 +140,7 @@ impl Sqlite {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Held`] where others had the file for all of [`Options::answer_within`], or what was asked for before took
+    /// [`StoreError::Held`] where others had the file for all of [`SqliteOptions::answer_within`], or what was asked for before took
     /// that long; see [`StoreError`]. Nothing was carried out, unless it is [`StoreError::Unknown`], as where the disk stood
     /// still in the middle of it.
     ///

@@ -18,7 +18,7 @@ mod store;
 mod table;
 
 use firstcome_api::key::Secret;
-use firstcome_node::ledger::choice::Ledger;
+use firstcome_node::ledger::choice::LedgerChoice;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -65,7 +65,7 @@ pub struct Config {
     /// Where operations are answered, without a key; at `listen` if none, with a key for `/metrics`.
     pub ops_listen: Option<String>,
     /// Where results are settled.
-    pub ledger: Ledger,
+    pub ledger: LedgerChoice,
     /// The first admin key, where one was given.
     pub admin_key: Option<Secret>,
     /// Further keys, from the configuration file only.

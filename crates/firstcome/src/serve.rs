@@ -32,7 +32,7 @@ use firstcome_http::{
 use firstcome_journal::folder::DataFolder;
 use firstcome_node::leader::{self, Leader};
 use firstcome_node::ledger::Ledger;
-use firstcome_node::ledger::choice::Ledger as LedgerKind;
+use firstcome_node::ledger::choice::LedgerChoice;
 use firstcome_node::{Event, Given, Limits, Node, RuntimeThread, log};
 use listen::listen;
 use prometheus_client::metrics::counter::Counter;
@@ -250,11 +250,11 @@ fn progress() -> impl FnMut(u64, u64) {
 
 fn limits(config: &Config) -> Limits {
     let outbox = match config.ledger {
-        LedgerKind::None => None,
-        LedgerKind::Sqlite
-        | LedgerKind::SqliteFile(_)
-        | LedgerKind::Postgres(_)
-        | LedgerKind::MySql(_) => Some(usize::try_from(config.outbox_max).unwrap_or(usize::MAX)),
+        LedgerChoice::None => None,
+        LedgerChoice::Sqlite
+        | LedgerChoice::SqliteFile(_)
+        | LedgerChoice::Postgres(_)
+        | LedgerChoice::MySql(_) => Some(usize::try_from(config.outbox_max).unwrap_or(usize::MAX)),
     };
     Limits {
         queue: config.queue,

@@ -5,7 +5,7 @@ use crate::answer::respond::json;
 use crate::app::App;
 use crate::clock_text;
 use crate::request::{self, InPath, Query};
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::act::{ActLine, ActPage};
 use firstcome_api::key::Role;
@@ -19,7 +19,7 @@ use std::sync::Arc;
     params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
     responses((status = 200, body = ActPage)))]
 pub(crate) async fn list(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

@@ -8,7 +8,7 @@ use crate::clock_text;
 use crate::request::bearer::Bearer;
 use crate::request::{self, InPath, Query};
 use axum::body::Body;
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::bar::{BarLifted, BarLine, BarPage, BarRequest, BarSet};
 use firstcome_api::key::Role;
@@ -31,7 +31,7 @@ const MOST_ROWS: usize = 10_000;
     request_body = BarRequest,
     responses((status = 200, description = "bar_set", body = BarSet)))]
 pub(crate) async fn bar(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -70,7 +70,7 @@ pub(crate) async fn bar(
     params(("campaign" = String, Path), ("subject" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, description = "bar_lifted", body = BarLifted)))]
 pub(crate) async fn unbar(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -107,7 +107,7 @@ pub(crate) async fn unbar(
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = BarPage)))]
 pub(crate) async fn list(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

@@ -10,7 +10,7 @@ use crate::asks::yes;
 use crate::request::{self, InPath, Query};
 use crate::seats;
 use axum::body::Body;
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode, header};
 use firstcome_api::campaign::{CampaignRequest, OperatorDone};
 use firstcome_api::key::Role;
@@ -32,7 +32,7 @@ use std::sync::Arc;
     request_body = CampaignRequest,
     responses((status = 201, description = "created", body = OperatorDone), (status = 200, description = "changed, unchanged", body = OperatorDone)))]
 pub(crate) async fn put(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

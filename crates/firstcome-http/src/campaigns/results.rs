@@ -7,7 +7,7 @@ use crate::clock_text;
 use crate::request::format::{Format, csv, ndjson};
 use crate::request::{self, InPath, Query};
 use axum::body::Body;
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, Response};
 use firstcome_api::key::Role;
 use firstcome_api::result::{RESULT_COLUMNS, ResultLine, ResultPage};
@@ -36,7 +36,7 @@ pub const RESULTS_LOOKED_THROUGH: usize = 200_000;
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = ResultPage)))]
 pub(crate) async fn results(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

@@ -5,7 +5,7 @@ use crate::answer::respond::{json, tagged};
 use crate::app::App;
 use crate::clock_text;
 use crate::request::{self, InPath, Query};
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::campaign::{Archived, Campaign, CampaignList, CampaignPool, Limits};
 use firstcome_api::code::PoolCodes;
@@ -25,7 +25,7 @@ use std::sync::Arc;
     params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
     responses((status = 200, body = Campaign)))]
 pub(crate) async fn show(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -53,7 +53,7 @@ pub(crate) async fn show(
 #[utoipa::path(get, path = "/v1/campaigns", tag = "campaigns",
     params(("min_position" = Option<String>, Query)), responses((status = 200, body = CampaignList)))]
 pub(crate) async fn list(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Answered {

@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::asks::yes;
 use crate::request::{self, InPath, Query};
 use axum::body::Body;
-use axum::extract::{Path, RawQuery, State as Extract};
+use axum::extract::{self, Path, RawQuery};
 use axum::http::{HeaderMap, StatusCode, header};
 use firstcome_api::campaign::{ArchiveRequest, Deleted, OperatorDone};
 use firstcome_api::key::Role;
@@ -21,7 +21,7 @@ use std::sync::Arc;
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
 pub(crate) async fn pause(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -34,7 +34,7 @@ pub(crate) async fn pause(
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
 pub(crate) async fn resume(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -47,7 +47,7 @@ pub(crate) async fn resume(
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
 pub(crate) async fn close(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -60,7 +60,7 @@ pub(crate) async fn close(
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, description = "deleted", body = Deleted)))]
 pub(crate) async fn delete(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -83,7 +83,7 @@ pub(crate) async fn delete(
     request_body = Option<ArchiveRequest>,
     responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
 pub(crate) async fn archive(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

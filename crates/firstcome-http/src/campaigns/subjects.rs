@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::claims::get::claims_of;
 use crate::holds::view;
 use crate::request::{self, InPath, Query};
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::key::Role;
 use firstcome_api::subject::{Subject, SubjectIn};
@@ -17,7 +17,7 @@ use std::sync::Arc;
     params(("subject" = String, Path), ("min_position" = Option<String>, Query)),
     responses((status = 200, body = Subject)))]
 pub(crate) async fn show(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     subject: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

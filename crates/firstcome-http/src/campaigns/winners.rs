@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::clock_text;
 use crate::request::format::{Format, csv, ndjson};
 use crate::request::{self, InPath, Query};
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::HeaderMap;
 use firstcome_api::key::Role;
 use firstcome_api::winner::{WINNER_COLUMNS, WINNER_COLUMNS_WITH_CODES, WinnerLine, WinnerPage};
@@ -41,7 +41,7 @@ pub const RANKS_LOOKED_THROUGH: u32 = 200_000;
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = WinnerPage)))]
 pub(crate) async fn winners(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

@@ -10,7 +10,7 @@ use crate::clock_text;
 use crate::request::bearer::Bearer;
 use crate::request::{self, InPath, Query};
 use axum::body::Body;
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::claim::Cancelled;
 use firstcome_api::key::Role;
@@ -29,7 +29,7 @@ use std::sync::Arc;
            ("reason" = Option<String>, Query, description = "Required if it is by the operator")),
     responses((status = 200, body = Cancelled)))]
 pub(crate) async fn cancel(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

@@ -11,7 +11,7 @@ use crate::request::bearer::Bearer;
 use crate::request::{self, InPath, Query};
 use crate::waitlist::join::{self, Wanted};
 use axum::body::{Body, Bytes};
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, Response, StatusCode};
 use firstcome_api::claim::{ClaimRequest, Won};
 use firstcome_api::key::Role;
@@ -34,7 +34,7 @@ use std::sync::Arc;
         (status = 200, description = "already_won; of a claim that waits, offered", body = ClaimBefore),
         (status = 202, description = "waitlisted", body = Waitlisted)))]
 pub(crate) async fn claim(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

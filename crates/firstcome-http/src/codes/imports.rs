@@ -11,7 +11,7 @@ use crate::asks::yes;
 use crate::clock_text;
 use crate::request::{self, InPath, Query};
 use axum::body::Body;
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::code::{
     CodeImport, CodeImportLine, CodeImportList, CommitCodesRequest, ImportCodesRequest,
@@ -44,7 +44,7 @@ const ERRORS: usize = 100;
     request_body = ImportCodesRequest,
     responses((status = 200, description = "codes_staged, codes_imported", body = CodeImport)))]
 pub(crate) async fn begin(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -90,7 +90,7 @@ pub(crate) async fn begin(
     request_body = ImportLinesRequest,
     responses((status = 200, description = "codes_staged, codes_imported", body = CodeImport)))]
 pub(crate) async fn lines(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -126,7 +126,7 @@ pub(crate) async fn lines(
     request_body = CommitCodesRequest,
     responses((status = 200, description = "codes_imported", body = CodeImport)))]
 pub(crate) async fn commit(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -155,7 +155,7 @@ pub(crate) async fn commit(
            ("min_position" = Option<String>, Query)),
     responses((status = 200, description = "import_discarded, codes_imported", body = CodeImport)))]
 pub(crate) async fn discard(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -182,7 +182,7 @@ pub(crate) async fn discard(
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = CodeImportList)))]
 pub(crate) async fn list(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

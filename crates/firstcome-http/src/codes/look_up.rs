@@ -9,7 +9,7 @@ use crate::clock_text;
 use crate::request::bearer::Bearer;
 use crate::request::{self, InPath, Query};
 use axum::body::Body;
-use axum::extract::{Extension, RawQuery, State as Extract};
+use axum::extract::{self, Extension, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::code::{CodeLookUpRequest, CodeMark, CodeUse, CodesFound, IssuedCode};
 use firstcome_api::key::Role;
@@ -33,7 +33,7 @@ pub const CODE_HISTORY: usize = 1_000;
     request_body = CodeLookUpRequest,
     responses((status = 200, body = CodesFound)))]
 pub(crate) async fn look_up(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     Extension(origin): Extension<Origin>,

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::asks::yes;
 use crate::request::{self, InPath, Query};
 use axum::body::Body;
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::code::{CodesMarked, MarkCodesRequest, ReissueRequest, Reissued};
 use firstcome_api::key::Role;
@@ -29,7 +29,7 @@ use std::sync::Arc;
     request_body = MarkCodesRequest,
     responses((status = 200, description = "codes_marked", body = CodesMarked)))]
 pub(crate) async fn revoke(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -44,7 +44,7 @@ pub(crate) async fn revoke(
     request_body = MarkCodesRequest,
     responses((status = 200, description = "codes_marked", body = CodesMarked)))]
 pub(crate) async fn suspend(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -59,7 +59,7 @@ pub(crate) async fn suspend(
     request_body = MarkCodesRequest,
     responses((status = 200, description = "codes_marked", body = CodesMarked)))]
 pub(crate) async fn restore(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -169,7 +169,7 @@ fn keys(app: &App, pool: &CodePool, asked: &MarkCodesRequest) -> Result<Vec<Code
     request_body = ReissueRequest,
     responses((status = 200, description = "reissued", body = Reissued)))]
 pub(crate) async fn reissue(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

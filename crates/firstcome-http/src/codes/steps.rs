@@ -10,7 +10,7 @@ use crate::clock_text;
 use crate::request::bearer::Bearer;
 use crate::request::{self, InPath, Query};
 use axum::body::{Body, Bytes};
-use axum::extract::{Extension, RawQuery, State as Extract};
+use axum::extract::{self, Extension, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::code::{CodeStep, CodeStepRequest, RedeemRequest, ReserveRequest};
 use firstcome_api::key::Role;
@@ -31,7 +31,7 @@ use std::sync::Arc;
     request_body = ReserveRequest,
     responses((status = 201, description = "reserved", body = CodeStep), (status = 200, description = "already_reserved", body = CodeStep)))]
 pub(crate) async fn reserve(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     Extension(origin): Extension<Origin>,
@@ -48,7 +48,7 @@ pub(crate) async fn reserve(
     request_body = RedeemRequest,
     responses((status = 200, description = "redeemed", body = CodeStep)))]
 pub(crate) async fn redeem(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     Extension(origin): Extension<Origin>,
@@ -65,7 +65,7 @@ pub(crate) async fn redeem(
     request_body = CodeStepRequest,
     responses((status = 200, description = "rolled_back", body = CodeStep)))]
 pub(crate) async fn roll_back(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     Extension(origin): Extension<Origin>,
@@ -82,7 +82,7 @@ pub(crate) async fn roll_back(
     request_body = CodeStepRequest,
     responses((status = 200, description = "reservation_ended", body = CodeStep)))]
 pub(crate) async fn release(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     Extension(origin): Extension<Origin>,

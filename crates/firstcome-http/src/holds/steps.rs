@@ -11,7 +11,7 @@ use crate::clock_text;
 use crate::request::bearer::Bearer;
 use crate::request::{self, InPath, Query};
 use axum::body::Body;
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::hold::{
     ChangeRequest, ConfirmRequest, Ended, ExtendRequest, Extended, Held, LateRequest, PickRequest,
@@ -199,7 +199,7 @@ fn some<'a>(picks: &'a [PickRequest], campaign: &str) -> Result<Vec<Pick<'a>>, P
     request_body = ChangeRequest,
     responses((status = 201, description = "held", body = Held), (status = 200, description = "already_held", body = Held)))]
 pub(crate) async fn add(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: TwoNames,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -219,7 +219,7 @@ pub(crate) async fn add(
     request_body = ChangeRequest,
     responses((status = 201, description = "held: the remaining units", body = Held), (status = 200, description = "already_held: nothing to drop", body = Held)))]
 pub(crate) async fn drop(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: TwoNames,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -238,7 +238,7 @@ pub(crate) async fn drop(
     request_body = ExtendRequest,
     responses((status = 200, description = "extended, at most to the campaign's longest time", body = Extended)))]
 pub(crate) async fn extend(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: TwoNames,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -259,7 +259,7 @@ pub(crate) async fn extend(
     request_body = ConfirmRequest,
     responses((status = 200, description = "confirmed", body = Ended)))]
 pub(crate) async fn confirm(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: TwoNames,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -279,7 +279,7 @@ pub(crate) async fn confirm(
     request_body = ChangeRequest,
     responses((status = 200, description = "released", body = Ended)))]
 pub(crate) async fn release(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: TwoNames,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

@@ -5,7 +5,7 @@ use crate::answer::respond::json;
 use crate::app::App;
 use crate::clock_text;
 use crate::request::{self, InPath, Query};
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::hold::{HeldUnit, Hold, HoldLookup};
 use firstcome_api::key::Role;
@@ -111,7 +111,7 @@ pub(crate) fn hold(state: &State, campaign: &Campaign, hold: &hold::Hold) -> Hol
            ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
     responses((status = 200, body = HoldLookup)))]
 pub(crate) async fn show(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

@@ -10,7 +10,7 @@ use crate::answer::Code;
 use crate::answer::problem::{Answered, Problem};
 use crate::app::App;
 use axum::body::Bytes;
-use axum::extract::{Path, State as Extract};
+use axum::extract::{self, Path};
 use axum::http::HeaderMap;
 use firstcome_core::names::check_name;
 use std::sync::{Arc, LazyLock};
@@ -38,7 +38,7 @@ static BUILT_IN: LazyLock<(Bytes, Bytes)> = LazyLock::new(|| packed(&SCRIPT));
 
 /// Returns the page of a campaign. Whether the campaign is public stands in it, so that it asks for nothing in vain.
 pub(crate) async fn page(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     Path(campaign): Path<String>,
     headers: HeaderMap,
 ) -> Answered {
@@ -61,7 +61,7 @@ pub(crate) async fn page(
 
 /// Returns a file of the page.
 pub(crate) async fn file(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Answered {

@@ -6,7 +6,7 @@ use super::files::{LANGUAGE, MAP, NET, packed, pages, read, strict};
 use crate::answer::problem::Answered;
 use crate::app::App;
 use axum::body::Bytes;
-use axum::extract::State as Extract;
+use axum::extract;
 use axum::http::HeaderMap;
 use std::sync::{Arc, LazyLock};
 
@@ -32,7 +32,10 @@ const SCRIPT: [&str; 11] = [
 pub(super) static BUILT_IN: LazyLock<(Bytes, Bytes)> = LazyLock::new(|| packed(&SCRIPT));
 
 /// Returns the console. It asks for a key itself: the page has nothing to hide.
-pub(crate) async fn page(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
+pub(crate) async fn page(
+    extract::State(app): extract::State<Arc<App>>,
+    headers: HeaderMap,
+) -> Answered {
     let pages = pages(&app)?;
     let html = read(pages, "console.html").await?.unwrap_or(Bytes::from_static(PAGE.as_bytes()));
     let css = read(pages, "console.css").await?.unwrap_or(Bytes::from_static(STYLE.as_bytes()));

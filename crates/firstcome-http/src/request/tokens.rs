@@ -9,7 +9,7 @@ use crate::guard::token::{MOST_SECONDS, Scope};
 use crate::request;
 use crate::request::bearer::Bearer;
 use axum::body::Body;
-use axum::extract::State as Extract;
+use axum::extract;
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::key::Role;
 use firstcome_api::token::{Minted, Ticket, TokenRequest};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 #[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = TokenRequest,
     responses((status = 201, description = "minted", body = Minted)))]
 pub(crate) async fn mint(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     headers: HeaderMap,
     body: Body,
 ) -> Answered {
@@ -56,7 +56,10 @@ pub(crate) async fn mint(
 /// nothing else.
 #[utoipa::path(post, path = "/v1/tickets", tag = "tokens",
     responses((status = 201, description = "minted", body = Ticket)))]
-pub(crate) async fn mint_ticket(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
+pub(crate) async fn mint_ticket(
+    extract::State(app): extract::State<Arc<App>>,
+    headers: HeaderMap,
+) -> Answered {
     let token = match app.bearer_at_large(&headers, Role::Read)? {
         Bearer::Subject(token) => token,
         Bearer::Key(_) => {

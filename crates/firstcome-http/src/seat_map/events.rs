@@ -10,7 +10,7 @@ use crate::request::bearer::{Bearer, Reader};
 use crate::request::{self, InPath, Query};
 use crate::server::slots::network;
 use axum::body::{Body, Bytes};
-use axum::extract::{Extension, RawQuery, State as Extract};
+use axum::extract::{self, Extension, RawQuery};
 use axum::http::{HeaderMap, HeaderValue, Response, header};
 use firstcome_core::Timestamp;
 use firstcome_core::names::Position;
@@ -58,7 +58,7 @@ pub(crate) struct EndsAt(pub(crate) Instant);
            ("after" = Option<String>, Query, description = "The same, for the first connection of an EventSource")),
     responses((status = 200, description = "events", content_type = "text/event-stream")))]
 pub(crate) async fn events(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     Extension(Origin(address)): Extension<Origin>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::request::{self, InPath, Query};
 use crate::server::frames::Frames;
 use axum::body::{Body, Bytes};
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use firstcome_core::outcome::Missing;
 use firstcome_core::{Refusal, State};
@@ -28,7 +28,7 @@ use std::sync::Arc;
            ("min_position" = Option<String>, Query)),
     responses((status = 200, description = "the map", content_type = "application/json"), (status = 304, description = "the same as before")))]
 pub(crate) async fn show(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

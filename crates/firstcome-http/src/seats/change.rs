@@ -7,7 +7,7 @@ use crate::answer::respond::json;
 use crate::app::App;
 use crate::request;
 use axum::body::Body;
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::seat::{SeatChangeRequest, SeatsChanged};
 use firstcome_core::hall::SeatChange;
@@ -24,7 +24,7 @@ use std::sync::Arc;
     request_body = Vec<SeatChangeRequest>,
     responses((status = 200, description = "seats_changed", body = SeatsChanged)))]
 pub(crate) async fn change(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: TwoNames,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

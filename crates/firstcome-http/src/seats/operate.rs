@@ -7,7 +7,7 @@ use crate::asks::yes;
 use crate::holds::picks;
 use crate::request::{self, InPath, Query};
 use axum::body::Body;
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::hold::PickRequest;
 use firstcome_api::key::Role;
@@ -105,7 +105,7 @@ pub(super) async fn decided(app: &App, command: &Command<'_>) -> Result<Answer, 
     request_body = BlockRequest,
     responses((status = 200, description = "blocked", body = SeatsBlocked)))]
 pub(crate) async fn block(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: TwoNames,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -120,7 +120,7 @@ pub(crate) async fn block(
     request_body = BlockRequest,
     responses((status = 200, description = "unblocked", body = SeatsBlocked)))]
 pub(crate) async fn unblock(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: TwoNames,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -135,7 +135,7 @@ pub(crate) async fn unblock(
     request_body = MoveRequest,
     responses((status = 200, description = "moved", body = SeatsMoved)))]
 pub(crate) async fn move_seat(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: TwoNames,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

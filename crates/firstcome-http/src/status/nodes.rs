@@ -5,7 +5,7 @@ use crate::answer::problem::{Answered, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::clock_text;
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::key::Role;
 use firstcome_api::node::{Fork, Forks, Leader, Node, Nodes, Raised, Reseed};
@@ -22,7 +22,7 @@ const SILENT_AFTER: i64 = 3_000_000;
 /// Returns the nodes of the space.
 #[utoipa::path(get, path = "/v1/nodes", tag = "operation", responses((status = 200, body = Nodes)))]
 pub(crate) async fn nodes(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Answered {
@@ -119,7 +119,10 @@ pub(crate) async fn nodes(
 /// Raises the space permanently to the newest level that this server reads: make a backup first.
 #[utoipa::path(post, path = "/v1/level", tag = "operation",
     responses((status = 200, description = "raised", body = Raised)))]
-pub(crate) async fn raise_level(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
+pub(crate) async fn raise_level(
+    extract::State(app): extract::State<Arc<App>>,
+    headers: HeaderMap,
+) -> Answered {
     let key = app.keys.know_for_all(&headers, Role::Admin)?;
     let answer = match app.node.intake.raise_level(&key.name).await {
         Ok(answer) => answer,
@@ -141,7 +144,10 @@ pub(crate) async fn raise_level(Extract(app): Extract<Arc<App>>, headers: Header
 /// Entries that only other servers or only the store had are lost: use the server with the highest position.
 #[utoipa::path(post, path = "/v1/reseed", tag = "operation",
     responses((status = 202, description = "accepted: it is done at the next check of the store", body = Reseed)))]
-pub(crate) async fn reseed(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
+pub(crate) async fn reseed(
+    extract::State(app): extract::State<Arc<App>>,
+    headers: HeaderMap,
+) -> Answered {
     app.keys.know(&headers, Role::Admin)?;
     if !app.node.journal.is_shared() {
         let detail = "this server keeps its journal in its own data folder: there is no shared store to seed";
@@ -159,7 +165,7 @@ pub(crate) async fn reseed(Extract(app): Extract<Arc<App>>, headers: HeaderMap) 
 /// Returns the reports of servers about forks of the journal.
 #[utoipa::path(get, path = "/v1/forks", tag = "operation", responses((status = 200, body = Forks)))]
 pub(crate) async fn forks(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Answered {

@@ -6,7 +6,7 @@ use crate::answer::respond::json;
 use crate::app::App;
 use crate::clock_text;
 use crate::request::{self, InPath, Query};
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::key::Role;
 use firstcome_api::waitlist::{WaitingLine, WaitlistPage};
@@ -29,7 +29,7 @@ const MOST_ROWS: usize = 10_000;
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = WaitlistPage)))]
 pub(crate) async fn list(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

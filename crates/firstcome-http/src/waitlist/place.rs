@@ -11,7 +11,7 @@ use crate::holds::view;
 use crate::request::bearer::Bearer;
 use crate::request::{self, InPath, Query};
 use axum::body::Body;
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::key::Role;
 use firstcome_api::waitlist::{LeftWaitlist, Place};
@@ -31,7 +31,7 @@ use std::sync::Arc;
            ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
     responses((status = 200, body = Place)))]
 pub(crate) async fn show(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -130,7 +130,7 @@ pub(crate) fn place(
            ("min_position" = Option<String>, Query)),
     responses((status = 200, description = "left_waitlist", body = LeftWaitlist)))]
 pub(crate) async fn leave(
-    Extract(app): Extract<Arc<App>>,
+    extract::State(app): extract::State<Arc<App>>,
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

@@ -117,7 +117,7 @@ impl MySql {
 
 /// Reads at one moment, in one round trip.
 pub(super) async fn snapshot(
-    pool: &firstcome_store::mysql::MySql,
+    pool: &firstcome_store::mysql::MySqlPool,
     tables: &Tables,
     space: firstcome_core::names::SpaceId,
     needs: &Needs,

@@ -11,11 +11,11 @@ use crate::name::Name;
 use firstcome_core::LEVEL;
 use firstcome_core::names::SpaceId;
 use firstcome_inject::{Mistake, inject};
-use firstcome_store::mysql::{MySql as Pool, Options as Store, bytes, text};
+use firstcome_store::mysql::{MySqlOptions, MySqlPool, bytes, text};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
 
-pub(super) async fn open(store: Store, options: Options) -> Result<MySql, JournalError> {
+pub(super) async fn open(store: MySqlOptions, options: Options) -> Result<MySql, JournalError> {
     let tables = Tables::of(&options.space_name)?;
     let pool = pool(store)?;
     let settings = look(&pool).await?;
@@ -51,17 +51,17 @@ pub(super) async fn open(store: Store, options: Options) -> Result<MySql, Journa
 }
 
 /// Makes the connections of a journal; nothing is sent yet.
-pub(super) fn pool(store: Store) -> Result<Pool, JournalError> {
+pub(super) fn pool(store: MySqlOptions) -> Result<MySqlPool, JournalError> {
     let store = store
         .connections(CONNECTIONS)
         .answer_within(ANSWER_WITHIN)
         .lock_within(LOCK_WITHIN)
         .idle_within(IDLE_WITHIN);
-    Pool::new(store).map_err(refused)
+    MySqlPool::new(store).map_err(refused)
 }
 
 /// Refuses what is not MariaDB, and gives its settings.
-pub(super) async fn look(pool: &Pool) -> Result<Settings, JournalError> {
+pub(super) async fn look(pool: &MySqlPool) -> Result<Settings, JournalError> {
     let version = pool.step("SELECT version()").await.map_err(refused)?;
     let version = version.first().and_then(|rows| rows.first()).ok_or_else(|| strange("no row"))?;
     check_version(&cell::<String>(version, 0)?)?;
@@ -77,14 +77,14 @@ pub(super) async fn look(pool: &Pool) -> Result<Settings, JournalError> {
 }
 
 /// Makes the tables, as far as they are not there.
-pub(super) async fn make_tables(pool: &Pool, tables: &Tables) -> Result<(), JournalError> {
+pub(super) async fn make_tables(pool: &MySqlPool, tables: &Tables) -> Result<(), JournalError> {
     pool.step(&tables.sql(include_str!("schema.sql"))).await.map_err(refused)?;
     Ok(())
 }
 
 /// Returns this run of the server a token, if it has none.
 pub(super) async fn make_token(
-    pool: &Pool,
+    pool: &MySqlPool,
     tables: &Tables,
 ) -> Result<(), firstcome_store::StoreError> {
     let token = RandomState::new().build_hasher().finish() >> 1;
@@ -93,13 +93,17 @@ pub(super) async fn make_token(
 }
 
 /// Returns the number of this run of the server; one that nobody has where it has no token.
-pub(super) async fn current_run(pool: &Pool, tables: &Tables) -> Result<i64, JournalError> {
+pub(super) async fn current_run(pool: &MySqlPool, tables: &Tables) -> Result<i64, JournalError> {
     let found = pool.step(&tables.sql(RUN)).await.map_err(refused)?;
     Ok(run_of(found.first().ok_or_else(|| strange("no run"))?)?.unwrap_or(0))
 }
 
 /// Opens a space, or makes it where nothing is stored of it; gives its identity.
-async fn enter(pool: &Pool, tables: &Tables, options: &Options) -> Result<SpaceId, JournalError> {
+async fn enter(
+    pool: &MySqlPool,
+    tables: &Tables,
+    options: &Options,
+) -> Result<SpaceId, JournalError> {
     let head = tables.sql("SELECT tables, space, level FROM `~head` WHERE one = 1");
     let mut found = pool.step(&head).await.map_err(refused)?;
     if found.first().is_none_or(Vec::is_empty) {
@@ -115,7 +119,11 @@ async fn enter(pool: &Pool, tables: &Tables, options: &Options) -> Result<SpaceI
 }
 
 /// Makes the row of the head; whoever comes second finds that of the first.
-async fn make_space(pool: &Pool, tables: &Tables, options: &Options) -> Result<(), JournalError> {
+async fn make_space(
+    pool: &MySqlPool,
+    tables: &Tables,
+    options: &Options,
+) -> Result<(), JournalError> {
     let left = pool.step(&tables.sql("SELECT 1 FROM `~entries` LIMIT 1")).await.map_err(refused)?;
     if left.first().is_some_and(|rows| !rows.is_empty()) {
         return Err(JournalError::Broken("it has entries and no head".to_owned()));

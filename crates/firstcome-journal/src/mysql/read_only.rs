@@ -9,7 +9,7 @@ use crate::entry::Entry;
 use crate::failure::JournalError;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
-use firstcome_store::mysql::{MySql as Pool, Options as Store};
+use firstcome_store::mysql::{MySqlOptions, MySqlPool};
 use std::path::PathBuf;
 use tokio::runtime::Runtime;
 
@@ -22,7 +22,7 @@ use tokio::runtime::Runtime;
 /// [`JournalError::NoSpace`], [`JournalError::TooNew`]; [`JournalError::Unfit`] when the server is not MariaDB; those of the store
 /// being out of reach.
 pub fn open_read_only(
-    store: Store,
+    store: MySqlOptions,
     space_name: &str,
     archives: Vec<PathBuf>,
 ) -> Result<ReadOnly, JournalError> {
@@ -38,7 +38,7 @@ pub fn open_read_only(
 /// The connections of a reader.
 #[derive(Debug)]
 struct Connections {
-    pool: Pool,
+    pool: MySqlPool,
     tables: Tables,
 }
 

@@ -15,7 +15,7 @@ use firstcome_core::names::SpaceId;
 use firstcome_core::{LEVEL, newest_level};
 use firstcome_inject::{Mistake, inject};
 use firstcome_store::StoreError;
-use firstcome_store::nats::{Info, Nats as Connection, Options as Connect, Put, Stream};
+use firstcome_store::nats::{Info, NatsConnection, NatsOptions, Put, Stream};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::hash::{BuildHasher as _, RandomState};
@@ -33,9 +33,9 @@ const ENTER_PAUSE: Duration = Duration::from_millis(50);
 const OLDEST: (i64, i64) = (2, 12);
 
 /// Connects to a server that can hold a journal.
-pub(super) async fn connect(store: Connect) -> Result<Connection, JournalError> {
+pub(super) async fn connect(store: NatsOptions) -> Result<NatsConnection, JournalError> {
     let connection =
-        Connection::connect(store.answer_within(ANSWER_WITHIN)).await.map_err(about)?;
+        NatsConnection::connect(store.answer_within(ANSWER_WITHIN)).await.map_err(about)?;
     let (major, minor) = OLDEST;
     if !connection.is_at_least(major, minor) {
         return Err(JournalError::Unfit {
@@ -59,7 +59,7 @@ pub(super) async fn connect(store: Connect) -> Result<Connection, JournalError> 
     Ok(connection)
 }
 
-pub(super) async fn open(store: Connect, options: Options) -> Result<Nats, JournalError> {
+pub(super) async fn open(store: NatsOptions, options: Options) -> Result<Nats, JournalError> {
     let subjects = Subjects::of(&options.space_name)?;
     let connection = connect(store).await?;
     let streams = streams_of(&connection, subjects);
@@ -83,7 +83,7 @@ pub(super) async fn open(store: Connect, options: Options) -> Result<Nats, Journ
 }
 
 /// Names the streams of a journal; nothing is asked yet.
-pub(super) fn streams_of(connection: &Connection, subjects: Subjects) -> Streams {
+pub(super) fn streams_of(connection: &NatsConnection, subjects: Subjects) -> Streams {
     let stream = |name: String| Stream::new(connection.clone(), name);
     let everything = inject(Mistake::PredecessorIgnored);
     let log = Log::new(stream(subjects.log()), subjects.all_of_log(), everything);
@@ -202,7 +202,7 @@ fn check(info: &Info, most: i64) -> Result<u32, JournalError> {
 }
 
 pub(super) fn warnings(
-    connection: &Connection,
+    connection: &NatsConnection,
     durability: Durability,
     replicas: u32,
 ) -> Vec<Warning> {

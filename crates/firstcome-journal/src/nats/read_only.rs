@@ -10,7 +10,7 @@ use crate::entry::Entry;
 use crate::failure::JournalError;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
-use firstcome_store::nats::Options as Connect;
+use firstcome_store::nats::NatsOptions;
 use std::path::PathBuf;
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
@@ -24,7 +24,7 @@ use tokio::time::Instant;
 /// [`JournalError::NoSpace`], [`JournalError::TooNew`]; [`JournalError::Unfit`] when the server is too old; those of the store being out
 /// of reach.
 pub fn open_read_only(
-    store: Connect,
+    store: NatsOptions,
     space_name: &str,
     archives: Vec<PathBuf>,
 ) -> Result<ReadOnly, JournalError> {

@@ -12,7 +12,7 @@ use crate::name::Name;
 use firstcome_core::LEVEL;
 use firstcome_core::names::SpaceId;
 use firstcome_inject::{Mistake, inject};
-use firstcome_store::postgres::{Access, Options as Store, Postgres as Pool, ToSql, Type, Work};
+use firstcome_store::postgres::{Access, PostgresOptions, PostgresPool, ToSql, Type, Work};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -23,7 +23,10 @@ const LOOK: &str = "SELECT pg_is_in_recovery(), current_setting('fsync') = 'on',
     (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, \
     to_regclass('head') IS NOT NULL, to_regproc('append_2') IS NOT NULL";
 
-pub(super) async fn open(store: Store, options: Options) -> Result<Postgres, JournalError> {
+pub(super) async fn open(
+    store: PostgresOptions,
+    options: Options,
+) -> Result<Postgres, JournalError> {
     let names = Names::of(&options.space_name)?;
     let pool = pool(store, &names, options.durability)?;
     check_version(&pool.version().await.map_err(refused)?)?;
@@ -67,10 +70,10 @@ pub(super) async fn open(store: Store, options: Options) -> Result<Postgres, Jou
 
 /// Makes the connections of a journal; nothing is sent yet.
 pub(super) fn pool(
-    store: Store,
+    store: PostgresOptions,
     names: &Names,
     durability: Durability,
-) -> Result<Pool, JournalError> {
+) -> Result<PostgresPool, JournalError> {
     let store = store
         .schema(&names.schema)
         .connections(CONNECTIONS)
@@ -81,7 +84,7 @@ pub(super) fn pool(
         Durability::Memory => store.forget_at_crash(),
         Durability::Fsync => store,
     };
-    Pool::new(store).map_err(refused)
+    PostgresPool::new(store).map_err(refused)
 }
 
 struct Looked {
@@ -91,7 +94,7 @@ struct Looked {
     has_function: bool,
 }
 
-async fn look(pool: &Pool) -> Result<Looked, JournalError> {
+async fn look(pool: &PostgresPool) -> Result<Looked, JournalError> {
     let rows = pool.step(LOOK, &[]).await.map_err(refused)?;
     let row =
         rows.first().ok_or_else(|| JournalError::Broken("it says nothing of itself".into()))?;
@@ -111,7 +114,7 @@ async fn look(pool: &Pool) -> Result<Looked, JournalError> {
 }
 
 /// Makes schema, tables and function, as far as they are not there.
-pub(super) async fn make_tables(pool: &Pool, names: &Names) -> Result<(), JournalError> {
+pub(super) async fn make_tables(pool: &PostgresPool, names: &Names) -> Result<(), JournalError> {
     let mut session = pool.session().await.map_err(refused)?;
     let work = session.begin(Access::Usual).await.map_err(refused)?;
     let made = async {
@@ -134,7 +137,7 @@ pub(super) async fn make_tables(pool: &Pool, names: &Names) -> Result<(), Journa
 }
 
 /// Removes the schema with everything in it: the tables of the journal, and those of the leader's lock.
-pub(super) async fn remove(pool: &Pool, names: &Names) -> Result<(), JournalError> {
+pub(super) async fn remove(pool: &PostgresPool, names: &Names) -> Result<(), JournalError> {
     let mut session = pool.session().await.map_err(refused)?;
     let work = session.begin(Access::Usual).await.map_err(refused)?;
     let removed = work.batch(&format!("DROP SCHEMA IF EXISTS \"{}\" CASCADE", names.schema)).await;
@@ -153,7 +156,11 @@ async fn lock(work: &Work<'_>, names: &Names) -> Result<(), firstcome_store::Sto
 }
 
 /// Opens a space, or makes it where nothing is stored of it; gives its identity.
-async fn enter(pool: &Pool, names: &Names, options: &Options) -> Result<SpaceId, JournalError> {
+async fn enter(
+    pool: &PostgresPool,
+    names: &Names,
+    options: &Options,
+) -> Result<SpaceId, JournalError> {
     let mut session = pool.session().await.map_err(refused)?;
     let work = session.begin(Access::Usual).await.map_err(refused)?;
     let entered = try_enter(&work, names, options).await;
@@ -205,7 +212,7 @@ async fn make_space(work: &Work<'_>, options: &Options) -> Result<(), JournalErr
 }
 
 /// Makes a step for [`Mistake::PredecessorIgnored`] that compares the height alone; gives what calls it.
-async fn without_names(pool: &Pool) -> Result<&'static str, JournalError> {
+async fn without_names(pool: &PostgresPool) -> Result<&'static str, JournalError> {
     let blind = FUNCTION
         .replace("append_2", "append_blind")
         .replace("top.found_name IS DISTINCT FROM applied_name", "false");

@@ -5,7 +5,7 @@ use super::trouble::looked;
 use crate::failure::JournalError;
 use crate::sqlite::KEEP_FOR;
 use firstcome_core::names::SpaceId;
-use firstcome_store::{Command, Options as Store, Wire};
+use firstcome_store::{Command, RedisOptions, Wire};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -67,7 +67,7 @@ impl Durability {
     /// # Errors
     ///
     /// Those of the store being out of reach.
-    pub async fn default_for(store: Store) -> Result<Self, JournalError> {
+    pub async fn default_for(store: RedisOptions) -> Result<Self, JournalError> {
         let wire = Wire::connect(store).await.map_err(looked)?;
         let replication = wire.send(&Command::new("INFO").arg("replication")).await;
         wire.close().await;

@@ -14,7 +14,7 @@ use crate::transaction::cell::{self, Kind};
 use firstcome_core::names::PieceName;
 use firstcome_core::state::Skip;
 use firstcome_core::{Timestamp, newest_level};
-use firstcome_store::{Command, Options as Store, Reply, Wire};
+use firstcome_store::{Command, RedisOptions, Reply, Wire};
 use std::path::PathBuf;
 use tokio::runtime::{Builder, Runtime};
 
@@ -40,7 +40,7 @@ impl ReadOnly {
     /// [`JournalError::NoSpace`], [`JournalError::TooNew`]; [`JournalError::Unfit`] when a key is something else's; those of the
     /// store being out of reach.
     pub fn open(
-        store: Store,
+        store: RedisOptions,
         space_name: &str,
         archives: Vec<PathBuf>,
     ) -> Result<Self, JournalError> {

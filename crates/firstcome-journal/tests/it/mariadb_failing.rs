@@ -6,15 +6,15 @@ use crate::world::{Player, all, name_of, name_of_database, patiently, subject_of
 use firstcome_inject::Mistake;
 use firstcome_journal::mysql::{Durability, Options};
 use firstcome_journal::{Append, Entry, Exchange, Journal, JournalError};
-use firstcome_store::mysql::{MySql as Pool, Options as Store};
+use firstcome_store::mysql::{MySqlOptions, MySqlPool};
 use firstcome_testbed::{Fault, MariaDb as Server, Proxy};
 use std::time::{Duration, Instant};
 use tokio::task::block_in_place;
 
 /// A connection of an operator, which holds something up.
-fn operator(own: &Own) -> Pool {
-    let store = Store::new(&*own.url).connections(1);
-    Pool::new(store).unwrap()
+fn operator(own: &Own) -> MySqlPool {
+    let store = MySqlOptions::new(&*own.url).connections(1);
+    MySqlPool::new(store).unwrap()
 }
 
 /// The connections of the journal whose statement waits, for a lock of a row or of a table.
@@ -105,8 +105,8 @@ async fn a_node_that_stops_in_the_middle_of_a_step_holds_the_others_up_for_a_sec
     let Some(own) = Own::start().await else { return };
     let mut ann = Player::new(b'a');
     ann.claims(&own.journal, "first").await.unwrap();
-    let store = Store::new(&*own.url).connections(1).idle_within(Duration::from_secs(1));
-    let stopped = Pool::new(store).unwrap();
+    let store = MySqlOptions::new(&*own.url).connections(1).idle_within(Duration::from_secs(1));
+    let stopped = MySqlPool::new(store).unwrap();
     let sql = format!("SELECT one FROM {}head FOR UPDATE", crate::mariadb_opening::PREFIX);
     let (work, _) = stopped.begin(&sql).await.unwrap();
     let begun = Instant::now();

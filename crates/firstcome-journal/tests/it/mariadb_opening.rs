@@ -4,7 +4,7 @@ use crate::world::{MINUTE, Player, SPACE, all, install, name_of_database, says};
 use firstcome_core::names::SpaceId;
 use firstcome_journal::mysql::{Durability, MySql, Options};
 use firstcome_journal::{Journal, JournalError};
-use firstcome_store::mysql::Options as Store;
+use firstcome_store::mysql::MySqlOptions;
 use firstcome_testbed::MariaDb as Server;
 
 /// What the names of the tables of the tests begin with.
@@ -42,7 +42,7 @@ pub(crate) async fn open(
 ) -> Result<MySql, JournalError> {
     let mut options = Options::new(SPACE, Durability::Memory);
     change(&mut options);
-    MySql::open(Store::new(url), options).await
+    MySql::open(MySqlOptions::new(url), options).await
 }
 
 fn fsync(options: &mut Options) {

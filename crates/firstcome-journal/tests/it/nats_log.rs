@@ -6,7 +6,7 @@ use crate::sharing::seed;
 use crate::world::{Player, SPACE, all, delete_stream, patiently, subject_of};
 use firstcome_core::names::PieceName;
 use firstcome_journal::{Journal, JournalError};
-use firstcome_store::nats::{Keeps, Nats as Connection, Options, Put, Stored, Stream};
+use firstcome_store::nats::{Keeps, NatsConnection, NatsOptions, Put, Stored, Stream};
 use firstcome_testbed::{Nats as Server, NatsCluster};
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ impl Scene {
     async fn set() -> Option<Self> {
         let server = Server::shared()?;
         let (url, name) = (server.url(), Server::new_space());
-        let operator = Connection::connect(Options::new(&*url)).await.unwrap();
+        let operator = NatsConnection::connect(NatsOptions::new(&*url)).await.unwrap();
         let log = Stream::new(operator.clone(), format!("fc_log_{name}"));
         let table = Stream::new(operator, format!("fc_journal_{name}"));
         Some(Self { url, name, log, table })
@@ -201,7 +201,7 @@ async fn whoever_is_no_longer_delivered_to_reads_by_itself_and_is_delivered_to_a
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_are_delivered_by_the_server_that_leads_the_stream() {
     let Some(cluster) = NatsCluster::shared() else { return };
-    let operator = Connection::connect(Options::new(cluster.url())).await.unwrap();
+    let operator = NatsConnection::connect(NatsOptions::new(cluster.url())).await.unwrap();
     let name = format!("draws_{}", Server::new_space());
     let stream = Stream::new(operator.clone(), name.clone());
     stream.create(&format!("{name}.>"), 3, Keeps::All { first: 1 }).await.unwrap();

@@ -5,7 +5,7 @@ use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::SpaceId;
 use firstcome_journal::nats::{Durability, Nats, Options};
 use firstcome_journal::{Journal, JournalError};
-use firstcome_store::nats::{Nats as Connection, Options as Store};
+use firstcome_store::nats::{NatsConnection, NatsOptions};
 use firstcome_testbed::Nats as Server;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ pub(crate) async fn open(
     let mut options = Options::new(SPACE, Durability::Memory);
     space.clone_into(&mut options.space_name);
     change(&mut options);
-    Nats::open(Store::new(url), options).await
+    Nats::open(NatsOptions::new(url), options).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -70,7 +70,7 @@ async fn a_space_that_somebody_knows_is_not_made_again() {
 async fn a_stream_that_drops_messages_by_itself_is_refused() {
     let Some(server) = Server::shared() else { return };
     let url = server.url();
-    let operator = Connection::connect(Store::new(&*url)).await.unwrap();
+    let operator = NatsConnection::connect(NatsOptions::new(&*url)).await.unwrap();
     for (change, words) in [
         (json!({ "max_age": 60_000_000_000_u64 }), "max_age"),
         (json!({ "max_bytes": 1_000_000, "discard": "old" }), "discard"),

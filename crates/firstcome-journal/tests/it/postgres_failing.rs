@@ -6,7 +6,7 @@ use crate::world::{Player, all, name_of, name_of_database, patiently, subject_of
 use firstcome_inject::Mistake;
 use firstcome_journal::postgres::{Durability, Options};
 use firstcome_journal::{Append, Entry, Exchange, Journal, JournalError};
-use firstcome_store::postgres::{Access, Options as Store, Postgres as Pool, Session};
+use firstcome_store::postgres::{Access, PostgresOptions, PostgresPool, Session};
 use firstcome_testbed::{Fault, Postgres as Server, PostgresSettings, Proxy};
 use std::time::{Duration, Instant};
 use tokio::task::block_in_place;
@@ -22,8 +22,8 @@ pub(crate) fn fsync(options: &mut Options) {
 
 /// A connection of an operator, with statements of which one holds something up.
 async fn operator(own: &Own) -> Session {
-    let store = Store::new(&*own.url).schema(SCHEMA).idle_within(Duration::from_secs(30));
-    Pool::new(store).unwrap().session().await.unwrap()
+    let store = PostgresOptions::new(&*own.url).schema(SCHEMA).idle_within(Duration::from_secs(30));
+    PostgresPool::new(store).unwrap().session().await.unwrap()
 }
 
 /// The sessions of the journal that wait for this kind of thing, by their process.

@@ -4,7 +4,7 @@ use crate::world::{MINUTE, Player, SPACE, all, install, name_of, name_of_databas
 use firstcome_core::names::{PieceName, SpaceId};
 use firstcome_journal::postgres::{self, Durability, Options, Postgres};
 use firstcome_journal::{Journal, JournalError, Reading};
-use firstcome_store::postgres::Options as Store;
+use firstcome_store::postgres::PostgresOptions;
 use firstcome_testbed::{Postgres as Server, PostgresSettings};
 
 /// The schema of the journal of the tests.
@@ -41,7 +41,7 @@ pub(crate) async fn open(
 ) -> Result<Postgres, JournalError> {
     let mut options = Options::new(SPACE, Durability::Memory);
     change(&mut options);
-    Postgres::open(Store::new(url), options).await
+    Postgres::open(PostgresOptions::new(url), options).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -217,7 +217,7 @@ async fn a_reader_sees_what_the_nodes_wrote_and_makes_nothing() {
     let (entries, head) = (all(journal, 0).await, journal.head().await.unwrap());
     let url = own.url.clone();
     let read = tokio::task::spawn_blocking(move || {
-        let open = |space| postgres::open_read_only(Store::new(&*url), space, Vec::new());
+        let open = |space| postgres::open_read_only(PostgresOptions::new(&*url), space, Vec::new());
         let failure = open("other").unwrap_err();
         assert!(matches!(&failure, JournalError::NoSpace { name } if name == "other"), "{failure}");
         let reading = Reading::Database(open("main").unwrap());

@@ -5,7 +5,7 @@ use crate::postgres_opening::{Own, SCHEMA, open};
 use crate::redis_failing::until;
 use crate::world::{Player, name_of, name_of_database, patiently};
 use firstcome_journal::{Journal, JournalError};
-use firstcome_store::postgres::{Options as Store, Postgres as Pool};
+use firstcome_store::postgres::{PostgresOptions, PostgresPool};
 use firstcome_testbed::{Fault, PgBouncer, Postgres as Server, Proxy};
 use std::time::{Duration, Instant};
 use tokio::task::block_in_place;
@@ -14,7 +14,7 @@ use tokio::task::block_in_place;
 struct Waits {
     own: Own,
     journals: Vec<(Journal, Player)>,
-    operator: Pool,
+    operator: PostgresPool,
 }
 
 impl Waits {
@@ -26,7 +26,7 @@ impl Waits {
             journals.push((journal, Player::new(b'a' + letter)));
         }
         let own = Own { server, url: server.url(), journal: journals[0].0.clone() };
-        let operator = Pool::new(Store::new(&*own.url).schema(SCHEMA)).unwrap();
+        let operator = PostgresPool::new(PostgresOptions::new(&*own.url).schema(SCHEMA)).unwrap();
         Some(Self { own, journals, operator })
     }
 

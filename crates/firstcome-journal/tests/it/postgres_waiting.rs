@@ -3,7 +3,7 @@
 use crate::postgres_opening::{Own, SCHEMA, open};
 use crate::world::{Player, all, patiently};
 use firstcome_journal::Journal;
-use firstcome_store::postgres::{Access, Heard, Options as Store, Postgres as Pool};
+use firstcome_store::postgres::{Access, Heard, PostgresOptions, PostgresPool};
 use std::time::{Duration, Instant};
 
 const LONG: Duration = Duration::from_secs(30);
@@ -12,7 +12,7 @@ const LONG: Duration = Duration::from_secs(30);
 async fn eavesdropper(
     own: &Own,
 ) -> (firstcome_store::postgres::Listener, tokio::sync::broadcast::Receiver<Heard>) {
-    let pool = Pool::new(Store::new(&*own.url)).unwrap();
+    let pool = PostgresPool::new(PostgresOptions::new(&*own.url)).unwrap();
     let listener = pool.listener(SCHEMA);
     let mut heard = listener.subscribe().await.unwrap();
     assert_eq!(heard.recv().await, Ok(Heard::Cut));
@@ -144,7 +144,7 @@ async fn a_snapshot_that_stays_open_elsewhere_does_not_make_appends_slower() {
     let mut ann = Player::new(b'a');
     ann.claims(&own.journal, "ann").await.unwrap();
     // Whoever holds on to a snapshot keeps every dead row from being removed.
-    let pool = Pool::new(Store::new(&*own.url)).unwrap();
+    let pool = PostgresPool::new(PostgresOptions::new(&*own.url)).unwrap();
     let mut session = pool.session().await.unwrap();
     let work = session.begin(Access::Snapshot).await.unwrap();
     work.query("SELECT count(*) FROM pg_class", &[]).await.unwrap();
@@ -194,8 +194,10 @@ async fn a_node_that_stops_in_the_middle_of_a_step_holds_others_up_for_a_second_
     ann.claims(&own.journal, "ann").await.unwrap();
     let stopped = open(&own.url, |_| {}).await.unwrap();
     // As a node does between two statements: the lock of the order is held, and nothing follows.
-    let pool = Pool::new(
-        Store::new(&*own.url).schema(stopped.schema()).idle_within(Duration::from_secs(1)),
+    let pool = PostgresPool::new(
+        PostgresOptions::new(&*own.url)
+            .schema(stopped.schema())
+            .idle_within(Duration::from_secs(1)),
     )
     .unwrap();
     let mut session = pool.session().await.unwrap();

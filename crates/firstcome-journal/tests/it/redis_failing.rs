@@ -6,7 +6,7 @@ use firstcome_core::names::PieceName;
 use firstcome_inject::Mistake;
 use firstcome_journal::redis::{Durability, Options, Redis};
 use firstcome_journal::{Append, Confirm, Entry, Exchange, Journal, JournalError};
-use firstcome_store::{Command, Options as Store, Wire};
+use firstcome_store::{Command, RedisOptions, Wire};
 use firstcome_testbed::{Fault, Proxy, Redis as Server, Sentinels, Settings};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -155,7 +155,7 @@ async fn without_the_name_a_fork_would_go_unnoticed() {
 async fn a_replica_that_was_cut_off_is_promoted_and_what_it_lacks_is_put_back() {
     let Some(mut sentinels) = Sentinels::start() else { return };
     let options = Options::new(SPACE, Durability::Copies(1));
-    let store = Store::new(sentinels.url()).heartbeat(Duration::from_secs(1));
+    let store = RedisOptions::new(sentinels.url()).heartbeat(Duration::from_secs(1));
     let journal = Journal::Redis(Redis::open(store, options).await.unwrap());
     let mut ann = Player::new(b'a');
     for number in 1..=3 {
@@ -208,7 +208,7 @@ async fn a_full_server_says_so_and_recovers() {
 #[tokio::test]
 async fn at_85_percent_appends_are_refused_and_snapshots_are_not() {
     let Some(server) = Server::start() else { return };
-    let wire = Wire::connect(Store::new(server.url())).await.unwrap();
+    let wire = Wire::connect(RedisOptions::new(server.url())).await.unwrap();
     // So that what is left below is room for what follows, and for what the server takes for connections.
     wire.send(&Command::new("SET").arg("ballast").arg(vec![0_u8; 30 << 20])).await.unwrap();
     let redis = open(&server, |_| {}).await.unwrap();
@@ -290,7 +290,7 @@ async fn a_lost_connection_takes_its_confirmations_with_it() {
     let Some((server, replica)) = pair().await else { return };
     let proxy = Proxy::start(server.port()).await;
     let options = Options::new(SPACE, Durability::Copies(1));
-    let store = Store::new(server.url_through(proxy.port()));
+    let store = RedisOptions::new(server.url_through(proxy.port()));
     let journal = Journal::Redis(Redis::open(store, options).await.unwrap());
     let mut ann = Player::new(b'a');
     replica.pause();
@@ -347,7 +347,7 @@ async fn an_answer_that_is_lost_is_unknown_and_the_same_body_counts_once() {
     {
         let proxy = Proxy::start(server.port()).await;
         let options = Options::new(SPACE, Durability::Memory);
-        let store = Store::new(server.url_through(proxy.port()));
+        let store = RedisOptions::new(server.url_through(proxy.port()));
         let store = store.answer_within(Duration::from_secs(3));
         let journal = Journal::Redis(Redis::open(store, options).await.unwrap());
         let mut ann = Player::new(b'a');
@@ -372,7 +372,7 @@ async fn an_answer_that_is_lost_is_unknown_and_the_same_body_counts_once() {
 async fn many_append_through_cuts_and_every_claim_counts_once() {
     let Some(server) = Server::start() else { return };
     let proxy = Proxy::start(server.port()).await;
-    let store = Store::new(server.url_through(proxy.port()));
+    let store = RedisOptions::new(server.url_through(proxy.port()));
     let store = store.answer_within(Duration::from_secs(3));
     let options = Options::new(SPACE, Durability::Memory);
     let journal = Journal::Redis(Redis::open(store, options).await.unwrap());

@@ -4,7 +4,7 @@ use crate::world::{Player, SPACE, all, install, subject_of};
 use firstcome_core::names::SpaceId;
 use firstcome_journal::redis::{Durability, Options, Redis};
 use firstcome_journal::{Journal, JournalError};
-use firstcome_store::Options as Store;
+use firstcome_store::RedisOptions;
 use firstcome_testbed::{Certificates, Redis as Server, Settings};
 
 /// Opens a journal that promises memory, changed as the test wants it.
@@ -14,7 +14,7 @@ pub(crate) async fn open(
 ) -> Result<Redis, JournalError> {
     let mut options = Options::new(SPACE, Durability::Memory);
     change(&mut options);
-    Redis::open(Store::new(server.url()), options).await
+    Redis::open(RedisOptions::new(server.url()), options).await
 }
 
 /// Opens what must be refused, and checks that nothing was stored.
@@ -153,13 +153,13 @@ async fn copies_need_as_many_replicas() {
         |copies| move |options: &mut Options| options.durability = Durability::Copies(copies);
     let failure = refused(&server, copies(1)).await;
     assert!(unfit(&failure).0.contains("copies=1"), "{failure}");
-    let default = Durability::default_for(Store::new(server.url())).await.unwrap();
+    let default = Durability::default_for(RedisOptions::new(server.url())).await.unwrap();
     assert_eq!(default, Durability::Memory);
 
     let settings = Settings { replica_of: Some(server.port()), ..Settings::default() };
     let replica = Server::with(settings).unwrap();
     crate::redis_failing::until(|| server.ask("INFO replication").contains("state=online")).await;
-    let default = Durability::default_for(Store::new(server.url())).await.unwrap();
+    let default = Durability::default_for(RedisOptions::new(server.url())).await.unwrap();
     assert_eq!(default, Durability::Copies(1));
     let redis = open(&server, copies(1)).await.unwrap();
     assert!(redis.promise().contains("1 of its replicas"), "{}", redis.promise());
@@ -223,7 +223,7 @@ async fn a_user_without_rights_over_settings_can_run_it_and_is_told() {
     let said = server.ask(&rule.replace("PASSWORD", "secret"));
     assert_eq!(said, "+OK", "the rule in the docs");
     let url = format!("redis://firstcome:secret@127.0.0.1:{}", server.port());
-    let opened = |options| Redis::open(Store::new(url.clone()), options);
+    let opened = |options| Redis::open(RedisOptions::new(url.clone()), options);
     let redis = opened(Options::new(SPACE, Durability::Memory)).await.unwrap();
     assert_eq!(redis.warnings().len(), 3, "{:?}", redis.warnings());
     every_call(&Journal::Redis(redis)).await;
@@ -270,9 +270,9 @@ async fn a_journal_works_over_tls() {
     let settings = Settings { tls: Some(Certificates::new()), ..Settings::default() };
     let Some(server) = Server::with(settings) else { return };
     let options = Options::new(SPACE, Durability::Memory);
-    let trusting = Store::new(server.url()).trust(server.authority().unwrap());
+    let trusting = RedisOptions::new(server.url()).trust(server.authority().unwrap());
     let redis = Redis::open(trusting, options.clone()).await.unwrap();
     every_call(&Journal::Redis(redis)).await;
-    let failure = Redis::open(Store::new(server.url()), options).await.unwrap_err();
+    let failure = Redis::open(RedisOptions::new(server.url()), options).await.unwrap_err();
     assert!(matches!(failure, JournalError::Unfit { .. }), "{failure}");
 }

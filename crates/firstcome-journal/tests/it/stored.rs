@@ -13,7 +13,7 @@ use firstcome_journal::folder::DataFolder;
 use firstcome_journal::redis::{self, Durability, Redis};
 use firstcome_journal::sqlite::Sqlite;
 use firstcome_journal::{Journal, JournalError, Name};
-use firstcome_store::{Command, Options as Store, Reply, Wire};
+use firstcome_store::{Command, RedisOptions, Reply, Wire};
 use firstcome_testbed::Redis as Server;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -197,7 +197,7 @@ fn compare(name: &str, found: &str) {
 #[tokio::test]
 async fn a_redis_has_these_bytes() {
     let Some(server) = Server::start() else { return };
-    let (hands, store) = (Hands::new(), || Store::new(server.url()));
+    let (hands, store) = (Hands::new(), || RedisOptions::new(server.url()));
     let wire = Wire::connect(store()).await.unwrap();
     let mut options = redis::Options::new(SPACE, Durability::Memory);
     options.clock = Some(hands.clock());

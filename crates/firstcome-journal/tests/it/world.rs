@@ -136,7 +136,7 @@ impl Stage {
         let (hands, server) = (Hands::new(), Server::start()?);
         let mut options = redis::Options::new(SPACE, Durability::Memory);
         options.clock = Some(hands.clock());
-        let store = firstcome_store::Options::new(server.url());
+        let store = firstcome_store::RedisOptions::new(server.url());
         let journal = Journal::Redis(Redis::open(store, options).await.unwrap());
         Some(Self { server: Some(server), ..Self::bare(journal, hands) })
     }
@@ -163,7 +163,7 @@ impl Stage {
         let hands = Hands::new();
         let mut options = postgres::Options::new(SPACE, postgres::Durability::Memory);
         options.clock = Some(hands.clock());
-        let store = firstcome_store::postgres::Options::new(through);
+        let store = firstcome_store::postgres::PostgresOptions::new(through);
         let journal = Journal::Postgres(Postgres::open(store, options).await.unwrap());
         let database = Some((server, name_of_database(url)));
         Some(Self { database, ..Self::bare(journal, hands) })
@@ -175,7 +175,7 @@ impl Stage {
         let (url, hands) = (server.new_database(), Hands::new());
         let mut options = mysql::Options::new(SPACE, mysql::Durability::Memory);
         options.clock = Some(hands.clock());
-        let store = firstcome_store::mysql::Options::new(&*url);
+        let store = firstcome_store::mysql::MySqlOptions::new(&*url);
         let journal = Journal::MySql(MySql::open(store, options).await.unwrap());
         Some(Self { maria: Some((server, name_of_database(&url))), ..Self::bare(journal, hands) })
     }
@@ -194,7 +194,7 @@ impl Stage {
         let (space, hands) = (NatsServer::new_space(), Hands::new());
         let mut options = nats::Options::new(SPACE, nats::Durability::Memory);
         (options.clock, options.space_name) = (Some(hands.clock()), space.clone());
-        let store = firstcome_store::nats::Options::new(&*url);
+        let store = firstcome_store::nats::NatsOptions::new(&*url);
         let journal = Journal::Nats(Nats::open(store, options).await.unwrap());
         Some(Self { nats: Some((url, space)), ..Self::bare(journal, hands) })
     }
@@ -252,7 +252,9 @@ pub(crate) async fn delete_streams(url: &str, space: &str) {
 
 /// Removes a stream; a message to `probed` would be stored in it.
 pub(crate) async fn delete_stream(url: &str, name: &str, probed: String) {
-    let nats = firstcome_store::nats::Nats::connect(firstcome_store::nats::Options::new(url));
+    let nats = firstcome_store::nats::NatsConnection::connect(
+        firstcome_store::nats::NatsOptions::new(url),
+    );
     let nats = nats.await.unwrap();
     nats.ask(&format!("STREAM.DELETE.{name}"), &serde_json::Value::Null).await.unwrap();
     // A cluster may take messages to it for a moment more, and answer nothing.

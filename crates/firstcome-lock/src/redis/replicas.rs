@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firstcome_store::{Command, Options, Pinned, Reply, StoreError, Wire};
+use firstcome_store::{Command, Pinned, RedisOptions, Reply, StoreError, Wire};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -45,7 +45,7 @@ struct Waited {
 }
 
 impl ReplicaCheck {
-    pub(crate) async fn connect(wanted: Replicas, options: Options) -> Result<Self, Error> {
+    pub(crate) async fn connect(wanted: Replicas, options: RedisOptions) -> Result<Self, Error> {
         let wire = Wire::connect(options.heartbeat(HEARTBEAT)).await?;
         Ok(Self { wanted, wire, last: Mutex::default() })
     }

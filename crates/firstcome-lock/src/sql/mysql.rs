@@ -6,7 +6,7 @@ mod permits;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use firstcome_store::mysql::{MySql, Options, Row as Found, bytes, cell, text};
+use firstcome_store::mysql::{self, MySqlOptions, MySqlPool, bytes, cell, text};
 
 use super::numbers::unsigned;
 use super::row::{Row, Rows, Seen, Step};
@@ -42,16 +42,16 @@ const LONGEST_NODE: usize = 255;
 /// A database with the table of locks.
 #[derive(Debug)]
 pub(crate) struct MySqlTable {
-    ask: MySql,
+    ask: MySqlPool,
     /// A lock whose row somebody else's transaction has may keep every connection of `ask` for a while; what is held has
     /// to be renewed and given back meanwhile.
-    keep: MySql,
+    keep: MySqlPool,
 }
 
 /// Refuses a user who lacks a right to a table: it would show when a lock is given back.
 ///
 /// A table that the user may not even read is one that is not used, but for that of the locks.
-async fn check_rights(ask: &MySql) -> Result<(), Error> {
+async fn check_rights(ask: &MySqlPool) -> Result<(), Error> {
     for table in ["firstcome_locks", "firstcome_guards", "firstcome_permits"] {
         // None of them changes anything.
         let statements = [
@@ -82,9 +82,9 @@ async fn check_rights(ask: &MySql) -> Result<(), Error> {
 
 impl MySqlTable {
     /// Connects, and makes the tables where they are missing and may be made.
-    pub(crate) async fn connect(options: Options, make_tables: bool) -> Result<Self, Error> {
-        let ask = MySql::new(options.clone())?;
-        let keep = MySql::new(options.connections(KEEPING))?;
+    pub(crate) async fn connect(options: MySqlOptions, make_tables: bool) -> Result<Self, Error> {
+        let ask = MySqlPool::new(options.clone())?;
+        let keep = MySqlPool::new(options.connections(KEEPING))?;
         let there = "SELECT count(*) FROM information_schema.tables WHERE table_schema = DATABASE() \
                      AND table_name IN ('firstcome_locks', 'firstcome_guards', 'firstcome_permits')";
         let found = ask.step(there).await?;
@@ -235,7 +235,7 @@ impl MySqlTable {
     ) -> Result<Vec<(String, Row, i64)>, Error> {
         let values = [("after", text(&after)), ("count", count.to_string())];
         let sets = self.ask.step(&fill(HELD, &values)).await?;
-        let read = |row: &Found| Ok((cell(row, 0)?, lock(row, 1)?, cell(row, 7)?));
+        let read = |row: &mysql::Row| Ok((cell(row, 0)?, lock(row, 1)?, cell(row, 7)?));
         sets.first().into_iter().flatten().map(read).collect()
     }
 
@@ -257,7 +257,7 @@ fn fill(sql: &str, values: &[(&str, String)]) -> String {
 }
 
 /// Reads a lock from six columns.
-fn lock(row: &Found, first: usize) -> Result<Row, Error> {
+fn lock(row: &mysql::Row, first: usize) -> Result<Row, Error> {
     Ok(Row {
         owner: cell(row, first)?,
         holds: unsigned(cell(row, first + 1)?),

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use firstcome_store::StoreError;
-use firstcome_store::nats::{Keeps, Nats, Options, Put, Stored, Stream};
+use firstcome_store::nats::{Keeps, NatsConnection, NatsOptions, Put, Stored, Stream};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -54,8 +54,8 @@ struct Found {
 
 impl NatsTable {
     /// Connects, and makes the stream where it is missing and may be made.
-    pub(crate) async fn connect(options: Options, make_tables: bool) -> Result<Self, Error> {
-        let nats = Nats::connect(options).await?;
+    pub(crate) async fn connect(options: NatsOptions, make_tables: bool) -> Result<Self, Error> {
+        let nats = NatsConnection::connect(options).await?;
         if !nats.is_at_least(2, 12) {
             let (version, needed) = (nats.version(), "2.12");
             return Err(StoreError::TooOld { version, needed, feature: "locks" }.into());

@@ -7,7 +7,9 @@ mod subscriber;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use firstcome_store::postgres::{FromSql, Listener, Options, Postgres, Row as Found, ToSql, Type};
+use firstcome_store::postgres::{
+    self, FromSql, Listener, PostgresOptions, PostgresPool, ToSql, Type,
+};
 
 pub(super) use self::subscriber::PostgresSubscriber;
 use super::numbers::unsigned;
@@ -44,19 +46,22 @@ const MAKING: u32 = 5;
 /// A database with the table of locks.
 #[derive(Debug)]
 pub(crate) struct PostgresTable {
-    ask: Postgres,
+    ask: PostgresPool,
     /// A lock whose row somebody else's transaction has may keep every connection of `ask` for a while; what is held has
     /// to be renewed and given back meanwhile.
-    keep: Postgres,
+    keep: PostgresPool,
     pooled: bool,
     listener: OnceLock<Listener>,
 }
 
 impl PostgresTable {
     /// Connects, and makes the tables where they are missing and may be made.
-    pub(crate) async fn connect(options: Options, make_tables: bool) -> Result<Self, Error> {
-        let ask = Postgres::new(options.clone())?;
-        let keep = Postgres::new(options.connections(KEEPING))?;
+    pub(crate) async fn connect(
+        options: PostgresOptions,
+        make_tables: bool,
+    ) -> Result<Self, Error> {
+        let ask = PostgresPool::new(options.clone())?;
+        let keep = PostgresPool::new(options.connections(KEEPING))?;
         let pooled = ask.is_pooled().await?;
         let table = Self { ask, keep, pooled, listener: OnceLock::new() };
         if make_tables {
@@ -219,7 +224,7 @@ impl PostgresTable {
         count: i64,
     ) -> Result<Vec<(String, Row, i64)>, Error> {
         let rows = self.ask.step(HELD, &[(&after, Type::TEXT), (&count, Type::INT8)]).await?;
-        let read = |row: &Found| Ok((cell(row, 0)?, lock(row, 1)?, cell(row, 7)?));
+        let read = |row: &postgres::Row| Ok((cell(row, 0)?, lock(row, 1)?, cell(row, 7)?));
         rows.iter().map(read).collect()
     }
 
@@ -248,14 +253,14 @@ fn text<'a>(value: &'a &str) -> Value<'a> {
     (value, Type::TEXT)
 }
 
-fn seen(row: &Found) -> Result<Seen, Error> {
+fn seen(row: &postgres::Row) -> Result<Seen, Error> {
     let there: Option<String> = cell(row, 0)?;
     let row_there = there.map(|_| lock(row, 0)).transpose()?;
     Ok(Seen { row: row_there, now: cell(row, 6)?, carried_out: false })
 }
 
 /// Reads a lock from six columns.
-fn lock(row: &Found, first: usize) -> Result<Row, Error> {
+fn lock(row: &postgres::Row, first: usize) -> Result<Row, Error> {
     Ok(Row {
         owner: cell(row, first)?,
         holds: unsigned(cell(row, first + 1)?),
@@ -266,6 +271,6 @@ fn lock(row: &Found, first: usize) -> Result<Row, Error> {
     })
 }
 
-fn cell<'a, T: FromSql<'a>>(row: &'a Found, index: usize) -> Result<T, Error> {
+fn cell<'a, T: FromSql<'a>>(row: &'a postgres::Row, index: usize) -> Result<T, Error> {
     row.try_get(index).map_err(|error| Error::unexpected(&format!("a lock: {error}")))
 }

@@ -6,7 +6,7 @@ mod permits;
 use std::time::Duration;
 
 use firstcome_store::sqlite::rusqlite::{self, Connection, OptionalExtension as _, params};
-use firstcome_store::sqlite::{Options, Sqlite};
+use firstcome_store::sqlite::{Sqlite, SqliteOptions};
 
 use super::numbers::unsigned;
 use super::row::{Row, Rows, Seen, Step};
@@ -44,7 +44,7 @@ pub(crate) struct SqliteTable {
 
 impl SqliteTable {
     /// Opens the file, and makes the tables where they are missing and may be made.
-    pub(crate) async fn open(options: Options, make_tables: bool) -> Result<Self, Error> {
+    pub(crate) async fn open(options: SqliteOptions, make_tables: bool) -> Result<Self, Error> {
         let file = Sqlite::open(options).await?;
         if make_tables {
             file.write(|connection| connection.execute_batch(CREATE)).await?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firstcome_lock::{Effect, Error, Lock, Locks, Options, Remaining, TryLock};
+use firstcome_lock::{Effect, Error, Lock, Locks, RedisOptions, Remaining, TryLock};
 use firstcome_store::StoreError;
 use firstcome_testbed::{OldServer, Redis, Settings};
 
@@ -126,7 +126,7 @@ async fn a_server_that_is_too_old() {
 async fn a_silent_server_is_given_up_in_time() {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
-    let options = Options::new(format!("redis://127.0.0.1:{port}")).connect_within(ms(200));
+    let options = RedisOptions::new(format!("redis://127.0.0.1:{port}")).connect_within(ms(200));
     let refused = hinted(Locks::builder().connect(options).await.unwrap_err());
     assert!(matches!(refused, Error::Store(StoreError::Unreachable { .. })), "{refused}");
 }
@@ -159,7 +159,7 @@ async fn a_counter_of_another_kind_leaves_nothing_held() {
 #[tokio::test]
 async fn times_that_cannot_be_counted_with() {
     let Some(redis) = Redis::start() else { return };
-    let options = || Options::new(redis.url());
+    let options = || RedisOptions::new(redis.url());
     for time in [Duration::ZERO, Duration::MAX] {
         for options in [
             options().answer_within(time),

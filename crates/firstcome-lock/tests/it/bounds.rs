@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use firstcome_lock::{Locks, Memory, MemoryLink};
 use firstcome_store::StoreError;
-use firstcome_store::sqlite::{Options, Sqlite};
+use firstcome_store::sqlite::{Sqlite, SqliteOptions};
 use firstcome_testbed::{Folder, MariaDb, Postgres, Redis};
 use rusqlite::Connection;
 
@@ -61,7 +61,7 @@ async fn at_a_file_that_somebody_keeps() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn at_a_file_whose_disk_stands_still() {
     let folder = Folder::new("bounds");
-    let options = Options::new(folder.path().join("any.db")).answer_within(SECOND);
+    let options = SqliteOptions::new(folder.path().join("any.db")).answer_within(SECOND);
     let file = Arc::new(Sqlite::open(options).await.unwrap());
     let (begins, mut has_begun) = tokio::sync::mpsc::unbounded_channel();
     let stalled = tokio::spawn({

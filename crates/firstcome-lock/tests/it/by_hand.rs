@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firstcome_lock::{Locks, Loss, Options, Released};
+use firstcome_lock::{Locks, Loss, RedisOptions, Released};
 use firstcome_testbed::{MariaDb, Postgres, Redis, Settings};
 use tokio::time::timeout;
 
@@ -115,7 +115,7 @@ async fn a_redis_that_is_started_again_and_reads_its_file_keeps_what_is_held() {
     for number in 0..40 {
         assert_eq!(redis.ask(&format!("SET filler{number} {}", "x".repeat(600))), "+OK");
     }
-    let options = Options::new(redis.url()).heartbeat(ms(300));
+    let options = RedisOptions::new(redis.url()).heartbeat(ms(300));
     let ann = Locks::builder().watchdog(10 * SECOND).connect(options.clone()).await.unwrap();
     let bob = Locks::builder().connect(options).await.unwrap();
     let lease = take(&ann.mutex("x").unwrap()).await;
@@ -140,7 +140,7 @@ fn a_runtime_that_ends_leaves_its_locks_to_the_end_of_their_leases() {
     let Some(redis) = Redis::start() else { return };
     let runtime = || tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let first = runtime();
-    let ann = first.block_on(renewing().connect(Options::new(redis.url()))).unwrap();
+    let ann = first.block_on(renewing().connect(RedisOptions::new(redis.url()))).unwrap();
     let lease = first.block_on(take(&ann.mutex("x").unwrap()));
     drop(first);
     runtime().block_on(async {

@@ -1,7 +1,7 @@
 //! The clock of the store jumps by ten minutes while locks are held, waited for, renewed and minted fences for.
 
 use firstcome_lock::{
-    Error, FencedWrite, Lease, Locks, Loss, Options, Released, Remaining, TryLock,
+    Error, FencedWrite, Lease, Locks, Loss, RedisOptions, Released, Remaining, TryLock,
 };
 use firstcome_testbed::{Fault, Proxy, Redis};
 
@@ -10,7 +10,7 @@ use crate::stage::{SECOND, client_of, is_held, take, until};
 const TEN_MINUTES: i64 = 600;
 
 async fn renewing(redis: &Redis) -> Locks {
-    Locks::builder().watchdog(3 * SECOND).connect(Options::new(redis.url())).await.unwrap()
+    Locks::builder().watchdog(3 * SECOND).connect(RedisOptions::new(redis.url())).await.unwrap()
 }
 
 /// Returns the store's clock in µs.
@@ -138,7 +138,7 @@ async fn a_jump_back_keeps_what_is_held_and_nobody_hangs() {
 async fn an_undoing_does_not_wait_for_a_clock_that_was_set_back() {
     let Some(redis) = Redis::with_movable_clock() else { return };
     let proxy = Proxy::start(redis.port()).await;
-    let options = Options::new(redis.url_through(proxy.port())).answer_within(2 * SECOND);
+    let options = RedisOptions::new(redis.url_through(proxy.port())).answer_within(2 * SECOND);
     let ann = Locks::builder().connect(options).await.unwrap();
     let me = ann.owner();
     let lock = ann.mutex("x").unwrap().lease(SECOND).owner(&me);

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use firstcome_lock::{Locks, Mistake, Options};
+use firstcome_lock::{Locks, Mistake, RedisOptions};
 use firstcome_testbed::Redis;
 
 use crate::stage::{Inside, SECOND, client_of, is_held, ms, take, until, until_free};
@@ -86,7 +86,7 @@ async fn ten_thousand_futures_dropped_at_random_leave_nothing_held() {
 
     // In contrast: without undoing, grants to callers that left stay.
     let careless =
-        Locks::builder().inject(Mistake::LeaveLostGrants).connect(Options::new(redis.url()));
+        Locks::builder().inject(Mistake::LeaveLostGrants).connect(RedisOptions::new(redis.url()));
     let careless = careless.await.unwrap();
     drop_many(&careless, 1000).await;
     until("some stay", async || names_held(&bob).await > 0).await;
@@ -97,7 +97,7 @@ async fn ten_thousand_futures_dropped_at_random_leave_nothing_held() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_names_under_one_watchdog() {
     let Some(redis) = Redis::start() else { return };
-    let locks = Locks::builder().watchdog(3 * SECOND).connect(Options::new(redis.url()));
+    let locks = Locks::builder().watchdog(3 * SECOND).connect(RedisOptions::new(redis.url()));
     let locks = locks.await.unwrap();
     let mut leases = Vec::new();
     for number in 0..10_000 {
@@ -118,7 +118,8 @@ async fn ten_thousand_names_under_one_watchdog() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn timers_do_not_pile_up() {
     let Some(redis) = Redis::start() else { return };
-    let locks = Locks::builder().watchdog(SECOND).connect(Options::new(redis.url())).await.unwrap();
+    let locks =
+        Locks::builder().watchdog(SECOND).connect(RedisOptions::new(redis.url())).await.unwrap();
     let lock = locks.mutex("x").unwrap();
     for _ in 0..1000 {
         take(&lock).await.release().await.unwrap();
@@ -177,7 +178,7 @@ async fn idle_waiters_cost_the_store_nothing() {
 async fn a_client_may_pass_a_lock_on_less_often() {
     for (passes, said) in [(0, 11), (1, 6), (8, 2)] {
         let Some(redis) = Redis::start() else { return };
-        let options = Options::new(redis.url());
+        let options = RedisOptions::new(redis.url());
         let ann = Locks::builder().passes(passes).connect(options).await.unwrap();
         let first = take(&ann.mutex("x").unwrap()).await;
         let mut tasks = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firstcome_lock::{Builder, Effect, Lock, Locks, Loss, Mistake, Options, TryLock};
+use firstcome_lock::{Builder, Effect, Lock, Locks, Loss, Mistake, RedisOptions, TryLock};
 use firstcome_testbed::{Fault, Proxy, Redis};
 
 use crate::stage::{SECOND, client_of, is_held, ms, take, until};
@@ -14,7 +14,7 @@ fn making(mistake: Mistake) -> Builder {
 }
 
 async fn through(proxy: &Proxy, redis: &Redis, builder: Builder) -> Locks {
-    let options = Options::new(redis.url_through(proxy.port()))
+    let options = RedisOptions::new(redis.url_through(proxy.port()))
         .answer_within(ms(400))
         .connect_within(2 * SECOND)
         .heartbeat(ms(500));
@@ -61,7 +61,7 @@ async fn one_who_cannot_listen_any_more_asks() {
     for (builder, notices) in [(Locks::builder(), true), (making(Mistake::IgnoreCut), false)] {
         assert_eq!(redis.ask("ACL SETUSER ann on >pw ~* &* +@all"), "+OK");
         let url = format!("redis://ann:pw@127.0.0.1:{}", redis.port());
-        let options = Options::new(url).heartbeat(ms(500));
+        let options = RedisOptions::new(url).heartbeat(ms(500));
         let (ann, bob) = (builder.connect(options).await.unwrap(), client_of(&redis).await);
         // Far longer than anybody waits here, so that its end cannot be what wakes the waiter.
         let lease = take(&bob.mutex("x").unwrap().lease(3600 * SECOND)).await;
@@ -91,7 +91,7 @@ async fn the_end_of_a_lease_is_looked_for() {
     let bob = client_of(&redis).await;
     for (builder, noticed) in [(Locks::builder(), true), (making(Mistake::IgnoreLeaseEnd), false)] {
         let name = if noticed { "x" } else { "mistaken" };
-        let ann = builder.connect(Options::new(redis.url())).await.unwrap();
+        let ann = builder.connect(RedisOptions::new(redis.url())).await.unwrap();
         take(&bob.mutex(name).unwrap().lease(2 * SECOND)).await.leak();
         let waited = ann.mutex(name).unwrap().lock_within(8 * SECOND).await.unwrap();
         assert_eq!(waited.acquired().is_some(), noticed);
@@ -155,7 +155,7 @@ async fn a_server_that_stands_still_costs_no_lease_that_could_be_renewed() {
 /// up.
 async fn stays_after_a_pause(builder: Builder) -> Option<bool> {
     let redis = Redis::start()?;
-    let options = Options::new(redis.url()).answer_within(SECOND).heartbeat(SECOND);
+    let options = RedisOptions::new(redis.url()).answer_within(SECOND).heartbeat(SECOND);
     let ann = builder.connect(options).await.unwrap();
     let lock = ann.mutex("x").unwrap();
     take(&lock).await.release().await.unwrap();
@@ -239,7 +239,7 @@ async fn acquires_cut_at_random_leave_nothing_held() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_held_is_looked_for_at_a_new_server() {
     let Some(mut redis) = Redis::start() else { return };
-    let options = Options::new(redis.url()).heartbeat(ms(200));
+    let options = RedisOptions::new(redis.url()).heartbeat(ms(200));
     let ann = Locks::builder().connect(options.clone()).await.unwrap();
     let careless = making(Mistake::IgnoreReconnect).connect(options).await.unwrap();
     let lease = take(&ann.mutex("x").unwrap().lease(600 * SECOND)).await;

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use firstcome_lock::{Builder, Locks, Mistake, Options};
+use firstcome_lock::{Builder, Locks, Mistake, RedisOptions};
 use firstcome_testbed::{Fault, Proxy, Redis, Settings};
 
 use crate::crowds::names_held;
@@ -95,7 +95,7 @@ async fn held_afterwards(builder: Builder, times: u32) -> Option<usize> {
         assert_eq!(redis.ask(words), "+OK", "{words}");
     }
     let proxy = Proxy::start(redis.port()).await;
-    let options = Options::new(redis.url_through(proxy.port()));
+    let options = RedisOptions::new(redis.url_through(proxy.port()));
     let options = options.answer_within(ms(500)).heartbeat(ms(300));
     let ann = builder.watchdog(LEASE).connect(options).await.unwrap();
     let bob = client_of(&redis).await;

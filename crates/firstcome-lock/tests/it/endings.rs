@@ -1,6 +1,6 @@
 //! What a release says, and how a client ends, when answers get lost.
 
-use firstcome_lock::{Error, Locks, Loss, Options, Released};
+use firstcome_lock::{Error, Locks, Loss, RedisOptions, Released};
 use firstcome_store::StoreError;
 use firstcome_testbed::{Fault, Proxy, Redis};
 
@@ -22,8 +22,8 @@ impl Scene {
         Some(Self { redis, proxy, bob })
     }
 
-    fn options(&self) -> Options {
-        Options::new(self.redis.url_through(self.proxy.port())).connect_within(2 * SECOND)
+    fn options(&self) -> RedisOptions {
+        RedisOptions::new(self.redis.url_through(self.proxy.port())).connect_within(2 * SECOND)
     }
 }
 
@@ -158,7 +158,7 @@ async fn a_renewal_that_is_refused_for_one_is_granted_to_the_others() {
     let Some(redis) = Redis::start() else { return };
     assert_eq!(redis.ask("ACL SETUSER ann on >pw ~* &* +@all"), "+OK");
     let url = format!("redis://ann:pw@127.0.0.1:{}", redis.port());
-    let ann = Locks::builder().watchdog(4 * SECOND).connect(Options::new(url)).await.unwrap();
+    let ann = Locks::builder().watchdog(4 * SECOND).connect(RedisOptions::new(url)).await.unwrap();
     let mut leases = Vec::new();
     for number in 0..250 {
         leases.push(take(&ann.mutex(&format!("n{number}")).unwrap()).await);
@@ -198,7 +198,7 @@ async fn closing_waits_for_what_is_under_way() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closing_does_not_wait_for_a_store_that_is_gone() {
     let Some(mut redis) = Redis::start() else { return };
-    let options = Options::new(redis.url()).answer_within(SECOND).connect_within(SECOND);
+    let options = RedisOptions::new(redis.url()).answer_within(SECOND).connect_within(SECOND);
     let ann = Locks::builder().connect(options).await.unwrap();
     let day = 86_400 * SECOND;
     let (one, two) = (ann.mutex("x").unwrap().lease(day), ann.mutex("y").unwrap().lease(day));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use firstcome_lock::{Lease, Locks, Loss, Mistake, Options};
+use firstcome_lock::{Lease, Locks, Loss, Mistake, RedisOptions};
 use firstcome_testbed::Sentinels;
 use tokio::task::block_in_place;
 
@@ -18,8 +18,8 @@ const TASKS: usize = 50;
 
 const LEASE: Duration = Duration::from_secs(40);
 
-fn options(sentinels: &Sentinels) -> Options {
-    Options::new(sentinels.url()).heartbeat(ms(500)).answer_within(ms(1500))
+fn options(sentinels: &Sentinels) -> RedisOptions {
+    RedisOptions::new(sentinels.url()).heartbeat(ms(500)).answer_within(ms(1500))
 }
 
 async fn take_many(locks: &Locks, name: &'static str, count: usize) -> Vec<Lease> {

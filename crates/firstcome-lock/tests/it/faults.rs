@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use firstcome_lock::{
-    Builder, Effect, Error, FencedWrite, Locks, Loss, Mistake, Options, Released,
+    Builder, Effect, Error, FencedWrite, Locks, Loss, Mistake, RedisOptions, Released,
 };
 use firstcome_testbed::{Fault, Proxy, Redis};
 
@@ -27,7 +27,7 @@ impl Scene {
 
     /// Makes a client that reaches the server through the proxy, and gives up on an answer soon.
     async fn ann(&self, builder: Builder) -> Locks {
-        let options = Options::new(self.redis.url_through(self.proxy.port()))
+        let options = RedisOptions::new(self.redis.url_through(self.proxy.port()))
             .answer_within(2 * SECOND)
             .connect_within(2 * SECOND);
         builder.connect(options).await.unwrap()
@@ -123,7 +123,7 @@ async fn an_acquire_that_arrives_late_is_refused() {
         [(Locks::builder(), true), (making(Mistake::AcceptLateAcquire), false)]
     {
         // The heartbeat finds the connection dead first, so that the undoing goes over another one.
-        let options = Options::new(scene.redis.url_through(scene.proxy.port()))
+        let options = RedisOptions::new(scene.redis.url_through(scene.proxy.port()))
             .answer_within(2 * SECOND)
             .heartbeat(ms(500));
         let ann = builder.connect(options).await.unwrap();
@@ -146,7 +146,7 @@ async fn an_acquire_that_arrives_late_is_refused() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_acquire_that_arrives_a_little_late_is_undone() {
     let Some(scene) = Scene::new().await else { return };
-    let options = Options::new(scene.redis.url_through(scene.proxy.port()))
+    let options = RedisOptions::new(scene.redis.url_through(scene.proxy.port()))
         .answer_within(3 * SECOND)
         .heartbeat(ms(500));
     let ann = Locks::builder().connect(options).await.unwrap();
@@ -371,7 +371,7 @@ async fn cuts_at_random_keep_owners_apart_and_leave_nothing_held() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_forgot_everything_still_mints_higher_fences() {
     let Some(mut redis) = Redis::start() else { return };
-    let options = Options::new(redis.url()).heartbeat(ms(200));
+    let options = RedisOptions::new(redis.url()).heartbeat(ms(200));
     let ann = Locks::builder().connect(options).await.unwrap();
     let lease = take(&ann.mutex("x").unwrap()).await;
     let fixed = take(&ann.mutex("fixed").unwrap().lease(60 * SECOND)).await;
@@ -389,7 +389,7 @@ async fn a_server_that_forgot_everything_still_mints_higher_fences() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_is_gone_fails_a_try_in_time_and_a_wait_by_its_deadline() {
     let Some(mut redis) = Redis::start() else { return };
-    let options = Options::new(redis.url()).answer_within(SECOND);
+    let options = RedisOptions::new(redis.url()).answer_within(SECOND);
     let patient = client_of(&redis).await;
     let ann = Locks::builder().ride_out(ms(500)).connect(options).await.unwrap();
     let lock = ann.mutex("x").unwrap();
@@ -429,7 +429,7 @@ async fn a_flushed_script_cache_is_filled_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_paused_server_leaves_nothing_behind() {
     let Some(redis) = Redis::start() else { return };
-    let options = Options::new(redis.url()).answer_within(SECOND).heartbeat(SECOND);
+    let options = RedisOptions::new(redis.url()).answer_within(SECOND).heartbeat(SECOND);
     let ann = Locks::builder().connect(options).await.unwrap();
     let lock = ann.mutex("x").unwrap();
     take(&lock).await.release().await.unwrap();

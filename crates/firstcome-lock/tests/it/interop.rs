@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
-use firstcome_lock::{Lease, Locks, Loss, Options, TryLock};
+use firstcome_lock::{Lease, Locks, Loss, RedisOptions, TryLock};
 use firstcome_store::{Event, Subscription};
 use firstcome_testbed::{Redis, redisson};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -198,7 +198,7 @@ async fn a_chain_of_ours_ends_for_redisson() {
 async fn leases_end_and_are_renewed_for_both() {
     let Some(redis) = Redis::start() else { return };
     let Some(mut java) = Java::start(&redis, 3000).await else { return };
-    let options = Options::new(redis.url());
+    let options = RedisOptions::new(redis.url());
     let rust = Locks::builder().watchdog(3 * SECOND).connect(options).await.unwrap();
     for kind in KINDS {
         let ours = lock(&rust, kind);
@@ -224,7 +224,7 @@ async fn leases_end_and_are_renewed_for_both() {
 async fn both_can_free_what_the_other_holds() {
     let Some(redis) = Redis::start() else { return };
     let Some(mut java) = Java::start(&redis, 30_000).await else { return };
-    let options = Options::new(redis.url());
+    let options = RedisOptions::new(redis.url());
     let rust = Locks::builder().watchdog(3 * SECOND).connect(options).await.unwrap();
     for kind in KINDS {
         let lease = take(&lock(&rust, kind)).await;
@@ -334,7 +334,7 @@ async fn both_leave_the_same_keys_and_messages() {
     let Some(redis) = Redis::start() else { return };
     let Some(mut java) = Java::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
-    let store = firstcome_store::Redis::connect(Options::new(redis.url())).await.unwrap();
+    let store = firstcome_store::Redis::connect(RedisOptions::new(redis.url())).await.unwrap();
     let mut heard = store.subscribe("redisson_lock__channel:{x}").await.unwrap();
     for kind in KINDS {
         let mut theirs = Vec::new();

@@ -53,7 +53,7 @@ async fn a_full_valkey_takes_locks_back() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_redis_renews() {
     let Some(redis) = Redis::start() else { return };
-    let options = firstcome_lock::Options::new(redis.url());
+    let options = firstcome_lock::RedisOptions::new(redis.url());
     let ann = Locks::builder().watchdog(2 * SECOND).connect(options).await.unwrap();
     let lease = take(&ann.mutex("x").unwrap()).await;
     assert_eq!(redis.ask("CONFIG SET maxmemory 1"), "+OK");

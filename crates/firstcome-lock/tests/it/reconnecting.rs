@@ -1,6 +1,6 @@
 //! What is looked for when the connection stands again.
 
-use firstcome_lock::{Locks, Loss, Mistake, Options};
+use firstcome_lock::{Locks, Loss, Mistake, RedisOptions};
 use firstcome_testbed::Redis;
 
 use crate::stage::{SECOND, ms, take};
@@ -16,7 +16,7 @@ const BUSY: &str = "EVAL \"local t = redis.call('TIME')[1] + 2 while tonumber(re
 async fn a_loss_is_noticed_though_the_first_look_is_not_answered() {
     let Some(redis) = Redis::start() else { return };
     assert_eq!(redis.ask("CONFIG SET busy-reply-threshold 20"), "+OK");
-    let options = Options::new(redis.url()).heartbeat(ms(500)).answer_within(SECOND);
+    let options = RedisOptions::new(redis.url()).heartbeat(ms(500)).answer_within(SECOND);
     let ann = Locks::builder().connect(options.clone()).await.unwrap();
     let careless = Locks::builder().inject(Mistake::LookOnce).connect(options).await.unwrap();
     let redis = std::sync::Arc::new(redis);

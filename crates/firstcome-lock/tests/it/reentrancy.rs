@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use firstcome_lock::{Loss, Options, Released};
+use firstcome_lock::{Loss, RedisOptions, Released};
 use firstcome_store::{Command, Reply, Script};
 use firstcome_testbed::Redis;
 
@@ -83,7 +83,7 @@ async fn what_a_release_left_may_have_ended_before_it_is_sent_again() {
     static RELEASE: LazyLock<Script> =
         LazyLock::new(|| Script::new(include_str!("../../src/redis/release.lua")));
     let Some(redis) = Redis::start() else { return };
-    let store = firstcome_store::Redis::connect(Options::new(redis.url())).await.unwrap();
+    let store = firstcome_store::Redis::connect(RedisOptions::new(redis.url())).await.unwrap();
     assert_eq!(redis.ask("HSET x ann:1 2"), ":1");
     let release = Command::script(&RELEASE, &["x", "channel", "latch"]);
     let release = release.arg("ann:1").arg(1000).arg(60_000);

@@ -66,7 +66,7 @@ async fn misconf(locks: Locks, server: &Redis) -> bool {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_candidate_stands_on_while_its_redis_cannot_save() {
     let Some(server) = Redis::start() else { return };
-    let options = firstcome_lock::Options::new(server.url());
+    let options = firstcome_lock::RedisOptions::new(server.url());
     let locks = Locks::builder().ride_out(ms(200)).connect(options).await.unwrap();
     assert!(misconf(locks, &server).await);
 }
@@ -75,7 +75,7 @@ async fn a_candidate_stands_on_while_its_redis_cannot_save() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_list_a_redis_that_cannot_save_ends_the_election() {
     let Some(server) = Redis::start() else { return };
-    let options = firstcome_lock::Options::new(server.url());
+    let options = firstcome_lock::RedisOptions::new(server.url());
     let locks = Locks::builder().ride_out(ms(200)).inject(Mistake::EndElectionOnError);
     let locks = locks.connect(options).await.unwrap();
     assert!(!misconf(locks, &server).await, "the story is blind");

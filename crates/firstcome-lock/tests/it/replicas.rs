@@ -1,6 +1,6 @@
 //! Locks that replicas have to acknowledge.
 
-use firstcome_lock::{Error, Locks, Options, Released};
+use firstcome_lock::{Error, Locks, RedisOptions, Released};
 use firstcome_testbed::{Redis, Sentinels, Settings};
 
 use crate::stage::{SECOND, is_held, ms, take, until};
@@ -25,7 +25,7 @@ async fn pair() -> Option<(Redis, Redis)> {
 async fn what_is_taken_is_on_the_replica() {
     let Some((master, replica)) = pair().await else { return };
     let locks = Locks::builder().replicas(1, SECOND);
-    let locks = locks.connect(Options::new(master.url())).await.unwrap();
+    let locks = locks.connect(RedisOptions::new(master.url())).await.unwrap();
     for lock in [locks.mutex("x").unwrap(), locks.token("t").unwrap()] {
         let lease = take(&lock).await;
         assert!(replica.ask(&format!("EXISTS {}", lease.name())).ends_with(":1"));
@@ -53,7 +53,7 @@ async fn what_is_taken_is_on_the_replica() {
 async fn a_lock_that_too_few_replicas_have_is_given_back() {
     let Some((master, replica)) = pair().await else { return };
     let builder = || Locks::builder().replicas(1, ms(200)).ride_out(SECOND);
-    let locks = builder().connect(Options::new(master.url())).await.unwrap();
+    let locks = builder().connect(RedisOptions::new(master.url())).await.unwrap();
     let careless = Locks::connect(&master.url()).await.unwrap();
     replica.pause();
     let refused = locks.mutex("x").unwrap().try_lock().await.unwrap_err();
@@ -88,7 +88,7 @@ async fn replicas_that_cannot_be_asked_for_are_refused() {
     let refused = Locks::builder().replicas(1, ms(100)).memory(&memory).unwrap_err();
     assert!(matches!(refused, Error::Unfit { .. }) && refused.hint().is_some(), "{refused}");
     for (count, within) in [(0, ms(100)), (101, ms(100)), (1, ms(0)), (1, ms(1001))] {
-        let options = Options::new("redis://127.0.0.1:1");
+        let options = RedisOptions::new("redis://127.0.0.1:1");
         let refused = Locks::builder().replicas(count, within).connect(options).await.unwrap_err();
         assert!(
             matches!(refused, Error::Unfit { .. } | Error::OutOfRange { .. }),
@@ -101,7 +101,7 @@ async fn replicas_that_cannot_be_asked_for_are_refused() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_lock_is_taken_that_the_next_master_would_not_know() {
     let Some(mut sentinels) = Sentinels::start() else { return };
-    let options = || Options::new(sentinels.url()).heartbeat(ms(500)).answer_within(ms(1000));
+    let options = || RedisOptions::new(sentinels.url()).heartbeat(ms(500)).answer_within(ms(1000));
     let builder = Locks::builder().watchdog(15 * SECOND).ride_out(SECOND).replicas(1, SECOND);
     let locks = builder.connect(options()).await.unwrap();
     let looks = Locks::builder().connect(options()).await.unwrap();

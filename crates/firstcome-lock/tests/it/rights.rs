@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firstcome_lock::{Election, Error, Locks, Options};
+use firstcome_lock::{Election, Error, Locks, RedisOptions};
 use firstcome_store::StoreError;
 use firstcome_testbed::{MariaDb, Nats, NatsRights, Postgres, Redis};
 
@@ -218,7 +218,7 @@ async fn a_release_that_is_refused_leaves_a_client_that_works() {
     let Some(redis) = Redis::start() else { return };
     for missing in ["MULTI", "COPY", "HDEL", "PUBLISH"] {
         let url = with_rights(&redis, "ann", &[]);
-        let ann = Locks::builder().connect(Options::new(&url)).await.unwrap();
+        let ann = Locks::builder().connect(RedisOptions::new(&url)).await.unwrap();
         let bob = client_of(&redis).await;
         let lease = take(&ann.mutex("x").unwrap().lease(ms(20_000))).await;
         assert_eq!(redis.ask(&format!("ACL SETUSER ann -{}", missing.to_lowercase())), "+OK");

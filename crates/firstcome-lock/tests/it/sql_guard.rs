@@ -1,7 +1,7 @@
 //! The recipe for a guarded row in SQL, as the documentation prints it, in real databases.
 
 use firstcome_lock::{Election, Term};
-use firstcome_store::mysql::{self, MySql};
+use firstcome_store::mysql::{self, MySqlPool};
 use firstcome_testbed::{Folder, MariaDb, Postgres, Redis};
 use rusqlite::{Connection, named_params};
 
@@ -187,11 +187,11 @@ async fn an_owner_that_was_paused_beyond_its_lease_changes_no_row() {
 
 /// The guarded row in a MariaDB, over connections that do not say "found rows": a column that each write raises makes the
 /// one that changes nothing else count, too.
-struct Maria(MySql);
+struct Maria(MySqlPool);
 
 impl Maria {
     fn open(url: &str) -> Self {
-        Self(MySql::new(firstcome_store::mysql::Options::new(url)).unwrap())
+        Self(MySqlPool::new(firstcome_store::mysql::MySqlOptions::new(url)).unwrap())
     }
 
     async fn create(url: &str) -> Self {

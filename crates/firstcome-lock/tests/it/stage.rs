@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use firstcome_lock::{Builder, Lease, Lock, Locks, Memory, Options};
+use firstcome_lock::{Builder, Lease, Lock, Locks, Memory, RedisOptions};
 use firstcome_testbed::{Folder, MariaDb, Nats, PgBouncer, Postgres, Proxy, Redis};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
@@ -116,7 +116,7 @@ impl Stage {
 
     pub(crate) async fn client_with(&self, builder: Builder) -> Locks {
         match self {
-            Self::Redis(redis) => builder.connect(Options::new(redis.url())).await.unwrap(),
+            Self::Redis(redis) => builder.connect(RedisOptions::new(redis.url())).await.unwrap(),
             Self::Limited(..)
             | Self::Database(_)
             | Self::Pooled(..)

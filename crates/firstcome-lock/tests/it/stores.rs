@@ -1,13 +1,13 @@
 //! Servers that change their place, or speak TLS.
 
-use firstcome_lock::{Error, Locks, Loss, Mistake, Options, Released};
+use firstcome_lock::{Error, Locks, Loss, Mistake, RedisOptions, Released};
 use firstcome_store::StoreError;
 use firstcome_testbed::{Certificates, Redis, Sentinels, Settings};
 
 use crate::stage::{SECOND, is_held, ms, take, until};
 
-fn options(sentinels: &Sentinels) -> Options {
-    Options::new(sentinels.url()).heartbeat(ms(500)).answer_within(ms(1000))
+fn options(sentinels: &Sentinels) -> RedisOptions {
+    RedisOptions::new(sentinels.url()).heartbeat(ms(500)).answer_within(ms(1000))
 }
 
 async fn client(sentinels: &Sentinels) -> Locks {
@@ -71,7 +71,7 @@ async fn tls_with_an_authority_of_ones_own() {
     let settings = Settings { tls: Some(Certificates::new()), ..Settings::default() };
     let Some(redis) = Redis::with(settings) else { return };
     let authority = redis.authority().unwrap().to_owned();
-    let trusting = Options::new(redis.url()).trust(authority);
+    let trusting = RedisOptions::new(redis.url()).trust(authority);
     let (ann, bob) = (
         Locks::builder().connect(trusting.clone()).await.unwrap(),
         Locks::builder().connect(trusting).await.unwrap(),
@@ -89,7 +89,7 @@ async fn tls_with_an_authority_of_ones_own() {
     assert!(matches!(refused, Error::Store(StoreError::Tls { .. })), "{refused}");
     assert!(refused.hint().is_some());
     let plain = format!("redis://127.0.0.1:{}", redis.port());
-    let options = Options::new(plain).connect_within(SECOND);
+    let options = RedisOptions::new(plain).connect_within(SECOND);
     assert!(Locks::builder().connect(options).await.is_err());
 }
 

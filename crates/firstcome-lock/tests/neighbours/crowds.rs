@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 use std::time::{Duration, UNIX_EPOCH};
 
-use firstcome_lock::{Lock, Locks, Mistake, Options};
+use firstcome_lock::{Lock, Locks, Mistake, RedisOptions};
 use firstcome_testbed::{Redis, redisson};
 
 /// Threads in Java, and tasks in Rust.
@@ -47,7 +47,7 @@ fn javas_share(entries: usize, mistake: Option<Mistake>) -> Option<f64> {
     let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
     let builder = mistake.into_iter().fold(Locks::builder(), firstcome_lock::Builder::inject);
     let mut held = runtime.block_on(async {
-        let locks = builder.connect(Options::new(redis.url())).await.unwrap();
+        let locks = builder.connect(RedisOptions::new(redis.url())).await.unwrap();
         let mut tell = java.stdin.take().unwrap();
         writeln!(tell, "turns {CROWD} {each} {HELD_MS}").unwrap();
         let tasks: Vec<_> = (0..CROWD)

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use firstcome_lock::{Locks, Options, Released};
+use firstcome_lock::{Locks, RedisOptions, Released};
 use firstcome_store::{Command, Redis};
 use rustix::fs::{FlockOperation, fcntl_lock};
 
@@ -92,8 +92,8 @@ async fn visit_often(files: Files, url: &str, lease: Duration, name: &str, first
         std::io::stdin().read_to_end(&mut Vec::new()).ok();
         told.store(true, Ordering::SeqCst);
     });
-    let locks = Locks::builder().watchdog(lease).connect(Options::new(url)).await.unwrap();
-    let store = Redis::connect(Options::new(url)).await.unwrap();
+    let locks = Locks::builder().watchdog(lease).connect(RedisOptions::new(url)).await.unwrap();
+    let store = Redis::connect(RedisOptions::new(url)).await.unwrap();
     let lock = locks.mutex(name).unwrap();
     let left_of = async |key: &str| {
         store.send(&Command::new("PTTL").arg(key)).await.unwrap().number().unwrap()

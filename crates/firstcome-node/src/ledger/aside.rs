@@ -1,7 +1,7 @@
 //! Putting a ledger out of the way, so that another can be written in its place. Nothing is deleted.
 
 use super::LedgerFailure;
-use crate::ledger::choice::Ledger as Named;
+use crate::ledger::choice::LedgerChoice;
 use firstcome_journal::folder::DataFolder;
 use std::path::Path;
 
@@ -14,21 +14,21 @@ use std::path::Path;
 ///
 /// It cannot be renamed.
 pub async fn set_aside(
-    kind: &Named,
+    kind: &LedgerChoice,
     folder: Option<&DataFolder>,
     name: &str,
 ) -> Result<Option<String>, LedgerFailure> {
     match kind {
-        Named::None => Ok(None),
-        Named::Sqlite => match folder {
+        LedgerChoice::None => Ok(None),
+        LedgerChoice::Sqlite => match folder {
             Some(folder) => set_file_aside(&folder.ledger()),
             None => {
                 Err(LedgerFailure::ReadOnly("no data folder is named that it could be in".into()))
             }
         },
-        Named::SqliteFile(file) => set_file_aside(file),
-        Named::Postgres(url) => super::postgres::set_aside(url.reveal(), name).await,
-        Named::MySql(url) => super::mysql::set_aside(url.reveal(), name).await,
+        LedgerChoice::SqliteFile(file) => set_file_aside(file),
+        LedgerChoice::Postgres(url) => super::postgres::set_aside(url.reveal(), name).await,
+        LedgerChoice::MySql(url) => super::mysql::set_aside(url.reveal(), name).await,
     }
 }
 

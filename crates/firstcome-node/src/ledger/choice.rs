@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// Where results are made durable for the user's own queries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ledger {
+pub enum LedgerChoice {
     /// A second SQLite file in the data folder.
     Sqlite,
     /// A SQLite file of its own, which servers on one machine may share.
@@ -19,7 +19,7 @@ pub enum Ledger {
     None,
 }
 
-impl fmt::Display for Ledger {
+impl fmt::Display for LedgerChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sqlite => f.write_str("sqlite"),
@@ -30,7 +30,7 @@ impl fmt::Display for Ledger {
     }
 }
 
-impl std::str::FromStr for Ledger {
+impl std::str::FromStr for LedgerChoice {
     type Err = String;
 
     /// Reads `sqlite`, `sqlite:FILE`, `none` or a URL; what is wrong with it is said without repeating a password.

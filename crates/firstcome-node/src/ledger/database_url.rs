@@ -50,14 +50,14 @@ impl DatabaseUrl {
 
 /// Says what is wrong with the URL of a PostgreSQL.
 fn postgres(url: &str) -> Result<(), String> {
-    use firstcome_store::postgres::{Options, Postgres};
-    Postgres::new(Options::new(url)).map(drop).map_err(|failure| cannot(&failure))
+    use firstcome_store::postgres::{PostgresOptions, PostgresPool};
+    PostgresPool::new(PostgresOptions::new(url)).map(drop).map_err(|failure| cannot(&failure))
 }
 
 /// Says what is wrong with the URL of a MariaDB.
 fn mysql(url: &str) -> Result<(), String> {
-    use firstcome_store::mysql::{MySql, Options};
-    MySql::new(Options::new(url)).map(drop).map_err(|failure| cannot(&failure))
+    use firstcome_store::mysql::{MySqlOptions, MySqlPool};
+    MySqlPool::new(MySqlOptions::new(url)).map(drop).map_err(|failure| cannot(&failure))
 }
 
 fn cannot(failure: &firstcome_store::StoreError) -> String {

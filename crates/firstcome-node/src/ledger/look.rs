@@ -1,7 +1,7 @@
 //! Reading a ledger beside whoever writes it, for somebody who may block.
 
 use super::{LedgerFailure, Reader, Row};
-use crate::ledger::choice::Ledger as Named;
+use crate::ledger::choice::LedgerChoice;
 use firstcome_core::SpaceId;
 use firstcome_journal::folder;
 use std::path::Path;
@@ -36,19 +36,19 @@ impl Look {
     ///
     /// It is of another space, of a layout above this build's, or cannot be read.
     pub fn open(
-        kind: &Named,
+        kind: &LedgerChoice,
         data: Option<&Path>,
         name: &str,
         space: SpaceId,
     ) -> Result<Option<Self>, LedgerFailure> {
         match kind {
-            Named::None => Ok(None),
-            Named::Sqlite => match data {
+            LedgerChoice::None => Ok(None),
+            LedgerChoice::Sqlite => match data {
                 Some(data) => Self::open_file(&folder::ledger_file(data), space),
                 None => Ok(None),
             },
-            Named::SqliteFile(file) => Self::open_file(file, space),
-            Named::Postgres(url) => {
+            LedgerChoice::SqliteFile(file) => Self::open_file(file, space),
+            LedgerChoice::Postgres(url) => {
                 let runtime = runtime()?;
                 let looked = runtime.block_on(async {
                     let ledger = super::Postgres::new(url.reveal(), name, space)?;
@@ -56,7 +56,7 @@ impl Look {
                 });
                 Ok(looked?.map(|ledger| Self::Postgres { runtime, ledger }))
             }
-            Named::MySql(url) => {
+            LedgerChoice::MySql(url) => {
                 let runtime = runtime()?;
                 let looked = runtime.block_on(async {
                     let ledger = super::MySql::new(url.reveal(), name, space)?;

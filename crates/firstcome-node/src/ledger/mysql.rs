@@ -12,7 +12,7 @@ mod writer;
 use super::queue::Queue;
 use super::{Batch, LedgerFailure, Standing};
 use firstcome_core::SpaceId;
-use firstcome_store::mysql::{MySql as Pool, Options};
+use firstcome_store::mysql::{MySqlOptions, MySqlPool};
 use std::sync::Arc;
 use std::time::Duration;
 use writer::Writer;
@@ -32,7 +32,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 #[derive(Clone, Debug)]
 pub struct MySql {
     queue: Queue,
-    reader: Arc<Pool>,
+    reader: Arc<MySqlPool>,
     identity: Arc<Identity>,
 }
 
@@ -54,12 +54,12 @@ impl MySql {
     /// Begins; nothing is sent yet.
     pub(super) fn new(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerFailure> {
         let identity = Arc::new(Identity { space, database: database(name)? });
-        let options = Options::new(url)
+        let options = MySqlOptions::new(url)
             .answer_within(ANSWER_WITHIN)
             .lock_within(TRANSACTION_WITHIN)
             .idle_within(TRANSACTION_WITHIN);
-        let reader = Arc::new(Pool::new(options.clone().connections(READERS))?);
-        let writer = Writer::new(Pool::new(options.connections(1))?, Arc::clone(&identity));
+        let reader = Arc::new(MySqlPool::new(options.clone().connections(READERS))?);
+        let writer = Writer::new(MySqlPool::new(options.connections(1))?, Arc::clone(&identity));
         Ok(Self { queue: Queue::start(writer), reader, identity })
     }
 
@@ -102,7 +102,7 @@ fn database(name: &str) -> Result<String, LedgerFailure> {
 /// Moves the tables of a space to another database; gives its name, or nothing if there are none.
 pub(super) async fn set_aside(url: &str, name: &str) -> Result<Option<String>, LedgerFailure> {
     let database = database(name)?;
-    let pool = Pool::new(Options::new(url).connections(1))?;
+    let pool = MySqlPool::new(MySqlOptions::new(url).connections(1))?;
     let moved = opening::set_aside(&pool, &database).await;
     pool.close().await;
     moved

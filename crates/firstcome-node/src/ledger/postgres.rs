@@ -12,7 +12,7 @@ mod writer;
 use super::queue::Queue;
 use super::{Batch, LedgerFailure, Standing};
 use firstcome_core::SpaceId;
-use firstcome_store::postgres::{Access, Options, Postgres as Pool, Type};
+use firstcome_store::postgres::{Access, PostgresOptions, PostgresPool, Type};
 use std::sync::Arc;
 use writer::Writer;
 
@@ -27,7 +27,7 @@ const LONGEST: usize = 63;
 #[derive(Clone, Debug)]
 pub struct Postgres {
     queue: Queue,
-    reader: Pool,
+    reader: PostgresPool,
     identity: Arc<Identity>,
 }
 
@@ -56,15 +56,15 @@ impl Postgres {
     /// Begins; nothing is sent yet.
     pub(super) fn new(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerFailure> {
         let schema = schema(name)?;
-        let options = Options::new(url).schema(&schema);
+        let options = PostgresOptions::new(url).schema(&schema);
         let identity = Arc::new(Identity {
             space,
             schema,
             #[cfg(test)]
             careless: std::sync::atomic::AtomicBool::new(false),
         });
-        let reader = Pool::new(options.clone().connections(READERS))?;
-        let writer = Writer::new(Pool::new(options.connections(1))?, Arc::clone(&identity));
+        let reader = PostgresPool::new(options.clone().connections(READERS))?;
+        let writer = Writer::new(PostgresPool::new(options.connections(1))?, Arc::clone(&identity));
         Ok(Self { queue: Queue::start(writer), reader, identity })
     }
 
@@ -121,7 +121,7 @@ fn schema(name: &str) -> Result<String, LedgerFailure> {
 /// Renames the schema of a space; gives its new name, or nothing if there is none.
 pub(super) async fn set_aside(url: &str, name: &str) -> Result<Option<String>, LedgerFailure> {
     let schema = schema(name)?;
-    let pool = Pool::new(Options::new(url).connections(1))?;
+    let pool = PostgresPool::new(PostgresOptions::new(url).connections(1))?;
     let mut session = pool.session().await?;
     let work = session.begin(Access::Usual).await?;
     let is_there = async |schema: &str| -> Result<bool, LedgerFailure> {

@@ -9,7 +9,7 @@ use firstcome_lock::Locks;
 use firstcome_node::Metrics;
 use firstcome_node::leader::{Election, Leader};
 use firstcome_node::ledger::Ledger;
-use firstcome_store::postgres::Options as Store;
+use firstcome_store::postgres::PostgresOptions;
 use firstcome_testbed::{Postgres as Server, PostgresSettings};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ struct Whole {
 async fn whole(url: &str, clock: &Clock, number: u64) -> Whole {
     let mut options = Options::new(SPACE, Durability::Fsync);
     options.clock = Some(clock.clone());
-    let journal = Postgres::open(Store::new(url), options).await.unwrap();
+    let journal = Postgres::open(PostgresOptions::new(url), options).await.unwrap();
     let schema = journal.schema().to_owned();
     let mut drawn = number * 1_000_000;
     let seat = Seat::on(Journal::Postgres(journal), move || {

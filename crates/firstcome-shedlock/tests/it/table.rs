@@ -157,7 +157,7 @@ async fn one_who_waited_behind_a_transaction_takes_nothing_late() {
     let options = PostgresOptions::new(server.url()).lock_within(ms(200));
     let ann = ShedLock::postgres(options, Table::default().name(&name)).await.unwrap();
     let store =
-        firstcome_store::postgres::Postgres::new(PostgresOptions::new(server.url())).unwrap();
+        firstcome_store::postgres::PostgresPool::new(PostgresOptions::new(server.url())).unwrap();
     let mut session = store.session().await.unwrap();
     let work = session.begin(firstcome_store::postgres::Access::Usual).await.unwrap();
     work.batch(&format!("SELECT * FROM {name} FOR UPDATE")).await.unwrap();

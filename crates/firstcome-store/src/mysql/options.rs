@@ -7,11 +7,11 @@ use std::time::Duration;
 /// # Examples
 ///
 /// ```
-/// use firstcome_store::mysql::Options;
-/// let options = Options::new("mysql://ann:secret@127.0.0.1/shop").connections(2);
+/// use firstcome_store::mysql::MySqlOptions;
+/// let options = MySqlOptions::new("mysql://ann:secret@127.0.0.1/shop").connections(2);
 /// ```
 #[derive(Clone)]
-pub struct Options {
+pub struct MySqlOptions {
     pub(super) url: String,
     pub(super) connections: usize,
     pub(super) connect_within: Duration,
@@ -21,7 +21,7 @@ pub struct Options {
     pub(super) idle_within: Option<Duration>,
 }
 
-impl Options {
+impl MySqlOptions {
     /// Begins with a URL and the defaults.
     ///
     /// `mysql://user[:password]@host[:port]/database[?sslmode=…][&sslrootcert=FILE]`, or `mariadb://…`, port 3306 where
@@ -84,10 +84,10 @@ impl Options {
     }
 }
 
-impl std::fmt::Debug for Options {
+impl std::fmt::Debug for MySqlOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The URL may hold a password.
-        f.debug_struct("Options")
+        f.debug_struct("MySqlOptions")
             .field("connections", &self.connections)
             .field("answer_within", &self.answer_within)
             .finish_non_exhaustive()

@@ -9,7 +9,7 @@ use mysql_async::{Conn, Error, Opts, OptsBuilder, Row, SslOpts};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
-use super::options::Options;
+use super::options::MySqlOptions;
 use crate::database_url::UrlKind;
 use crate::failure::StoreError;
 use crate::store_errors::{Meaning, Store};
@@ -34,9 +34,9 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 
 /// A small pool of connections to one MariaDB; they are made when they are needed.
 #[derive(Debug)]
-pub struct MySql {
+pub struct MySqlPool {
     opts: Opts,
-    options: Options,
+    options: MySqlOptions,
     place: String,
     idle: Mutex<Vec<Line>>,
     permits: Arc<Semaphore>,
@@ -48,13 +48,13 @@ pub(super) struct Line {
     used: Instant,
 }
 
-impl MySql {
+impl MySqlPool {
     /// Makes a pool; nothing is sent yet.
     ///
     /// # Errors
     ///
     /// [`StoreError::Address`]: the URL cannot be read.
-    pub fn new(options: Options) -> Result<Self, StoreError> {
+    pub fn new(options: MySqlOptions) -> Result<Self, StoreError> {
         let address = URL.read(&options.url)?;
         #[cfg(not(feature = "tls"))]
         if address.tls {
@@ -96,7 +96,7 @@ impl MySql {
         Ok(Self { opts: builder.into(), options, place, idle: Mutex::default(), permits })
     }
 
-    /// Returns how long a statement may take: [`Options::answer_within`].
+    /// Returns how long a statement may take: [`MySqlOptions::answer_within`].
     #[must_use]
     pub fn answer_within(&self) -> Duration {
         self.options.answer_within
@@ -105,7 +105,7 @@ impl MySql {
     /// Runs statements, separated by `;`, each a transaction of its own, and gives the rows of each that has some.
     ///
     /// Where the server undoes one because of a deadlock, all are sent again, for as long as
-    /// [`Options::answer_within`] allows: only the last one that changes something may be undone so.
+    /// [`MySqlOptions::answer_within`] allows: only the last one that changes something may be undone so.
     ///
     /// # Errors
     ///

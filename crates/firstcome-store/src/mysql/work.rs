@@ -4,7 +4,7 @@ use mysql_async::{Error, Row};
 use tokio::sync::SemaphorePermit;
 use tokio::time::timeout;
 
-use super::pool::{Line, MySql, Sent, ask};
+use super::pool::{Line, MySqlPool, Sent, ask};
 use crate::failure::StoreError;
 
 /// The error with which a commit fails of which nobody knows whether it counts.
@@ -15,13 +15,13 @@ const DURING_COMMIT: u16 = 1180;
 /// Dropped before [`Work::commit`], it is undone: its connection is left.
 #[derive(Debug)]
 pub struct Work<'a> {
-    pool: &'a MySql,
+    pool: &'a MySqlPool,
     /// None after a failure.
     line: Option<Line>,
     _permit: SemaphorePermit<'a>,
 }
 
-impl MySql {
+impl MySqlPool {
     /// Begins a transaction with its first statements, separated by `;`; gives it with the rows of each that has some.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout};
 use super::answers::Answers;
 use super::denials::Denials;
 use super::error_code::refusal;
-use super::options::Options;
+use super::options::NatsOptions;
 use crate::failure::StoreError;
 
 /// After how long without a word the connection has to show that it lives; it is left when it does not twice.
@@ -27,7 +27,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// A connection to NATS servers. Clones are the same connection.
 #[derive(Clone, Debug)]
-pub struct Nats {
+pub struct NatsConnection {
     client: Client,
     place: Arc<str>,
     answer_within: Duration,
@@ -36,7 +36,7 @@ pub struct Nats {
     denials: Denials,
 }
 
-impl Nats {
+impl NatsConnection {
     /// Connects to one of the servers.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Nats {
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn connect(options: Options) -> Result<Self, StoreError> {
+    pub async fn connect(options: NatsOptions) -> Result<Self, StoreError> {
         let address = options.address()?;
         let (loser, losses) = watch::channel(0);
         let denials = Denials::default();

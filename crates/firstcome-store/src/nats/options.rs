@@ -14,11 +14,11 @@ const FORM: &str = "write nats://[user:password@]host[:port][,host[:port]…][?s
 /// # Examples
 ///
 /// ```
-/// use firstcome_store::nats::Options;
-/// let options = Options::new("nats://ann:secret@127.0.0.1,127.0.0.1:4223");
+/// use firstcome_store::nats::NatsOptions;
+/// let options = NatsOptions::new("nats://ann:secret@127.0.0.1,127.0.0.1:4223");
 /// ```
 #[derive(Clone)]
-pub struct Options {
+pub struct NatsOptions {
     pub(super) url: String,
     pub(super) connect_within: Duration,
     pub(super) answer_within: Duration,
@@ -35,7 +35,7 @@ pub(super) struct Address {
     pub(super) place: String,
 }
 
-impl Options {
+impl NatsOptions {
     /// Begins with a URL and the defaults.
     ///
     /// `nats://[user:password@]host[:port][,host[:port]…][?sslrootcert=FILE]`, port 4222 where none is given; `tls://` asks
@@ -70,10 +70,10 @@ impl Options {
     }
 }
 
-impl std::fmt::Debug for Options {
+impl std::fmt::Debug for NatsOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The URL may hold a password.
-        f.debug_struct("Options")
+        f.debug_struct("NatsOptions")
             .field("answer_within", &self.answer_within)
             .finish_non_exhaustive()
     }
@@ -135,7 +135,7 @@ mod tests {
             let refused = read(url).unwrap_err();
             assert!(refused.contains(why), "{url}: {refused}");
         }
-        let options = Options::new("nats://ann:secret@a");
+        let options = NatsOptions::new("nats://ann:secret@a");
         assert!(!format!("{options:?}").contains("secret"));
     }
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::connection::Nats;
+use super::connection::NatsConnection;
 use super::delivery::Delivery;
 use super::stored::Stored;
 use crate::failure::StoreError;
@@ -23,7 +23,7 @@ const NEVER: u64 = 1 << 53;
 /// A stream, by its name. Clones are the same stream.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    nats: Nats,
+    nats: NatsConnection,
     name: String,
 }
 
@@ -79,12 +79,12 @@ impl Put {
     fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         if let Some(after) = self.after {
-            headers.insert("Nats-Expected-Last-Sequence", after.to_string());
+            headers.insert("NatsConnection-Expected-Last-Sequence", after.to_string());
         }
         if let Some((subject, sequence)) = &self.rests_on {
-            headers.insert("Nats-Expected-Last-Subject-Sequence", sequence.to_string());
+            headers.insert("NatsConnection-Expected-Last-Subject-Sequence", sequence.to_string());
             if *subject != self.subject {
-                headers.insert("Nats-Expected-Last-Subject-Sequence-Subject", &**subject);
+                headers.insert("NatsConnection-Expected-Last-Subject-Sequence-Subject", &**subject);
             }
         }
         headers
@@ -94,13 +94,13 @@ impl Put {
 impl Stream {
     /// Names a stream; nothing is asked yet.
     #[must_use]
-    pub fn new(nats: Nats, name: String) -> Self {
+    pub fn new(nats: NatsConnection, name: String) -> Self {
         Self { nats, name }
     }
 
     /// Returns the connection it is reached by.
     #[must_use]
-    pub fn nats(&self) -> &Nats {
+    pub fn nats(&self) -> &NatsConnection {
         &self.nats
     }
 
@@ -108,7 +108,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of [`Nats::ask`].
+    /// Those of [`NatsConnection::ask`].
     pub async fn create(
         &self,
         subjects: &str,
@@ -138,7 +138,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of [`Nats::ask`].
+    /// Those of [`NatsConnection::ask`].
     pub async fn remove(&self) -> Result<(), StoreError> {
         match self.nats.ask(&format!("STREAM.DELETE.{}", self.name), &Value::Null).await {
             Ok(_) | Err(StoreError::NoDatabase { .. }) => Ok(()),
@@ -150,7 +150,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NoDatabase`] where it is not there; those of [`Nats::ask`].
+    /// [`StoreError::NoDatabase`] where it is not there; those of [`NatsConnection::ask`].
     pub async fn info(&self) -> Result<Info, StoreError> {
         let info = self.nats.ask(&format!("STREAM.INFO.{}", self.name), &Value::Null).await?;
         let text = |path: &str| info.pointer(path).and_then(Value::as_str).unwrap_or_default();
@@ -176,7 +176,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of [`Nats::ask`].
+    /// Those of [`NatsConnection::ask`].
     pub async fn last(&self, subject: &str) -> Result<Option<Stored>, StoreError> {
         self.get(&json!({ "last_by_subj": subject })).await
     }
@@ -185,7 +185,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of [`Nats::ask`].
+    /// Those of [`NatsConnection::ask`].
     pub async fn at(&self, sequence: u64) -> Result<Option<Stored>, StoreError> {
         self.get(&json!({ "seq": sequence })).await
     }
@@ -245,7 +245,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of [`Nats::ask`].
+    /// Those of [`NatsConnection::ask`].
     pub async fn deliver(&self, from: u64) -> Result<Delivery, StoreError> {
         let leader = self.info().await?.leader;
         for _ in 1..DRAWS {
@@ -296,8 +296,10 @@ impl Stream {
                 // 204 ends a list, 404 is an empty one.
                 Some(status) if [204, 404].contains(&status.as_u16()) => {
                     let number = |name| header(&answer, name).and_then(|text| text.parse().ok());
-                    up_to = number("Nats-UpTo-Sequence");
-                    if up_to.is_some() && number("Nats-Num-Pending").is_some_and(|more| more > 0) {
+                    up_to = number("NatsConnection-UpTo-Sequence");
+                    if up_to.is_some()
+                        && number("NatsConnection-Num-Pending").is_some_and(|more| more > 0)
+                    {
                         let detail = "there is more than is given at once".to_owned();
                         return Err(StoreError::JetStream { code: String::new(), detail });
                     }
@@ -317,7 +319,7 @@ impl Stream {
     /// # Errors
     ///
     /// [`StoreError::Held`] where what one of them rests on is not so; [`StoreError::Unknown`] where no answer came; those of
-    /// [`Nats::ask`].
+    /// [`NatsConnection::ask`].
     pub async fn put(&self, mut messages: Vec<Put>) -> Result<u64, StoreError> {
         let Some(last) = messages.pop() else {
             return Err(StoreError::Unexpected { detail: "nothing to store".to_owned() });
@@ -328,13 +330,13 @@ impl Stream {
             let count = messages.len() + 1;
             for (number, message) in messages.into_iter().enumerate() {
                 let mut headers = message.headers();
-                headers.insert("Nats-Batch-Id", &*batch);
-                headers.insert("Nats-Batch-Sequence", (number + 1).to_string());
+                headers.insert("NatsConnection-Batch-Id", &*batch);
+                headers.insert("NatsConnection-Batch-Sequence", (number + 1).to_string());
                 self.nats.send(message.subject, headers, message.bytes).await?;
             }
-            headers.insert("Nats-Batch-Id", &*batch);
-            headers.insert("Nats-Batch-Sequence", count.to_string());
-            headers.insert("Nats-Batch-Commit", "1");
+            headers.insert("NatsConnection-Batch-Id", &*batch);
+            headers.insert("NatsConnection-Batch-Sequence", count.to_string());
+            headers.insert("NatsConnection-Batch-Commit", "1");
         }
         let request = Request::new().headers(headers).payload(last.bytes.into());
         let answer = self.nats.request(last.subject, request).await?;
@@ -348,7 +350,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unreachable`] where they do not; those of [`Nats::ask`].
+    /// [`StoreError::Unreachable`] where they do not; those of [`NatsConnection::ask`].
     pub async fn probe(&self, subject: String) -> Result<(), StoreError> {
         // No stream has so many messages, so that this one is refused.
         let rests_on = Some((subject.clone(), NEVER));
@@ -362,7 +364,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of [`Nats::ask`].
+    /// Those of [`NatsConnection::ask`].
     pub async fn purge(&self, subject: &str, before: u64) -> Result<(), StoreError> {
         let which = json!({ "filter": subject, "seq": before });
         self.nats.ask(&format!("STREAM.PURGE.{}", self.name), &which).await.map(drop)
@@ -372,7 +374,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of [`Nats::ask`].
+    /// Those of [`NatsConnection::ask`].
     pub async fn begin_with(&self, first: u64) -> Result<(), StoreError> {
         let which = json!({ "seq": first });
         self.nats.ask(&format!("STREAM.PURGE.{}", self.name), &which).await.map(drop)
@@ -385,13 +387,13 @@ fn header<'a>(message: &'a Message, name: &'static str) -> Option<&'a str> {
 
 fn stored(message: &Message) -> Result<Stored, StoreError> {
     let found = |name| header(message, name).unwrap_or_default();
-    let sequence = found("Nats-Sequence").parse();
+    let sequence = found("NatsConnection-Sequence").parse();
     Ok(Stored {
-        subject: found("Nats-Subject").to_owned(),
+        subject: found("NatsConnection-Subject").to_owned(),
         sequence: sequence.map_err(|_| StoreError::Unexpected {
             detail: "a message without a sequence".to_owned(),
         })?,
-        at: micros(found("Nats-Time-Stamp"))?,
+        at: micros(found("NatsConnection-Time-Stamp"))?,
         bytes: message.payload.to_vec(),
     })
 }

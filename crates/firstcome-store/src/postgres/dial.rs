@@ -17,7 +17,7 @@ use tokio_postgres::config::{ChannelBinding as Binding, SslMode};
 use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Statement};
 
-use super::options::Options;
+use super::options::PostgresOptions;
 use super::refusal;
 use crate::database_url::{DatabaseUrl, UrlKind};
 use crate::failure::StoreError;
@@ -40,7 +40,7 @@ const OLDEST: (u32, &str) = (12, "12");
 pub(super) struct Dialler {
     address: DatabaseUrl,
     tls: Option<Tls>,
-    pub(super) options: Options,
+    pub(super) options: PostgresOptions,
     made: AtomicU64,
     /// Whether a connection led to a pooler.
     pooler: AtomicBool,
@@ -110,7 +110,7 @@ impl Drop for Line {
 }
 
 impl Dialler {
-    pub(super) fn new(options: Options) -> Result<Self, StoreError> {
+    pub(super) fn new(options: PostgresOptions) -> Result<Self, StoreError> {
         let address = URL.read(&options.url)?;
         let tls = match address.tls {
             false => None,

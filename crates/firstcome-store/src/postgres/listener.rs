@@ -7,7 +7,7 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use super::pool::{Inner, Postgres};
+use super::pool::{Inner, PostgresPool};
 use crate::failure::StoreError;
 
 /// How many notifications a listener may be behind before it is notified of the loss.
@@ -44,16 +44,16 @@ enum State {
     Failed(StoreError),
 }
 
-impl Postgres {
+impl PostgresPool {
     /// Begins to listen to `channel`, a name as it stands, over a connection of its own.
     ///
-    /// It must not lead through a pooler: see [`Postgres::is_pooled`].
+    /// It must not lead through a pooler: see [`PostgresPool::is_pooled`].
     #[must_use]
     pub fn listener(&self, channel: impl Into<String>) -> Listener {
         self.listener_of(channel.into(), None)
     }
 
-    /// Begins to listen as [`Postgres::listener`] does, and holds a shared advisory lock of the session as long as it
+    /// Begins to listen as [`PostgresPool::listener`] does, and holds a shared advisory lock of the session as long as it
     /// listens. Who notifies finds out by that lock, without a row, whether anybody hears it.
     #[must_use]
     pub fn listener_with_lock(&self, channel: impl Into<String>, lock: i64) -> Listener {

@@ -7,11 +7,11 @@ use std::time::Duration;
 /// # Examples
 ///
 /// ```
-/// use firstcome_store::postgres::Options;
-/// let options = Options::new("postgres://ann:secret@127.0.0.1/shop").connections(2);
+/// use firstcome_store::postgres::PostgresOptions;
+/// let options = PostgresOptions::new("postgres://ann:secret@127.0.0.1/shop").connections(2);
 /// ```
 #[derive(Clone)]
-pub struct Options {
+pub struct PostgresOptions {
     pub(super) url: String,
     pub(super) schema: Option<String>,
     pub(super) connections: usize,
@@ -23,7 +23,7 @@ pub struct Options {
     pub(super) forget_at_crash: bool,
 }
 
-impl Options {
+impl PostgresOptions {
     /// Begins with a URL and the defaults.
     ///
     /// `postgres://user[:password]@host[:port]/database[?sslmode=…][&sslrootcert=FILE]`, port 5432 where none is given;
@@ -157,10 +157,10 @@ enum Reach {
     Session,
 }
 
-impl std::fmt::Debug for Options {
+impl std::fmt::Debug for PostgresOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The URL may hold a password.
-        f.debug_struct("Options")
+        f.debug_struct("PostgresOptions")
             .field("schema", &self.schema)
             .field("connections", &self.connections)
             .field("answer_within", &self.answer_within)

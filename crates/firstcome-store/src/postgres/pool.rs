@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::dial::{Dialler, Line};
-use super::options::Options;
+use super::options::PostgresOptions;
 use crate::failure::StoreError;
 
 /// How long a connection that was not used for a while may take to show that it lives.
@@ -17,7 +17,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 ///
 /// Cheap to clone; all clones share the connections, which are made when they are needed.
 #[derive(Debug, Clone)]
-pub struct Postgres {
+pub struct PostgresPool {
     pub(super) inner: Arc<Inner>,
 }
 
@@ -37,13 +37,13 @@ pub struct Session {
     _permit: OwnedSemaphorePermit,
 }
 
-impl Postgres {
+impl PostgresPool {
     /// Makes a pool; nothing is sent yet.
     ///
     /// # Errors
     ///
     /// [`StoreError::Address`]: the URL cannot be read, or the authorities it names.
-    pub fn new(options: Options) -> Result<Self, StoreError> {
+    pub fn new(options: PostgresOptions) -> Result<Self, StoreError> {
         let permits = Arc::new(Semaphore::new(options.connections));
         let dialler = Dialler::new(options)?;
         Ok(Self { inner: Arc::new(Inner { dialler, idle: Mutex::default(), permits }) })
@@ -55,7 +55,7 @@ impl Postgres {
         self.inner.dialler.place()
     }
 
-    /// Returns how long a statement may take: [`Options::answer_within`].
+    /// Returns how long a statement may take: [`PostgresOptions::answer_within`].
     #[must_use]
     pub fn answer_within(&self) -> Duration {
         self.inner.dialler.options.answer_within
@@ -65,7 +65,7 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// Why there is none within [`Options::connect_within`]: see [`StoreError`]. Nothing was carried out.
+    /// Why there is none within [`PostgresOptions::connect_within`]: see [`StoreError`]. Nothing was carried out.
     ///
     /// # Cancel safety
     ///

@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::dial::{Dialler, Line, Manner};
-use super::pool::{Postgres, Session};
+use super::pool::{PostgresPool, Session};
 use super::{identity, refusal};
 use crate::failure::StoreError;
 
@@ -29,11 +29,11 @@ enum Wait {
     Where(fn(&[Row]) -> bool),
 }
 
-impl Postgres {
+impl PostgresPool {
     /// Runs one statement as a transaction of its own, READ COMMITTED, and gives its rows.
     ///
     /// A statement that the server undid because of a deadlock or a conflict is sent again, for as long as
-    /// [`Options::answer_within`](super::Options::answer_within) allows; nothing else is. The statement is prepared
+    /// [`PostgresOptions::answer_within`](super::PostgresOptions::answer_within) allows; nothing else is. The statement is prepared
     /// once for each connection; behind a pooler, which has connections of its own, it is sent whole between a BEGIN and
     /// a COMMIT that travel with it.
     ///
@@ -62,9 +62,9 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// Those of [`Postgres::step`]; [`StoreError::Unknown`] also where it counts and may be lost when the server crashes;
+    /// Those of [`PostgresPool::step`]; [`StoreError::Unknown`] also where it counts and may be lost when the server crashes;
     /// [`StoreError::Unreachable`] where a pooler stands between, which could give the second one to another process of the server:
-    /// see [`Postgres::met_pooler`].
+    /// see [`PostgresPool::met_pooler`].
     ///
     /// # Cancel safety
     ///
@@ -84,7 +84,7 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// Those of [`Postgres::step`]; [`StoreError::Unknown`] also where it was waited for too long, although nothing was changed.
+    /// Those of [`PostgresPool::step`]; [`StoreError::Unknown`] also where it was waited for too long, although nothing was changed.
     ///
     /// # Cancel safety
     ///

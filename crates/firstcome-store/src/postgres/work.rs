@@ -39,7 +39,7 @@ pub struct Work<'a> {
 
 impl Session {
     /// Begins a transaction: READ COMMITTED unless it is a [`Access::Snapshot`], with the time-outs of
-    /// [`Options`](super::Options).
+    /// [`PostgresOptions`](super::PostgresOptions).
     ///
     /// # Errors
     ///

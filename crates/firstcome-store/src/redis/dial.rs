@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use super::address::{Address, FORM, Place};
 use super::error_code;
-use super::options::Options;
+use super::options::RedisOptions;
 use crate::failure::StoreError;
 use crate::host::Host;
 use crate::store_errors::{Meaning, Store};
@@ -24,7 +24,7 @@ const OLDEST: ((u32, u32), &str) = ((6, 2), "6.2");
 /// Everything needed to make a connection.
 #[derive(Debug)]
 pub(crate) struct Dialler {
-    pub(crate) options: Arc<Options>,
+    pub(crate) options: Arc<RedisOptions>,
     pub(crate) address: Arc<Address>,
     tls: Option<Tls>,
 }
@@ -40,7 +40,10 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 impl Dialler {
-    pub(crate) fn new(options: Arc<Options>, address: Arc<Address>) -> Result<Self, StoreError> {
+    pub(crate) fn new(
+        options: Arc<RedisOptions>,
+        address: Arc<Address>,
+    ) -> Result<Self, StoreError> {
         let tls = match address.tls {
             true => {
                 let wrong = |reason| StoreError::Address { reason, form: FORM };

@@ -13,10 +13,10 @@ const LONGEST: Duration = Duration::from_secs(3600);
 ///
 /// ```
 /// use std::time::Duration;
-/// let options = firstcome_store::Options::new("redis://127.0.0.1:6379/2").answer_within(Duration::from_secs(2));
+/// let options = firstcome_store::RedisOptions::new("redis://127.0.0.1:6379/2").answer_within(Duration::from_secs(2));
 /// ```
 #[derive(Clone)]
-pub struct Options {
+pub struct RedisOptions {
     pub(crate) url: String,
     pub(crate) connect_within: Duration,
     pub(crate) answer_within: Duration,
@@ -26,7 +26,7 @@ pub struct Options {
     pub(crate) sentinel_user: Option<(Option<String>, String)>,
 }
 
-impl Options {
+impl RedisOptions {
     /// Begins with a URL and the defaults.
     ///
     /// - `redis://[user:password@]host[:port][/database]`, port 6379 and database 0 where none is given
@@ -109,10 +109,10 @@ impl Options {
     }
 }
 
-impl std::fmt::Debug for Options {
+impl std::fmt::Debug for RedisOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The URL and the identity may hold secrets.
-        f.debug_struct("Options")
+        f.debug_struct("RedisOptions")
             .field("connect_within", &self.connect_within)
             .field("answer_within", &self.answer_within)
             .field("heartbeat", &self.heartbeat)

@@ -9,7 +9,7 @@ use super::address::Address;
 use super::command::Command;
 use super::dial::Dialler;
 use super::link::Link;
-use super::options::Options;
+use super::options::RedisOptions;
 use super::pinned::Pinned;
 use super::reply::Reply;
 use crate::failure::StoreError;
@@ -20,7 +20,7 @@ use crate::failure::StoreError;
 /// Cheap to clone; clones share the connection. A lost one is dialled again in the background for as long as a clone
 /// is alive.
 ///
-/// A command that waits in the server for longer than [`Options::heartbeat`], or than 2 s, has its connection taken
+/// A command that waits in the server for longer than [`RedisOptions::heartbeat`], or than 2 s, has its connection taken
 /// for dead.
 #[derive(Debug, Clone)]
 pub struct Wire {
@@ -43,7 +43,7 @@ impl Wire {
     /// # Cancel safety
     ///
     /// Cancel safe: what was dialled is closed.
-    pub async fn connect(options: Options) -> Result<Self, StoreError> {
+    pub async fn connect(options: RedisOptions) -> Result<Self, StoreError> {
         let options = Arc::new(options);
         let address = Arc::new(Address::read(&options.url)?);
         Self::dial(Arc::new(Dialler::new(options, address)?)).await
@@ -93,7 +93,7 @@ impl Wire {
         self.inner.link.pin(deadline).await
     }
 
-    /// Returns how long a command may take: [`Options::answer_within`].
+    /// Returns how long a command may take: [`RedisOptions::answer_within`].
     #[must_use]
     pub fn answer_within(&self) -> Duration {
         self.inner.dialler.options.answer_within

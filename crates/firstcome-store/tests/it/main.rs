@@ -7,7 +7,9 @@ mod codes;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use firstcome_store::{Command, Effect, Event, Options, Redis, Reply, Script, StoreError, Wire};
+use firstcome_store::{
+    Command, Effect, Event, Redis, RedisOptions, Reply, Script, StoreError, Wire,
+};
 use firstcome_testbed::{Fault, Proxy, Redis as Server, Sentinels, Settings};
 use tokio::time::Instant;
 
@@ -20,14 +22,14 @@ fn ms(millis: u64) -> Duration {
 }
 
 async fn through(proxy: &Proxy, server: &Server, heartbeat: Duration) -> Redis {
-    let options = Options::new(server.url_through(proxy.port()));
+    let options = RedisOptions::new(server.url_through(proxy.port()));
     Redis::connect(options.answer_within(ms(5_000)).heartbeat(heartbeat)).await.unwrap()
 }
 
 #[tokio::test]
 async fn scripts_are_loaded_when_the_server_does_not_know_them() {
     let Some(server) = Server::start() else { return };
-    let redis = Redis::connect(Options::new(server.url())).await.unwrap();
+    let redis = Redis::connect(RedisOptions::new(server.url())).await.unwrap();
     for run in 1..=3 {
         let reply = redis.send(&Command::script(&TWICE, &["n"]).arg(21)).await.unwrap();
         let [number, text, nil] = reply.list().unwrap() else { panic!("three parts") };
@@ -41,7 +43,7 @@ async fn scripts_are_loaded_when_the_server_does_not_know_them() {
 #[tokio::test]
 async fn what_is_sent_together_is_done_together() {
     let Some(server) = Server::start() else { return };
-    let redis = Redis::connect(Options::new(server.url())).await.unwrap();
+    let redis = Redis::connect(RedisOptions::new(server.url())).await.unwrap();
     let count = || Command::new("INCR").arg("n");
     let replies = redis.send_together(vec![count(), count()]).await.unwrap();
     assert_eq!(replies, [Reply::Number(1), Reply::Number(2)]);
@@ -64,7 +66,7 @@ async fn a_replica_does_nothing_of_what_is_sent_together() {
     let Some(master) = Server::start() else { return };
     let settings = Settings { replica_of: Some(master.port()), ..Settings::default() };
     let Some(replica) = Server::with(settings) else { return };
-    let redis = Redis::connect(Options::new(replica.url())).await.unwrap();
+    let redis = Redis::connect(RedisOptions::new(replica.url())).await.unwrap();
     let failure = redis.send_together(vec![Command::new("INCR").arg("n")]).await.unwrap_err();
     assert!(matches!(failure, StoreError::ReadOnly { .. }), "{failure}");
 }
@@ -128,7 +130,7 @@ async fn a_subscription_says_when_it_may_have_missed_something() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_master_is_followed() {
     let Some(mut sentinels) = Sentinels::start() else { return };
-    let options = Options::new(sentinels.url()).heartbeat(ms(300)).answer_within(ms(10_000));
+    let options = RedisOptions::new(sentinels.url()).heartbeat(ms(300)).answer_within(ms(10_000));
     let redis = Redis::connect(options).await.unwrap();
     let mut heard = redis.subscribe("news").await.unwrap();
     redis.send(&Command::new("SET").arg("k").arg(1)).await.unwrap();
@@ -147,7 +149,7 @@ async fn a_master_is_followed() {
 #[tokio::test]
 async fn what_is_handed_over_leaves_in_order_and_is_answered_one_by_one() {
     let Some(server) = Server::start() else { return };
-    let wire = Wire::connect(Options::new(server.url())).await.unwrap();
+    let wire = Wire::connect(RedisOptions::new(server.url())).await.unwrap();
     let deadline = Instant::now() + ms(20_000);
     let pinned = wire.pin(deadline).await.unwrap();
     let first = pinned.send(Command::new("INCR").arg("n"), deadline);
@@ -173,7 +175,7 @@ async fn what_is_handed_over_leaves_in_order_and_is_answered_one_by_one() {
 async fn a_pinned_connection_is_never_replaced() {
     let Some(server) = Server::start() else { return };
     let proxy = Proxy::start(server.port()).await;
-    let wire = Wire::connect(Options::new(server.url_through(proxy.port()))).await.unwrap();
+    let wire = Wire::connect(RedisOptions::new(server.url_through(proxy.port()))).await.unwrap();
     let deadline = Instant::now() + ms(20_000);
     let pinned = wire.pin(deadline).await.unwrap();
     assert!(pinned.is_up() && pinned.is_same(&wire.pin(deadline).await.unwrap()));

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use firstcome_core::State;
 use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::ledger::Ledger;
-use firstcome_node::ledger::choice::Ledger as LedgerKind;
+use firstcome_node::ledger::choice::LedgerChoice;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -81,7 +81,7 @@ pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
 
 async fn in_process(folder: &Path, claims: usize) -> Result<InProcess> {
     let embedded = Arc::new(Embedded::start(folder).await?);
-    let kind = LedgerKind::Sqlite;
+    let kind = LedgerChoice::Sqlite;
     let ledger = Ledger::named(&kind, Some(&embedded.folder), "default", SPACE).await?;
     let ledger = ledger.context("the folder has a ledger")?;
     embedded.open(CAMPAIGN, u32::MAX - 1).await?;

@@ -17,7 +17,7 @@ use firstcome_api::key::Secret;
 use firstcome_api::node::Audit;
 use firstcome_client::{Ask, Client, Reply, Server};
 use firstcome_node::ledger::Look;
-use firstcome_node::ledger::choice::Ledger;
+use firstcome_node::ledger::choice::LedgerChoice;
 use firstcome_rush::terminal;
 
 /// Options of `audit`.
@@ -56,7 +56,7 @@ pub(super) fn run(args: AuditArgs, json: bool) -> Result<Exit, Complaint> {
     let key = args.read.source.folder.key(servers.iter().map(|(_, server)| server))?;
     let meter = progress_bar();
     let verbose = args.read.source.verbose;
-    if verbose && named != Ledger::None {
+    if verbose && named != LedgerChoice::None {
         out::talk(format!("ledger {named}"));
     }
     let mut ask = |position| digests(&servers, key.as_ref(), position, verbose);

@@ -18,7 +18,7 @@ use super::terminal::out;
 use crate::config::duration_from_text;
 use firstcome_api::key::Secret;
 use firstcome_client::{Client, Exchange, Reply, Server};
-use firstcome_node::ledger::choice::Ledger;
+use firstcome_node::ledger::choice::LedgerChoice;
 use firstcome_rush::terminal;
 
 /// Options of every verb that talks to a server.
@@ -62,7 +62,7 @@ pub(super) struct LedgerArgs {
 
 impl LedgerArgs {
     /// The ledger; one that is not named is in the data folder, or nowhere with a shared store.
-    pub(super) fn ledger(&self, shared: bool) -> Result<Ledger, Complaint> {
+    pub(super) fn ledger(&self, shared: bool) -> Result<LedgerChoice, Complaint> {
         let otherwise = if shared { "none" } else { "sqlite" };
         self.ledger
             .as_deref()

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::span::text_from_duration;
 use super::{Config, Resolved, SETTINGS};
-use firstcome_node::ledger::choice::Ledger;
+use firstcome_node::ledger::choice::LedgerChoice;
 
 /// Writes the configuration as TOML with each value's origin behind it; secrets are named, not shown.
 pub fn print(resolved: &Resolved) -> String {
@@ -79,12 +79,14 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "ops_listen" => quoted(config.ops_listen.as_ref()?),
         "stream_max_ms" => config.stream_max.as_millis().to_string(),
         "ledger" => match &config.ledger {
-            Ledger::Postgres(url) | Ledger::MySql(url) if url.has_password() => return None,
-            ledger @ (Ledger::Sqlite
-            | Ledger::SqliteFile(_)
-            | Ledger::Postgres(_)
-            | Ledger::MySql(_)
-            | Ledger::None) => quoted(&ledger.to_string()),
+            LedgerChoice::Postgres(url) | LedgerChoice::MySql(url) if url.has_password() => {
+                return None;
+            }
+            ledger @ (LedgerChoice::Sqlite
+            | LedgerChoice::SqliteFile(_)
+            | LedgerChoice::Postgres(_)
+            | LedgerChoice::MySql(_)
+            | LedgerChoice::None) => quoted(&ledger.to_string()),
         },
         "queue" => config.queue.to_string(),
         "command_wait_ms" => config.command_wait.as_millis().to_string(),

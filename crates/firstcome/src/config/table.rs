@@ -9,7 +9,7 @@ use super::span::{every, keep_for};
 use super::store::monitors;
 use super::{Config, ConfigError, Durability, Layers, LogLevel, StoreKind, StoreUrl, default_data};
 use firstcome_api::key::Secret;
-use firstcome_node::ledger::choice::Ledger;
+use firstcome_node::ledger::choice::LedgerChoice;
 use http::Uri;
 
 /// One setting as people see it.
@@ -286,7 +286,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         ops_listen: layers.take("ops_listen", || None, |text| address(text).map(Some))?,
         ledger: layers.take(
             "ledger",
-            || if shared { Ledger::None } else { Ledger::Sqlite },
+            || if shared { LedgerChoice::None } else { LedgerChoice::Sqlite },
             str::parse,
         )?,
         admin_key: layers.take("admin_key", || None, |text| Secret::new(text).map(Some))?,
@@ -331,7 +331,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
     layers.origins.insert("token_keys", layers.contents.token_keys.origin.clone());
     layers.origins.insert("code_keys", layers.contents.code_keys.origin.clone());
     layers.origins.insert("eligibility", layers.contents.eligibility.origin.clone());
-    if shared && config.ledger == Ledger::Sqlite {
+    if shared && config.ledger == LedgerChoice::Sqlite {
         return Err(ConfigError::BadValue {
             origin: layers.origins.get("ledger").cloned().unwrap_or(super::Origin::Default),
             key: "ledger".to_owned(),
@@ -352,13 +352,13 @@ fn check_database(layers: &Layers<'_>, config: &Config) -> Result<(), ConfigErro
         Err(ConfigError::BadValue { origin, key: key.to_owned(), reason })
     };
     let (longest, place) = match &config.ledger {
-        Ledger::Postgres(_) => {
+        LedgerChoice::Postgres(_) => {
             (LONGEST_WITH_POSTGRES, "PostgreSQL: its tables are in the schema `firstcome_SPACE`")
         }
-        Ledger::MySql(_) => {
+        LedgerChoice::MySql(_) => {
             (LONGEST_WITH_MARIADB, "MariaDB: its tables are in the database `firstcome_SPACE`")
         }
-        Ledger::Sqlite | Ledger::SqliteFile(_) | Ledger::None => (usize::MAX, ""),
+        LedgerChoice::Sqlite | LedgerChoice::SqliteFile(_) | LedgerChoice::None => (usize::MAX, ""),
     };
     if config.space.len() > longest {
         let reason = format!("may have {longest} characters where the ledger is in {place}");

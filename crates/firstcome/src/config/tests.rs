@@ -180,7 +180,9 @@ fn the_store_is_printed_without_its_password() {
 fn a_ledger_in_a_database_is_named_by_its_url_and_its_password_is_not_shown() {
     let url = "postgres://ann:hunter2-secret@db:5433/shop?sslmode=disable";
     let resolved = nothing().env("FIRSTCOME_LEDGER", url).resolve().unwrap();
-    assert!(matches!(&resolved.config.ledger, Ledger::Postgres(found) if found.reveal() == url));
+    assert!(
+        matches!(&resolved.config.ledger, LedgerChoice::Postgres(found) if found.reveal() == url)
+    );
     let page = print(&resolved);
     assert!(page.contains("# ledger: postgres://ann@db:5433/shop?sslmode=disable"), "{page}");
     let everything = format!("{resolved:?} {page} {}", print_json(&resolved));
@@ -188,7 +190,7 @@ fn a_ledger_in_a_database_is_named_by_its_url_and_its_password_is_not_shown() {
     let open = nothing().flag("ledger", "postgres://ann@localhost/shop").resolve().unwrap();
     assert!(print(&open).contains("\nledger = \"postgres://ann@localhost/shop\""));
     let mysql = nothing().flag("ledger", "mysql://ann:hunter2@db/shop").resolve().unwrap();
-    assert!(matches!(mysql.config.ledger, Ledger::MySql(_)));
+    assert!(matches!(mysql.config.ledger, LedgerChoice::MySql(_)));
     assert!(print(&mysql).contains("# ledger: mysql://ann@db/shop"));
     assert!(!format!("{mysql:?} {}", print(&mysql)).contains("hunter2"));
     for (bad, named) in [

@@ -6,7 +6,7 @@ use firstcome_core::snapshot::Manifest;
 use firstcome_core::{Outcome, State};
 use firstcome_journal::Reading;
 use firstcome_journal::folder::DataFolder;
-use firstcome_node::ledger::choice::Ledger as Named;
+use firstcome_node::ledger::choice::LedgerChoice;
 use firstcome_node::ledger::{Batch, Ledger, Row};
 
 /// Rows in one transaction at most.
@@ -37,7 +37,7 @@ pub struct Rebuilt {
 pub fn run(
     journal: &Reading,
     folder: Option<&DataFolder>,
-    (named, name): (&Named, &str),
+    (named, name): (&LedgerChoice, &str),
     mut progress: impl FnMut(u64, u64),
 ) -> anyhow::Result<Rebuilt> {
     // Reading blocks, and what blocks cannot be inside of a runtime: only the ledger is.

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 
 use firstcome_journal::folder::DataFolder;
-use firstcome_node::ledger::choice::Ledger as LedgerKind;
+use firstcome_node::ledger::choice::LedgerChoice;
 use firstcome_node::log;
 use serde_json::json;
 
@@ -53,7 +53,7 @@ fn lines(
     lines.push(plain("metrics", format!("http://{operations}/metrics")));
     lines.push(plain("space", config.space.clone()));
     lines.push(plain("durability", promise.to_owned()));
-    let without = match config.ledger == LedgerKind::None {
+    let without = match config.ledger == LedgerChoice::None {
         true => ": results stay in memory until their campaign leaves it",
         false => "",
     };

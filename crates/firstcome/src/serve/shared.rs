@@ -34,7 +34,7 @@ pub(super) enum SharedJournal {
 
 /// Where it is decided who leads: on the store of the journal.
 pub(super) enum Candidates {
-    Redis(Box<firstcome_store::Options>),
+    Redis(Box<firstcome_store::RedisOptions>),
     Postgres(Box<firstcome_lock::PostgresOptions>),
     MySql(Box<firstcome_lock::MySqlOptions>),
     Nats(Box<firstcome_lock::NatsOptions>),
@@ -78,7 +78,7 @@ impl SharedJournal {
         archive: Option<PathBuf>,
         fresh: SpaceId,
     ) -> anyhow::Result<(Self, Candidates)> {
-        let mut options = firstcome_store::Options::new(url.reveal());
+        let mut options = firstcome_store::RedisOptions::new(url.reveal());
         if let Some(file) = &config.store_ca {
             let authorities = std::fs::read_to_string(file)
                 .with_context(|| format!("cannot read the authorities in {}", file.display()))?;
@@ -107,7 +107,7 @@ impl SharedJournal {
         fresh: SpaceId,
     ) -> anyhow::Result<(Self, Candidates)> {
         let url = url.with_authorities(config.store_ca.as_deref());
-        let options = firstcome_store::postgres::Options::new(&*url);
+        let options = firstcome_store::postgres::PostgresOptions::new(&*url);
         let journal = in_database(config, archive, fresh)?;
         let postgres = Postgres::open(options, journal).await?;
         // Beside the journal, so that one right to one schema is enough.
@@ -126,7 +126,7 @@ impl SharedJournal {
         fresh: SpaceId,
     ) -> anyhow::Result<(Self, Candidates)> {
         let url = url.with_authorities(config.store_ca.as_deref());
-        let options = firstcome_store::mysql::Options::new(&*url);
+        let options = firstcome_store::mysql::MySqlOptions::new(&*url);
         let journal = in_database(config, archive, fresh)?;
         let mysql = MySql::open(options, journal).await?;
         // In the same database: its tables have names of their own.
@@ -149,7 +149,7 @@ impl SharedJournal {
             archive,
             ..nats::Options::new(fresh, nats::Durability::Memory)
         };
-        let nats = Nats::open(firstcome_store::nats::Options::new(&*url), journal).await?;
+        let nats = Nats::open(firstcome_store::nats::NatsOptions::new(&*url), journal).await?;
         let monitors = &config.nats_monitor;
         let proof = match config.durability {
             Wanted::QuorumMemory => None,

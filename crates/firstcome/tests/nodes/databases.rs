@@ -185,7 +185,9 @@ async fn a_nats_server_lost() -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fsync_in_nats_is_promised_only_where_it_is_proven() {
-    let (Some(plain), Some(syncing)) = (Nats::start(), Nats::syncing()) else { return };
+    let (Some(plain), Some(syncing)) = (Nats::start(), Nats::syncing()) else {
+        return;
+    };
     let fsync = ("DURABILITY", "fsync");
     for (nats, monitor, durability, starts, words) in [
         (&plain, None, None, true, "quorum-memory: "),
@@ -226,8 +228,8 @@ async fn fsync_in_nats_is_promised_only_where_it_is_proven() {
 
 /// Has the servers that lead the streams of the journal give that up.
 async fn step_down(url: &str) {
-    use firstcome_store::nats::{Nats, Options};
-    let nats = Nats::connect(Options::new(url)).await.unwrap();
+    use firstcome_store::nats::{NatsConnection, NatsOptions};
+    let nats = NatsConnection::connect(NatsOptions::new(url)).await.unwrap();
     for stream in ["fc_log_main", "fc_journal_main"] {
         let step_down = format!("STREAM.LEADER.STEPDOWN.{stream}");
         // A cluster that has lost a server a moment ago may have nobody who answers.

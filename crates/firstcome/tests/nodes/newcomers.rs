@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 /// Opens the journal of the scene beside its servers.
 pub(crate) async fn journal(scene: &Scene) -> (Redis, Journal) {
-    let store = firstcome_store::Options::new(scene.redis().url());
+    let store = firstcome_store::RedisOptions::new(scene.redis().url());
     let options = Options::new(SpaceId([1; 16]), Durability::Memory);
     let redis = Redis::open(store, options).await.unwrap();
     (redis.clone(), Journal::Redis(redis))

@@ -100,8 +100,8 @@ impl Primary {
     /// Deletes a stream of NATS.
     pub(crate) async fn delete(&self, stream: &str) {
         let (Self::Nats(nats), name) = (self, stream) else { panic!("this story is about NATS") };
-        let options = firstcome_store::nats::Options::new(nats.url());
-        let nats = firstcome_store::nats::Nats::connect(options).await.unwrap();
+        let options = firstcome_store::nats::NatsOptions::new(nats.url());
+        let nats = firstcome_store::nats::NatsConnection::connect(options).await.unwrap();
         nats.ask(&format!("STREAM.DELETE.{name}"), &Value::Null).await.unwrap();
         nats.close().await;
     }

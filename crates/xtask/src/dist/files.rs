@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::{copy, quiet, write as write_file};
+use super::{copy, quiet};
 use crate::commands::{output, root};
 
 /// Files of the tree that users get, too.
@@ -39,7 +39,7 @@ pub(super) fn write(program: &Path, folder: &Path) -> Result<(), String> {
     fs::create_dir_all(&completions).map_err(|why| format!("{}: {why}", completions.display()))?;
     for (shell, name) in COMPLETIONS {
         let script = output(Command::new(program).args(["completions", shell]).env_clear())?;
-        write_file(&completions.join(name), script)?;
+        super::write(&completions.join(name), script)?;
     }
     let man = folder.join("man");
     quiet(Command::new(program).args(["man", "--out"]).arg(man).env_clear())?;
@@ -64,5 +64,5 @@ pub(super) fn archive(folder: &Path, name: &str, to: &Path, time: u64) -> Result
 pub(super) fn checksums(folder: &Path, files: &[impl AsRef<Path>]) -> Result<(), String> {
     let names = files.iter().filter_map(|file| file.as_ref().file_name());
     let sums = output(Command::new("sha256sum").args(names).current_dir(folder))?;
-    write_file(&folder.join("SHA256SUMS"), sums)
+    super::write(&folder.join("SHA256SUMS"), sums)
 }

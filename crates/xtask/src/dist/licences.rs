@@ -7,7 +7,6 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::program::TARGET;
-use super::write as write_file;
 use crate::commands::{cargo, output};
 
 const HEAD: &str = "\
@@ -39,7 +38,7 @@ pub(super) fn write(folder: &Path) -> Result<(), String> {
     let said = output(metadata.args(["--filter-platform", TARGET]))?;
     let metadata: Value = serde_json::from_str(&said).map_err(|why| format!("metadata: {why}"))?;
     let linked = linked(&metadata)?;
-    write_file(&folder.join("THIRD-PARTY-LICENSES"), page(&linked, texts)?)
+    super::write(&folder.join("THIRD-PARTY-LICENSES"), page(&linked, texts)?)
 }
 
 /// Returns the crates of other people that the program is made of: what it depends on, but not to build or test it.

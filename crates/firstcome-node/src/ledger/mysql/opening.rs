@@ -3,7 +3,7 @@
 use super::{Identity, LONGEST};
 use crate::ledger::{LAYOUT, LedgerFailure};
 use firstcome_core::SpaceId;
-use firstcome_store::mysql::{MySql as Pool, Row, bytes, cell, text};
+use firstcome_store::mysql::{MySqlPool, Row, bytes, cell, text};
 
 /// The tables, in the order in which they are made.
 const TABLES: [&str; 5] = ["meta", "settled", "results", "claims", "campaigns"];
@@ -13,7 +13,7 @@ pub(super) const OWNER: &str = "SELECT layout, space FROM ~meta";
 const MISSING: [&str; 2] = ["42S02", "42000"];
 
 /// Makes the tables where they are not there; refuses those of somebody else.
-pub(super) async fn open(pool: &Pool, identity: &Identity) -> Result<(), LedgerFailure> {
+pub(super) async fn open(pool: &MySqlPool, identity: &Identity) -> Result<(), LedgerFailure> {
     if is_there(pool, identity).await? {
         return Ok(());
     }
@@ -37,7 +37,7 @@ pub(super) async fn open(pool: &Pool, identity: &Identity) -> Result<(), LedgerF
 }
 
 /// Says whether the ledger is there; refuses what is not ours.
-pub(super) async fn is_there(pool: &Pool, identity: &Identity) -> Result<bool, LedgerFailure> {
+pub(super) async fn is_there(pool: &MySqlPool, identity: &Identity) -> Result<bool, LedgerFailure> {
     let database = text(&identity.database);
     let names: Vec<String> = TABLES.iter().map(|table| text(table)).collect();
     let found = pool
@@ -85,7 +85,7 @@ pub(super) fn is_missing(failure: &firstcome_store::StoreError) -> bool {
 
 /// Moves the tables to a database with another name; gives it, or nothing if there are none.
 pub(super) async fn set_aside(
-    pool: &Pool,
+    pool: &MySqlPool,
     database: &str,
 ) -> Result<Option<String>, LedgerFailure> {
     let is_there = async |database: &str| -> Result<bool, LedgerFailure> {

@@ -6,7 +6,7 @@ use crate::ledger::{Details, LedgerFailure, Row, SettledCancel, SettledClaim};
 use firstcome_core::Timestamp;
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
-use firstcome_store::mysql::{FromValue, Row as Found, cell, text};
+use firstcome_store::mysql::{self, FromValue, cell, text};
 
 const RESULT: &str = "SELECT r.number, r.kind, r.campaign, r.pool, r.rank, r.subject, r.at, r.cancelled_by, r.reason, \
     r.who, r.unit, r.hold, r.moved_from, r.reference, r.used_by, r.verdict, r.issue, r.import, r.quantity";
@@ -94,7 +94,7 @@ impl MySql {
     }
 
     /// Reads with one statement. Nothing that fails here changed anything.
-    async fn read(&self, sql: &str) -> Result<Vec<Found>, LedgerFailure> {
+    async fn read(&self, sql: &str) -> Result<Vec<mysql::Row>, LedgerFailure> {
         let found = self.reader.step(&self.identity.sql(sql)).await;
         let found = found.map_err(|failure| {
             let failure = LedgerFailure::from(failure);
@@ -107,7 +107,7 @@ impl MySql {
     }
 }
 
-fn row(found: &Found) -> Result<Row, LedgerFailure> {
+fn row(found: &mysql::Row) -> Result<Row, LedgerFailure> {
     let kind: String = get(found, 1)?;
     Ok(Row {
         number: get(found, 0)?,
@@ -135,7 +135,7 @@ fn row(found: &Found) -> Result<Row, LedgerFailure> {
     })
 }
 
-fn claim(found: &Found) -> Result<SettledClaim, LedgerFailure> {
+fn claim(found: &mysql::Row) -> Result<SettledClaim, LedgerFailure> {
     let number = |column| get::<Option<i64>>(found, column);
     let cancel = match (number(5)?, by(found, 6)?, number(9)?) {
         (Some(at), Some(by), Some(result)) => Some(SettledCancel {
@@ -159,19 +159,19 @@ fn claim(found: &Found) -> Result<SettledClaim, LedgerFailure> {
     })
 }
 
-fn get<T: FromValue>(found: &Found, column: usize) -> Result<T, LedgerFailure> {
+fn get<T: FromValue>(found: &mysql::Row, column: usize) -> Result<T, LedgerFailure> {
     Ok(cell(found, column)?)
 }
 
-fn words(found: &Found, column: usize) -> Result<Box<str>, LedgerFailure> {
+fn words(found: &mysql::Row, column: usize) -> Result<Box<str>, LedgerFailure> {
     get::<String>(found, column).map(Into::into)
 }
 
-fn optional(found: &Found, column: usize) -> Result<Option<Box<str>>, LedgerFailure> {
+fn optional(found: &mysql::Row, column: usize) -> Result<Option<Box<str>>, LedgerFailure> {
     Ok(get::<Option<String>>(found, column)?.map(Into::into))
 }
 
-fn by(found: &Found, column: usize) -> Result<Option<By>, LedgerFailure> {
+fn by(found: &mysql::Row, column: usize) -> Result<Option<By>, LedgerFailure> {
     let text: Option<String> = get(found, column)?;
     text.map(|text| one_of(&[By::Subject, By::Operator], By::as_str, &text)).transpose()
 }

@@ -6,7 +6,7 @@ use crate::ledger::queue::{self, Write, refusal};
 use crate::ledger::{Batch, LedgerFailure, Standing};
 use firstcome_journal::Clock;
 use firstcome_store::StoreError;
-use firstcome_store::mysql::{MySql as Pool, Row, Work, cell};
+use firstcome_store::mysql::{MySqlPool, Row, Work, cell};
 use std::sync::Arc;
 
 /// What a row says that is there already.
@@ -16,7 +16,7 @@ const MINT_TERM: &str = "UPDATE ~settled SET term = term + 1 WHERE one = 1; \
     SELECT through, term FROM ~settled WHERE one = 1";
 
 pub(super) struct Writer {
-    pool: Pool,
+    pool: MySqlPool,
     identity: Arc<Identity>,
     clock: Clock,
     /// Whether the ledger was seen to be there.
@@ -24,7 +24,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(pool: Pool, identity: Arc<Identity>) -> Self {
+    pub(super) fn new(pool: MySqlPool, identity: Arc<Identity>) -> Self {
         Self { pool, identity, clock: Clock::system(), known: false }
     }
 

@@ -6,7 +6,7 @@ use crate::ledger::{Details, LedgerFailure, Row, SettledCancel, SettledClaim};
 use firstcome_core::Timestamp;
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
-use firstcome_store::postgres::{Access, Row as Found, ToSql, Type};
+use firstcome_store::postgres::{self, Access, ToSql, Type};
 
 impl Postgres {
     pub(in crate::ledger) async fn results(
@@ -93,7 +93,7 @@ impl Postgres {
         &self,
         sql: &str,
         values: &[(&(dyn ToSql + Sync), Type)],
-    ) -> Result<Vec<Found>, LedgerFailure> {
+    ) -> Result<Vec<postgres::Row>, LedgerFailure> {
         let mut session = self.reader.session().await?;
         let work = session.begin(Access::ReadOnly).await?;
         let rows = work.query(sql, values).await?;
@@ -102,7 +102,7 @@ impl Postgres {
     }
 }
 
-fn row(found: &Found) -> Result<Row, LedgerFailure> {
+fn row(found: &postgres::Row) -> Result<Row, LedgerFailure> {
     Ok(Row {
         number: found.get::<_, i64>(0).cast_unsigned(),
         kind: one_of(&Kind::ALL, Kind::as_str, found.get(1))?,
@@ -129,7 +129,7 @@ fn row(found: &Found) -> Result<Row, LedgerFailure> {
     })
 }
 
-fn claim(found: &Found) -> Result<SettledClaim, LedgerFailure> {
+fn claim(found: &postgres::Row) -> Result<SettledClaim, LedgerFailure> {
     let number = |column| found.get::<_, Option<i64>>(column);
     let cancel = match (number(5), by(found, 6)?, number(9)) {
         (Some(at), Some(by), Some(result)) => Some(SettledCancel {
@@ -153,15 +153,15 @@ fn claim(found: &Found) -> Result<SettledClaim, LedgerFailure> {
     })
 }
 
-fn text(found: &Found, column: usize) -> Box<str> {
+fn text(found: &postgres::Row, column: usize) -> Box<str> {
     found.get::<_, &str>(column).into()
 }
 
-fn optional(found: &Found, column: usize) -> Option<Box<str>> {
+fn optional(found: &postgres::Row, column: usize) -> Option<Box<str>> {
     found.get::<_, Option<&str>>(column).map(Into::into)
 }
 
-fn by(found: &Found, column: usize) -> Result<Option<By>, LedgerFailure> {
+fn by(found: &postgres::Row, column: usize) -> Result<Option<By>, LedgerFailure> {
     let text: Option<&str> = found.get(column);
     text.map(|text| one_of(&[By::Subject, By::Operator], By::as_str, text)).transpose()
 }

@@ -6,7 +6,7 @@ use crate::ledger::queue::{Write, misfit, refusal};
 use crate::ledger::{Batch, LedgerFailure, Standing};
 use firstcome_journal::Clock;
 use firstcome_store::StoreError;
-use firstcome_store::postgres::{Access, Postgres as Pool, Session, Type, Work};
+use firstcome_store::postgres::{Access, PostgresPool, Session, Type, Work};
 use futures_util::future::join5;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 const UNIQUE: &str = "23505";
 
 pub(super) struct Writer {
-    pool: Pool,
+    pool: PostgresPool,
     identity: Arc<Identity>,
     clock: Clock,
     /// The number of the connection on which the ledger was seen to be ours; 0 if there is none.
@@ -22,7 +22,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(pool: Pool, identity: Arc<Identity>) -> Self {
+    pub(super) fn new(pool: PostgresPool, identity: Arc<Identity>) -> Self {
         Self { pool, identity, clock: Clock::system(), known: 0 }
     }
 

@@ -224,10 +224,10 @@ async fn a_large_batch_is_one_transaction_of_many_statements() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ledger_that_is_set_aside_is_readable_there() {
-    use crate::ledger::choice::Ledger as Named;
+    use crate::ledger::choice::LedgerChoice;
     let Some(server) = MariaDb::shared() else { return };
     let name = fresh_space();
-    let named: Named = url_of(server).parse().unwrap();
+    let named: LedgerChoice = url_of(server).parse().unwrap();
     let ledger = Ledger::mysql(&url_of(server), &name, SPACE).unwrap();
     settle_up_to(&ledger, 20).await;
     ledger.close().await;

@@ -1,17 +1,17 @@
 use super::means;
 use crate::ms;
-use firstcome_store::mysql::MySql;
-use firstcome_store::postgres::Postgres;
+use firstcome_store::mysql::MySqlPool;
+use firstcome_store::postgres::PostgresPool;
 use firstcome_store::sqlite::Sqlite;
 use firstcome_store::{Meaning, Passes, StoreError, mysql, postgres, sqlite};
 use firstcome_testbed::{Folder, MariaDb, Postgres as Server, PostgresSettings};
 
-fn postgres(url: &str) -> Postgres {
-    Postgres::new(postgres::Options::new(url).lock_within(ms(200))).unwrap()
+fn postgres(url: &str) -> PostgresPool {
+    PostgresPool::new(postgres::PostgresOptions::new(url).lock_within(ms(200))).unwrap()
 }
 
-fn mysql(url: &str) -> MySql {
-    MySql::new(mysql::Options::new(url)).unwrap()
+fn mysql(url: &str) -> MySqlPool {
+    MySqlPool::new(mysql::MySqlOptions::new(url)).unwrap()
 }
 
 #[tokio::test]
@@ -49,7 +49,7 @@ async fn a_postgres_whose_connections_are_all_in_use_is_not_ready() {
 }
 
 /// Asks until there is a connection: the server is not told at once that another one is gone.
-async fn until_served(pool: &Postgres) {
+async fn until_served(pool: &PostgresPool) {
     let mut tries = 0;
     while let Err(failure) = pool.step("SELECT 1", &[]).await {
         means(&failure, Meaning::NotReady);
@@ -144,7 +144,7 @@ async fn what_a_mariadb_cannot_read_as_a_table_is_just_made_is_read_again() {
 async fn sqlite_says_by_code_what_is_in_the_way() {
     let folder = Folder::new("codes");
     let file = folder.path().join("a.db");
-    let open = |within| Sqlite::open(sqlite::Options::new(&file).answer_within(ms(within)));
+    let open = |within| Sqlite::open(sqlite::SqliteOptions::new(&file).answer_within(ms(within)));
     let one = open(10_000).await.unwrap();
     one.write(|file| file.execute_batch("CREATE TABLE t (x)")).await.unwrap();
     let other = sqlite::rusqlite::Connection::open(&file).unwrap();
@@ -172,7 +172,7 @@ async fn sqlite_says_by_code_what_is_in_the_way() {
     let failure =
         open(10_000).await.unwrap().read(|file| file.execute_batch("SELECT y FROM t")).await;
     assert_eq!(failure.unwrap_err().passes(), Passes::Never);
-    let nowhere = sqlite::Options::new(folder.path().join("no").join("a.db"));
+    let nowhere = sqlite::SqliteOptions::new(folder.path().join("no").join("a.db"));
     means(&Sqlite::open(nowhere).await.unwrap_err(), Meaning::NoDatabase);
     let other = folder.path().join("text");
     std::fs::write(
@@ -180,5 +180,5 @@ async fn sqlite_says_by_code_what_is_in_the_way() {
         "no database, but text that is long enough for a header, and some more, and more",
     )
     .unwrap();
-    means(&Sqlite::open(sqlite::Options::new(other)).await.unwrap_err(), Meaning::WrongKind);
+    means(&Sqlite::open(sqlite::SqliteOptions::new(other)).await.unwrap_err(), Meaning::WrongKind);
 }

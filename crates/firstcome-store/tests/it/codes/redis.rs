@@ -1,6 +1,6 @@
 use super::means;
 use crate::ms;
-use firstcome_store::{Command, Meaning, Options, Passes, Redis, Script, StoreError};
+use firstcome_store::{Command, Meaning, Passes, Redis, RedisOptions, Script, StoreError};
 use firstcome_testbed::{Redis as Server, Settings, free_port};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ fn set() -> Command {
 }
 
 async fn client(server: &Server) -> Redis {
-    Redis::connect(Options::new(server.url()).answer_within(ms(5_000))).await.unwrap()
+    Redis::connect(RedisOptions::new(server.url()).answer_within(ms(5_000))).await.unwrap()
 }
 
 fn with(more: &[&str]) -> Option<Server> {
@@ -87,7 +87,7 @@ async fn without_a_password_or_with_a_wrong_one_it_is_denied() {
     let Some(server) = Server::with(settings) else { return };
     for (password, wanted) in [("", "NOAUTH"), (":wrong@", "")] {
         let url = format!("redis://{password}127.0.0.1:{}", server.port());
-        let failure = Redis::connect(Options::new(url)).await.unwrap_err();
+        let failure = Redis::connect(RedisOptions::new(url)).await.unwrap_err();
         means(&failure, Meaning::NoAccess);
         // The client library keeps the code of a refused log-in to itself.
         assert!(

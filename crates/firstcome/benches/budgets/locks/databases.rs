@@ -24,8 +24,8 @@ const REST: Duration = Duration::from_secs(10);
 
 /// A database, with a raw table beside the locks.
 enum Place {
-    Postgres(Postgres, postgres::Postgres),
-    MariaDb(MariaDb, mysql::MySql),
+    Postgres(Postgres, postgres::PostgresPool),
+    MariaDb(MariaDb, mysql::MySqlPool),
     Sqlite(sqlite::Sqlite),
 }
 
@@ -77,20 +77,20 @@ pub(crate) fn run(table: &mut Table) -> Result<()> {
         server
             .sql(url.rsplit('/').next().and_then(|rest| rest.split('?').next()).unwrap_or(""), RAW);
         let pool = runtime.block_on(async {
-            postgres::Postgres::new(postgres::Options::new(&url).connections(1))
+            postgres::PostgresPool::new(postgres::PostgresOptions::new(&url).connections(1))
         })?;
         runtime.block_on(all("postgres", &url, &Place::Postgres(server, pool), table))?;
     }
     if let Some(server) = MariaDb::with(&["--innodb-flush-log-at-trx-commit=1"]) {
         let url = server.new_database();
         server.sql(&format!("USE {}; {RAW}", url.rsplit('/').next().unwrap_or("")));
-        let pool = mysql::MySql::new(mysql::Options::new(&url).connections(1))?;
+        let pool = mysql::MySqlPool::new(mysql::MySqlOptions::new(&url).connections(1))?;
         runtime.block_on(all("mariadb", &url, &Place::MariaDb(server, pool), table))?;
     }
     let folder = Folder::new("locks");
     let url = format!("sqlite://{}/locks.db", folder.path().display());
     runtime.block_on(async {
-        let file = sqlite::Sqlite::open(sqlite::Options::from_url(&url)?).await?;
+        let file = sqlite::Sqlite::open(sqlite::SqliteOptions::from_url(&url)?).await?;
         file.write(|file| file.execute_batch(RAW)).await?;
         all("sqlite", &url, &Place::Sqlite(file), table).await
     })

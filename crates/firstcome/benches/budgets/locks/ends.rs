@@ -7,7 +7,7 @@ use crate::spread::median;
 use crate::table::{Budget, Table};
 use anyhow::Result;
 use firstcome_lock::{Lease, Locks};
-use firstcome_store::{Command, Options, Redis};
+use firstcome_store::{Command, Redis, RedisOptions};
 use std::time::{Duration, Instant};
 
 const HAND_OVERS: usize = 200;
@@ -20,7 +20,7 @@ pub(crate) async fn run(
     table: &mut Table,
 ) -> Result<()> {
     let (ann, bob) = (Locks::connect(&server.url()).await?, Locks::connect(&server.url()).await?);
-    let redis = Redis::connect(Options::new(server.url())).await?;
+    let redis = Redis::connect(RedisOptions::new(server.url())).await?;
     let mut java = match redisson {
         Some(redisson) => Some(redisson.start(&server.url(), 2).await?),
         None => None,

@@ -6,7 +6,7 @@ use crate::spread::median;
 use crate::table::{Budget, Table};
 use anyhow::{Result, ensure};
 use firstcome_lock::{Lock, Locks};
-use firstcome_store::{Command, Options, Redis, Reply, Script};
+use firstcome_store::{Command, Redis, RedisOptions, Reply, Script};
 use std::sync::LazyLock;
 use std::time::Instant;
 
@@ -44,7 +44,7 @@ pub(crate) async fn run(
     redisson: Option<&Redisson>,
     table: &mut Table,
 ) -> Result<()> {
-    let redis = Redis::connect(Options::new(server.url())).await?;
+    let redis = Redis::connect(RedisOptions::new(server.url())).await?;
     let locks = Locks::connect(&server.url()).await?;
     let figures = take(&redis, &locks).await?;
     let against = format!("two round trips {:.0} us", median(figures.bare.clone()));

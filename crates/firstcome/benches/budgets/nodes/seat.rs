@@ -23,7 +23,7 @@ pub(crate) struct Seat {
 /// Opens the journal of the one space there is.
 pub(crate) async fn journal(url: &str) -> Result<Redis> {
     let options = Options::new(SpaceId([7; 16]), Durability::Memory);
-    Ok(Redis::open(firstcome_store::Options::new(url), options).await?)
+    Ok(Redis::open(firstcome_store::RedisOptions::new(url), options).await?)
 }
 
 impl Seat {

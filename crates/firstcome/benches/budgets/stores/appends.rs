@@ -33,8 +33,8 @@ const COUNT: &str = "UPDATE counter SET n = n + 1 WHERE one = 1";
 /// Connections for plain statements or messages.
 #[derive(Clone)]
 enum Pool {
-    Postgres(postgres::Postgres),
-    MariaDb(Arc<mysql::MySql>),
+    Postgres(postgres::PostgresPool),
+    MariaDb(Arc<mysql::MySqlPool>),
     Nats(Arc<nats::Stream>),
 }
 
@@ -61,15 +61,15 @@ impl Pool {
         let url = database.url();
         Ok(match database {
             Database::Postgres(..) => {
-                let options = postgres::Options::new(url).connections(COUNTERS);
-                Self::Postgres(postgres::Postgres::new(options)?)
+                let options = postgres::PostgresOptions::new(url).connections(COUNTERS);
+                Self::Postgres(postgres::PostgresPool::new(options)?)
             }
             Database::MariaDb(..) => {
-                let options = mysql::Options::new(url).connections(COUNTERS);
-                Self::MariaDb(Arc::new(mysql::MySql::new(options)?))
+                let options = mysql::MySqlOptions::new(url).connections(COUNTERS);
+                Self::MariaDb(Arc::new(mysql::MySqlPool::new(options)?))
             }
             Database::Nats(..) | Database::NatsCluster(..) => {
-                let nats = nats::Nats::connect(nats::Options::new(url)).await?;
+                let nats = nats::NatsConnection::connect(nats::NatsOptions::new(url)).await?;
                 Self::Nats(Arc::new(nats::Stream::new(nats, "raw".to_owned())))
             }
         })
@@ -179,17 +179,17 @@ async fn open(database: &Database) -> Result<Journal> {
     Ok(match database {
         Database::Postgres(..) => {
             let options = pg_journal::Options::new(space, pg_journal::Durability::Fsync);
-            let store = postgres::Options::new(url);
+            let store = postgres::PostgresOptions::new(url);
             Journal::Postgres(pg_journal::Postgres::open(store, options).await?)
         }
         Database::MariaDb(..) => {
             let options = mysql_journal::Options::new(space, mysql_journal::Durability::Fsync);
-            let store = mysql::Options::new(url);
+            let store = mysql::MySqlOptions::new(url);
             Journal::MySql(mysql_journal::MySql::open(store, options).await?)
         }
         Database::Nats(..) | Database::NatsCluster(..) => {
             let options = nats_journal::Options::new(space, nats_journal::Durability::Memory);
-            let store = nats::Options::new(url);
+            let store = nats::NatsOptions::new(url);
             Journal::Nats(nats_journal::Nats::open(store, options).await?)
         }
     })

@@ -4,7 +4,7 @@ use clap::Args;
 use firstcome_journal::folder::{DataFolder, journal_file};
 use firstcome_journal::space_file::SpaceFile;
 use firstcome_journal::{JournalError, Reading};
-use firstcome_node::ledger::choice::Ledger;
+use firstcome_node::ledger::choice::LedgerChoice;
 use firstcome_rush::terminal;
 use indicatif::ProgressBar;
 use serde_json::json;
@@ -57,7 +57,7 @@ pub(super) fn run(args: &ImportArgs, json: bool) -> Result<Exit, Complaint> {
     let file = open_file(&args.file)?;
     let (about, seed) = (file.about(), file.seed());
     // A copy has no ledger: its results up to now are those of another space.
-    let named = if about.is_copy { Ledger::None } else { named };
+    let named = if about.is_copy { LedgerChoice::None } else { named };
     let meter = progress_bar();
     let (file, rebuilt) = match args.to.is_shared() {
         false => into_folder(args, file, &named, &meter)?,
@@ -96,11 +96,11 @@ fn digest(file: &Reading) -> Result<String, Complaint> {
 /// Writes what a ledger lacks; it is of the space already, or made now.
 fn ledger(
     file: SpaceFile,
-    (named, space): (&Ledger, &str),
+    (named, space): (&LedgerChoice, &str),
     folder: Option<&DataFolder>,
     meter: &ProgressBar,
 ) -> Result<(SpaceFile, Option<Rebuilt>), Complaint> {
-    if *named == Ledger::None {
+    if *named == LedgerChoice::None {
         return Ok((file, None));
     }
     let journal = Reading::File(file);
@@ -123,7 +123,7 @@ fn ledger(
 fn into_folder(
     args: &ImportArgs,
     file: SpaceFile,
-    named: &Ledger,
+    named: &LedgerChoice,
     meter: &ProgressBar,
 ) -> Result<(Reading, Option<Rebuilt>), Complaint> {
     let data = &args.to.folder.data;
@@ -150,7 +150,7 @@ fn shown(meter: &ProgressBar, done: u64, all: u64) {
 fn into_store(
     args: &ImportArgs,
     file: SpaceFile,
-    named: &Ledger,
+    named: &LedgerChoice,
     meter: &ProgressBar,
 ) -> Result<(Reading, Option<Rebuilt>), Complaint> {
     let (url, about) = (args.to.store.url()?, file.about());

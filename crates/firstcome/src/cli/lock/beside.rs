@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream as Socket;
+use std::os::unix::net;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub(in crate::cli) struct BesideArgs {
 }
 
 /// Hands over what the command reads.
-pub(super) fn send_stdin(socket: &Socket) -> std::io::Result<()> {
+pub(super) fn send_stdin(socket: &net::UnixStream) -> std::io::Result<()> {
     let stdin = std::io::stdin();
     let fds = [stdin.as_fd()];
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
@@ -49,7 +49,7 @@ pub(super) fn send_stdin(socket: &Socket) -> std::io::Result<()> {
     Ok(())
 }
 
-fn receive_stdin(socket: &Socket) -> std::io::Result<OwnedFd> {
+fn receive_stdin(socket: &net::UnixStream) -> std::io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
@@ -92,7 +92,7 @@ pub(in crate::cli) async fn run(args: BesideArgs) -> Result<Exit, Complaint> {
 }
 
 async fn beside(args: BesideArgs) -> std::io::Result<Exit> {
-    let socket = Socket::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    let socket = net::UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let stdin = receive_stdin(&socket)?;
     socket.set_nonblocking(true)?;
     let (reader, mut writer) = UnixStream::from_std(socket)?.into_split();

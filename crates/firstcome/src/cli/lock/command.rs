@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream as Socket;
+use std::os::unix::net;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ impl CommandArgs {
         let failed =
             |error: std::io::Error| Complaint::own(format!("cannot start a process: {error}"));
         let this = std::env::current_exe().map_err(failed)?;
-        let (ours, theirs) = Socket::pair().map_err(failed)?;
+        let (ours, theirs) = net::UnixStream::pair().map_err(failed)?;
         let mut command = tokio::process::Command::new(this);
         command.arg("stand-beside");
         // At a terminal the command stays in this process's group: it may read there, and Ctrl-C reaches both.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use firstcome_lock::{Effect, Error, Locks, SqliteOptions};
-use firstcome_store::{Options, Redis};
+use firstcome_store::{Redis, RedisOptions};
 
 use super::super::complaint::{Complaint, Exit};
 use super::super::terminal::out;
@@ -22,7 +22,7 @@ const KNOWN: &[&str] = &[
     "sqlite",
 ];
 
-/// Options of every verb that uses a store.
+/// RedisOptions of every verb that uses a store.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct StoreArgs {
     /// The store of the locks.
@@ -75,7 +75,7 @@ impl StoreArgs {
 
     /// Connects to look at keys.
     pub(super) async fn keys(&self) -> Result<Redis, Complaint> {
-        Redis::connect(Options::new(self.url()?))
+        Redis::connect(RedisOptions::new(self.url()?))
             .await
             .map_err(|failure| Error::from(failure).into())
     }

@@ -128,8 +128,8 @@ impl StoreArgs {
     pub(in crate::cli) fn redis(
         &self,
         url: &StoreUrl,
-    ) -> Result<firstcome_store::Options, Complaint> {
-        let mut options = firstcome_store::Options::new(url.reveal());
+    ) -> Result<firstcome_store::RedisOptions, Complaint> {
+        let mut options = firstcome_store::RedisOptions::new(url.reveal());
         if let Some(file) = &self.store_ca {
             let authorities = std::fs::read_to_string(file).map_err(|why| {
                 Complaint::usage(format!(
@@ -143,17 +143,22 @@ impl StoreArgs {
     }
 
     /// Returns how a PostgreSQL is connected to.
-    pub(in crate::cli) fn postgres(&self, url: &StoreUrl) -> firstcome_store::postgres::Options {
-        firstcome_store::postgres::Options::new(url.with_authorities(self.store_ca.as_deref()))
+    pub(in crate::cli) fn postgres(
+        &self,
+        url: &StoreUrl,
+    ) -> firstcome_store::postgres::PostgresOptions {
+        firstcome_store::postgres::PostgresOptions::new(
+            url.with_authorities(self.store_ca.as_deref()),
+        )
     }
 
     /// Returns how a MariaDB is connected to.
-    pub(in crate::cli) fn mysql(&self, url: &StoreUrl) -> firstcome_store::mysql::Options {
-        firstcome_store::mysql::Options::new(url.with_authorities(self.store_ca.as_deref()))
+    pub(in crate::cli) fn mysql(&self, url: &StoreUrl) -> firstcome_store::mysql::MySqlOptions {
+        firstcome_store::mysql::MySqlOptions::new(url.with_authorities(self.store_ca.as_deref()))
     }
 
     /// Returns how a NATS server is connected to.
-    pub(in crate::cli) fn nats(&self, url: &StoreUrl) -> firstcome_store::nats::Options {
-        firstcome_store::nats::Options::new(&*url.with_authorities(self.store_ca.as_deref()))
+    pub(in crate::cli) fn nats(&self, url: &StoreUrl) -> firstcome_store::nats::NatsOptions {
+        firstcome_store::nats::NatsOptions::new(&*url.with_authorities(self.store_ca.as_deref()))
     }
 }
