@@ -79,12 +79,12 @@ impl Put {
     fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         if let Some(after) = self.after {
-            headers.insert("NatsConnection-Expected-Last-Sequence", after.to_string());
+            headers.insert("Nats-Expected-Last-Sequence", after.to_string());
         }
         if let Some((subject, sequence)) = &self.rests_on {
-            headers.insert("NatsConnection-Expected-Last-Subject-Sequence", sequence.to_string());
+            headers.insert("Nats-Expected-Last-Subject-Sequence", sequence.to_string());
             if *subject != self.subject {
-                headers.insert("NatsConnection-Expected-Last-Subject-Sequence-Subject", &**subject);
+                headers.insert("Nats-Expected-Last-Subject-Sequence-Subject", &**subject);
             }
         }
         headers
@@ -296,10 +296,8 @@ impl Stream {
                 // 204 ends a list, 404 is an empty one.
                 Some(status) if [204, 404].contains(&status.as_u16()) => {
                     let number = |name| header(&answer, name).and_then(|text| text.parse().ok());
-                    up_to = number("NatsConnection-UpTo-Sequence");
-                    if up_to.is_some()
-                        && number("NatsConnection-Num-Pending").is_some_and(|more| more > 0)
-                    {
+                    up_to = number("Nats-UpTo-Sequence");
+                    if up_to.is_some() && number("Nats-Num-Pending").is_some_and(|more| more > 0) {
                         let detail = "there is more than is given at once".to_owned();
                         return Err(StoreError::JetStream { code: String::new(), detail });
                     }
@@ -330,13 +328,13 @@ impl Stream {
             let count = messages.len() + 1;
             for (number, message) in messages.into_iter().enumerate() {
                 let mut headers = message.headers();
-                headers.insert("NatsConnection-Batch-Id", &*batch);
-                headers.insert("NatsConnection-Batch-Sequence", (number + 1).to_string());
+                headers.insert("Nats-Batch-Id", &*batch);
+                headers.insert("Nats-Batch-Sequence", (number + 1).to_string());
                 self.nats.send(message.subject, headers, message.bytes).await?;
             }
-            headers.insert("NatsConnection-Batch-Id", &*batch);
-            headers.insert("NatsConnection-Batch-Sequence", count.to_string());
-            headers.insert("NatsConnection-Batch-Commit", "1");
+            headers.insert("Nats-Batch-Id", &*batch);
+            headers.insert("Nats-Batch-Sequence", count.to_string());
+            headers.insert("Nats-Batch-Commit", "1");
         }
         let request = Request::new().headers(headers).payload(last.bytes.into());
         let answer = self.nats.request(last.subject, request).await?;
@@ -387,13 +385,13 @@ fn header<'a>(message: &'a Message, name: &'static str) -> Option<&'a str> {
 
 fn stored(message: &Message) -> Result<Stored, StoreError> {
     let found = |name| header(message, name).unwrap_or_default();
-    let sequence = found("NatsConnection-Sequence").parse();
+    let sequence = found("Nats-Sequence").parse();
     Ok(Stored {
-        subject: found("NatsConnection-Subject").to_owned(),
+        subject: found("Nats-Subject").to_owned(),
         sequence: sequence.map_err(|_| StoreError::Unexpected {
             detail: "a message without a sequence".to_owned(),
         })?,
-        at: micros(found("NatsConnection-Time-Stamp"))?,
+        at: micros(found("Nats-Time-Stamp"))?,
         bytes: message.payload.to_vec(),
     })
 }
