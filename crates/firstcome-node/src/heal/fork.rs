@@ -274,6 +274,7 @@ fn may_lead_to(state: &State, later: &State) -> bool {
     }
     let last = state.stamp();
     let forgets = later.service() - state.service() >= NODE_MEMORY_US;
+    // Of an entry that brought a batch again only its own name is known here: then this may miss, and more is reported.
     later.has_run(last.name()) || forgets
 }
 

@@ -56,9 +56,8 @@ pub(crate) async fn branch(
     let keep = |entry, name| kept.push(entry, name);
     let (state, asked) = state(journal, progress, keep, through).await?;
     let is_same = |position, name| ours.name_at(position) == Some(name);
-    let mut newest_first = kept.after(0).rev().map(|(entry, name)| (entry.position, name));
-    let mut fork = newest_first.find(|(at, name)| is_same(*at, *name)).map(|(at, _)| at);
-    drop(newest_first);
+    let same = kept.after(0).rev().find(|(entry, name)| is_same(entry.position, *name));
+    let mut fork = same.map(|(entry, _)| entry.position);
     let stamp = state.stamp();
     let tip = (stamp.position, stamp.name());
     let (mut position, mut name) = kept.before().unwrap_or(tip);
