@@ -3,25 +3,22 @@
 //!
 //! Half of the inputs are arbitrary; the others are bodies and snapshots with some things changed in them,
 //! and their checksums made to fit again, since a reader that stops at a checksum is not much of a test. Memory is what
-//! the allocator of this process hands out, so the tests here run one after the other.
+//! the allocator gives to the thread of a test.
 
 mod change;
 mod corpus;
 
+use allocation_counter::measure;
 use change::{Change, changed, resealed};
 use firstcome_core::command::{Body, Mark};
 use firstcome_core::names::{NodeId, PieceName, SpaceId};
 use firstcome_core::snapshot::{BadSnapshot, Manifest, Restore};
 use firstcome_core::wire::Reader;
 use firstcome_core::{Command, Stamp, State};
-use peak_alloc::PeakAlloc;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use std::sync::{Mutex, PoisonError};
-
-#[global_allocator]
-static ALLOCATOR: PeakAlloc = PeakAlloc;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Bytes of memory a reader may take at most for each byte it is given, and beside them.
 ///
@@ -35,13 +32,11 @@ const CASES: u32 = 32_768;
 
 /// Reads, and says that it took no more memory than its input may cost.
 fn bounded<T>(input: usize, read: impl FnOnce() -> T) -> Result<T, TestCaseError> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let before = ALLOCATOR.current_usage();
-    ALLOCATOR.reset_peak_usage();
-    let read = read();
-    let used = ALLOCATOR.peak_usage().saturating_sub(before);
-    let allowed = input * FACTOR + BESIDE;
+    let mut result: std::thread::Result<T> = Err(Box::new("not read"));
+    // Caught here: a measurement that a panic leaves goes on for the thread.
+    let used = measure(|| result = catch_unwind(AssertUnwindSafe(read))).bytes_max;
+    let read = result.unwrap_or_else(|panic| resume_unwind(panic));
+    let allowed = (input * FACTOR + BESIDE) as u64;
     prop_assert!(
         used <= allowed,
         "{used} bytes of memory for {input} bytes, {allowed} are allowed"

@@ -1,10 +1,11 @@
 //! Archive files that nobody wrote: whatever is in them, reading them neither panics nor takes more memory than a
 //! multiple of what they have.
 //!
-//! Memory is what the allocator of this process hands out, so the tests here run one after the other.
+//! Memory is what the allocator gives to the thread of a test.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops there")]
 
+use allocation_counter::measure;
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::{NodeId, SpaceId};
 use firstcome_core::{State, Timestamp};
@@ -12,15 +13,11 @@ use firstcome_journal::archive::{Frames, Part};
 use firstcome_journal::entry::{Chain, Sealer};
 use firstcome_journal::{Entry, Name};
 use firstcome_testbed::Folder;
-use peak_alloc::PeakAlloc;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use std::sync::{Mutex, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use xxhash_rust::xxh3::xxh3_64;
-
-#[global_allocator]
-static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 /// Bytes of memory that reading a file may take for each of its bytes, and beside them: a file is read 64 KiB at a time.
 const FACTOR: usize = 64;
@@ -32,35 +29,37 @@ const HEADER_BYTES: usize = 44;
 
 /// Reads a file to its end, or to what is wrong with it, applies what is good, and says what the memory came to.
 fn read(bytes: &[u8]) -> Result<usize, TestCaseError> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Folder::new("readers");
     let path = folder.path().join("00000000000000000001.fcj");
     std::fs::write(&path, bytes).unwrap();
     let part = Part { first: 1, path };
-    let before = ALLOCATOR.current_usage();
-    ALLOCATOR.reset_peak_usage();
-    let mut good = 0;
-    if let Ok(mut frames) = Frames::open(&part, SEALER) {
-        let mut chain = Chain::default();
-        while let Ok(Some((entry, name))) = frames.next_entry() {
-            if chain.follow(&entry, name).is_err() {
-                break;
-            }
-            if let Ok((_, body)) = entry.open() {
-                drop(body.commands());
-            }
-            good += 1;
-        }
-    }
-    let used = ALLOCATOR.peak_usage().saturating_sub(before);
-    let allowed = bytes.len() * FACTOR + BESIDE;
+    let mut good: std::thread::Result<usize> = Ok(0);
+    // Caught here: a measurement that a panic leaves goes on for the thread.
+    let used = measure(|| good = catch_unwind(AssertUnwindSafe(|| good_entries(&part)))).bytes_max;
+    let good = good.unwrap_or_else(|panic| resume_unwind(panic));
+    let allowed = (bytes.len() * FACTOR + BESIDE) as u64;
     prop_assert!(
         used <= allowed,
         "{used} bytes for a file of {}, {allowed} are allowed",
         bytes.len()
     );
     Ok(good)
+}
+
+/// Reads a part as far as it is good, and returns how many entries that were.
+fn good_entries(part: &Part) -> usize {
+    let Ok(mut frames) = Frames::open(part, SEALER) else { return 0 };
+    let (mut chain, mut good) = (Chain::default(), 0);
+    while let Ok(Some((entry, name))) = frames.next_entry() {
+        if chain.follow(&entry, name).is_err() {
+            break;
+        }
+        if let Ok((_, body)) = entry.open() {
+            drop(body.commands());
+        }
+        good += 1;
+    }
+    good
 }
 
 fn header(sealer: &Sealer) -> Vec<u8> {
