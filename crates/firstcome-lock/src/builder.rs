@@ -179,7 +179,7 @@ impl Builder {
     }
 
     /// Injects a bug into the client; for this crate's own tests.
-    #[cfg(firstcome_lock_inject)]
+    #[cfg(feature = "inject")]
     #[doc(hidden)]
     #[must_use]
     pub fn inject(mut self, mistake: crate::Mistake) -> Self {
@@ -188,7 +188,7 @@ impl Builder {
     }
 
     /// Looks for old rows after each release and not once a minute; for this crate's own tests.
-    #[cfg(all(feature = "sql", firstcome_lock_inject))]
+    #[cfg(all(feature = "sql", feature = "inject"))]
     #[doc(hidden)]
     #[must_use]
     pub fn sweep_at_once(mut self) -> Self {

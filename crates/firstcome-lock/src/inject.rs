@@ -1,7 +1,7 @@
 //! Fault injection: mistakes that a test lets a client make, to show that the tests find them.
 //!
-//! It is no feature, so that no user can turn a protection off: it is there where the compiler gets the flag
-//! `--cfg firstcome_lock_inject`, as in this workspace.
+//! The feature `inject` gives a builder the method that lets its client make one, which no document shows; without a call
+//! of it nothing is changed.
 
 /// Something a client does wrong on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub enum Mistake {
 }
 
 /// What `cargo xtask test` looks for in the program that is shipped: code that can turn a mistake on has it.
-#[cfg(firstcome_lock_inject)]
+#[cfg(feature = "inject")]
 const MARK: &str = "FIRSTCOME_LOCK_INJECT";
 
 /// The mistakes a client makes; none, outside of tests.
@@ -53,12 +53,12 @@ const MARK: &str = "FIRSTCOME_LOCK_INJECT";
 pub(crate) struct Mistakes(u32);
 
 impl Mistakes {
-    /// Tells whether this mistake is made; without the compiler flag `--cfg firstcome_lock_inject` always `false`.
+    /// Tells whether this mistake is made; without the feature `inject` always `false`.
     pub(crate) fn makes(self, mistake: Mistake) -> bool {
-        cfg!(firstcome_lock_inject) && self.0 & (1 << mistake as u32) != 0
+        cfg!(feature = "inject") && self.0 & (1 << mistake as u32) != 0
     }
 
-    #[cfg(firstcome_lock_inject)]
+    #[cfg(feature = "inject")]
     pub(crate) fn and(self, mistake: Mistake) -> Self {
         std::hint::black_box(MARK);
         Self(self.0 | (1 << mistake as u32))

@@ -205,7 +205,7 @@ impl Locks {
     }
 
     /// Returns how many tasks of this client wait for the lock of this name; for this crate's own tests.
-    #[cfg(firstcome_lock_inject)]
+    #[cfg(feature = "inject")]
     #[doc(hidden)]
     #[must_use]
     pub fn local_waiters(&self, name: &str) -> usize {

@@ -27,7 +27,7 @@ use tokio::time::{Instant, sleep};
 /// On how many servers of a cluster a stream is.
 const COPIES: u32 = 3;
 /// How long a stream that is not ready is tried to be entered, and the pause in between.
-const ENTER_WITHIN: Duration = Duration::from_secs(10);
+const ENTER_WITHIN: Duration = Duration::from_secs(30);
 const ENTER_PAUSE: Duration = Duration::from_millis(50);
 /// The oldest version: batches that are stored together came with it.
 const OLDEST: (i64, i64) = (2, 12);

@@ -25,7 +25,7 @@ const GUARDS: &str = "fc-locks.guard.";
 const PROBED: &str = "fc-locks.probe";
 
 /// How long a stream that is not ready is looked for.
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+const CONNECT_WITHIN: Duration = Duration::from_secs(30);
 
 /// On how many servers of a cluster the stream is.
 const COPIES: u32 = 3;

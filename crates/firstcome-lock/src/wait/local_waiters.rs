@@ -86,7 +86,7 @@ impl LocalWaiters {
     }
 
     /// Returns how many wait in this queue.
-    #[cfg(firstcome_lock_inject)]
+    #[cfg(feature = "inject")]
     pub(crate) fn count(&self, key: &QueueKey) -> usize {
         self.queues().get(key).map_or(0, |queue| queue.waiters.len())
     }

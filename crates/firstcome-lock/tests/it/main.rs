@@ -2,11 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends where it stands")]
 
-#[cfg(not(any(firstcome_lock_inject, doc)))]
-compile_error!(
-    "these tests are built with `--cfg firstcome_lock_inject`: if RUSTFLAGS is set, add it there; .cargo/config.toml has it"
-);
-
 #[macro_use]
 mod every_store;
 

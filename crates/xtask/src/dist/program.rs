@@ -23,7 +23,7 @@ const LOOKUP: &str = include_str!("lookup.c");
 pub(super) fn build() -> Result<PathBuf, String> {
     let mut cargo = cargo(&["rustc", "--locked", "--package", "firstcome", "--bin", "firstcome"]);
     cargo.args(["--profile", "dist", "--target", TARGET]);
-    // In place of the flags in `.cargo/config.toml`: those are for the simulation and the tests.
+    // In place of the flag in `.cargo/config.toml`, which is for the simulation.
     let mut flags = FLAGS.map(str::to_owned).to_vec();
     let mut c_flags = Vec::new();
     for (from, to) in folders()? {

@@ -205,12 +205,10 @@ fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-/// Tells whether documentation leaves it out, or users cannot have it.
+/// Tells whether documentation leaves it out.
 fn is_hidden(attrs: &[Attribute]) -> bool {
     let texts = attrs.iter().map(text);
-    texts
-        .into_iter()
-        .any(|attr| attr.contains("doc (hidden)") || attr.contains("firstcome_lock_inject"))
+    texts.into_iter().any(|attr| attr.contains("doc (hidden)"))
 }
 
 fn text(tokens: &impl ToTokens) -> String {
