@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::client::address::Server;
 use crate::client::pool::Pool;
-use crate::client::tls::{Tls, Trust};
+use crate::client::tls::{ClientTls, Trust};
 use crate::client::wire::{Answered, Broken, Connection, Sender};
 use crate::error::failure::Failure;
 use crate::error::problem::Problem;
@@ -83,7 +83,7 @@ impl Default for Settings {
 pub(crate) struct Shared {
     pub(crate) servers: Vec<Server>,
     pub(crate) key: Option<Secret>,
-    pub(crate) tls: Result<Tls, String>,
+    pub(crate) tls: Result<ClientTls, String>,
     pool: Pool,
     /// The server that is asked next.
     next: AtomicUsize,
@@ -132,7 +132,7 @@ impl Shared {
     pub(crate) fn new(
         servers: Vec<Server>,
         key: Option<Secret>,
-        tls: Result<Tls, String>,
+        tls: Result<ClientTls, String>,
         connections: usize,
     ) -> Self {
         let pool = Pool::new(servers.len(), connections);
@@ -170,7 +170,7 @@ impl Client {
     /// It trusts the authorities of the operating system with an `https://` address. Nothing is sent yet.
     pub fn to(server: Server, key: Option<Secret>, timeout: Duration) -> Self {
         let tls = match server.is_secure() {
-            true => Tls::new(&Trust::default()),
+            true => ClientTls::new(&Trust::default()),
             false => Err("the address is not https://".to_owned()),
         };
         let shared = Shared::new(vec![server], key, tls, 1);

@@ -90,7 +90,7 @@ pub enum CodeUnit<'a> {
 
 /// What an operator said about codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CodeVerdict {
     /// Never to be redeemed again. Final.
     Revoke,
     /// Not to be redeemed until somebody decided about it.
@@ -99,7 +99,7 @@ pub enum Verdict {
     Restore,
 }
 
-impl Verdict {
+impl CodeVerdict {
     /// Every verdict once.
     pub const ALL: [Self; 3] = [Self::Revoke, Self::Suspend, Self::Restore];
 
@@ -131,7 +131,7 @@ pub struct CodeMark {
     /// The rank of the claim; 0 of an import.
     pub rank: u32,
     /// What was decided; none if the code was replaced by another.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<CodeVerdict>,
     /// The issue number from then on; 0 of an import.
     pub issue: u16,
     /// The import's id; empty where it is about one code.

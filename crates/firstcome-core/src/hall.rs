@@ -42,7 +42,7 @@ pub use bytes::Chunk;
 pub use change::SeatChange;
 pub use orphan::Orphans;
 pub use settings::{AreaSettings, BadSeat, Price, SeatSettings, Unfit};
-pub use standing::{Counts, Kind, Standing, Standings};
+pub use standing::{Kind, Standing, Standings, UnitCounts};
 
 use crate::index::SubjectIndex;
 use crate::names::PieceName;
@@ -135,7 +135,7 @@ struct Area {
     channel: u32,
     for_sale: bool,
     extra: Box<[u8]>,
-    counts: Counts,
+    counts: UnitCounts,
 }
 
 /// The seats, areas and groups of one pool.
@@ -156,8 +156,8 @@ pub struct Hall {
     groups: Vec<Group>,
     areas: Vec<Area>,
     names: SubjectIndex,
-    counts: Counts,
-    by_grade: Vec<Counts>,
+    counts: UnitCounts,
+    by_grade: Vec<UnitCounts>,
     /// Where the last run came from while a hall is being restored.
     last_piece: Option<PieceName>,
     freed: Freed,
@@ -189,8 +189,8 @@ impl Hall {
             groups: Vec::new(),
             areas: Vec::new(),
             names: SubjectIndex::new(),
-            counts: Counts::default(),
-            by_grade: vec![Counts::default()],
+            counts: UnitCounts::default(),
+            by_grade: vec![UnitCounts::default()],
             last_piece: None,
             freed: Freed::default(),
             changes: Changes::default(),
@@ -326,7 +326,7 @@ impl Hall {
     }
 
     /// Returns how many units of an area stand how.
-    pub fn area_counts(&self, area: u16) -> Counts {
+    pub fn area_counts(&self, area: u16) -> UnitCounts {
         self.areas[usize::from(area)].counts
     }
 
@@ -348,17 +348,17 @@ impl Hall {
     }
 
     /// Returns how many units of the whole hall stand how, those of areas among them.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> UnitCounts {
         self.counts
     }
 
     /// Returns how many units of a grade stand how, those of areas among them.
-    pub fn grade_counts(&self, grade: &str) -> Counts {
-        self.grades.find(grade).map_or_else(Counts::default, |n| self.by_grade[n as usize])
+    pub fn grade_counts(&self, grade: &str) -> UnitCounts {
+        self.grades.find(grade).map_or_else(UnitCounts::default, |n| self.by_grade[n as usize])
     }
 
     /// Gives each grade with its counts, in the order of their names.
-    pub fn grades(&self) -> impl Iterator<Item = (&str, Counts)> {
+    pub fn grades(&self) -> impl Iterator<Item = (&str, UnitCounts)> {
         let grades = self.grades.iter().map(|(name, n)| (&**name, self.by_grade[n as usize]));
         grades.filter(|(_, counts)| counts.all() > 0)
     }

@@ -25,7 +25,7 @@ use crate::names::{Name, NodeId, SpaceId};
 use crate::outcome::{CodeRefusal, Missing, Outcome, Refusal};
 use crate::results::{Kind, Record, Results};
 use crate::time::Timestamp;
-use count::Counts;
+use count::StateCounts;
 use firstcome_inject::{Mistake, inject};
 use guarded::{Applying, break_if};
 use lists::Agenda;
@@ -111,7 +111,7 @@ pub struct State {
     /// Live holds by when their time is over.
     pub(crate) deadlines: Deadlines,
     /// What is counted so that nobody has to walk the state for it.
-    counts: Counts,
+    counts: StateCounts,
     /// What left the state and is to be freed.
     remains: Remains,
     pub(crate) skips: Skips,
@@ -147,7 +147,7 @@ impl State {
             campaigns: BTreeMap::new(),
             digests: VecDeque::new(),
             deadlines: Deadlines::new(),
-            counts: Counts::default(),
+            counts: StateCounts::default(),
             remains: Remains::default(),
             skips: Skips::default(),
             applying: Applying::default(),

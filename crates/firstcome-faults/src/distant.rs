@@ -7,7 +7,7 @@ use firstcome_inject::{Mistake, inject};
 use firstcome_journal::cluster::News;
 use firstcome_journal::memory::{Appended, Cursor, Memory, Stand};
 use firstcome_journal::{
-    Append, Boxed, Confirm, EntriesRead, Exchange, Journal, JournalError, Name,
+    Append, AppendAnswer, Boxed, Confirm, EntriesRead, Journal, JournalError, Name,
 };
 use firstcome_journal::{Seen, Transaction, WrappedJournal};
 use std::collections::VecDeque;
@@ -17,13 +17,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
-pub use firstcome_journal::Call;
+pub use firstcome_journal::JournalCall;
 
 /// A future that a [`Way`] gives.
 pub type Carried<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// What a call does at a server, each time it arrives at one; it says whether the server did as asked.
-pub type Work = Box<dyn Fn(Memory) -> Carried<bool> + Send + Sync>;
+pub type ServerWork = Box<dyn Fn(Memory) -> Carried<bool> + Send + Sync>;
 
 /// The simulated network link between one node and the store.
 pub trait Way: fmt::Debug + Send + Sync {
@@ -31,7 +31,7 @@ pub trait Way: fmt::Debug + Send + Sync {
     ///
     /// Ends when the answer to the first time is back, with when an entry it appended is durable; or
     /// with what the caller hears instead. It is polled to its end even if the caller is gone.
-    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, JournalError>>;
+    fn carry(&self, call: JournalCall, work: ServerWork) -> Carried<Result<Confirm, JournalError>>;
 
     /// Watches a number that changes whenever the store may have lost what it had.
     fn incarnations(&self) -> watch::Receiver<u64>;
@@ -86,7 +86,7 @@ impl Distant {
 
     async fn ask<T, F>(
         &self,
-        call: Call,
+        call: JournalCall,
         done: impl Fn(Memory) -> F + Send + Sync + 'static,
     ) -> Result<(T, Confirm), JournalError>
     where
@@ -99,7 +99,7 @@ impl Distant {
     /// The same, where not every answer means that the server did as asked.
     async fn ask_for<T, F>(
         &self,
-        call: Call,
+        call: JournalCall,
         done: impl Fn(Memory) -> F + Send + Sync + 'static,
         did: fn(&T) -> bool,
     ) -> Result<(T, Confirm), JournalError>
@@ -108,7 +108,7 @@ impl Distant {
         F: Future<Output = Result<T, JournalError>> + Send + 'static,
     {
         let first = Arc::new(Mutex::new(None));
-        let work: Work = {
+        let work: ServerWork = {
             let first = Arc::clone(&first);
             Box::new(move |memory| {
                 let (done, first) = (done(memory), Arc::clone(&first));
@@ -129,7 +129,7 @@ impl Distant {
             .map(|answer| (answer, confirm))
     }
 
-    async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
+    async fn append(&self, append: Append) -> Result<AppendAnswer, JournalError> {
         let (mut stand, incarnation) = {
             let mut known = self.known();
             if std::mem::take(&mut known.lost) {
@@ -148,13 +148,13 @@ impl Distant {
                 async move { memory.append_behind(&append, stand).await }
             };
             let did = |appended: &Appended| matches!(appended, Appended::Counts(..));
-            let (appended, confirm) = self.ask_for(Call::Append, done, did).await?;
+            let (appended, confirm) = self.ask_for(JournalCall::Append, done, did).await?;
             match appended {
                 Appended::Counts(exchange, cursor) => {
                     self.known().remember(cursor);
                     read.extend(exchange.entries);
                     let read = EntriesRead { entries: read, looked: exchange.looked };
-                    return Ok(Exchange::of(read, confirm));
+                    return Ok(AppendAnswer::of(read, confirm));
                 }
                 Appended::Ignored(entries, cursor) => {
                     // It is sent again only by who need not look first what the log has now.
@@ -179,7 +179,7 @@ impl Distant {
             let stand = stand.clone();
             async move { memory.read_behind(after, stand, lag).await }
         };
-        let ((read, cursor), _) = self.seen(self.ask(Call::Read, done).await)?;
+        let ((read, cursor), _) = self.seen(self.ask(JournalCall::Read, done).await)?;
         self.known().remember(cursor);
         Ok(read)
     }
@@ -190,7 +190,7 @@ impl Distant {
             let stand = stand.clone();
             async move { memory.follow_behind(after, timeout, stand, lag).await }
         };
-        let ((news, cursor), _) = self.seen(self.ask(Call::Follow, done).await)?;
+        let ((news, cursor), _) = self.seen(self.ask(JournalCall::Follow, done).await)?;
         self.known().remember(cursor);
         Ok(news)
     }
@@ -222,7 +222,7 @@ impl WrappedJournal for Distant {
         true
     }
 
-    fn append(&self, append: Append) -> Boxed<'_, Result<Exchange, JournalError>> {
+    fn append(&self, append: Append) -> Boxed<'_, Result<AppendAnswer, JournalError>> {
         Box::pin(self.append(append))
     }
 

@@ -5,10 +5,10 @@
 //! [`Memory::lose_tail`](firstcome_journal::memory::Memory::lose_tail) and
 //! [`Memory::fork`](firstcome_journal::memory::Memory::fork).
 
-pub use firstcome_journal::Call;
+pub use firstcome_journal::JournalCall;
 
 use firstcome_journal::cluster::{EndedDeliveries, News};
-use firstcome_journal::{Append, Boxed, EntriesRead, Exchange, Journal, JournalError, Looked};
+use firstcome_journal::{Append, AppendAnswer, Boxed, EntriesRead, Journal, JournalError, Looked};
 use firstcome_journal::{Seen, Transaction, WrappedJournal};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub enum Fault {
 /// A journal with faults. Without any it is the journal it wraps.
 ///
 /// A call of several steps meets a fault in the step that changes something; what it looks at before is a
-/// [`Call::Look`] of its own.
+/// [`JournalCall::Look`] of its own.
 ///
 /// Clones share the faults.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ pub struct Faulty {
 #[derive(Debug, Default)]
 struct Plan {
     /// How many more calls of that kind go through before this fault.
-    faults: Vec<(Call, u64, Fault)>,
+    faults: Vec<(JournalCall, u64, Fault)>,
     always: Option<Fault>,
     late: Vec<Append>,
     /// How many of the newest entries a read does not bring.
@@ -72,23 +72,23 @@ impl Faulty {
     }
 
     /// Has the `n`-th call of a kind from now go wrong; 1 is the next.
-    pub fn fault(&self, call: Call, n: u64, fault: Fault) {
+    pub fn fault(&self, call: JournalCall, n: u64, fault: Fault) {
         self.plan(|plan| plan.faults.push((call, n.max(1), fault)));
     }
 
     /// Loses the `n`-th append from now on its way to the store.
     pub fn lose_call(&self, n: u64) {
-        self.fault(Call::Append, n, Fault::LoseCall);
+        self.fault(JournalCall::Append, n, Fault::LoseCall);
     }
 
     /// Loses the answer to the `n`-th append from now.
     pub fn lose_answer(&self, n: u64) {
-        self.fault(Call::Append, n, Fault::LoseAnswer);
+        self.fault(JournalCall::Append, n, Fault::LoseAnswer);
     }
 
     /// Delivers the `n`-th append from now late: after the next one that reaches the store.
     pub fn deliver_late(&self, n: u64) {
-        self.fault(Call::Append, n, Fault::DeliverLate);
+        self.fault(JournalCall::Append, n, Fault::DeliverLate);
     }
 
     /// Has every call go wrong from now on.
@@ -151,7 +151,7 @@ impl Faulty {
     }
 
     /// Counts a call, stalls if it must, and says what goes wrong with it.
-    async fn comes(&self, call: Call) -> Option<Fault> {
+    async fn comes(&self, call: JournalCall) -> Option<Fault> {
         let fault = self.plan(|plan| plan.next(call));
         let mut open = self.open.subscribe();
         // The sender lives as long as this.
@@ -162,7 +162,7 @@ impl Faulty {
     /// Lets a call through, or what is left of it.
     async fn pass<T>(
         &self,
-        call: Call,
+        call: JournalCall,
         done: impl Future<Output = Result<T, JournalError>>,
     ) -> Result<T, JournalError> {
         match self.comes(call).await {
@@ -181,9 +181,9 @@ impl WrappedJournal for Faulty {
         self.journal.is_shared()
     }
 
-    fn append(&self, append: Append) -> Boxed<'_, Result<Exchange, JournalError>> {
+    fn append(&self, append: Append) -> Boxed<'_, Result<AppendAnswer, JournalError>> {
         Box::pin(async move {
-            let fault = self.comes(Call::Append).await;
+            let fault = self.comes(JournalCall::Append).await;
             if let Some(fault @ Fault::DeliverLate) = fault {
                 self.plan(|plan| plan.late.push(append));
                 return Err(fault.failure());
@@ -206,13 +206,15 @@ impl WrappedJournal for Faulty {
 
     fn read(&self, after: u64) -> Boxed<'_, Result<EntriesRead, JournalError>> {
         Box::pin(async move {
-            self.pass(Call::Read, self.journal.read(after)).await.map(|read| self.lagging(read))
+            self.pass(JournalCall::Read, self.journal.read(after))
+                .await
+                .map(|read| self.lagging(read))
         })
     }
 
     fn follow(&self, after: u64, timeout: Duration) -> Boxed<'_, Result<News, JournalError>> {
         Box::pin(async move {
-            let news = self.pass(Call::Follow, self.journal.follow(after, timeout)).await?;
+            let news = self.pass(JournalCall::Follow, self.journal.follow(after, timeout)).await?;
             Ok(News { read: self.lagging(news.read), ..news })
         })
     }
@@ -239,8 +241,8 @@ impl WrappedJournal for Faulty {
 }
 
 impl Plan {
-    fn next(&mut self, call: Call) -> Option<Fault> {
-        self.appends += u64::from(call == Call::Append);
+    fn next(&mut self, call: JournalCall) -> Option<Fault> {
+        self.appends += u64::from(call == JournalCall::Append);
         for (kind, left, _) in &mut self.faults {
             // Of two that are due with the same call the second comes with the next one.
             *left = left.saturating_sub(u64::from(*kind == call));

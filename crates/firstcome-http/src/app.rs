@@ -6,14 +6,14 @@ use crate::codes::missing_key::MissingKey;
 use crate::guard::Guards;
 use crate::metrics::Metrics;
 use crate::openapi::Description;
-use crate::options::Options;
+use crate::options::HttpOptions;
 use crate::request::Query;
 use crate::request::auth::Keys;
 use crate::seat_map::SeatMaps;
 use axum::body::Bytes;
 use axum::http::Response;
 use firstcome_core::State;
-use firstcome_node::leader::Leader;
+use firstcome_node::leader::Leadership;
 use firstcome_node::ledger::Ledger;
 use firstcome_node::{CommandError, Condition, Decided, Node};
 use http_body_util::Full;
@@ -25,7 +25,7 @@ pub struct App {
     /// The node.
     pub node: Node,
     /// The leader's tasks.
-    pub leader: Leader,
+    pub leader: Leadership,
     /// The ledger, if there is one.
     pub ledger: Option<Ledger>,
     /// The keys.
@@ -41,7 +41,7 @@ pub struct App {
     /// The counts.
     pub metrics: Arc<Metrics>,
     /// The settings of the HTTP server.
-    pub options: Options,
+    pub options: HttpOptions,
     /// The description of the routes.
     pub openapi: Description,
     /// Cancelled once the server is shutting down.

@@ -12,7 +12,7 @@ pub use line::REF_BYTES;
 pub use lines::{BULK_BYTES, BULK_LINES};
 
 use crate::answer::Code;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::app::App;
 use crate::request::{self, Query};
 use axum::body::Body;
@@ -36,7 +36,7 @@ pub(crate) async fn commands(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let (key, pace) = app.keys.know_for_many(&headers, Role::Backend)?;
     request::kind_of(&headers, &[MEDIA_TYPE])?;
     if let Some(coding) = headers.get(header::CONTENT_ENCODING)

@@ -5,7 +5,7 @@ pub(crate) mod picks;
 pub(crate) mod steps;
 pub(crate) mod view;
 
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::app::App;
 use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::request::bearer::Bearer;
@@ -38,7 +38,7 @@ pub(crate) async fn hold(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     answer(&app, &campaign, query.as_deref(), &headers, body).await
 }
@@ -50,7 +50,7 @@ pub(crate) async fn answer<B>(
     query: Option<&str>,
     headers: &HeaderMap,
     body: B,
-) -> Answered
+) -> HandlerResult
 where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,

@@ -32,7 +32,7 @@ pub use bulk::requests::BulkRequests;
 pub use campaigns::checked::{CheckedCampaign, check_campaign};
 pub use codes::missing_key::MissingKey;
 pub use openapi::Description;
-pub use options::{Options, Pages};
+pub use options::{HttpOptions, Pages};
 pub use request::auth::{Key, Keys};
 pub use routes::{openapi, paths_and_methods, router};
 pub use seat_map::SeatMaps;

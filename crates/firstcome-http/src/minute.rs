@@ -2,7 +2,7 @@
 
 pub(crate) mod here;
 
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::request::{self, InPath, Query};
@@ -29,7 +29,7 @@ pub(crate) async fn show(
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     app.keys.allow(&headers, Role::Operator, &campaign)?;
     request::campaign(&campaign)?;

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 /// The settings of the HTTP server.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct HttpOptions {
     /// Connections that may be open.
     pub connections: usize,
     /// Bytes a request body may have.

@@ -6,7 +6,7 @@ mod docs;
 pub(crate) mod files;
 mod what_to_do;
 
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::{Code, Effect};
 use crate::app::App;
 use axum::body::{Body, Bytes};
@@ -90,7 +90,7 @@ pub(super) async fn openapi(extract::State(app): extract::State<Arc<App>>) -> Re
 }
 
 /// Returns the page of one problem, which its `type` points to.
-pub(super) async fn problem(Path(outcome): Path<String>) -> Answered {
+pub(super) async fn problem(Path(outcome): Path<String>) -> HandlerResult {
     let Some(code) = Code::of(&outcome) else {
         return Err(Problem::new(Code::NoSuchRoute, "there is no problem of that name"));
     };

@@ -8,7 +8,7 @@ pub(crate) mod tokens;
 
 use crate::answer::Code;
 use crate::answer::problem::Problem;
-use crate::options::Options;
+use crate::options::HttpOptions;
 use axum::body::Bytes;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
@@ -36,7 +36,7 @@ pub(crate) fn path<T>(path: InPath<T>) -> Result<T, Problem> {
 
 /// Reads a body of JSON, within the configured size and time.
 pub(crate) async fn body<B>(
-    options: &Options,
+    options: &HttpOptions,
     headers: &HeaderMap,
     body: B,
 ) -> Result<Bytes, Problem>
@@ -50,7 +50,7 @@ where
 
 /// Reads a body of one of some media types, within a size and the configured time; gives which of them it is.
 pub(crate) async fn body_of<B>(
-    options: &Options,
+    options: &HttpOptions,
     headers: &HeaderMap,
     body: B,
     kinds: &[&'static str],
@@ -138,7 +138,7 @@ pub(crate) fn pool(campaign: &str, name: &str) -> Result<(), Problem> {
 }
 
 /// Accepts a subject; where subjects are strict, only one that looks like no other.
-pub(crate) fn subject(options: &Options, subject: &str) -> Result<(), Problem> {
+pub(crate) fn subject(options: &HttpOptions, subject: &str) -> Result<(), Problem> {
     let wrong = |why: &str| Problem::new(Code::InvalidSubject, format!("the subject {why}"));
     check_subject(subject).map_err(|why| wrong(&why.to_string()))?;
     if !options.strict_subjects {

@@ -87,12 +87,12 @@ pub(super) struct Seen {
     branch: u64,
     /// The state of the campaign, and its version.
     phase: (Phase, u32),
-    pub(super) pools: Vec<Pool>,
+    pub(super) pools: Vec<WatchedPool>,
 }
 
 /// One pool.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct WatchedPool {
     pub(super) name: String,
     left: u32,
     /// How many wait for its units.
@@ -149,7 +149,12 @@ impl Seen {
                 packed: OnceCell::new(),
                 tag: OnceLock::new(),
             });
-            Pool { name: pool.name().to_owned(), left: pool.left(), waiting: pool.waiters(), seats }
+            WatchedPool {
+                name: pool.name().to_owned(),
+                left: pool.left(),
+                waiting: pool.waiters(),
+                seats,
+            }
         });
         Ok(Self { position: state.token(), branch, phase, pools: pools.collect() })
     }

@@ -5,7 +5,7 @@ pub(crate) mod operate;
 pub(crate) mod rows;
 
 use crate::answer::Code;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::asks::yes;
@@ -45,7 +45,7 @@ pub(crate) async fn import(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let (campaign, pool) = request::path(path)?;
     let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
     request::campaign(&campaign)?;

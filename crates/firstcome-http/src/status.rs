@@ -3,7 +3,7 @@
 pub(crate) mod durability;
 pub(crate) mod nodes;
 
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::campaigns::by_campaign;
@@ -75,7 +75,7 @@ pub(super) async fn ready(
 pub(super) async fn key(
     extract::State(app): extract::State<Arc<App>>,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let key = app.keys.know(&headers, Role::Read)?;
     let view = KeyView {
         name: key.name.to_string(),
@@ -91,7 +91,7 @@ pub(super) async fn time(
     extract::State(app): extract::State<Arc<App>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     app.may_read(query, &headers).await?;
     let position = app.node.replica.look(State::token).to_string();
     let now = clock_text::rfc3339(app.node.intake.now());
@@ -104,7 +104,7 @@ pub(super) async fn settling(
     extract::State(app): extract::State<Arc<App>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     app.may_read_of_all(query, &headers).await?;
     Ok(json(StatusCode::OK, &app.settling()))
 }
@@ -117,7 +117,7 @@ pub(super) async fn audit(
     extract::State(app): extract::State<Arc<App>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     app.keys.know_for_all(&headers, Role::Read)?;
     let query = Query::parse(query.as_deref(), &["position"])?;
     let position = query.number("position")?;
@@ -143,7 +143,7 @@ pub(super) async fn metrics(
     extract::State(app): extract::State<Arc<App>>,
     for_operations: Option<Extension<ForOperations>>,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     if for_operations.is_none() {
         app.keys.know(&headers, Role::Read)?;
     }

@@ -4,7 +4,7 @@
 mod seen;
 
 use crate::app::App;
-use firstcome_node::agreement::Difference;
+use firstcome_node::agreement::SettingDifference;
 use firstcome_node::{Condition, log};
 use seen::{Counted, Debounced};
 use std::sync::Arc;
@@ -67,7 +67,7 @@ struct Watch {
     refuses: bool,
     is_without_store: bool,
     ledger: Debounced,
-    differences: Vec<Difference>,
+    differences: Vec<SettingDifference>,
     keys: Counted,
     refused: Counted,
     cut: Counted,

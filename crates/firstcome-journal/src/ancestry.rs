@@ -17,6 +17,6 @@ pub(crate) mod message;
 
 pub use cursor::Cursor;
 pub(crate) use cursor::{REACH, begin_among};
-pub(crate) use cursor::{Stuck, Taken};
+pub(crate) use cursor::{Stuck, TakenMessage};
 pub(crate) use message::mark;
 pub(crate) use message::{Content, Message, Place, Raw};

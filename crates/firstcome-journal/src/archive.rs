@@ -32,7 +32,7 @@ pub use skips::skips;
 pub use writer::Archive;
 
 use crate::entry::{Entry, Sealer};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Name;
 use firstcome_core::names::{NodeId, SpaceId};
 use firstcome_core::{Timestamp, limits};

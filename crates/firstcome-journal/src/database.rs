@@ -8,18 +8,21 @@ mod run;
 mod trouble;
 
 pub(crate) use columns::{
-    EntryColumns, Owner, TABLES, cell_of, manifest, number_of, piece_name, space_of, term_after,
+    EntryColumns, OwnerColumns, TABLES, cell_of, manifest, number_of, piece_name, space_of,
+    term_after,
 };
-pub use options::{Durability, Options};
-pub(crate) use pace::Pace;
+pub use options::{DatabaseOptions, Durability};
+pub(crate) use pace::PollPace;
 pub use read_only::ReadOnly;
 pub(crate) use read_only::Source;
 pub(crate) use run::Run;
 pub(crate) use trouble::is_missing;
-pub(crate) use trouble::{Broken, looked, makes_the_space, refused, strange, trouble, unchanged};
+pub(crate) use trouble::{
+    DatabaseError, looked, makes_the_space, refused, strange, trouble, unchanged,
+};
 
 use crate::entry::{Chain, Entry, EntryRun, Head};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::{Name, Tip};
 use crate::snapshots::manifest::Manifest;
 use crate::transaction::cell::{Cell, Kind};

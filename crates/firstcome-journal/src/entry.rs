@@ -1,6 +1,6 @@
 //! An entry, its name, and the chain that entries form.
 
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::command::{BadBody, Body};
@@ -143,7 +143,7 @@ pub enum Looked {
 
 /// What an append brings back.
 #[derive(Debug)]
-pub struct Exchange {
+pub struct AppendAnswer {
     /// Entries beyond what the caller applied, in order, at most 64.
     pub entries: Vec<Entry>,
     /// How far the store had looked.
@@ -152,7 +152,7 @@ pub struct Exchange {
     pub confirm: Confirm,
 }
 
-impl Exchange {
+impl AppendAnswer {
     /// What an append read, which may be more entries than it gives: the next read gives the others.
     pub fn of(mut read: EntriesRead, confirm: Confirm) -> Self {
         if read.entries.len() > READ_ENTRIES {

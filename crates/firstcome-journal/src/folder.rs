@@ -4,7 +4,7 @@
 //! long as it lives; the lock goes with the process, however that ends. The file's content says who
 //! it is, for people and for clients that want to reach it.
 
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

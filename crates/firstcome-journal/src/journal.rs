@@ -9,14 +9,14 @@ pub(crate) mod warning;
 pub(crate) mod wrapped;
 
 use crate::cluster::{EndedDeliveries, News};
-use crate::entry::{Append, EntriesRead, Exchange, Head};
-use crate::failure::JournalError;
+use crate::entry::{Append, AppendAnswer, EntriesRead, Head};
+use crate::error::JournalError;
 use crate::journal::wrapped::WrappedJournal;
 use crate::mysql;
 use crate::nats;
 use crate::postgres;
 use crate::redis;
-use crate::transaction::call::Call;
+use crate::transaction::call::JournalCall;
 use crate::transaction::{Check, Seen, Transaction};
 use crate::{memory, sqlite};
 use firstcome_core::state::Skip;
@@ -79,7 +79,7 @@ impl Journal {
     /// Appends a batch and reads everything stored since what the caller applied, the batch included.
     ///
     /// At most 64 entries come back: if more lie between, the batch's own entry is among those that
-    /// a later [`Journal::read`] gives. [`Exchange::confirm`] tells when the entry, and every one
+    /// a later [`Journal::read`] gives. [`AppendAnswer::confirm`] tells when the entry, and every one
     /// before it, is durable as the store's setting has it.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl Journal {
     /// [`JournalError::Behind`] and [`JournalError::Forked`] when the store does not have what the caller
     /// applied; nothing was appended then. [`JournalError::Unknown`] when the answer was lost: send the
     /// same body again until it comes back, since the first copy may still arrive.
-    pub async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
+    pub async fn append(&self, append: Append) -> Result<AppendAnswer, JournalError> {
         each!(self, store => store.append(append))
     }
 
@@ -112,7 +112,7 @@ impl Journal {
     ///
     /// Those of the store being out of reach.
     pub async fn head(&self) -> Result<Head, JournalError> {
-        self.commit(Transaction::new(Call::Head).check(Check::There)).await?.head()
+        self.commit(Transaction::new(JournalCall::Head).check(Check::There)).await?.head()
     }
 
     /// Reads up to 64 entries beyond a position, waiting for the first at most for `timeout`.

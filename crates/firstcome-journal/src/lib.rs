@@ -11,7 +11,7 @@
 //! | [`journal`](Journal), `transaction` | what each store gives |
 //! | `snapshots`, `skips`, `trimming` | what is made of it, once for all stores |
 //! | [`entry`] | an entry, and the chain that entries form |
-//! | [`failure`] | what can go wrong outside, and whether anything may have happened |
+//! | [`error`] | what can go wrong outside, and whether anything may have happened |
 //! | [`cluster`], `membership`, `healing`, `reports` | what several nodes on one journal need beyond it: news, who else is there, repairs |
 //! | `ancestry` | which entries count in a store that takes each append without a condition |
 //! | [`memory`] | the journal in memory, for tests |
@@ -35,7 +35,7 @@ mod clock;
 pub mod cluster;
 mod database;
 pub mod entry;
-pub mod failure;
+pub mod error;
 pub mod folder;
 mod journal;
 pub mod memory;
@@ -53,11 +53,11 @@ pub mod verify;
 pub mod worker;
 
 pub use clock::Clock;
-pub use entry::{Append, Confirm, EntriesRead, Entry, Exchange, Head, Looked};
-pub use failure::JournalError;
+pub use entry::{Append, AppendAnswer, Confirm, EntriesRead, Entry, Head, Looked};
+pub use error::JournalError;
 pub use journal::Journal;
 pub use journal::wrapped::{Boxed, WrappedJournal};
 pub use name::{Name, Tip};
 pub use reading::Reading;
-pub use transaction::call::Call;
+pub use transaction::call::JournalCall;
 pub use transaction::{Seen, Transaction};

@@ -8,8 +8,8 @@ mod state;
 pub use crate::ancestry::Cursor;
 use crate::clock::Clock;
 use crate::cluster::News;
-use crate::entry::{Append, Confirm, EntriesRead, Exchange};
-use crate::failure::JournalError;
+use crate::entry::{Append, AppendAnswer, Confirm, EntriesRead};
+use crate::error::JournalError;
 use crate::name::Name;
 use firstcome_core::names::SpaceId;
 use firstcome_inject::{Mistake, inject};
@@ -150,14 +150,14 @@ impl Memory {
         work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
+    pub(crate) async fn append(&self, append: Append) -> Result<AppendAnswer, JournalError> {
         let (mut stand, mut read) = (Stand::default(), Vec::new());
         loop {
             match self.append_behind(&append, stand.clone()).await? {
                 Appended::Counts(exchange, _) => {
                     read.extend(exchange.entries);
                     let read = EntriesRead { entries: read, looked: exchange.looked };
-                    return Ok(Exchange::of(read, exchange.confirm));
+                    return Ok(AppendAnswer::of(read, exchange.confirm));
                 }
                 Appended::Ignored(entries, cursor) => {
                     read.extend(entries);
@@ -172,7 +172,7 @@ impl Memory {
         &self,
         state: &mut State,
         append: &Append,
-    ) -> Result<Exchange, JournalError> {
+    ) -> Result<AppendAnswer, JournalError> {
         state.check_append(append, !inject(Mistake::AppendAnywhere))?;
         state.push(append.name, Arc::clone(&append.body), self.clock.now());
         if inject(Mistake::StoreTimeGoesBack) {
@@ -180,7 +180,7 @@ impl Memory {
         }
         self.head.send_replace(state.position());
         let read = state.read(append.applied, Instant::now())?;
-        Ok(Exchange::of(read, Confirm::AtOnce))
+        Ok(AppendAnswer::of(read, Confirm::AtOnce))
     }
 
     fn confirmation(&self) -> Confirm {

@@ -20,13 +20,13 @@ mod load;
 mod opening;
 mod read_only;
 
-pub use crate::database::{Durability, Options, ReadOnly};
+pub use crate::database::{DatabaseOptions, Durability, ReadOnly};
 pub use crate::journal::warning::Warning;
 pub use read_only::open_read_only;
 
 use crate::archive::Archiving;
-use crate::database::{Pace, Run};
-use crate::failure::JournalError;
+use crate::database::{PollPace, Run};
+use crate::error::JournalError;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
 use firstcome_store::mysql::{MySqlOptions, MySqlPool};
@@ -56,9 +56,9 @@ struct Inner {
     pool: MySqlPool,
     tables: Tables,
     space: SpaceId,
-    options: Options,
+    options: DatabaseOptions,
     run: Run,
-    pace: Pace,
+    pace: PollPace,
     archiving: Archiving,
     warnings: Vec<Warning>,
     /// Whether appends do not look at names: see `Mistake::PredecessorIgnored`.
@@ -111,7 +111,7 @@ impl MySql {
     /// # Cancel safety
     ///
     /// Cancel safe, but the space may have been made.
-    pub async fn open(store: MySqlOptions, options: Options) -> Result<Self, JournalError> {
+    pub async fn open(store: MySqlOptions, options: DatabaseOptions) -> Result<Self, JournalError> {
         opening::open(store, options).await
     }
 

@@ -29,14 +29,14 @@ mod subjects;
 mod tail;
 mod view;
 
-pub use crate::database::{Durability, Options, ReadOnly};
+pub use crate::database::{DatabaseOptions, Durability, ReadOnly};
 pub use crate::journal::warning::Warning;
 pub use read_only::open_read_only;
 
 use crate::archive::Archiving;
 use crate::cluster::EndedDeliveries;
 use crate::database::{Run, refused, unchanged};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
 use firstcome_store::StoreError;
@@ -70,7 +70,7 @@ pub struct Nats {
 struct Inner {
     streams: Streams,
     space: SpaceId,
-    options: Options,
+    options: DatabaseOptions,
     run: Run,
     remembered: Mutex<Remembered>,
     /// The next number for a message of the log.
@@ -95,7 +95,7 @@ impl Nats {
     /// # Cancel safety
     ///
     /// Cancel safe, but the space may have been made.
-    pub async fn open(store: NatsOptions, options: Options) -> Result<Self, JournalError> {
+    pub async fn open(store: NatsOptions, options: DatabaseOptions) -> Result<Self, JournalError> {
         opening::open(store, options).await
     }
 

@@ -23,13 +23,13 @@ mod names;
 mod opening;
 mod read_only;
 
-pub use crate::database::{Durability, Options, ReadOnly};
+pub use crate::database::{DatabaseOptions, Durability, ReadOnly};
 pub use crate::journal::warning::Warning;
 pub use read_only::open_read_only;
 
 use crate::archive::Archiving;
-use crate::database::{Pace, Run};
-use crate::failure::JournalError;
+use crate::database::{PollPace, Run};
+use crate::error::JournalError;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
 use firstcome_store::postgres::{Listener, PostgresOptions, PostgresPool};
@@ -61,7 +61,7 @@ struct Inner {
     pool: PostgresPool,
     names: Names,
     space: SpaceId,
-    options: Options,
+    options: DatabaseOptions,
     run: Run,
     /// Made by whoever waits first; not behind a pooler.
     listener: OnceLock<Listener>,
@@ -72,7 +72,7 @@ struct Inner {
     told: Mutex<Option<Instant>>,
     /// When an append came after entries of somebody else.
     others: Mutex<Option<Instant>>,
-    pace: Pace,
+    pace: PollPace,
     archiving: Archiving,
     warnings: Vec<Warning>,
     promise: String,
@@ -92,7 +92,10 @@ impl Postgres {
     /// # Cancel safety
     ///
     /// Cancel safe, but the space may have been made.
-    pub async fn open(store: PostgresOptions, options: Options) -> Result<Self, JournalError> {
+    pub async fn open(
+        store: PostgresOptions,
+        options: DatabaseOptions,
+    ) -> Result<Self, JournalError> {
         opening::open(store, options).await
     }
 

@@ -6,7 +6,7 @@ pub use entries::Entries;
 
 use crate::archive;
 use crate::entry::Head;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::space_file::SpaceFile;
 use crate::sqlite;
 use firstcome_core::names::PieceName;

@@ -44,13 +44,13 @@ pub use read_only::ReadOnly;
 
 use crate::archive::Archiving;
 use crate::entry::Sealer;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use connection::AppendConnection;
 use first_kept::FirstKept;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
 use firstcome_inject::{Mistake, inject};
-use firstcome_store::{Command, RedisOptions, Reply, Wire};
+use firstcome_store::{Command, RedisOptions, RedisReply, Wire};
 use headroom::Headroom;
 use incarnation::Incarnation;
 use keys::Keys;
@@ -232,7 +232,7 @@ impl Redis {
     }
 
     /// Reads the answer of `TIME`.
-    fn time(&self, reply: &Reply) -> Result<Timestamp, JournalError> {
+    fn time(&self, reply: &RedisReply) -> Result<Timestamp, JournalError> {
         #[cfg(feature = "inject")]
         if let Some(clock) = &self.inner.options.clock {
             return Ok(clock.now());

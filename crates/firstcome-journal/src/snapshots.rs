@@ -6,11 +6,11 @@
 pub(crate) mod manifest;
 pub(crate) mod trimming;
 
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::journal::Journal;
 use crate::name::Name;
 use crate::snapshots::manifest::{Manifest, check_piece, names};
-use crate::transaction::call::Call;
+use crate::transaction::call::JournalCall;
 use crate::transaction::{Check, Read, Transaction, Write};
 use firstcome_core::names::PieceName;
 use std::cmp::Reverse;
@@ -28,7 +28,8 @@ impl Journal {
     /// Those of the store being out of reach.
     pub async fn mint_term(&self) -> Result<u64, JournalError> {
         // Also without room: trimming, which frees some, needs a term.
-        let mint = Transaction::new(Call::MintTerm).check(Check::There).write(Write::Term).frees();
+        let mint =
+            Transaction::new(JournalCall::MintTerm).check(Check::There).write(Write::Term).frees();
         Ok(self.commit(mint).await?.term)
     }
 
@@ -40,7 +41,7 @@ impl Journal {
     ///
     /// Those of the store being out of reach or full.
     pub async fn put_piece(&self, name: PieceName, bytes: Vec<u8>) -> Result<(), JournalError> {
-        let put = Transaction::new(Call::PutPiece).write(Write::Piece(name, bytes));
+        let put = Transaction::new(JournalCall::PutPiece).write(Write::Piece(name, bytes));
         self.commit(put).await.map(drop)
     }
 
@@ -50,7 +51,7 @@ impl Journal {
     ///
     /// [`JournalError::Broken`] when its bytes are not what was written; those of the store being out of reach.
     pub async fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, JournalError> {
-        let get = Transaction::new(Call::Piece).read(Read::Piece(name));
+        let get = Transaction::new(JournalCall::Piece).read(Read::Piece(name));
         check_piece(name, self.commit(get).await?.piece)
     }
 
@@ -73,9 +74,9 @@ impl Journal {
         let entry = Check::Entry { position, name };
         let mut tries = 1;
         loop {
-            let seen = self.manifests(Call::Look).await?;
+            let seen = self.manifests(JournalCall::Look).await?;
             let (named, unnamed, kept) = exchange(&seen, &manifest);
-            let install = Transaction::new(Call::Install)
+            let install = Transaction::new(JournalCall::Install)
                 .check(Check::There)
                 .check(Check::Term(term))
                 // A leader that followed another history must not have everybody begin with it.
@@ -98,11 +99,11 @@ impl Journal {
     ///
     /// Those of the store being out of reach.
     pub async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, JournalError> {
-        Ok(self.manifests(Call::Look).await?.into_iter().next().map(|newest| newest.bytes))
+        Ok(self.manifests(JournalCall::Look).await?.into_iter().next().map(|newest| newest.bytes))
     }
 
     /// Returns the manifests that are kept, the newest first.
-    pub(crate) async fn manifests(&self, call: Call) -> Result<Vec<Manifest>, JournalError> {
+    pub(crate) async fn manifests(&self, call: JournalCall) -> Result<Vec<Manifest>, JournalError> {
         Ok(self.commit(Transaction::new(call).read(Read::Manifests)).await?.manifests)
     }
 }

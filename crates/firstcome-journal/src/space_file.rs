@@ -13,7 +13,7 @@ pub use reader::SpaceFile;
 pub use writer::SpaceWriter;
 
 use crate::entry::Sealer;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_core::names::SpaceId;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;

@@ -26,14 +26,14 @@ pub use options::{KEEP_FOR, Options, QUEUE};
 pub use read_only::ReadOnly;
 pub use trouble::Trouble;
 
-use crate::entry::{Append, EntriesRead, Exchange};
-use crate::failure::JournalError;
+use crate::entry::{Append, AppendAnswer, EntriesRead};
+use crate::error::JournalError;
 use crate::folder::DataFolder;
 use crate::transaction::{Seen, Transaction};
 use crate::worker::{Lost, Worker};
 use firstcome_core::state::Skip;
 use keeper::{Keeper, SharedWriter};
-use log::{CHECKPOINT_PAGES, Observed};
+use log::{CHECKPOINT_PAGES, ObservedLog};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub struct Sqlite {
     /// Fair from time to time, so that appends one after the other let the journal's own thread come in between.
     writer: SharedWriter,
     worker: Worker<Keeper>,
-    log: Arc<Observed>,
+    log: Arc<ObservedLog>,
     keep_for: Duration,
 }
 
@@ -106,7 +106,7 @@ impl Sqlite {
         }
     }
 
-    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
+    pub(crate) async fn append(&self, append: Append) -> Result<AppendAnswer, JournalError> {
         let closed = || JournalError::Unavailable(Lost::Closed.to_string());
         if self.worker.is_closed() {
             return Err(closed());

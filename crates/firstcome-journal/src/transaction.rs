@@ -10,10 +10,10 @@ pub(crate) mod cell;
 pub(crate) mod conditions;
 
 use crate::entry::{Entry, Head};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::{Name, Tip};
 use crate::snapshots::manifest::Manifest;
-use crate::transaction::call::Call;
+use crate::transaction::call::JournalCall;
 use crate::transaction::cell::{Cell, Kind};
 use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;
@@ -22,7 +22,7 @@ use firstcome_core::names::PieceName;
 #[derive(Clone, Debug)]
 pub struct Transaction {
     /// What it is a part of: faults of tests and of the simulation are planned by this.
-    pub(crate) call: Call,
+    pub(crate) call: JournalCall,
     /// Looked at in order, before anything changes.
     pub(crate) checks: Vec<Check>,
     /// Done in order: all of them or none.
@@ -136,13 +136,13 @@ pub struct Seen {
 
 impl Transaction {
     /// Begins one that does nothing yet.
-    pub(crate) fn new(call: Call) -> Self {
+    pub(crate) fn new(call: JournalCall) -> Self {
         let (checks, writes, reads) = (Vec::new(), Vec::new(), Vec::new());
         Self { call, checks, writes, reads, frees: false }
     }
 
     /// Returns what it is a part of.
-    pub fn call(&self) -> Call {
+    pub fn call(&self) -> JournalCall {
         self.call
     }
 

@@ -1,6 +1,6 @@
 //! Checks everything that is stored, from the first entry to the last.
 
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::sqlite::ReadOnly;
 
 /// Entries between two calls of the progress callback.
@@ -8,7 +8,7 @@ const STEP: u64 = 256;
 
 /// How far a check has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct VerifyProgress {
     /// The first position looked at.
     pub from: u64,
     /// The last position found good; 0 before the first.
@@ -61,13 +61,13 @@ impl<'a> Verify<'a> {
     ///
     /// The first damage found: [`JournalError::Damaged`] with the position and what is wrong there, or
     /// [`JournalError::Broken`] for a piece. Nothing beyond it was looked at.
-    pub fn run(self, mut progress: impl FnMut(Progress)) -> Result<Verified, JournalError> {
+    pub fn run(self, mut progress: impl FnMut(VerifyProgress)) -> Result<Verified, JournalError> {
         let from = match self.from {
             Some(position) => position.max(1),
             None => self.journal.first()?,
         };
         let head = self.journal.head()?.position;
-        let mut so_far = Progress { from, through: 0, head };
+        let mut so_far = VerifyProgress { from, through: 0, head };
         let mut verified = Verified { from, ..Verified::default() };
         progress(so_far);
         for found in self.journal.entries(from) {

@@ -8,7 +8,7 @@ use syn::spanned::Spanned as _;
 use syn::{Ident, ReturnType};
 
 use crate::function::Function;
-use crate::options::{Lease, OnLoss, Options};
+use crate::options::{Lease, MacroOptions, OnLoss};
 
 /// Returns the new function; after a mistake, its error and a function that causes no others.
 pub(crate) fn locked(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -39,7 +39,7 @@ fn bare(function: &Function) -> TokenStream {
 pub(crate) fn try_locked(options: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
     let function = Function::read(item)?;
     function.check()?;
-    let options: Options = syn::parse2(options)?;
+    let options: MacroOptions = syn::parse2(options)?;
     function.check_key(&options.key)?;
     let locks = locks(&function, &options)?;
 
@@ -119,7 +119,7 @@ fn duration(time: Duration) -> TokenStream {
 }
 
 /// Returns where the `Locks` come from.
-fn locks(function: &Function, options: &Options) -> syn::Result<TokenStream> {
+fn locks(function: &Function, options: &MacroOptions) -> syn::Result<TokenStream> {
     if let Some(expression) = &options.locks {
         return Ok(quote_spanned! {expression.span()=> (#expression) });
     }

@@ -21,7 +21,7 @@ const WAIT: Duration = Duration::from_secs(3);
 const KNOWN: &str = "`key`, `lease`, `renewed`, `hold_at_most`, `wait`, `on_loss` and `locks`";
 
 /// The options as written, defaults filled in.
-pub(crate) struct Options {
+pub(crate) struct MacroOptions {
     pub(crate) key: Key,
     pub(crate) lease: Lease,
     pub(crate) wait: Duration,
@@ -51,7 +51,7 @@ pub(crate) enum OnLoss {
     Finish,
 }
 
-impl Parse for Options {
+impl Parse for MacroOptions {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let (mut key, mut wait, mut on_loss, mut locks) = (None, None, None, None);
         let (mut lease, mut renewed, mut at_most) = (None, None, None);

@@ -19,7 +19,7 @@ use crate::backend::requests::{
 };
 use crate::error::Error;
 use crate::event::teller::Teller;
-use crate::keys::Keys;
+use crate::keys::LockKeys;
 use crate::memory::Memory;
 #[cfg(feature = "redis")]
 use crate::redis::RedisBackend;
@@ -99,7 +99,7 @@ impl Backend {
     /// unknown effect comes the time until which it may still happen.
     pub(crate) async fn acquire(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         owner: &str,
         lease: Duration,
         #[cfg_attr(not(feature = "sql"), expect(unused, reason = "others tell everybody"))]
@@ -131,7 +131,7 @@ impl Backend {
     /// Asks once for several locks, of a store that takes them in one step.
     pub(crate) async fn acquire_together(
         &self,
-        keys: &[&Keys],
+        keys: &[&LockKeys],
         owner: &str,
         lease: Duration,
     ) -> Result<TogetherAnswer, (Error, NotAfter)> {
@@ -154,7 +154,7 @@ impl Backend {
     /// Waits until a hold that was just confirmed is on as many replicas as were asked for.
     pub(crate) async fn wait_for_replicas(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         owner: &str,
         lease: Duration,
     ) -> Result<(), Error> {
@@ -194,7 +194,7 @@ impl Backend {
     /// Takes back what an acquire without an answer may have taken, down to `keep` holds.
     pub(crate) async fn undo(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         owner: &str,
         keep: u64,
         not_after: NotAfter,
@@ -212,7 +212,7 @@ impl Backend {
     pub(crate) async fn pass(
         &self,
         owner: &str,
-        next_keys: &Keys,
+        next_keys: &LockKeys,
         next: &str,
         lease: Duration,
         #[cfg_attr(not(feature = "sql"), expect(unused, reason = "others tell everybody"))]
@@ -251,7 +251,7 @@ impl Backend {
     }
 
     /// Returns the holder of a lock.
-    pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Error> {
+    pub(crate) async fn inspect(&self, keys: &LockKeys) -> Result<Option<Holder>, Error> {
         ask!(self, store => store.inspect(keys))
     }
 
@@ -278,12 +278,15 @@ impl Backend {
     }
 
     /// Frees a lock, whoever holds it; gives whether it was held.
-    pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Error> {
+    pub(crate) async fn force(&self, keys: &LockKeys) -> Result<bool, Error> {
         ask!(self, store => store.force(keys))
     }
 
     /// Tells how long a key is taken for, without trying to take it; `None` where it is free.
-    pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Error> {
+    pub(crate) async fn taken_for(
+        &self,
+        keys: &LockKeys,
+    ) -> Result<Option<Option<Duration>>, Error> {
         ask!(self, store => store.taken_for(keys))
     }
 

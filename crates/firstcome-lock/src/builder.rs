@@ -32,7 +32,7 @@ use crate::sql::PostgresTable;
 #[cfg(feature = "sqlite")]
 use crate::sql::SqliteTable;
 #[cfg(feature = "sql")]
-use crate::sql::{SqlBackend, Table};
+use crate::sql::{LockTable, SqlBackend};
 
 /// The default lease of a renewed lock; the same as Redisson's.
 const WATCHDOG_LEASE: Duration = Duration::from_secs(30);
@@ -276,7 +276,7 @@ impl Builder {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
         self.without_replicas()?;
         let table = PostgresTable::connect(options, self.make_tables).await?;
-        Ok(self.start_sql(Table::Postgres(table)))
+        Ok(self.start_sql(LockTable::Postgres(table)))
     }
 
     /// Connects to MariaDB 10.6 or later, and creates the tables `firstcome_locks` and `firstcome_guards` if they are missing:
@@ -298,7 +298,7 @@ impl Builder {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
         self.without_replicas()?;
         let table = MySqlTable::connect(options, self.make_tables).await?;
-        Ok(self.start_sql(Table::MySql(Box::new(table))))
+        Ok(self.start_sql(LockTable::MySql(Box::new(table))))
     }
 
     /// Connects to NATS 2.12 or later with JetStream, and creates the stream `firstcome_locks` if it is missing, on three servers
@@ -320,7 +320,7 @@ impl Builder {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
         self.without_replicas()?;
         let table = NatsTable::connect(options, self.make_tables).await?;
-        Ok(self.start_sql(Table::Nats(table)))
+        Ok(self.start_sql(LockTable::Nats(table)))
     }
 
     /// Opens a SQLite file that processes on this machine may share. If it is missing, it is created with its tables: see
@@ -341,7 +341,7 @@ impl Builder {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
         self.without_replicas()?;
         let table = SqliteTable::open(options, self.make_tables).await?;
-        Ok(self.start_sql(Table::Sqlite(table)))
+        Ok(self.start_sql(LockTable::Sqlite(table)))
     }
 
     /// Sets whether missing tables in a database are created, default yes.
@@ -374,7 +374,7 @@ impl Builder {
     }
 
     #[cfg(feature = "sql")]
-    fn start_sql(&self, table: Table) -> Locks {
+    fn start_sql(&self, table: LockTable) -> Locks {
         let store = SqlBackend::new(table, self.sweep_every, self.mistakes);
         self.start(LockStore::Sql(Box::new(store)))
     }

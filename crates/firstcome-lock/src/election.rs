@@ -21,7 +21,7 @@ use crate::backend::requests::Record;
 use crate::durations::{LEAST_LEASE, LONGEST, within};
 use crate::error::Error;
 use crate::inject::Mistake;
-use crate::keys::{Keys, Kind};
+use crate::keys::{Kind, LockKeys};
 use crate::lease::TryLock;
 use crate::locks::Locks;
 use crate::release::released::Released;
@@ -94,7 +94,7 @@ impl Election {
     ///
     /// [`Error::Name`] as for [`Locks::mutex`].
     pub fn new(locks: &Locks, name: &str) -> Result<Self, Error> {
-        Keys::new(Kind::Plain, name)?;
+        LockKeys::new(Kind::Plain, name)?;
         Ok(Self {
             locks: locks.clone(),
             name: name.to_owned(),

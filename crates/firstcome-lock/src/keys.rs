@@ -115,7 +115,7 @@ impl QueueKey {
 
 /// The keys and the channel of one lock.
 #[derive(Debug)]
-pub(crate) struct Keys {
+pub(crate) struct LockKeys {
     pub(crate) kind: Kind,
     pub(crate) name: String,
     pub(crate) queue: QueueKey,
@@ -126,7 +126,7 @@ pub(crate) struct Keys {
     release_id: String,
 }
 
-impl Keys {
+impl LockKeys {
     pub(crate) fn new(kind: Kind, name: &str) -> Result<Self, Error> {
         check(name)?;
         let (fence, fence_life_ms) = match kind {
@@ -193,12 +193,12 @@ mod tests {
 
     #[test]
     fn side_keys_follow_the_brace_rule() {
-        let plain = Keys::new(Kind::Plain, "lk").unwrap();
+        let plain = LockKeys::new(Kind::Plain, "lk").unwrap();
         assert_eq!(plain.channel, "redisson_lock__channel:{lk}");
         assert_eq!(plain.fence, "fc:fence:{lk}");
         assert_eq!(plain.release_id(255), format!("redisson_unlock_latch:{{lk}}:{:0>32}", "ff"));
 
-        let tagged = Keys::new(Kind::Fenced, "user:{42}").unwrap();
+        let tagged = LockKeys::new(Kind::Fenced, "user:{42}").unwrap();
         assert_eq!(tagged.channel, "redisson_lock__channel:user:{42}");
         assert_eq!(tagged.fence, "redisson_lock_token:user:{42}");
     }
@@ -206,18 +206,18 @@ mod tests {
     #[test]
     fn braces_in_every_position_are_either_in_one_slot_or_refused() {
         for good in ["a", "{a}", "a{b}", "{a}b", "a{b}c", "a{b}{", "a{b}}", "}a{b}"] {
-            assert!(Keys::new(Kind::Plain, good).is_ok(), "{good}");
+            assert!(LockKeys::new(Kind::Plain, good).is_ok(), "{good}");
         }
         for bad in ["{", "}", "{}", "a{", "{a", "a{}b", "a}b", "}a{", "a}", "{}a{b}"] {
-            let refused = Keys::new(Kind::Plain, bad).unwrap_err();
+            let refused = LockKeys::new(Kind::Plain, bad).unwrap_err();
             assert!(matches!(refused, Error::Name { .. }) && refused.hint().is_some(), "{bad}");
         }
     }
 
     #[test]
     fn names_have_a_length() {
-        assert!(Keys::new(Kind::Plain, "").is_err());
-        assert!(Keys::new(Kind::Plain, &"x".repeat(LONGEST)).is_ok());
-        assert!(Keys::new(Kind::Plain, &"x".repeat(65_536)).is_err());
+        assert!(LockKeys::new(Kind::Plain, "").is_err());
+        assert!(LockKeys::new(Kind::Plain, &"x".repeat(LONGEST)).is_ok());
+        assert!(LockKeys::new(Kind::Plain, &"x".repeat(65_536)).is_err());
     }
 }

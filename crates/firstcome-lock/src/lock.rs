@@ -7,7 +7,7 @@ use crate::backend::ask::Ask;
 use crate::backend::holder::Holder;
 use crate::durations::{LEAST_LEASE, LONGEST, within};
 use crate::error::Error;
-use crate::keys::{Keys, Kind};
+use crate::keys::{Kind, LockKeys};
 use crate::lease::held_lock::LeaseOptions;
 use crate::lease::{Lease, TryLock};
 use crate::owner::Owner;
@@ -53,7 +53,7 @@ pub struct Lock {
 impl Lock {
     pub(crate) fn new(shared: &Arc<Shared>, kind: Kind, name: &str) -> Result<Self, Error> {
         let options = LeaseOptions { lease: shared.watchdog_lease, renewed: true, at_most: None };
-        let ask = Ask { keys: Arc::new(Keys::new(kind, name)?), options, owner: None };
+        let ask = Ask { keys: Arc::new(LockKeys::new(kind, name)?), options, owner: None };
         let poll = (kind == Kind::Token).then(Backoff::default);
         Ok(Self { shared: Arc::clone(shared), ask, poll })
     }

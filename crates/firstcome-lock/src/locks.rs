@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::fence::value::FencedValue;
 #[cfg(feature = "permits")]
 use crate::keys::MOST_PERMITS;
-use crate::keys::{Keys, Kind};
+use crate::keys::{Kind, LockKeys};
 use crate::lock::Lock;
 use crate::owner::Owner;
 use crate::shared::Shared;
@@ -152,7 +152,7 @@ impl Locks {
     ///
     /// [`Error::Name`] as for [`Locks::mutex`].
     pub fn fenced_value(&self, key: &str) -> Result<FencedValue, Error> {
-        Keys::new(Kind::Plain, key)?;
+        LockKeys::new(Kind::Plain, key)?;
         Ok(FencedValue::new(&self.shared, key))
     }
 
@@ -169,7 +169,7 @@ impl Locks {
     ///
     /// Cancel safe.
     pub async fn inspect(&self, name: &str) -> Result<Option<Holder>, Error> {
-        self.shared.backend.inspect(&Keys::new(Kind::Plain, name)?).await
+        self.shared.backend.inspect(&LockKeys::new(Kind::Plain, name)?).await
     }
 
     /// Frees the lock of this name, whoever holds it: plain, fenced, or a token lock of this library. Gives whether it was held.
@@ -186,7 +186,7 @@ impl Locks {
     ///
     /// Not cancel safe: it may have happened.
     pub async fn force_release(&self, name: &str) -> Result<bool, Error> {
-        self.shared.backend.force(&Keys::new(Kind::Plain, name)?).await
+        self.shared.backend.force(&LockKeys::new(Kind::Plain, name)?).await
     }
 
     /// Lists the held locks with their holders, by name; `None` if the store has no list.
@@ -209,7 +209,8 @@ impl Locks {
     #[doc(hidden)]
     #[must_use]
     pub fn local_waiters(&self, name: &str) -> usize {
-        Keys::new(Kind::Plain, name).map_or(0, |keys| self.shared.local_waiters.count(&keys.queue))
+        LockKeys::new(Kind::Plain, name)
+            .map_or(0, |keys| self.shared.local_waiters.count(&keys.queue))
     }
 
     /// Says whether waiters poll, because the store sends no message when a lock is free.

@@ -18,7 +18,7 @@ use crate::backend::requests::{
     Topic, UndoAnswer,
 };
 use crate::error::Error;
-use crate::keys::{Keys, Kind};
+use crate::keys::{Kind, LockKeys};
 use firstcome_store::client::later;
 
 /// A store of locks in the memory of this process, for tests of programs that use this library.
@@ -54,7 +54,7 @@ struct State {
     /// The wall clock in µs at `started`, as the store's clock for fences.
     wall_us: u64,
     started: Instant,
-    locks: BTreeMap<String, Entry>,
+    locks: BTreeMap<String, MemoryEntry>,
     fences: BTreeMap<String, u64>,
     channels: BTreeMap<String, broadcast::Sender<()>>,
     leaders: BTreeMap<String, (Record, String)>,
@@ -62,13 +62,13 @@ struct State {
 }
 
 #[derive(Debug)]
-struct Entry {
-    value: Value,
+struct MemoryEntry {
+    value: MemoryValue,
     expires: Instant,
 }
 
 #[derive(Debug)]
-enum Value {
+enum MemoryValue {
     Held { owner: String, holds: u64 },
     Token(String),
 }
@@ -144,7 +144,7 @@ impl Memory {
 
     pub(crate) async fn acquire(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         owner: &str,
         lease: Duration,
     ) -> Result<AcquireAnswer, (Error, NotAfter)> {
@@ -155,14 +155,15 @@ impl Memory {
             let token = keys.kind == Kind::Token;
             match state.locks.get_mut(&keys.name) {
                 None => {}
-                Some(Entry { value: Value::Held { owner: holder, holds }, expires: until })
-                    if !token && holder == owner =>
-                {
+                Some(MemoryEntry {
+                    value: MemoryValue::Held { owner: holder, holds },
+                    expires: until,
+                }) if !token && holder == owner => {
                     *holds += 1;
                     *until = expires;
                     return Ok(AcquireAnswer::Yes { holds: *holds, fence });
                 }
-                Some(Entry { value: Value::Token(_), .. }) if !token => {
+                Some(MemoryEntry { value: MemoryValue::Token(_), .. }) if !token => {
                     return Err(wrong_kind());
                 }
                 Some(entry) => {
@@ -170,11 +171,11 @@ impl Memory {
                 }
             }
             let value = if token {
-                Value::Token(owner.to_owned())
+                MemoryValue::Token(owner.to_owned())
             } else {
-                Value::Held { owner: owner.to_owned(), holds: 1 }
+                MemoryValue::Held { owner: owner.to_owned(), holds: 1 }
             };
-            state.locks.insert(keys.name.clone(), Entry { value, expires });
+            state.locks.insert(keys.name.clone(), MemoryEntry { value, expires });
             Ok(AcquireAnswer::Yes { holds: 1, fence: state.mint(&keys.fence) })
         });
         acquired.await.map_err(|failure| (failure, NotAfter(0)))
@@ -182,7 +183,7 @@ impl Memory {
 
     pub(crate) async fn undo(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         owner: &str,
         keep: u64,
         _not_after: NotAfter,
@@ -213,7 +214,7 @@ impl Memory {
     pub(crate) async fn pass(
         &self,
         owner: &str,
-        next_keys: &Keys,
+        next_keys: &LockKeys,
         next: &str,
         lease: Duration,
     ) -> Result<Option<u64>, Error> {
@@ -221,9 +222,9 @@ impl Memory {
             if state.holds(next_keys, owner) != Some(1) {
                 return Ok(None);
             }
-            let value = Value::Held { owner: next.to_owned(), holds: 1 };
+            let value = MemoryValue::Held { owner: next.to_owned(), holds: 1 };
             let expires = later(Instant::now(), lease);
-            state.locks.insert(next_keys.name.clone(), Entry { value, expires });
+            state.locks.insert(next_keys.name.clone(), MemoryEntry { value, expires });
             Ok(Some(state.mint(&next_keys.fence)))
         })
         .await
@@ -250,14 +251,14 @@ impl Memory {
         .await
     }
 
-    pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Error> {
+    pub(crate) async fn inspect(&self, keys: &LockKeys) -> Result<Option<Holder>, Error> {
         self.look(|state| {
             let counters = keys.counters();
             let last_fence = counters.iter().filter_map(|key| state.fences.get(key)).max().copied();
             Ok(state.locks.get(&keys.name).map(|entry| {
                 let (owner, holds) = match &entry.value {
-                    Value::Held { owner, holds } => (owner.clone(), *holds),
-                    Value::Token(token) => (token.clone(), 1),
+                    MemoryValue::Held { owner, holds } => (owner.clone(), *holds),
+                    MemoryValue::Token(token) => (token.clone(), 1),
                 };
                 let remaining = Some(entry.expires - Instant::now());
                 Holder { owner, holds, remaining, last_fence }
@@ -266,7 +267,7 @@ impl Memory {
         .await
     }
 
-    pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Error> {
+    pub(crate) async fn force(&self, keys: &LockKeys) -> Result<bool, Error> {
         self.change(|state| {
             let existed = state.locks.remove(&keys.name).is_some();
             if existed {
@@ -277,7 +278,10 @@ impl Memory {
         .await
     }
 
-    pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Error> {
+    pub(crate) async fn taken_for(
+        &self,
+        keys: &LockKeys,
+    ) -> Result<Option<Option<Duration>>, Error> {
         self.look(|state| {
             Ok(state.locks.get(&keys.name).map(|entry| Some(entry.expires - Instant::now())))
         })
@@ -324,7 +328,7 @@ impl Memory {
             let Some(entry) = state.locks.get(name) else { return Ok((None, None)) };
             let left = Some(entry.expires - Instant::now());
             let record = state.leaders.get(name).filter(
-                |(_, leader)| matches!(&entry.value, Value::Held { owner, .. } if owner == leader),
+                |(_, leader)| matches!(&entry.value, MemoryValue::Held { owner, .. } if owner == leader),
             );
             Ok((record.map(|(record, _)| record.clone()), left))
         })
@@ -367,20 +371,27 @@ impl State {
         *fence
     }
 
-    fn holds(&self, keys: &Keys, owner: &str) -> Option<u64> {
+    fn holds(&self, keys: &LockKeys, owner: &str) -> Option<u64> {
         match &self.locks.get(&keys.name)?.value {
-            Value::Held { owner: holder, holds } if keys.kind != Kind::Token && holder == owner => {
+            MemoryValue::Held { owner: holder, holds }
+                if keys.kind != Kind::Token && holder == owner =>
+            {
                 Some(*holds)
             }
-            Value::Token(token) if keys.kind == Kind::Token && token == owner => Some(1),
-            Value::Held { .. } | Value::Token(_) => None,
+            MemoryValue::Token(token) if keys.kind == Kind::Token && token == owner => Some(1),
+            MemoryValue::Held { .. } | MemoryValue::Token(_) => None,
         }
     }
 
     /// Takes one hold away from `owner`, who has one.
-    fn give_back(&mut self, keys: &Keys, owner: &str, lease: Option<Duration>) -> ReleaseAnswer {
+    fn give_back(
+        &mut self,
+        keys: &LockKeys,
+        owner: &str,
+        lease: Option<Duration>,
+    ) -> ReleaseAnswer {
         if let Some(entry) = self.locks.get_mut(&keys.name)
-            && let Value::Held { owner: holder, holds } = &mut entry.value
+            && let MemoryValue::Held { owner: holder, holds } = &mut entry.value
             && holder == owner
             && *holds > 1
         {

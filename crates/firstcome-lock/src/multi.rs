@@ -13,7 +13,7 @@ use crate::durations::{LONGEST, within};
 use crate::error::Error;
 use crate::error::locked::LockedError;
 use crate::inject::Mistake;
-use crate::keys::{Keys, Kind};
+use crate::keys::{Kind, LockKeys};
 use crate::lease::held_lock::LeaseOptions;
 use crate::lease::run::Finished;
 use crate::lease::{Lease, TryLock};
@@ -85,7 +85,7 @@ impl MultiLock {
         }
         let options = LeaseOptions { lease: shared.watchdog_lease, renewed: true, at_most: None };
         let ask = |name| {
-            let keys = Arc::new(Keys::new(Kind::Plain, name)?);
+            let keys = Arc::new(LockKeys::new(Kind::Plain, name)?);
             Ok(Ask { keys, options, owner: None })
         };
         let asks = names.into_iter().map(ask).collect::<Result<_, Error>>()?;

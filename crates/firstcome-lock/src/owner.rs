@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::OwnedMutexGuard;
 
 use crate::error::Error;
-use crate::keys::Keys;
+use crate::keys::LockKeys;
 use crate::lease::held_lock::HeldLock;
 use crate::lease::loss::Loss;
 
@@ -39,12 +39,12 @@ pub struct Owner {
 struct Inner {
     id: String,
     client: String,
-    entries: Mutex<Entries>,
+    entries: Mutex<HeldEntries>,
 }
 
 /// What an owner has of each lock.
 #[derive(Debug, Default)]
-struct Entries {
+struct HeldEntries {
     by_name: HashMap<String, SharedEntry>,
     /// How many were left when those of no use were forgotten last.
     left: usize,
@@ -53,7 +53,7 @@ struct Entries {
 /// How many entries of no use are kept at least.
 const SPARE: usize = 16;
 
-impl Entries {
+impl HeldEntries {
     /// Returns the entry of a lock. Where there are many, those of locks that it neither holds nor asks for are forgotten.
     fn of(&mut self, name: &str) -> SharedEntry {
         if self.by_name.len() > 2 * self.left + SPARE {
@@ -94,7 +94,7 @@ impl Owner {
     }
 
     /// Says whether this owner holds the lock, as far as is known, or has an open request for it.
-    pub(crate) fn may_hold(&self, keys: &Keys) -> bool {
+    pub(crate) fn may_hold(&self, keys: &LockKeys) -> bool {
         let entries = self.inner.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.by_name.get(&keys.name).is_some_and(may_hold)
     }
@@ -103,7 +103,7 @@ impl Owner {
     pub(crate) async fn lock_entry(
         &self,
         client: &str,
-        keys: &Keys,
+        keys: &LockKeys,
         within: Duration,
     ) -> Result<EntryGuard, Error> {
         if self.inner.client != client {

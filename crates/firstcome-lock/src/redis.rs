@@ -8,7 +8,7 @@ mod together;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use firstcome_store::{Command, Redis, Reply, Script};
+use firstcome_store::{Command, Redis, RedisReply, Script};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -23,7 +23,7 @@ use crate::backend::requests::{
 use crate::backend::store_clock::StoreClock;
 use crate::error::Error;
 use crate::inject::{Mistake, Mistakes};
-use crate::keys::{Keys, Kind, prefixed};
+use crate::keys::{Kind, LockKeys, prefixed};
 
 macro_rules! script {
     ($name:ident, $file:literal) => {
@@ -89,7 +89,7 @@ impl RedisBackend {
 
     pub(crate) async fn acquire(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         owner: &str,
         lease: Duration,
     ) -> Result<AcquireAnswer, (Error, NotAfter)> {
@@ -129,7 +129,7 @@ impl RedisBackend {
 
     pub(crate) async fn undo(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         owner: &str,
         keep: u64,
         not_after: NotAfter,
@@ -174,7 +174,7 @@ impl RedisBackend {
             .arg(millis(lease))
             .arg(millis(self.release_id_life(lease)));
         let reply = self.redis.send(&command).await?;
-        if reply == Reply::Nil {
+        if reply == RedisReply::Nil {
             return Ok(ReleaseAnswer::Nothing);
         }
         Ok(match reply.number()? {
@@ -215,7 +215,7 @@ impl RedisBackend {
             Err(failure) if has_no_room(&failure) => return self.release_unmarked(asked).await,
             replies => replies?,
         };
-        let yes = |at: usize| replies.get(at).is_some_and(|reply| *reply == Reply::Number(1));
+        let yes = |at: usize| replies.get(at).is_some_and(|reply| *reply == RedisReply::Number(1));
         Ok(if yes(1) || asked.again && yes(3) {
             let receivers =
                 replies.get(2).and_then(|reply| reply.number().ok()).unwrap_or_default();
@@ -242,7 +242,7 @@ impl RedisBackend {
     pub(crate) async fn pass(
         &self,
         owner: &str,
-        next_keys: &Keys,
+        next_keys: &LockKeys,
         next: &str,
         lease: Duration,
     ) -> Result<Option<u64>, Error> {
@@ -271,12 +271,12 @@ impl RedisBackend {
         Ok(numbers.into_iter().map(|number| RenewalAnswer::from(number == 1)).collect())
     }
 
-    pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Error> {
+    pub(crate) async fn inspect(&self, keys: &LockKeys) -> Result<Option<Holder>, Error> {
         let [ours, theirs] = keys.counters();
         let command = Command::script(&INSPECT, &[&keys.name, &ours, &theirs])
             .arg(u8::from(keys.kind == Kind::Token));
         let reply = self.redis.send(&command).await?;
-        if reply == Reply::Nil {
+        if reply == RedisReply::Nil {
             return Ok(None);
         }
         let [owner, holds, left, fence] = reply.list()? else {
@@ -290,7 +290,7 @@ impl RedisBackend {
         }))
     }
 
-    pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Error> {
+    pub(crate) async fn force(&self, keys: &LockKeys) -> Result<bool, Error> {
         let fair = prefixed("redisson_lock_queue", &keys.name);
         let nobodys = keys.release_id(0);
         let command = Command::script(&FORCE, &[&keys.name, &keys.channel, &fair, &nobodys])
@@ -299,7 +299,10 @@ impl RedisBackend {
         Ok(self.redis.send(&command).await?.number()? == 1)
     }
 
-    pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Error> {
+    pub(crate) async fn taken_for(
+        &self,
+        keys: &LockKeys,
+    ) -> Result<Option<Option<Duration>>, Error> {
         let left = self.redis.send(&Command::new("PTTL").arg(&keys.name)).await?.number()?;
         Ok(if left == -2 { None } else { Some(remaining(left)) })
     }
@@ -380,7 +383,7 @@ impl RedisBackend {
     /// Waits until as many replicas have a hold as were asked for.
     pub(crate) async fn wait_for_replicas(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         owner: &str,
         lease: Duration,
     ) -> Result<(), Error> {
@@ -431,7 +434,7 @@ fn has_no_room(failure: &firstcome_store::StoreError) -> bool {
     failure.meaning() == Some(firstcome_store::Meaning::NoRoom)
 }
 
-fn lost(reply: &Result<Reply, firstcome_store::StoreError>) -> bool {
+fn lost(reply: &Result<RedisReply, firstcome_store::StoreError>) -> bool {
     matches!(reply, Err(firstcome_store::StoreError::Unknown { .. }))
 }
 
@@ -444,6 +447,6 @@ fn remaining(left: i64) -> Option<Duration> {
     u64::try_from(left).ok().map(Duration::from_millis)
 }
 
-fn three(reply: &Reply) -> Result<[i64; 3], Error> {
+fn three(reply: &RedisReply) -> Result<[i64; 3], Error> {
     reply.numbers()?.try_into().map_err(|_| Error::unexpected("three numbers"))
 }

@@ -30,7 +30,7 @@ pub(crate) use self::postgres::PostgresTable;
 #[cfg(feature = "sqlite")]
 pub(crate) use self::sqlite::SqliteTable;
 pub(crate) use self::subscriber::SqlSubscriber;
-pub(crate) use self::table::Table;
+pub(crate) use self::table::LockTable;
 
 /// A database for locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

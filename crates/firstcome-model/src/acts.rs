@@ -1,7 +1,7 @@
 //! The list of what operators did to a campaign, and the comparison with that of a node.
 
 use firstcome_core::acts as core;
-use firstcome_core::codes::Verdict;
+use firstcome_core::codes::CodeVerdict;
 use firstcome_core::command::{CodeCommand, Steer};
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, Timestamp};
@@ -46,9 +46,9 @@ fn told<'a>(command: &Command<'a>) -> Option<(&'static str, &'a str, &'a str)> {
             let (deed, reason) = match code {
                 CodeCommand::Mark { verdict, reason, .. } => {
                     let deed = match verdict {
-                        Verdict::Revoke => "revoke_codes",
-                        Verdict::Suspend => "suspend_codes",
-                        Verdict::Restore => "restore_codes",
+                        CodeVerdict::Revoke => "revoke_codes",
+                        CodeVerdict::Suspend => "suspend_codes",
+                        CodeVerdict::Restore => "restore_codes",
                     };
                     (deed, *reason)
                 }

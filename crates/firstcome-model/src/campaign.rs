@@ -4,13 +4,13 @@
 
 use crate::acts::Act;
 use crate::coupons::Coupons;
-use crate::hall::{Hall, Owner, Unit};
-use crate::holding::{Fate, Hold, Made, Said, Turn};
-use crate::lists::Waiter;
+use crate::hall::{Hall, SeatOwner, Unit};
+use crate::holding::{Fate, Made, ModelHold, SaidBy, Turn};
+use crate::lists::ModelWaiter;
 use crate::wanted::Wanted;
 use firstcome_core::codes::IssuedCode;
 use firstcome_core::command::Steer;
-use firstcome_core::hall::Counts;
+use firstcome_core::hall::UnitCounts;
 use firstcome_core::outcome::{By, Clamped, Fixed, Missing};
 use firstcome_core::results::Kind;
 use firstcome_core::settings::{Opens, PoolKind, PoolSettings};
@@ -47,7 +47,7 @@ pub struct Row<'a> {
 
 /// Who has which rank of a pool.
 #[derive(Clone, Debug, Default)]
-pub struct Pool<'a> {
+pub struct ModelPool<'a> {
     /// The claims, by rank from 1.
     pub rows: Vec<Row<'a>>,
     latest: BTreeMap<&'a str, u32>,
@@ -60,7 +60,7 @@ pub struct Pool<'a> {
     pub(crate) coupons: Option<Coupons<'a>>,
 }
 
-impl<'a> Pool<'a> {
+impl<'a> ModelPool<'a> {
     /// Returns the claim of a rank.
     pub fn row(&self, rank: u32) -> Option<&Row<'a>> {
         self.rows.get(usize::try_from(rank).ok()?.checked_sub(1)?)
@@ -106,7 +106,7 @@ impl<'a> Pool<'a> {
 
 /// A campaign, archived or not.
 #[derive(Clone, Debug)]
-pub struct Campaign<'a> {
+pub struct ModelCampaign<'a> {
     /// How often it was changed, and once for its creation.
     pub version: u32,
     /// As they stand: the opening is never `Now`, capacities are those in force.
@@ -116,7 +116,7 @@ pub struct Campaign<'a> {
     /// Whether it left memory.
     pub archived: bool,
     /// In the order of its settings.
-    pub pools: Vec<Pool<'a>>,
+    pub pools: Vec<ModelPool<'a>>,
     /// Who is barred, since when, and by which entry.
     pub(crate) bars: BTreeMap<&'a str, (Timestamp, usize)>,
     /// What operators did to it.
@@ -124,16 +124,16 @@ pub struct Campaign<'a> {
     /// Its place in the order of creation.
     pub(crate) number: usize,
     /// Who waits for a unit, the first one first.
-    pub(crate) lists: Vec<Waiter<'a>>,
+    pub(crate) lists: Vec<ModelWaiter<'a>>,
     /// Pools in which something came free since their waiters were looked at, as in a pause.
     pub(crate) untried: BTreeSet<usize>,
     /// All holds there ever were, in the order they began.
-    pub(crate) holds: Vec<Hold<'a>>,
+    pub(crate) holds: Vec<ModelHold<'a>>,
     /// The entry that made this version.
     pub(crate) entry: usize,
 }
 
-impl<'a> Campaign<'a> {
+impl<'a> ModelCampaign<'a> {
     pub(crate) fn create(turn: &Turn, mut asked: Settings) -> Result<Self, Refusal> {
         if asked.opens == Opens::Now {
             asked.opens = Opens::At(turn.at);
@@ -141,7 +141,7 @@ impl<'a> Campaign<'a> {
         check_times(turn.at, &asked)?;
         Ok(Self {
             version: 1,
-            pools: asked.pools.iter().map(Pool::new).collect(),
+            pools: asked.pools.iter().map(ModelPool::new).collect(),
             settings: asked,
             paused: false,
             closed_by_hand: false,
@@ -174,7 +174,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Returns the pool of that name, or the first where none is named.
-    pub fn pool(&self, pool: Option<&str>) -> Option<&Pool<'a>> {
+    pub fn pool(&self, pool: Option<&str>) -> Option<&ModelPool<'a>> {
         self.pools.get(pool.map_or(Some(0), |pool| self.pool_index(pool))?)
     }
 
@@ -194,14 +194,14 @@ impl<'a> Campaign<'a> {
         pool: Option<&str>,
         subject: &str,
         limit: Option<u32>,
-    ) -> Result<usize, Said> {
+    ) -> Result<usize, SaidBy> {
         let index = self.one_pool(pool)?;
         let pool = &self.pools[index];
         if pool.hall.is_some() {
             return Err(Refusal::HoldRequired.into());
         }
         if let Some((rank, row)) = pool.live(subject) {
-            return Err(Said::since(row.entry, self.already_won(index, rank, row.at)));
+            return Err(SaidBy::since(row.entry, self.already_won(index, rank, row.at)));
         }
         self.check_barred(subject)?;
         if pool.latest(subject).is_some() && !self.settings.claim_again {
@@ -229,7 +229,7 @@ impl<'a> Campaign<'a> {
         (pool, subject): (Option<&str>, &'a str),
         (limit, tag): (Option<u32>, Option<u64>),
         made: &mut Vec<Made<'a>>,
-    ) -> Result<Said, Said> {
+    ) -> Result<SaidBy, SaidBy> {
         let pool = self.check_claim(turn.at, pool, subject, limit)?;
         let coupons = self.pools[pool].coupons.as_ref();
         if tag.is_none() && coupons.is_some_and(|coupons| !coupons.imported) {
@@ -317,7 +317,7 @@ impl<'a> Campaign<'a> {
 
     /// Returns how many units of a pool stand how. Units of cancelled claims that do not return count as confirmed, and
     /// so do imported codes that were revoked or suspended.
-    pub fn counts(&self, index: usize) -> Counts {
+    pub fn counts(&self, index: usize) -> UnitCounts {
         let pool = &self.pools[index];
         let Some(hall) = &pool.hall else {
             let confirmed = match pool.coupons.as_ref().filter(|coupons| coupons.imported) {
@@ -325,18 +325,18 @@ impl<'a> Campaign<'a> {
                 None => pool.taken(self.settings.units_return) - pool.held,
             };
             let left = self.left(index);
-            return Counts { free: left, held: pool.held, confirmed, blocked: 0, left };
+            return UnitCounts { free: left, held: pool.held, confirmed, blocked: 0, left };
         };
-        let mut counts = Counts::default();
+        let mut counts = UnitCounts::default();
         for seat in &hall.seats {
             match seat.owner {
-                Owner::Nobody => {
+                SeatOwner::Nobody => {
                     counts.free += 1;
                     counts.left += u32::from(seat.said.for_sale);
                 }
-                Owner::Hold(_) => counts.held += 1,
-                Owner::Rank(_) => counts.confirmed += 1,
-                Owner::Kept => counts.blocked += 1,
+                SeatOwner::Hold(_) => counts.held += 1,
+                SeatOwner::Rank(_) => counts.confirmed += 1,
+                SeatOwner::Kept => counts.blocked += 1,
             }
         }
         for area in &hall.areas {
@@ -356,13 +356,13 @@ impl<'a> Campaign<'a> {
         (name, subject, rank): (Option<&str>, &'a str, u32),
         by: By,
         made: &mut Vec<Made<'a>>,
-    ) -> Result<Said, Said> {
+    ) -> Result<SaidBy, SaidBy> {
         let index = self.one_pool(name)?;
         let pool = &mut self.pools[index];
         let row = (rank as usize).checked_sub(1).and_then(|row| pool.rows.get_mut(row));
         let row = row.filter(|row| row.subject == subject).ok_or(Refusal::NoSuchClaim)?;
         if let Some(Undone { by, at, entry }) = row.undone {
-            return Ok(Said::since(entry, Outcome::Cancelled { by, at }));
+            return Ok(SaidBy::since(entry, Outcome::Cancelled { by, at }));
         }
         if pool.coupons.as_ref().is_some_and(|coupons| coupons.is_in_use(rank, turn.service)) {
             return Err(CodeRefusal::CodeInUse.into());
@@ -377,7 +377,7 @@ impl<'a> Campaign<'a> {
                 self.untried.insert(index);
             }
             match (place, &mut pool.hall) {
-                (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Nobody,
+                (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = SeatOwner::Nobody,
                 (Unit::Area(area), Some(hall)) => hall.areas[area].given -= 1,
                 (Unit::Counted, _) | (_, None) => {}
             }
@@ -410,7 +410,7 @@ impl<'a> Campaign<'a> {
         let both = self.settings.pools.iter().zip(&asked.pools);
         let kept = both.take_while(|(old, new)| is_same(old, new)).count();
         self.pools.truncate(kept);
-        self.pools.extend(asked.pools[kept..].iter().map(Pool::new));
+        self.pools.extend(asked.pools[kept..].iter().map(ModelPool::new));
         let mut clamped = Vec::new();
         for (at, (wanted, pool)) in asked.pools.iter_mut().zip(&self.pools).enumerate() {
             if pool.hall.is_some() || pool.coupons.as_ref().is_some_and(|coupons| coupons.imported)

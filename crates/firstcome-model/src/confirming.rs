@@ -1,21 +1,21 @@
 //! The model's rules for the end of a hold by its subject: confirm and release.
 
-use crate::campaign::{Campaign, Row};
-use crate::hall::{Owner, Unit};
-use crate::holding::{Fate, Hold, Made, Said, Turn, asks};
+use crate::campaign::{ModelCampaign, Row};
+use crate::hall::{SeatOwner, Unit};
+use crate::holding::{Fate, Made, ModelHold, SaidBy, Turn, asks};
 use crate::wanted::{Wanted, refused};
 use firstcome_core::command::Late;
 use firstcome_core::outcome::{Confirmation, RankedUnit, Refund, Release, UnitName};
 use firstcome_core::results::Kind;
 use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, Timestamp};
 
-impl<'a> Campaign<'a> {
+impl<'a> ModelCampaign<'a> {
     pub(crate) fn confirm(
         &mut self,
         turn: &Turn,
         command: &Command<'a>,
         made: &mut Vec<Made<'a>>,
-    ) -> Result<Said, Said> {
+    ) -> Result<SaidBy, SaidBy> {
         let Command::Confirm { step, units, late } = command else {
             unreachable!("it is a confirm");
         };
@@ -45,13 +45,13 @@ impl<'a> Campaign<'a> {
             return Ok(self.refund_expired(turn, at, &which, made));
         }
         if !any(Fate::Held) && !any(Fate::Expired) {
-            return Ok(Said::since(hold.entry, self.confirmed(at, &which)));
+            return Ok(SaidBy::since(hold.entry, self.confirmed(at, &which)));
         }
         if hold.takes.iter().any(|take| self.pools[take.pool].coupons.is_some()) {
             // An offered code is had by a claim.
             let late = any(Fate::Expired);
             let no = Refusal::Code(CodeRefusal::ClaimRequired);
-            return Err(Said::from(if late { Refusal::HoldExpired } else { no }));
+            return Err(SaidBy::from(if late { Refusal::HoldExpired } else { no }));
         }
         let kept_out = self.check_barred(step.subject);
         if any(Fate::Expired) {
@@ -75,7 +75,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Says whether what expired is free, and the subject may have it.
-    fn can_retake(&self, hold: &Hold<'_>, which: &[usize]) -> bool {
+    fn can_retake(&self, hold: &ModelHold<'_>, which: &[usize]) -> bool {
         let mut again = Wanted::default();
         for take in which.iter().map(|take| hold.takes[*take]) {
             if take.fate != Fate::Expired {
@@ -116,7 +116,7 @@ impl<'a> Campaign<'a> {
                 hold: Some(id),
             });
             match (found.unit, &mut pool.hall) {
-                (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Rank(rank),
+                (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = SeatOwner::Rank(rank),
                 (Unit::Area(area), Some(hall)) => {
                     hall.areas[area].held -= 1;
                     hall.areas[area].given += 1;
@@ -136,7 +136,7 @@ impl<'a> Campaign<'a> {
         at: usize,
         which: &[usize],
         made: &mut Vec<Made<'a>>,
-    ) -> Said {
+    ) -> SaidBy {
         for take in which {
             let found = self.holds[at].takes[*take];
             if found.fate != Fate::Expired {
@@ -152,7 +152,7 @@ impl<'a> Campaign<'a> {
             let (kind, rank) = (Kind::RefundDue, 0);
             made.push(Made { kind, pool, rank, subject, unit, hold: Some(id), from: None });
         }
-        Said::since(self.holds[at].entry, self.refund(at, which))
+        SaidBy::since(self.holds[at].entry, self.refund(at, which))
     }
 
     /// Says that those of a hold's units are due a refund that are.
@@ -184,7 +184,7 @@ impl<'a> Campaign<'a> {
         }))
     }
 
-    pub(crate) fn release(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+    pub(crate) fn release(&mut self, turn: &Turn, command: &Command<'a>) -> Result<SaidBy, SaidBy> {
         let Command::Release { step, units } = command else {
             unreachable!("it is a release");
         };
@@ -214,10 +214,10 @@ impl<'a> Campaign<'a> {
         let hold = &self.holds[at];
         let units = self.names_of(hold, &which, Fate::Released);
         let release = Release { hold: hold.id.into(), units, left: hold.held() };
-        Ok(Said::since(hold.entry, Outcome::Released(Box::new(release))))
+        Ok(SaidBy::since(hold.entry, Outcome::Released(Box::new(release))))
     }
 
-    fn names_of(&self, hold: &Hold<'_>, which: &[usize], fate: Fate) -> Vec<UnitName> {
+    fn names_of(&self, hold: &ModelHold<'_>, which: &[usize], fate: Fate) -> Vec<UnitName> {
         let takes = which.iter().map(|take| hold.takes[*take]).filter(|take| take.fate == fate);
         takes.map(|take| self.unit_name(take.pool, take.unit)).collect()
     }
@@ -225,7 +225,7 @@ impl<'a> Campaign<'a> {
     /// Returns which of a hold's units are asked about: what is held first, then what was.
     fn parts(
         &self,
-        hold: &Hold<'_>,
+        hold: &ModelHold<'_>,
         wanted: &Wanted<'_>,
         repeated: bool,
     ) -> Result<Vec<usize>, Outcome> {

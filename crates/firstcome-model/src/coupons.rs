@@ -3,8 +3,8 @@
 //!
 //! What operators do to codes, and imports: `stocking.rs`.
 
-use crate::campaign::Campaign;
-use crate::holding::{Made, Said, Turn};
+use crate::campaign::ModelCampaign;
+use crate::holding::{Made, SaidBy, Turn};
 use crate::stocking::{Imported, OpenFile, Shelved, Stands};
 use firstcome_core::codes::CodeKey;
 use firstcome_core::command::{CodeCommand, CodeStep};
@@ -164,7 +164,7 @@ struct Step<'c> {
     own: Option<usize>,
 }
 
-impl<'a> Campaign<'a> {
+impl<'a> ModelCampaign<'a> {
     pub(crate) fn settings_of_codes(&self, pool: usize) -> Option<&CodeSettings> {
         self.settings.pools[pool].codes.as_deref()
     }
@@ -187,7 +187,7 @@ impl<'a> Campaign<'a> {
         })
     }
 
-    fn step<'c>(&self, step: &CodeStep<'c>) -> Result<Step<'c>, Said> {
+    fn step<'c>(&self, step: &CodeStep<'c>) -> Result<Step<'c>, SaidBy> {
         let pool = self.one_pool(step.pool)?;
         let coupons = self.pools[pool].coupons.as_ref().ok_or(CodeRefusal::NotCoded)?;
         let (rank, replaced) = match coupons.find(step.code) {
@@ -314,7 +314,7 @@ impl<'a> Campaign<'a> {
         turn: &Turn,
         command: &CodeCommand<'a>,
         made: &mut Vec<Made<'a>>,
-    ) -> Result<Said, Said> {
+    ) -> Result<SaidBy, SaidBy> {
         let Some(step) = command.step() else {
             return self.on_stock(turn, command, made);
         };
@@ -341,7 +341,7 @@ impl<'a> Campaign<'a> {
         step: &Step<'a>,
         subject: Option<&'a str>,
         ttl: i64,
-    ) -> Result<Said, Said> {
+    ) -> Result<SaidBy, SaidBy> {
         let rank = step.rank;
         self.check_user(step, subject)?;
         match self.own_use(step) {
@@ -349,7 +349,10 @@ impl<'a> Campaign<'a> {
                 if *deadline > turn.service =>
             {
                 let expires_at = turn.moment(*deadline);
-                return Ok(Said::since(*entry, CodeOutcome::AlreadyReserved { rank, expires_at }));
+                return Ok(SaidBy::since(
+                    *entry,
+                    CodeOutcome::AlreadyReserved { rank, expires_at },
+                ));
             }
             Some(Use { state: UseState::Redeemed, .. }) => {
                 return Err(CodeRefusal::AlreadyRedeemed.into());
@@ -371,13 +374,13 @@ impl<'a> Campaign<'a> {
         step: &Step<'a>,
         subject: Option<&'a str>,
         made: &mut Vec<Made<'a>>,
-    ) -> Result<Said, Said> {
+    ) -> Result<SaidBy, SaidBy> {
         let rank = step.rank;
         self.check_user(step, subject)?;
         let mut live = false;
         match self.own_use(step) {
             Some(Use { state: UseState::Redeemed, at, entry, .. }) => {
-                return Ok(Said::since(*entry, CodeOutcome::Redeemed { rank, at: *at }));
+                return Ok(SaidBy::since(*entry, CodeOutcome::Redeemed { rank, at: *at }));
             }
             Some(Use { state: UseState::RolledBack { .. }, .. }) => {
                 return Err(CodeRefusal::AlreadyRolledBack.into());
@@ -409,13 +412,16 @@ impl<'a> Campaign<'a> {
         turn: &Turn,
         step: &Step<'a>,
         made: &mut Vec<Made<'a>>,
-    ) -> Result<Said, Said> {
+    ) -> Result<SaidBy, SaidBy> {
         let rank = step.rank;
         match self.own_use(step) {
             Some(Use { state: UseState::Redeemed, .. }) => {}
             Some(Use { state: UseState::RolledBack { expired }, at, entry, .. }) => {
                 let expired = *expired;
-                return Ok(Said::since(*entry, CodeOutcome::RolledBack { rank, at: *at, expired }));
+                return Ok(SaidBy::since(
+                    *entry,
+                    CodeOutcome::RolledBack { rank, at: *at, expired },
+                ));
             }
             Some(_) | None => return Err(CodeRefusal::NotRedeemed.into()),
         }
@@ -430,16 +436,16 @@ impl<'a> Campaign<'a> {
         Ok(CodeOutcome::RolledBack { rank, at: turn.at, expired }.into())
     }
 
-    fn end_reservation(&mut self, turn: &Turn, step: &Step<'a>) -> Result<Said, Said> {
+    fn end_reservation(&mut self, turn: &Turn, step: &Step<'a>) -> Result<SaidBy, SaidBy> {
         let ended = CodeOutcome::ReservationEnded { rank: step.rank };
         match self.own_use(step).map(|own| (own.state, own.entry)) {
             None => Err(CodeRefusal::NotReserved.into()),
             Some((UseState::Redeemed, _)) => Err(CodeRefusal::AlreadyRedeemed.into()),
             Some((UseState::RolledBack { .. }, _)) => Err(CodeRefusal::AlreadyRolledBack.into()),
-            Some((UseState::GivenBack, entry)) => Ok(Said::since(entry, ended)),
+            Some((UseState::GivenBack, entry)) => Ok(SaidBy::since(entry, ended)),
             Some((UseState::Reserved { .. }, _)) => {
                 self.note_use(turn, step, None, UseState::GivenBack);
-                Ok(Said::from(ended))
+                Ok(SaidBy::from(ended))
             }
         }
     }

@@ -17,7 +17,7 @@ pub(crate) enum Unit {
 
 /// Whose a seat is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
+pub(crate) enum SeatOwner {
     Nobody,
     /// That of a live hold, by its index in the campaign's list.
     Hold(usize),
@@ -36,7 +36,7 @@ pub(crate) struct Seat<'a> {
     pub(crate) names_before: Vec<&'a str>,
     /// Whether it stands in a result.
     pub(crate) had: bool,
-    pub(crate) owner: Owner,
+    pub(crate) owner: SeatOwner,
 }
 
 #[derive(Clone, Debug)]
@@ -105,7 +105,7 @@ impl<'a> Hall<'a> {
     }
 
     pub(crate) fn is_free(&self, seat: usize) -> bool {
-        self.seats[seat].owner == Owner::Nobody
+        self.seats[seat].owner == SeatOwner::Nobody
     }
 
     /// Says whether a subject that names it may have it, if it is free: not what is kept back, not sold, or sold
@@ -113,7 +113,7 @@ impl<'a> Hall<'a> {
     pub(crate) fn is_sold(&self, seat: usize, channel: Option<&str>) -> bool {
         let said = &self.seats[seat].said;
         let through = said.channel.is_empty() || Some(said.channel) == channel;
-        said.for_sale && through && self.seats[seat].owner != Owner::Kept
+        said.for_sale && through && self.seats[seat].owner != SeatOwner::Kept
     }
 
     /// Says whether a seat can be taken by itself now.

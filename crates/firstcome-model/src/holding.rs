@@ -1,8 +1,8 @@
 //! The model's rules for holds: hold, change, extend, and expire.
 
-use crate::campaign::Campaign;
+use crate::campaign::ModelCampaign;
 use crate::hall::{Seat, Unit};
-use crate::lists::Offer;
+use crate::lists::ModelOffer;
 use crate::wanted::Wanted;
 use firstcome_core::command::{Mark, Step};
 use firstcome_core::outcome::{Holding, RefusedFor, UnitName};
@@ -35,7 +35,7 @@ pub(crate) struct Take {
 
 /// A hold.
 #[derive(Clone, Debug)]
-pub struct Hold<'a> {
+pub struct ModelHold<'a> {
     pub(crate) id: &'a str,
     pub(crate) subject: &'a str,
     pub(crate) asked: Command<'a>,
@@ -54,10 +54,10 @@ pub struct Hold<'a> {
     /// The entry that made it what it is.
     pub(crate) entry: usize,
     /// Of an offer to somebody on a waitlist, what it was for.
-    pub(crate) offer: Option<Offer<'a>>,
+    pub(crate) offer: Option<ModelOffer<'a>>,
 }
 
-impl Hold<'_> {
+impl ModelHold<'_> {
     pub(crate) fn has(&self, is: impl Fn(Fate) -> bool) -> bool {
         self.takes.iter().any(|take| is(take.fate))
     }
@@ -102,7 +102,7 @@ impl Hold<'_> {
     }
 }
 
-impl<'a> Hold<'a> {
+impl<'a> ModelHold<'a> {
     /// Returns a new hold, as if nobody had asked for it.
     pub(crate) fn begin(
         turn: &Turn,
@@ -198,25 +198,25 @@ pub(crate) struct Made<'a> {
 
 /// What is said, and which entry made it true: the one that says it, if it is none before.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct SaidBy {
     pub(crate) outcome: Outcome,
     pub(crate) since: Option<usize>,
 }
 
-impl Said {
+impl SaidBy {
     /// Says what is so since an entry.
     pub(crate) fn since(entry: usize, outcome: impl Into<Outcome>) -> Self {
         Self { outcome: outcome.into(), since: Some(entry) }
     }
 }
 
-impl<T: Into<Outcome>> From<T> for Said {
+impl<T: Into<Outcome>> From<T> for SaidBy {
     fn from(outcome: T) -> Self {
         Self { outcome: outcome.into(), since: None }
     }
 }
 
-impl<'a> Campaign<'a> {
+impl<'a> ModelCampaign<'a> {
     /// Ends every hold whose time is over.
     pub(crate) fn expire(&mut self, turn: &Turn) {
         for at in 0..self.holds.len() {
@@ -251,7 +251,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Returns the hold of an id.
-    pub fn hold_of(&self, id: &str) -> Option<&Hold<'a>> {
+    pub fn hold_of(&self, id: &str) -> Option<&ModelHold<'a>> {
         self.find_hold(id).map(|at| &self.holds[at])
     }
 
@@ -261,7 +261,7 @@ impl<'a> Campaign<'a> {
         if self.holds[at].subject == step.subject { Ok(at) } else { Err(Refusal::NotYours.into()) }
     }
 
-    pub(crate) fn hold(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+    pub(crate) fn hold(&mut self, turn: &Turn, command: &Command<'a>) -> Result<SaidBy, SaidBy> {
         let Command::Hold { id, subject, limit, .. } = command else {
             unreachable!("it is a hold");
         };
@@ -269,8 +269,8 @@ impl<'a> Campaign<'a> {
         let number = self.holds.len();
         let takes = self.choose(subject, number, &wanted)?;
         let ttl = self.settings.holding.ttl_us;
-        let hold = Hold::begin(turn, id, subject, takes, ttl);
-        self.holds.push(Hold { asked: asks(command), limit: *limit, ..hold });
+        let hold = ModelHold::begin(turn, id, subject, takes, ttl);
+        self.holds.push(ModelHold { asked: asks(command), limit: *limit, ..hold });
         Ok(Outcome::Held(self.holding(turn, number)).into())
     }
 
@@ -279,7 +279,7 @@ impl<'a> Campaign<'a> {
         &self,
         turn: &Turn,
         command: &Command<'c>,
-    ) -> Result<Wanted<'c>, Said> {
+    ) -> Result<Wanted<'c>, SaidBy> {
         let Command::Hold { id, subject, picks, limit, .. } = command else {
             unreachable!("it is a hold");
         };
@@ -288,7 +288,7 @@ impl<'a> Campaign<'a> {
             if self.holds[known].asked != asks(command) {
                 return Err(Refusal::IdReused.into());
             }
-            return Err(Said::since(self.holds[known].entry, self.as_it_stands(turn, known)));
+            return Err(SaidBy::since(self.holds[known].entry, self.as_it_stands(turn, known)));
         }
         if id.starts_with("offer-") {
             return Err(Refusal::IdReused.into());
@@ -310,7 +310,7 @@ impl<'a> Campaign<'a> {
             && let Some(same) = theirs.iter().find(|at| self.holds[**at].is_exactly(wanted))
         {
             let outcome = Outcome::AlreadyHeld(self.holding(turn, *same));
-            return Err(Said::since(self.holds[*same].entry, outcome));
+            return Err(SaidBy::since(self.holds[*same].entry, outcome));
         }
         if let (HoldsEach::One, [first, ..]) = (self.settings.holding.each, &theirs[..]) {
             let hold = Some(self.holds[*first].id.into());
@@ -321,7 +321,7 @@ impl<'a> Campaign<'a> {
         let wanted = wanted?;
         wanted.check_size(0)?;
         self.check_limits(subject, &wanted, *limit)?;
-        let recent = |hold: &&Hold<'_>| {
+        let recent = |hold: &&ModelHold<'_>| {
             let theirs = hold.subject == *subject && hold.offer.is_none();
             theirs && turn.service - hold.started < HOUR
         };
@@ -363,7 +363,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    pub(crate) fn change(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+    pub(crate) fn change(&mut self, turn: &Turn, command: &Command<'a>) -> Result<SaidBy, SaidBy> {
         let before = (self.pools.clone(), self.holds.clone());
         let changed = self.try_change(turn, command);
         if changed.is_err() {
@@ -372,14 +372,14 @@ impl<'a> Campaign<'a> {
         changed
     }
 
-    fn try_change(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+    fn try_change(&mut self, turn: &Turn, command: &Command<'a>) -> Result<SaidBy, SaidBy> {
         let Command::Change { step, add, drop, limit } = command else {
             unreachable!("it is a change");
         };
         self.check_pools(add.iter().chain(drop))?;
         let at = self.own(step)?;
         if self.holds[at].is_repeated(step.id, &asks(command))? {
-            return Ok(Said::since(self.holds[at].entry, self.as_it_stands(turn, at)));
+            return Ok(SaidBy::since(self.holds[at].entry, self.as_it_stands(turn, at)));
         }
         self.check_live(at)?;
         if self.holds[at].offer.is_some() {
@@ -404,7 +404,7 @@ impl<'a> Campaign<'a> {
             self.wanted(add, true)?;
         } else if dropped.is_empty() {
             // Nothing is left to change.
-            return Ok(Said::since(
+            return Ok(SaidBy::since(
                 self.holds[at].entry,
                 Outcome::AlreadyHeld(self.holding(turn, at)),
             ));
@@ -432,7 +432,7 @@ impl<'a> Campaign<'a> {
         Ok(Outcome::Held(self.holding(turn, at)).into())
     }
 
-    pub(crate) fn extend(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+    pub(crate) fn extend(&mut self, turn: &Turn, command: &Command<'a>) -> Result<SaidBy, SaidBy> {
         let Command::Extend { step, by_us: by } = command else { unreachable!("it extends") };
         let at = self.own(step)?;
         let asked = asks(command);
@@ -444,7 +444,10 @@ impl<'a> Campaign<'a> {
             let known = hold.extended.iter().rfind(|(known, ..)| Some(*known) == step.id);
             let (deadline, entry) =
                 known.map_or((hold.deadline, hold.entry), |known| (known.1, known.2));
-            return Ok(Said::since(entry, Outcome::Extended { expires_at: turn.moment(deadline) }));
+            return Ok(SaidBy::since(
+                entry,
+                Outcome::Extended { expires_at: turn.moment(deadline) },
+            ));
         }
         let by = *by;
         let (ttl, most) = (self.settings.holding.ttl_us, self.settings.holding.max_us);
@@ -458,7 +461,7 @@ impl<'a> Campaign<'a> {
             hold.extended.push((id, hold.deadline, hold.entry));
         }
         hold.remember(step.id, asked);
-        Ok(Said::since(hold.entry, Outcome::Extended { expires_at: turn.moment(hold.deadline) }))
+        Ok(SaidBy::since(hold.entry, Outcome::Extended { expires_at: turn.moment(hold.deadline) }))
     }
 
     pub(crate) fn holding(&self, turn: &Turn, at: usize) -> Box<Holding> {
@@ -475,7 +478,7 @@ impl<'a> Campaign<'a> {
     /// back whole nobody misses a unit, whichever they were.
     pub fn has_as_told(
         &self,
-        hold: &Hold<'_>,
+        hold: &ModelHold<'_>,
         outcome: &Outcome,
         gave_up: impl Fn(&UnitName) -> bool,
     ) -> bool {

@@ -23,7 +23,7 @@ mod stocking;
 mod wanted;
 
 pub use acts::{Act, is_as_listed};
-pub use campaign::{Campaign, Pool, Row, Undone};
+pub use campaign::{ModelCampaign, ModelPool, Row, Undone};
 pub use event::{Applied, Claimed, Decision, Event, Issued};
-pub use holding::Hold;
+pub use holding::ModelHold;
 pub use model::{Model, Seen};

@@ -1,8 +1,8 @@
 //! The model's rules for waitlists: everybody in one list, looked through from its beginning every time.
 
-use crate::campaign::Campaign;
+use crate::campaign::ModelCampaign;
 use crate::hall::Unit;
-use crate::holding::{Fate, Hold, Made, Said, Take, Turn};
+use crate::holding::{Fate, Made, ModelHold, SaidBy, Take, Turn};
 use crate::wanted::{Wanted, refused};
 use firstcome_core::command::{BestPick, Wish};
 use firstcome_core::outcome::UnitName;
@@ -16,7 +16,7 @@ const MOST: u32 = 100_000;
 
 /// One who waits.
 #[derive(Clone, Debug)]
-pub(crate) struct Waiter<'a> {
+pub(crate) struct ModelWaiter<'a> {
     pub(crate) pool: usize,
     pub(crate) subject: &'a str,
     wish: Wish<'a>,
@@ -28,7 +28,7 @@ pub(crate) struct Waiter<'a> {
 
 /// What an offer was for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Offer<'a> {
+pub(crate) struct ModelOffer<'a> {
     pool: usize,
     wish: Wish<'a>,
     missed: u8,
@@ -36,9 +36,9 @@ pub(crate) struct Offer<'a> {
     over: bool,
 }
 
-impl<'a> Campaign<'a> {
+impl<'a> ModelCampaign<'a> {
     pub(crate) fn is_anybody_listed(&self) -> bool {
-        let offered = |hold: &Hold<'_>| hold.live && hold.offer.is_some();
+        let offered = |hold: &ModelHold<'_>| hold.live && hold.offer.is_some();
         !self.lists.is_empty() || self.holds.iter().any(offered)
     }
 
@@ -53,16 +53,16 @@ impl<'a> Campaign<'a> {
 
     /// Returns the live offer of a subject.
     pub(crate) fn offer_of(&self, pool: usize, subject: &str) -> Option<usize> {
-        let is = |hold: &Hold<'_>| hold.offer.is_some_and(|offer| offer.pool == pool);
+        let is = |hold: &ModelHold<'_>| hold.offer.is_some_and(|offer| offer.pool == pool);
         self.holds.iter().position(|hold| hold.live && hold.subject == subject && is(hold))
     }
 
-    fn place(&self, at: usize) -> Said {
+    fn place(&self, at: usize) -> SaidBy {
         let waiter = &self.lists[at];
         let ahead = self.lists[..at].iter().filter(|other| other.pool == waiter.pool).count();
         let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
         let (quantity, passed_over) = (waiter.wish.quantity, waiter.passed_over);
-        Said::since(waiter.entry, Outcome::Waitlisted { ahead, quantity, passed_over })
+        SaidBy::since(waiter.entry, Outcome::Waitlisted { ahead, quantity, passed_over })
     }
 
     pub(crate) fn join(
@@ -70,7 +70,7 @@ impl<'a> Campaign<'a> {
         turn: &Turn,
         command: &Command<'a>,
         made: &mut Vec<Made<'a>>,
-    ) -> Result<Said, Said> {
+    ) -> Result<SaidBy, SaidBy> {
         let Command::Join { pool, subject, wish, limit, .. } = command else {
             unreachable!("somebody joins");
         };
@@ -78,9 +78,9 @@ impl<'a> Campaign<'a> {
         let seated = self.pools[pool].hall.is_some();
         let coded = self.pools[pool].coupons.is_some();
         if let Some((rank, row)) = self.pools[pool].live(subject).filter(|_| !seated) {
-            return Err(Said::since(row.entry, self.already_won(pool, rank, row.at)));
+            return Err(SaidBy::since(row.entry, self.already_won(pool, rank, row.at)));
         }
-        let is = |waiter: &Waiter<'_>| (waiter.pool, waiter.subject) == (pool, subject);
+        let is = |waiter: &ModelWaiter<'_>| (waiter.pool, waiter.subject) == (pool, subject);
         if let Some(at) = self.lists.iter().position(is) {
             return Err(self.place(at).outcome.into());
         }
@@ -121,7 +121,7 @@ impl<'a> Campaign<'a> {
                 if !self.keeps_grades(subject, &units) {
                     return Err(Refusal::LimitReached.into());
                 }
-                let offer = Offer { pool, wish: *wish, missed: 0, over: false };
+                let offer = ModelOffer { pool, wish: *wish, missed: 0, over: false };
                 let at = self.offer(turn, subject, offer, *limit, &units);
                 return Ok(Outcome::Offered(self.holding(turn, at)).into());
             }
@@ -130,7 +130,7 @@ impl<'a> Campaign<'a> {
             return Err(Refusal::NoWaitlist.into());
         }
         let offers =
-            |hold: &&Hold<'_>| hold.live && hold.offer.is_some_and(|offer| offer.pool == pool);
+            |hold: &&ModelHold<'_>| hold.live && hold.offer.is_some_and(|offer| offer.pool == pool);
         let on_it = self.lists.iter().filter(|waiter| waiter.pool == pool).count()
             + self.holds.iter().filter(offers).count();
         if on_it >= most as usize {
@@ -138,7 +138,7 @@ impl<'a> Campaign<'a> {
         }
         let (limit, entry) = (*limit, turn.entry);
         let waiter =
-            Waiter { pool, subject, wish: *wish, limit, missed: 0, passed_over: false, entry };
+            ModelWaiter { pool, subject, wish: *wish, limit, missed: 0, passed_over: false, entry };
         self.lists.push(waiter);
         self.pass_over(pool, wish);
         Ok(self.place(self.lists.len() - 1))
@@ -149,7 +149,7 @@ impl<'a> Campaign<'a> {
         turn: &Turn,
         pool: Option<&str>,
         subject: &str,
-    ) -> Result<Said, Said> {
+    ) -> Result<SaidBy, SaidBy> {
         let pool = self.one_pool(pool)?;
         let before = self.lists.len();
         self.take_off_list(pool, subject);
@@ -190,7 +190,8 @@ impl<'a> Campaign<'a> {
     }
 
     fn end_offers(&mut self, turn: &Turn, made: &mut Vec<Made<'a>>) {
-        let ended = |hold: &Hold<'_>| !hold.live && hold.offer.is_some_and(|offer| !offer.over);
+        let ended =
+            |hold: &ModelHold<'_>| !hold.live && hold.offer.is_some_and(|offer| !offer.over);
         let mut all: Vec<usize> =
             (0..self.holds.len()).filter(|at| ended(&self.holds[*at])).collect();
         all.sort_by_key(|at| (self.holds[*at].deadline, *at));
@@ -210,18 +211,19 @@ impl<'a> Campaign<'a> {
             }
             let (pool, wish, entry) = (offer.pool, offer.wish, turn.entry);
             let passed_over = false;
-            self.lists.push(Waiter { pool, subject, wish, limit, missed, passed_over, entry });
+            self.lists.push(ModelWaiter { pool, subject, wish, limit, missed, passed_over, entry });
         }
     }
 
     fn serve_list(&mut self, turn: &Turn, pool: usize, made: &mut Vec<Made<'a>>) {
         let mut failed: Vec<Wish<'a>> = Vec::new();
-        let next = |lists: &[Waiter<'a>], failed: &[Wish<'a>]| {
-            let is = |waiter: &Waiter<'a>| waiter.pool == pool && !failed.contains(&waiter.wish);
+        let next = |lists: &[ModelWaiter<'a>], failed: &[Wish<'a>]| {
+            let is =
+                |waiter: &ModelWaiter<'a>| waiter.pool == pool && !failed.contains(&waiter.wish);
             lists.iter().position(is)
         };
         while let Some(at) = next(&self.lists, &failed) {
-            let Waiter { subject, wish, limit, missed, .. } = self.lists[at].clone();
+            let ModelWaiter { subject, wish, limit, missed, .. } = self.lists[at].clone();
             let Some(units) = self.fitting(pool, &wish) else {
                 self.pass_over(pool, &wish);
                 failed.push(wish);
@@ -236,7 +238,13 @@ impl<'a> Campaign<'a> {
                 made.push(unserved(pool, subject));
                 continue;
             }
-            self.offer(turn, subject, Offer { pool, wish, missed, over: false }, limit, &units);
+            self.offer(
+                turn,
+                subject,
+                ModelOffer { pool, wish, missed, over: false },
+                limit,
+                &units,
+            );
         }
     }
 
@@ -266,7 +274,7 @@ impl<'a> Campaign<'a> {
         &mut self,
         turn: &Turn,
         subject: &'a str,
-        offer: Offer<'a>,
+        offer: ModelOffer<'a>,
         limit: Option<u32>,
         units: &[(usize, Unit)],
     ) -> usize {
@@ -279,8 +287,8 @@ impl<'a> Campaign<'a> {
         let takes = units.iter().map(take).collect();
         // An id lives as long as the process, and few offers are made.
         let id: &'a str = Box::leak(format!("offer-{}", number + 1).into_boxed_str());
-        let hold = Hold::begin(turn, id, subject, takes, self.settings.holding.offer_us);
-        self.holds.push(Hold { limit, offer: Some(offer), ..hold });
+        let hold = ModelHold::begin(turn, id, subject, takes, self.settings.holding.offer_us);
+        self.holds.push(ModelHold { limit, offer: Some(offer), ..hold });
         number
     }
 }

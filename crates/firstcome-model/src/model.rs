@@ -5,9 +5,9 @@ mod operate;
 
 pub use lookup::Seen;
 
-use crate::campaign::Campaign;
+use crate::campaign::ModelCampaign;
 use crate::event::{Applied, Claimed, Decision, Event, Issued};
-use crate::holding::{Made, Said, Turn};
+use crate::holding::{Made, SaidBy, Turn};
 use firstcome_core::command::{CodeCommand, Order};
 use firstcome_core::names::Name;
 use firstcome_core::outcome::Missing;
@@ -25,7 +25,7 @@ const SWEPT_EVERY: i64 = 60_000_000;
 /// What all entries so far came to.
 #[derive(Clone, Debug, Default)]
 pub struct Model<'a> {
-    campaigns: BTreeMap<&'a str, Campaign<'a>>,
+    campaigns: BTreeMap<&'a str, ModelCampaign<'a>>,
     batches: BTreeMap<NodeId, (u64, i64)>,
     /// What each operator's command with an id came to, by the name of the key and the id.
     ids: BTreeMap<(&'a str, &'a str), (Command<'a>, Decision)>,
@@ -88,12 +88,12 @@ impl<'a> Model<'a> {
     }
 
     /// Returns a campaign, archived or not.
-    pub fn campaign(&self, name: &str) -> Option<&Campaign<'a>> {
+    pub fn campaign(&self, name: &str) -> Option<&ModelCampaign<'a>> {
         self.campaigns.get(name)
     }
 
     /// Returns every campaign with its name, archived or not, in the order in which they were created.
-    pub fn campaigns(&self) -> impl Iterator<Item = (&'a str, &Campaign<'a>)> {
+    pub fn campaigns(&self) -> impl Iterator<Item = (&'a str, &ModelCampaign<'a>)> {
         let mut all: Vec<_> = self.campaigns.iter().map(|(name, found)| (*name, found)).collect();
         all.sort_by_key(|(_, campaign)| campaign.number);
         all.into_iter()
@@ -120,8 +120,8 @@ impl<'a> Model<'a> {
         let decision = if let Some((_, decision)) = repeated {
             decision.clone()
         } else {
-            let reused = known.is_some().then(|| Said::from(Refusal::IdReused));
-            let Said { outcome, since } = reused.unwrap_or_else(|| self.run(turn, command));
+            let reused = known.is_some().then(|| SaidBy::from(Refusal::IdReused));
+            let SaidBy { outcome, since } = reused.unwrap_or_else(|| self.run(turn, command));
             self.list_act(turn.at, command, outcome.as_str());
             let decision = Decision { outcome, origin: since.unwrap_or(turn.entry) };
             if let (Some(order), false) = (order, decision.outcome.is_refusal()) {
@@ -135,7 +135,7 @@ impl<'a> Model<'a> {
         decision
     }
 
-    fn run(&mut self, turn: &Turn, command: &Command<'a>) -> Said {
+    fn run(&mut self, turn: &Turn, command: &Command<'a>) -> SaidBy {
         match command {
             Command::Put { campaign, settings, expect, .. } => {
                 let outcome = self.put(turn, campaign, settings, *expect);
@@ -145,9 +145,9 @@ impl<'a> Model<'a> {
                 let outcome = self.steer(turn, campaign, *steer);
                 self.stands(campaign, outcome)
             }
-            Command::Raise { .. } => Said::from(Outcome::Raised { level: self.level }),
-            Command::Tick { .. } => Said::from(Outcome::Ticked),
-            Command::Settled { through, .. } => Said::from(self.settle(*through)),
+            Command::Raise { .. } => SaidBy::from(Outcome::Raised { level: self.level }),
+            Command::Tick { .. } => SaidBy::from(Outcome::Ticked),
+            Command::Settled { through, .. } => SaidBy::from(self.settle(*through)),
             Command::Claim { campaign, .. }
             | Command::Cancel { campaign, .. }
             | Command::Hold { campaign, .. }
@@ -168,11 +168,11 @@ impl<'a> Model<'a> {
     }
 
     /// Runs a command on what is in one campaign.
-    fn within(&mut self, turn: &Turn, name: &'a str, command: &Command<'a>) -> Said {
+    fn within(&mut self, turn: &Turn, name: &'a str, command: &Command<'a>) -> SaidBy {
         let mut made = Vec::new();
         let (Ok(said) | Err(said)) = match self.find(name) {
             Ok(campaign) => campaign.run(turn, command, &mut made),
-            Err(refusal) => Err(Said::from(refusal)),
+            Err(refusal) => Err(SaidBy::from(refusal)),
         };
         if let (Command::Seats { pool, chunk, .. }, false) = (command, said.outcome.is_refusal()) {
             let areas = chunk.areas.iter().map(|area| (area.name, area.capacity)).collect();
@@ -210,7 +210,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    fn find(&mut self, name: &str) -> Result<&mut Campaign<'a>, Refusal> {
+    fn find(&mut self, name: &str) -> Result<&mut ModelCampaign<'a>, Refusal> {
         match self.campaigns.get_mut(name) {
             None => Err(Refusal::NotFound(Missing::Campaign)),
             Some(campaign) if campaign.archived => Err(Refusal::Archived),
@@ -219,13 +219,13 @@ impl<'a> Model<'a> {
     }
 }
 
-impl<'a> Campaign<'a> {
+impl<'a> ModelCampaign<'a> {
     fn run(
         &mut self,
         turn: &Turn,
         command: &Command<'a>,
         made: &mut Vec<Made<'a>>,
-    ) -> Result<Said, Said> {
+    ) -> Result<SaidBy, SaidBy> {
         let (Ok(outcome) | Err(outcome)) = match command {
             Command::Claim { pool, subject, limit, tag, .. } => {
                 return self.claim(turn, (*pool, subject), (*limit, *tag), made);
@@ -253,7 +253,7 @@ impl<'a> Campaign<'a> {
             | Command::Tick { .. }
             | Command::Settled { .. } => unreachable!("it is about more than one campaign"),
         };
-        Ok(Said::from(outcome))
+        Ok(SaidBy::from(outcome))
     }
 }
 

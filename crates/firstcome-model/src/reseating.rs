@@ -1,8 +1,8 @@
 //! The model's rules for barring subjects and for changing seats.
 
-use crate::campaign::Campaign;
-use crate::hall::{Hall, Named, Owner};
-use crate::holding::{Fate, Said, Turn};
+use crate::campaign::ModelCampaign;
+use crate::hall::{Hall, Named, SeatOwner};
+use crate::holding::{Fate, SaidBy, Turn};
 use crate::wanted::refused;
 use firstcome_core::hall::{BadSeat, SeatChange, Unfit};
 use firstcome_core::outcome::{RefusedFor, UnitName};
@@ -25,10 +25,10 @@ impl Hall<'_> {
     }
 }
 
-impl<'a> Campaign<'a> {
-    pub(crate) fn bar(&mut self, turn: &Turn, subject: &'a str) -> Said {
+impl<'a> ModelCampaign<'a> {
+    pub(crate) fn bar(&mut self, turn: &Turn, subject: &'a str) -> SaidBy {
         if let Some((at, entry)) = self.bars.get(subject) {
-            return Said::since(*entry, Outcome::BarSet { at: *at, holds: 0 });
+            return SaidBy::since(*entry, Outcome::BarSet { at: *at, holds: 0 });
         }
         self.bars.insert(subject, (turn.at, turn.entry));
         self.lists.retain(|waiter| waiter.subject != subject);
@@ -40,7 +40,7 @@ impl<'a> Campaign<'a> {
             holds += 1;
             self.give_back(turn, hold, 0..self.holds[hold].takes.len(), Fate::Released);
         }
-        Said::from(Outcome::BarSet { at: turn.at, holds })
+        SaidBy::from(Outcome::BarSet { at: turn.at, holds })
     }
 
     pub(crate) fn unbar(&mut self, subject: &str) -> Outcome {
@@ -85,7 +85,7 @@ impl<'a> Campaign<'a> {
         }
         let taken = found.iter().filter(|(seat, _)| {
             let seat = &hall.seats[*seat];
-            seat.had || matches!(seat.owner, Owner::Hold(_) | Owner::Rank(_))
+            seat.had || matches!(seat.owner, SeatOwner::Hold(_) | SeatOwner::Rank(_))
         });
         let taken: Vec<UnitName> = taken.map(|(_, change)| unit(change.name)).collect();
         if opened && !taken.is_empty() {

@@ -1,7 +1,7 @@
 //! The model's rules for an operator's commands on seats: add, block and exchange.
 
-use crate::campaign::Campaign;
-use crate::hall::{Area, Named, Owner, Seat, Unit};
+use crate::campaign::ModelCampaign;
+use crate::hall::{Area, Named, Seat, SeatOwner, Unit};
 use crate::holding::{Fate, Made, Turn};
 use crate::reseating::bad_seat;
 use crate::wanted::refused;
@@ -11,7 +11,7 @@ use firstcome_core::outcome::{Missing, Move, UnitName};
 use firstcome_core::results::Kind;
 use firstcome_core::{Outcome, Refusal};
 
-impl<'a> Campaign<'a> {
+impl<'a> ModelCampaign<'a> {
     pub(crate) fn seated(&self, name: &str) -> Result<usize, Outcome> {
         let pool =
             self.pool_index(name).ok_or(Outcome::Refused(Refusal::NotFound(Missing::Pool)))?;
@@ -48,7 +48,7 @@ impl<'a> Campaign<'a> {
             added_as: said.name,
             names_before: Vec::new(),
             had: false,
-            owner: Owner::Nobody,
+            owner: SeatOwner::Nobody,
         }));
         let area = |said: &_| Area { said: *said, held: 0, given: 0, kept: 0 };
         hall.areas.extend(areas.into_iter().map(area));
@@ -67,7 +67,7 @@ impl<'a> Campaign<'a> {
             self.pools[pool].hall.as_ref().map(|hall| hall.seats[seat].owner)
         };
         let taken = wanted.seats.iter().filter(|(pool, seat)| {
-            matches!(owner(*pool, *seat), Some(Owner::Hold(_) | Owner::Rank(_)))
+            matches!(owner(*pool, *seat), Some(SeatOwner::Hold(_) | SeatOwner::Rank(_)))
         });
         let taken = taken.map(|(pool, seat)| self.unit_name(*pool, Unit::Seat(*seat)));
         let taken: Vec<UnitName> = taken.collect();
@@ -79,8 +79,8 @@ impl<'a> Campaign<'a> {
         }
         let mut units = 0;
         let (from, to) = match blocked {
-            true => (Owner::Nobody, Owner::Kept),
-            false => (Owner::Kept, Owner::Nobody),
+            true => (SeatOwner::Nobody, SeatOwner::Kept),
+            false => (SeatOwner::Kept, SeatOwner::Nobody),
         };
         for (pool, seat) in wanted.seats {
             let Some(hall) = &mut self.pools[pool].hall else { continue };
@@ -122,36 +122,36 @@ impl<'a> Campaign<'a> {
             Some(_) => Err(no(Refusal::NotForSale, unit)),
         };
         let (old, new) = (single(from)?, single(to)?);
-        if hall.seats[new].owner == Owner::Kept {
+        if hall.seats[new].owner == SeatOwner::Kept {
             return Err(no(Refusal::NotForSale, to));
         }
         let owner = hall.seats[old].owner;
         let rows = &self.pools[pool].rows;
         let row_of = |rank: u32| (rank as usize).checked_sub(1).filter(|row| *row < rows.len());
         let has = match owner {
-            Owner::Nobody | Owner::Kept => false,
-            Owner::Hold(_) => true,
-            Owner::Rank(rank) => row_of(rank).is_some_and(|row| rows[row].undone.is_none()),
+            SeatOwner::Nobody | SeatOwner::Kept => false,
+            SeatOwner::Hold(_) => true,
+            SeatOwner::Rank(rank) => row_of(rank).is_some_and(|row| rows[row].undone.is_none()),
         };
         if !has {
             return Err(no(Refusal::NotHeld, from));
         }
         let Some(hall) = &mut self.pools[pool].hall else { unreachable!("it is seated") };
-        if hall.seats[new].owner != Owner::Nobody {
+        if hall.seats[new].owner != SeatOwner::Nobody {
             return Err(no(Refusal::UnitTaken, to));
         }
-        hall.seats[old].owner = Owner::Nobody;
+        hall.seats[old].owner = SeatOwner::Nobody;
         hall.seats[new].owner = owner;
         self.untried.insert(pool);
         let (old, new) = (Unit::Seat(old), Unit::Seat(new));
         let (hold, fate, rank) = match owner {
-            Owner::Rank(rank) => {
+            SeatOwner::Rank(rank) => {
                 let row = &mut self.pools[pool].rows[rank as usize - 1];
                 row.unit = new;
                 (row.hold.and_then(|id| self.find_hold(id)), Fate::Confirmed(rank), rank)
             }
-            Owner::Hold(at) => (Some(at), Fate::Held, 0),
-            Owner::Nobody | Owner::Kept => unreachable!("somebody has it"),
+            SeatOwner::Hold(at) => (Some(at), Fate::Held, 0),
+            SeatOwner::Nobody | SeatOwner::Kept => unreachable!("somebody has it"),
         };
         let Some(at) = hold else { unreachable!("no hold is forgotten here") };
         let hold = &mut self.holds[at];

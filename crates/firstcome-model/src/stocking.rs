@@ -1,9 +1,9 @@
 //! The model's rules for what operators do to codes: revoke, suspend, restore, replace, import.
 
-use crate::campaign::Campaign;
+use crate::campaign::ModelCampaign;
 use crate::coupons::{Card, Coupons, Found};
-use crate::holding::{Made, Said, Turn};
-use firstcome_core::codes::{CodeKey, Verdict};
+use crate::holding::{Made, SaidBy, Turn};
+use firstcome_core::codes::{CodeKey, CodeVerdict};
 use firstcome_core::command::{CodeCommand, StagedCode};
 use firstcome_core::outcome::Missing;
 use firstcome_core::results::Kind;
@@ -96,8 +96,8 @@ impl Coupons<'_> {
     }
 }
 
-impl<'a> Campaign<'a> {
-    fn coded(&self, pool: &str) -> Result<usize, Said> {
+impl<'a> ModelCampaign<'a> {
+    fn coded(&self, pool: &str) -> Result<usize, SaidBy> {
         let index = self.pool_index(pool);
         let index = index.ok_or(Refusal::NotFound(Missing::Pool))?;
         if self.pools[index].coupons.is_none() {
@@ -116,7 +116,7 @@ impl<'a> Campaign<'a> {
         turn: &Turn,
         command: &CodeCommand<'a>,
         made: &mut Vec<Made<'a>>,
-    ) -> Result<Said, Said> {
+    ) -> Result<SaidBy, SaidBy> {
         let (_, pool) = command.target();
         let pool = self.coded(pool.unwrap_or_default())?;
         if let CodeCommand::Mark { codes, verdict, .. } = command {
@@ -137,9 +137,9 @@ impl<'a> Campaign<'a> {
     fn mark(
         &mut self,
         (pool, list): (usize, &[CodeKey]),
-        verdict: Verdict,
+        verdict: CodeVerdict,
         made: &mut Vec<Made<'a>>,
-    ) -> Said {
+    ) -> SaidBy {
         let (mut changed, mut unknown) = (0, Vec::new());
         for (nth, code) in list.iter().enumerate() {
             let coupons = self.stock(pool);
@@ -148,9 +148,9 @@ impl<'a> Campaign<'a> {
                 Found::OfRank { replaced: true, .. } => {}
                 Found::OnShelf(at) => {
                     let stands = match verdict {
-                        Verdict::Revoke => Stands::Revoked,
-                        Verdict::Suspend => Stands::Suspended,
-                        Verdict::Restore => Stands::Free,
+                        CodeVerdict::Revoke => Stands::Revoked,
+                        CodeVerdict::Suspend => Stands::Suspended,
+                        CodeVerdict::Restore => Stands::Free,
                     };
                     let shelved = &coupons.shelf[at];
                     let over = shelved.stands == Stands::Revoked || coupons.is_withdrawn(at);
@@ -172,7 +172,7 @@ impl<'a> Campaign<'a> {
             }
         }
         unknown.truncate(NAMED);
-        Said::from(CodeOutcome::Marked { verdict, changed, unknown })
+        SaidBy::from(CodeOutcome::Marked { verdict, changed, unknown })
     }
 
     /// Makes a result; what was decided stands where others have their unit, the import where they have the old one.
@@ -193,12 +193,12 @@ impl<'a> Campaign<'a> {
         pool: usize,
         id: &'a str,
         made: &mut Vec<Made<'a>>,
-    ) -> Result<Said, Said> {
+    ) -> Result<SaidBy, SaidBy> {
         let imports = &mut self.stock(pool).imports;
         let Some(import) = imports.iter_mut().find(|import| import.id == id) else {
             return Err(CodeRefusal::NoSuchImport.into());
         };
-        let (verdict, unknown) = (Verdict::Revoke, Vec::new());
+        let (verdict, unknown) = (CodeVerdict::Revoke, Vec::new());
         let changed = if import.revoked { 0 } else { import.added };
         if !std::mem::replace(&mut import.revoked, true) {
             made.push(self.marked(pool, 0, verdict.as_str(), Some(id)));
@@ -212,7 +212,7 @@ impl<'a> Campaign<'a> {
         (pool, subject, rank): (usize, &str, u32),
         (issue, tag): (u16, Option<u64>),
         made: &mut Vec<Made<'a>>,
-    ) -> Result<Said, Said> {
+    ) -> Result<SaidBy, SaidBy> {
         let row = self.pools[pool].row(rank);
         if row.is_none_or(|row| row.subject != subject || row.undone.is_some()) {
             return Err(Refusal::NoSuchClaim.into());
@@ -222,7 +222,7 @@ impl<'a> Campaign<'a> {
         let card = &coupons.cards[rank as usize - 1];
         let same = coupons.imported || tag == Some(card.now);
         if card.issue == issue && issue > 1 && same {
-            return Ok(Said::since(card.entry, CodeOutcome::Reissued { rank, issue }));
+            return Ok(SaidBy::since(card.entry, CodeOutcome::Reissued { rank, issue }));
         }
         if card.revoked {
             return Err(CodeRefusal::CodeRevoked.into());
@@ -251,7 +251,7 @@ impl<'a> Campaign<'a> {
         turn: &Turn,
         pool: usize,
         command: &CodeCommand<'a>,
-    ) -> Result<Said, Said> {
+    ) -> Result<SaidBy, SaidBy> {
         let coupons = self.stock(pool);
         let (CodeCommand::Stage { import: id, .. }
         | CodeCommand::Commit { import: id, .. }
@@ -260,7 +260,7 @@ impl<'a> Campaign<'a> {
             unreachable!("it is about an import");
         };
         if let Some(known) = coupons.imports.iter().find(|import| import.id == *id) {
-            return Ok(Said::since(known.entry, known.told()));
+            return Ok(SaidBy::since(known.entry, known.told()));
         }
         if coupons.file.as_ref().is_some_and(|file| file.began + OPEN_FOR <= turn.service) {
             coupons.file = None;
@@ -292,19 +292,19 @@ impl<'a> Campaign<'a> {
         }
         let done = coupons.commit(turn, file);
         self.untried.insert(pool);
-        Ok(Said::from(done))
+        Ok(SaidBy::from(done))
     }
 }
 
-fn mark_card(card: &mut Card, verdict: Verdict) -> bool {
+fn mark_card(card: &mut Card, verdict: CodeVerdict) -> bool {
     if card.revoked {
         return false;
     }
     let before = (card.revoked, card.suspended);
     match verdict {
-        Verdict::Revoke => (card.revoked, card.suspended) = (true, false),
-        Verdict::Suspend => card.suspended = true,
-        Verdict::Restore => card.suspended = false,
+        CodeVerdict::Revoke => (card.revoked, card.suspended) = (true, false),
+        CodeVerdict::Suspend => card.suspended = true,
+        CodeVerdict::Restore => card.suspended = false,
     }
     before != (card.revoked, card.suspended)
 }

@@ -1,7 +1,7 @@
 //! The model's rules for picks: which units they ask for, whether these are free, and how many a subject may have.
 
-use crate::campaign::Campaign;
-use crate::hall::{Hall, Named, Owner, Unit};
+use crate::campaign::ModelCampaign;
+use crate::hall::{Hall, Named, SeatOwner, Unit};
 use crate::holding::{Fate, Take};
 use firstcome_core::command::{BestPick, Pick, Wanted as Asked};
 use firstcome_core::outcome::UnitName;
@@ -142,7 +142,7 @@ impl Hall<'_> {
     }
 }
 
-impl<'a> Campaign<'a> {
+impl<'a> ModelCampaign<'a> {
     pub(crate) fn check_pools<'p>(
         &self,
         mut picks: impl Iterator<Item = &'p Pick<'p>>,
@@ -328,9 +328,9 @@ impl<'a> Campaign<'a> {
             let Some(hall) = self.pools[pool].hall.as_mut().filter(|_| !seats.is_empty()) else {
                 continue;
             };
-            seats.iter().for_each(|seat| hall.seats[*seat].owner = Owner::Nobody);
+            seats.iter().for_each(|seat| hall.seats[*seat].owner = SeatOwner::Nobody);
             let orphan = hall.orphan(&seats);
-            seats.iter().for_each(|seat| hall.seats[*seat].owner = Owner::Hold(hold));
+            seats.iter().for_each(|seat| hall.seats[*seat].owner = SeatOwner::Hold(hold));
             if let Some(orphan) = orphan {
                 let name = self.unit_name(pool, Unit::Seat(orphan));
                 return Err(refused(Refusal::OrphanLeft, vec![name]));
@@ -353,7 +353,7 @@ impl<'a> Campaign<'a> {
         assert!(self.free(pool, unit) > 0, "the model gives a unit twice");
         let pool = &mut self.pools[pool];
         match (unit, &mut pool.hall) {
-            (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Hold(hold),
+            (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = SeatOwner::Hold(hold),
             (Unit::Area(area), Some(hall)) => hall.areas[area].held += 1,
             (Unit::Counted, _) | (_, None) => pool.held += 1,
         }
@@ -364,7 +364,7 @@ impl<'a> Campaign<'a> {
         self.untried.insert(pool);
         let pool = &mut self.pools[pool];
         match (unit, &mut pool.hall) {
-            (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Nobody,
+            (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = SeatOwner::Nobody,
             (Unit::Area(area), Some(hall)) => hall.areas[area].held -= 1,
             (Unit::Counted, _) | (_, None) => pool.held -= 1,
         }

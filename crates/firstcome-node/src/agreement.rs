@@ -30,7 +30,7 @@ pub enum LedgerMark {
     Known(u128),
 }
 
-impl Difference {
+impl SettingDifference {
     /// Says what to do about it.
     pub fn cure(&self) -> &'static str {
         match &*self.setting {
@@ -56,7 +56,7 @@ impl Difference {
 }
 
 /// What differs, without what is secret, and the cure.
-impl std::fmt::Display for Difference {
+impl std::fmt::Display for SettingDifference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { setting, address, theirs, ours } = self;
         match &**setting {
@@ -142,7 +142,7 @@ impl Announcement {
 
 /// A setting in which another server differs from this one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Difference {
+pub struct SettingDifference {
     /// The setting: `ledger`, `level`, or the name of another one.
     pub setting: String,
     /// The other server's address.
@@ -218,14 +218,14 @@ impl Agreement {
     /// Returns the settings in which live servers differ from this one, by setting and address.
     ///
     /// A server that is leaving is not compared, nor a ledger that its server has not reached.
-    pub fn differences(&self) -> Vec<Difference> {
+    pub fn differences(&self) -> Vec<SettingDifference> {
         let own = self.own();
         let mut found = Vec::new();
         self.others(|node, said| {
             let mut compare = |setting: &str, ours: String, theirs: String| {
                 if ours != theirs {
                     let (setting, address) = (setting.to_owned(), node.address.to_string());
-                    found.push(Difference { setting, address, theirs, ours });
+                    found.push(SettingDifference { setting, address, theirs, ours });
                 }
             };
             compare("level", newest_level().to_string(), node.level.to_string());

@@ -17,11 +17,11 @@ pub(crate) mod slow;
 
 use crate::appender::applier::{Applier, Applying};
 use crate::appender::batch::{Batch, Gathering, reject_all};
-use crate::appender::queue::Request;
+use crate::appender::queue::QueuedRequest;
 use crate::appender::slow::SlowBatches;
 use crate::clock::StoreClock;
+use crate::error::CommandError;
 use crate::event::log;
-use crate::failure::CommandError;
 use crate::follow::{Follower, Next};
 use crate::heal::Healer;
 use crate::replica::Stop;
@@ -174,7 +174,7 @@ impl Appender {
                 return Ok(());
             }
             let of_another =
-                matches!(next.request, Request::Settled { branch, .. } if branch != current.branch);
+                matches!(next.request, QueuedRequest::Settled { branch, .. } if branch != current.branch);
             if of_another && !inject(Mistake::SettleMarkOfOtherBranch) {
                 let why = "the node switched to another branch of the journal".to_owned();
                 next.answer(Err(CommandError::Unavailable(why)));

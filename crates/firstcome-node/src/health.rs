@@ -1,6 +1,6 @@
 //! Whether this node's state may be answered from, and what is wrong if not.
 
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use firstcome_inject::{Mistake, inject};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -11,17 +11,17 @@ mod many;
 
 pub use codes::{CodeAsk, CodeVerb, Unread};
 pub use encode::{Ready, lacked_its_tag};
-pub use many::{NotSubmitted, UnderWay};
+pub use many::{NotSubmitted, SentCommand};
 
 use crate::agreement::Agreement;
 use crate::answer::{Answer, Decided};
 use crate::appender::queue::{NotTaken, Queue};
-use crate::appender::queue::{Pending, Request};
+use crate::appender::queue::{Pending, QueuedRequest};
 use crate::appender::reply::reply_channel;
 use crate::appender::signals::Signals;
 use crate::clock::StoreClock;
 use crate::codes::CodeKeys;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::heal::suspensions::Suspensions;
 use crate::health::{Condition, Health};
 use crate::intake::from_memory::{When, from_memory};
@@ -183,7 +183,7 @@ impl Intake {
     ///
     /// As [`Self::decide`].
     pub async fn tick(&self) -> Result<Answer, CommandError> {
-        self.enqueue(Request::Tick).await
+        self.enqueue(QueuedRequest::Tick).await
     }
 
     /// Says that a ledger has the results up to a number of a branch of this node, whatever the node's condition.
@@ -197,11 +197,11 @@ impl Intake {
         term: u64,
         branch: u64,
     ) -> Result<Answer, CommandError> {
-        self.enqueue(Request::Settled { through, term, branch }).await
+        self.enqueue(QueuedRequest::Settled { through, term, branch }).await
     }
 
     /// Has the journal decide a request, whatever the node's condition.
-    pub(crate) async fn enqueue(&self, request: Request) -> Result<Answer, CommandError> {
+    pub(crate) async fn enqueue(&self, request: QueuedRequest) -> Result<Answer, CommandError> {
         let (reply, waiting) = reply_channel();
         let since = Instant::now();
         self.queue.push(Pending { request, reply, since }).map_err(|not| match not {

@@ -35,7 +35,7 @@ use tokio::time::Instant;
 
 /// How the leader's work is paced.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct LeaderPace {
     /// The pause between two transactions of the ledger while little waits.
     pub settle_interval: Duration,
     /// How late results are written while new ones keep coming.
@@ -124,13 +124,13 @@ const IN_TOUCH: Duration = Duration::from_secs(35);
 
 /// This node's part in leading: the leader's tasks while it leads, a place in the line while it does not.
 ///
-/// Dropped without [`Leader::stop`], all of it ends where it stands, at its next await; an elected leader's lock is given
+/// Dropped without [`Leadership::stop`], all of it ends where it stands, at its next await; an elected leader's lock is given
 /// back if its store can still be reached, else its lease runs out.
 #[derive(Debug)]
-pub struct Leader {
+pub struct Leadership {
     seat: Task<()>,
     stopping: watch::Sender<bool>,
-    work: Arc<Work>,
+    work: Arc<LeaderWork>,
     leads: watch::Receiver<Option<Leads>>,
     election: Arc<Election>,
     leaderless: Arc<leaderless::Leaderless>,
@@ -142,28 +142,28 @@ pub struct Leader {
 
 /// What the leader does.
 #[derive(Debug)]
-struct Work {
+struct LeaderWork {
     intake: Arc<Intake>,
     journal: Journal,
     ledger: Option<Ledger>,
-    pace: Pace,
+    pace: LeaderPace,
     metrics: Arc<Metrics>,
     standing: Arc<Mutex<Standing>>,
     speaker: Speaker,
 }
 
-impl Leader {
+impl Leadership {
     /// Leads from now on, or whenever elected.
     pub fn start(
         node: &Node,
         ledger: Option<Ledger>,
-        pace: Pace,
+        pace: LeaderPace,
         election: Election,
         metrics: &Arc<Metrics>,
     ) -> Self {
         let (stopping, stop) = watch::channel(false);
         let (leading, leads) = watch::channel(None);
-        let work = Arc::new(Work {
+        let work = Arc::new(LeaderWork {
             intake: Arc::clone(&node.intake),
             journal: node.journal.clone(),
             ledger,
@@ -272,14 +272,14 @@ const RESIGNED: Duration = Duration::from_secs(1);
 
 /// Why this node does not lead, or stand for election, though it is not to stop.
 #[derive(Clone, PartialEq, Eq)]
-enum Broken {
+enum NotLeading {
     /// A task of the leader panicked.
     Task,
     /// The election's lock was refused.
     Election(String),
 }
 
-impl std::fmt::Display for Broken {
+impl std::fmt::Display for NotLeading {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Task => {
@@ -295,7 +295,7 @@ impl std::fmt::Display for Broken {
 /// Leads whenever this node is elected, until it is to stop; what breaks that off is said, and it begins again.
 async fn sit(
     election: Arc<Election>,
-    work: Arc<Work>,
+    work: Arc<LeaderWork>,
     leading: watch::Sender<Option<Leads>>,
     mut stop: watch::Receiver<bool>,
     node: String,
@@ -307,7 +307,7 @@ async fn sit(
         let ended = stand(&election, &work, &leading, stop.clone(), &node, &mut terms).await;
         work.intake.agreement.stands(false);
         let Err(broken) = ended else { return };
-        if matches!(broken, Broken::Election(_)) && inject(Mistake::LeaderEndsOnRefusal) {
+        if matches!(broken, NotLeading::Election(_)) && inject(Mistake::LeaderEndsOnRefusal) {
             return;
         }
         work.metrics.leader_failures.inc();
@@ -317,7 +317,7 @@ async fn sit(
         if begun.elapsed() > LONGEST_PAUSE {
             pause = PAUSE;
         }
-        let least = if broken == Broken::Task { RESIGNED } else { PAUSE };
+        let least = if broken == NotLeading::Task { RESIGNED } else { PAUSE };
         said = Some(broken);
         if stopped_within(&mut stop, pause.max(least)).await {
             return;
@@ -329,12 +329,12 @@ async fn sit(
 /// Leads whenever this node is elected, until it is to stop or something breaks; counts its terms.
 async fn stand(
     election: &Election,
-    work: &Arc<Work>,
+    work: &Arc<LeaderWork>,
     leading: &watch::Sender<Option<Leads>>,
     stop: watch::Receiver<bool>,
     node: &str,
     terms: &mut u32,
-) -> Result<(), Broken> {
+) -> Result<(), NotLeading> {
     match election {
         Election::Alone => {
             *terms += 1;
@@ -377,7 +377,7 @@ async fn stand(
                 tokio::select! {
                     biased;
                     ended = candidate.run(term) => {
-                        ended.unwrap_or_else(|why| Err(Broken::Election(why.to_string())))?;
+                        ended.unwrap_or_else(|why| Err(NotLeading::Election(why.to_string())))?;
                     }
                     () = announces(agreement, candidate) => {}
                     () = stopped_in_line => {}
@@ -406,11 +406,11 @@ async fn announces(agreement: &Agreement, candidate: &firstcome_lock::Election) 
 /// How often it is looked whether this node can be elected.
 const LOOK_AT_STANDING_EVERY: Duration = Duration::from_secs(1);
 
-impl Work {
+impl LeaderWork {
     /// Does everything a leader does until told to stop; dropped, it stops where it stands.
     ///
     /// A leader does all of it or nothing: if one task breaks, the others stop where they stand.
-    async fn lead(&self, stop: watch::Receiver<bool>) -> Result<(), Broken> {
+    async fn lead(&self, stop: watch::Receiver<bool>) -> Result<(), NotLeading> {
         let mut tasks = JoinSet::new();
         if let Some(ledger) = &self.ledger {
             let settle = settle::Settle {
@@ -439,7 +439,7 @@ impl Work {
             tasks.spawn(housekeeping::run(intake, keep_for, self.ledger.is_some(), stop));
         }
         while let Some(ended) = tasks.join_next().await {
-            ended.map_err(|_| Broken::Task)?;
+            ended.map_err(|_| NotLeading::Task)?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ mod aside;
 pub mod choice;
 mod database_url;
 mod details;
-mod failure;
+mod error;
 mod look;
 pub mod memory;
 mod mysql;
@@ -25,13 +25,13 @@ mod tests;
 pub use aside::set_aside;
 pub use database_url::DatabaseUrl;
 pub use details::Details;
-pub use failure::LedgerFailure;
+pub use error::LedgerError;
 pub use look::Look;
-pub use memory::Memory;
-pub use mysql::MySql;
-pub use postgres::Postgres;
+pub use memory::MemoryLedger;
+pub use mysql::MySqlLedger;
+pub use postgres::PostgresLedger;
 pub use row::Row;
-pub use sqlite::{Reader, Sqlite};
+pub use sqlite::{Reader, SqliteLedger};
 
 use crate::ledger::choice::LedgerChoice;
 use firstcome_core::outcome::By;
@@ -105,17 +105,17 @@ pub struct Standing {
 /// # Cancel safety
 ///
 /// A future dropped before it is done leaves the call to finish on its own: whether it happened is
-/// then unknown, as after [`LedgerFailure::Unknown`].
+/// then unknown, as after [`LedgerError::Unknown`].
 #[derive(Clone, Debug)]
 pub enum Ledger {
     /// In a SQLite file.
-    Sqlite(Sqlite),
+    Sqlite(SqliteLedger),
     /// In a PostgreSQL database.
-    Postgres(Postgres),
+    Postgres(PostgresLedger),
     /// In a MariaDB.
-    MySql(MySql),
+    MySql(MySqlLedger),
     /// In memory, for tests and simulations.
-    Memory(Memory),
+    Memory(MemoryLedger),
 }
 
 /// Calls the same on each kind of ledger.
@@ -134,15 +134,15 @@ impl Ledger {
     /// Opens the ledger of a space in a SQLite file, made if it is not there.
     ///
     /// Whoever opens it must hold the data folder. Blocks for as long as opening the file takes. A file that cannot be
-    /// opened for a reason that [passes by itself](LedgerFailure::passes_by_itself), as a full disk, is opened by a
+    /// opened for a reason that [passes by itself](LedgerError::passes_by_itself), as a full disk, is opened by a
     /// later call; [`Ledger::ready`] says why it is not yet.
     ///
     /// # Errors
     ///
-    /// [`LedgerFailure::OtherSpace`], [`LedgerFailure::TooNew`], [`LedgerFailure::ReadOnly`];
-    /// [`LedgerFailure::Broken`] when the file is not a ledger or is damaged.
-    pub async fn open_sqlite(path: &Path, space: SpaceId) -> Result<Self, LedgerFailure> {
-        Sqlite::open(path, space).map(Self::Sqlite)
+    /// [`LedgerError::OtherSpace`], [`LedgerError::TooNew`], [`LedgerError::ReadOnly`];
+    /// [`LedgerError::Broken`] when the file is not a ledger or is damaged.
+    pub async fn open_sqlite(path: &Path, space: SpaceId) -> Result<Self, LedgerError> {
+        SqliteLedger::open(path, space).map(Self::Sqlite)
     }
 
     /// Returns the ledger that the configuration names, if it names one; `name` is the space's. Without a data folder
@@ -156,7 +156,7 @@ impl Ledger {
         folder: Option<&DataFolder>,
         name: &str,
         space: SpaceId,
-    ) -> Result<Option<Self>, LedgerFailure> {
+    ) -> Result<Option<Self>, LedgerError> {
         match kind {
             LedgerChoice::None => Ok(None),
             LedgerChoice::Sqlite => match folder {
@@ -175,9 +175,9 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// [`LedgerFailure::Denied`] when the URL cannot be read, [`LedgerFailure::Broken`] when the name is too long.
-    pub fn postgres(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerFailure> {
-        Postgres::new(url, name, space).map(Self::Postgres)
+    /// [`LedgerError::Denied`] when the URL cannot be read, [`LedgerError::Broken`] when the name is too long.
+    pub fn postgres(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerError> {
+        PostgresLedger::new(url, name, space).map(Self::Postgres)
     }
 
     /// Names the ledger of a space in a MariaDB; see [`Ledger::ready`].
@@ -186,9 +186,9 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// [`LedgerFailure::Denied`] when the URL cannot be read, [`LedgerFailure::Broken`] when the name is too long.
-    pub fn mysql(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerFailure> {
-        MySql::new(url, name, space).map(Self::MySql)
+    /// [`LedgerError::Denied`] when the URL cannot be read, [`LedgerError::Broken`] when the name is too long.
+    pub fn mysql(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerError> {
+        MySqlLedger::new(url, name, space).map(Self::MySql)
     }
 
     /// Looks whether the ledger is there and ours; makes its tables where there are none.
@@ -197,10 +197,10 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// [`LedgerFailure::OtherSpace`], [`LedgerFailure::TooNew`], [`LedgerFailure::ReadOnly`],
-    /// [`LedgerFailure::Denied`]; [`LedgerFailure::Broken`] when its tables are something else's;
-    /// [`LedgerFailure::Unavailable`] and others that [pass by themselves](LedgerFailure::passes_by_itself).
-    pub async fn ready(&self) -> Result<(), LedgerFailure> {
+    /// [`LedgerError::OtherSpace`], [`LedgerError::TooNew`], [`LedgerError::ReadOnly`],
+    /// [`LedgerError::Denied`]; [`LedgerError::Broken`] when its tables are something else's;
+    /// [`LedgerError::Unavailable`] and others that [pass by themselves](LedgerError::passes_by_itself).
+    pub async fn ready(&self) -> Result<(), LedgerError> {
         match self {
             Self::Sqlite(sqlite) => sqlite.standing().await.map(drop),
             Self::Postgres(postgres) => postgres.ready().await,
@@ -214,7 +214,7 @@ impl Ledger {
     /// # Errors
     ///
     /// Those of the database.
-    pub async fn id(&self) -> Result<u128, LedgerFailure> {
+    pub async fn id(&self) -> Result<u128, LedgerError> {
         match self {
             Self::Sqlite(sqlite) => sqlite.id().await,
             Self::Postgres(postgres) => postgres.id().await,
@@ -243,7 +243,7 @@ impl Ledger {
     /// # Errors
     ///
     /// Those of the database.
-    pub async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
+    pub async fn mint_term(&self) -> Result<Standing, LedgerError> {
         each!(self, ledger => ledger.mint_term().await)
     }
 
@@ -252,24 +252,24 @@ impl Ledger {
     /// # Errors
     ///
     /// Those of the database.
-    pub async fn standing(&self) -> Result<Standing, LedgerFailure> {
+    pub async fn standing(&self) -> Result<Standing, LedgerError> {
         each!(self, ledger => ledger.standing().await)
     }
 
     /// Writes a batch, all of it or nothing, and answers when it is durable.
     ///
-    /// After [`LedgerFailure::Unknown`] ask [`Ledger::standing`]: if `through` is the number of the
+    /// After [`LedgerError::Unknown`] ask [`Ledger::standing`]: if `through` is the number of the
     /// last row, it was written.
     ///
     /// # Errors
     ///
-    /// [`LedgerFailure::OldTerm`] and [`LedgerFailure::Moved`] when the ledger is not where the leader
-    /// believes it to be; [`LedgerFailure::Differs`] when it has another past. Nothing was written then.
+    /// [`LedgerError::OldTerm`] and [`LedgerError::Moved`] when the ledger is not where the leader
+    /// believes it to be; [`LedgerError::Differs`] when it has another past. Nothing was written then.
     ///
     /// # Panics
     ///
     /// The rows do not follow `after` in the order of their numbers.
-    pub async fn settle(&self, batch: Batch) -> Result<Standing, LedgerFailure> {
+    pub async fn settle(&self, batch: Batch) -> Result<Standing, LedgerError> {
         let mut before = batch.after;
         let ordered =
             batch.rows.iter().all(|row| std::mem::replace(&mut before, row.number) < row.number);
@@ -288,7 +288,7 @@ impl Ledger {
         after: u64,
         limit: usize,
         campaign: Option<&str>,
-    ) -> Result<Vec<Row>, LedgerFailure> {
+    ) -> Result<Vec<Row>, LedgerError> {
         each!(self, ledger => ledger.results(after, limit, campaign).await)
     }
 
@@ -302,7 +302,7 @@ impl Ledger {
         campaign: &str,
         pool: &str,
         rank: u32,
-    ) -> Result<Option<SettledClaim>, LedgerFailure> {
+    ) -> Result<Option<SettledClaim>, LedgerError> {
         each!(self, ledger => ledger.claim(campaign, pool, rank).await)
     }
 
@@ -316,7 +316,7 @@ impl Ledger {
         campaign: &str,
         after: Option<(&str, u32)>,
         limit: usize,
-    ) -> Result<Vec<SettledClaim>, LedgerFailure> {
+    ) -> Result<Vec<SettledClaim>, LedgerError> {
         each!(self, ledger => ledger.claims(campaign, after, limit).await)
     }
 
@@ -329,7 +329,7 @@ impl Ledger {
         &self,
         campaign: &str,
         pool: &str,
-    ) -> Result<(u64, u64), LedgerFailure> {
+    ) -> Result<(u64, u64), LedgerError> {
         each!(self, ledger => ledger.claim_counts(campaign, pool).await)
     }
 

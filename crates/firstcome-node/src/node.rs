@@ -11,7 +11,7 @@ use crate::appender::slow::SlowBatches;
 use crate::appender::{Appender, Several};
 use crate::clock::StoreClock;
 use crate::codes::CodeKeys;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::follow::Follower;
 use crate::heal::Healer;
 use crate::heal::fork::Fork;

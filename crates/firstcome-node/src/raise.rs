@@ -1,8 +1,8 @@
 //! Raising the level of the space.
 
 use crate::answer::Answer;
-use crate::appender::queue::Request;
-use crate::failure::CommandError;
+use crate::appender::queue::QueuedRequest;
+use crate::error::CommandError;
 use crate::intake::Intake;
 use firstcome_core::command::Encoded;
 use firstcome_core::{Command, State, newest_level};
@@ -43,7 +43,7 @@ impl Intake {
         let encoded = Encoded::new(&raise).map_err(|_| {
             CannotRaise::Failed(CommandError::Malformed("a key's name outside its bounds"))
         })?;
-        self.enqueue(Request::Raise(encoded)).await.map_err(CannotRaise::Failed)
+        self.enqueue(QueuedRequest::Raise(encoded)).await.map_err(CannotRaise::Failed)
     }
 
     fn everybody_reads(&self, level: u32) -> Result<(), CannotRaise> {

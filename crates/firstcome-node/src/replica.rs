@@ -5,7 +5,7 @@ pub(crate) mod load;
 pub(crate) mod remains;
 pub(crate) mod stuck;
 
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::minutes::Minutes;
 use crate::wait_queue::WaitQueue;
 use firstcome_core::command::{BadBody, Mark};

@@ -91,14 +91,14 @@ struct InCampaign {
 
 /// A position in the wait queues of some seats; given up when dropped.
 #[derive(Debug)]
-pub(crate) struct Waiter {
+pub(crate) struct SeatWaiter {
     queue: Arc<WaitQueue>,
     number: u64,
     call: Arc<Notify>,
 }
 
 impl WaitQueue {
-    /// Takes the position behind all who are there, for so many units that are named; [`Waiter::wants`] says for which.
+    /// Takes the position behind all who are there, for so many units that are named; [`SeatWaiter::wants`] says for which.
     ///
     /// None if too many wait, or the subject waits in this campaign already.
     pub(crate) fn join(
@@ -106,7 +106,7 @@ impl WaitQueue {
         campaign: &str,
         subject: &str,
         named: usize,
-    ) -> Option<Waiter> {
+    ) -> Option<SeatWaiter> {
         let mut queues = self.lock();
         let there = queues.campaigns.get(campaign);
         let full = queues.waiting.len() >= MAX_WAITING
@@ -128,7 +128,7 @@ impl WaitQueue {
             Waiting { campaign, subject, named, wanted, behind, call: Arc::clone(&call) },
         );
         drop(queues);
-        Some(Waiter { queue: Arc::clone(self), number, call })
+        Some(SeatWaiter { queue: Arc::clone(self), number, call })
     }
 
     /// Returns how many wait.
@@ -382,7 +382,7 @@ impl Wanted {
     }
 }
 
-impl Waiter {
+impl SeatWaiter {
     /// Says whether it comes first: nobody is before it in any of its queues, and the seats of all who came before it to
     /// this campaign are known. Where its own are not, nobody came before it.
     pub(crate) fn is_first(&self) -> bool {
@@ -425,7 +425,7 @@ impl Waiter {
     }
 }
 
-impl Drop for Waiter {
+impl Drop for SeatWaiter {
     fn drop(&mut self) {
         self.queue.lock().leave(self.number);
     }

@@ -24,11 +24,11 @@ use tokio::task::JoinSet;
 pub use pace::{Pace, Speed};
 pub use plan::{MOST_SUBJECTS, Plan, subject_name};
 pub use report::Report;
-pub use tally::{Kind, Progress, Tally};
+pub use tally::{ClaimsProgress, Kind, Tally};
 pub use verdict::RankLine;
 pub use violation::{Violation, Violations};
 
-use crate::failure::LoadError;
+use crate::error::LoadError;
 use crate::outage::Outages;
 use checker::Checker;
 use sequence::Sequence;
@@ -37,7 +37,7 @@ use shared::{LATENCY_PARTS, Shared};
 /// Watches a load test while it runs.
 pub trait Observer: Send {
     /// Called about ten times a second.
-    fn progress(&mut self, now: &Progress);
+    fn progress(&mut self, now: &ClaimsProgress);
 
     /// Called when all claims are decided and the results are being read.
     fn checking(&mut self) {}
@@ -45,7 +45,7 @@ pub trait Observer: Send {
 
 /// Watches nothing.
 impl Observer for () {
-    fn progress(&mut self, _: &Progress) {}
+    fn progress(&mut self, _: &ClaimsProgress) {}
 }
 
 /// Runs a plan to its end and reports.
@@ -105,9 +105,12 @@ pub async fn run(plan: Plan, observer: &mut dyn Observer) -> Result<Report, Load
     match verdict {
         Ok(verdict) => Ok(Report::new(&shared, elapsed, verdict, None)),
         // What was seen to be broken stays broken, whether the rest could be read or not.
-        Err(reason) if shared.checker.violations().total() > 0 => {
-            Ok(Report::new(&shared, elapsed, verdict::Verdict::default(), Some(reason.to_string())))
-        }
+        Err(reason) if shared.checker.violations().total() > 0 => Ok(Report::new(
+            &shared,
+            elapsed,
+            verdict::ResultsVerdict::default(),
+            Some(reason.to_string()),
+        )),
         Err(reason) => Err(reason),
     }
 }

@@ -14,23 +14,23 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-pub use plan::{Codes, Shares};
+pub use plan::{CodesPlan, Shares};
 pub(crate) use promised::Promised;
-pub use record::Done;
+pub use record::CodesDone;
 pub use report::Totals;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::failure::LoadError;
+use crate::error::LoadError;
 use crate::people::{self, Connections, Observer, Person, Violation, Visit};
 use read::Read;
 use record::{Record, Steps};
 
 /// What a load test on codes is to do.
-pub type Plan = people::Plan<Codes>;
+pub type Plan = people::Plan<CodesPlan>;
 /// How a load test on codes is going.
-pub type Progress = people::Progress<Done>;
+pub type Progress = people::Progress<CodesDone>;
 /// What a load test on codes found.
 pub type Report = people::Report<Totals>;
 
@@ -45,20 +45,20 @@ pub type Report = people::Report<Totals>;
 /// # Cancel safety
 ///
 /// Dropping the future stops everybody; requests under way may have happened.
-pub async fn run(plan: Plan, observer: &mut Observer<'_, Done>) -> Result<Report, LoadError> {
+pub async fn run(plan: Plan, observer: &mut Observer<'_, CodesDone>) -> Result<Report, LoadError> {
     people::run(plan, observer).await
 }
 
-impl Visit for Codes {
+impl Visit for CodesPlan {
     type Answers = Steps;
     type Read = Read;
     type Promised = Promised;
     type Totals = Totals;
-    type Done = Done;
+    type Done = CodesDone;
 
     async fn visit(person: Person<Self>, due: Duration) -> Result<(), LoadError> {
         let due = person.recorder.moment(due);
-        person::Holder::new(person).visit(due).await
+        person::CodeHolder::new(person).visit(due).await
     }
 
     async fn read(
@@ -77,8 +77,8 @@ impl Visit for Codes {
         checker::check(plan, record, read)
     }
 
-    fn done(answers: &Steps) -> Done {
-        Done {
+    fn done(answers: &Steps) -> CodesDone {
+        CodesDone {
             issued: answers.issued.len() as u64,
             redeemed: answers.redeemed.saturating_sub(answers.rolled_back),
             rolled_back: answers.rolled_back,

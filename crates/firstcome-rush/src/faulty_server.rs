@@ -11,14 +11,17 @@ use crate::promise::Promise;
 /// A server for tests.
 pub(crate) trait FaultyServer: Clone + Send + Sync + 'static {
     /// Returns the status and the answer to a request; `None` cuts the connection.
-    fn answer(&self, request: &Request<'_>) -> impl Future<Output = Option<(u16, Value)>> + Send;
+    fn answer(
+        &self,
+        request: &TestRequest<'_>,
+    ) -> impl Future<Output = Option<(u16, Value)>> + Send;
 
     /// Returns its results.
     fn lines(&self) -> Vec<Value>;
 }
 
 /// A request to a server for tests.
-pub(crate) struct Request<'a> {
+pub(crate) struct TestRequest<'a> {
     pub(crate) method: &'a str,
     /// Without its query.
     pub(crate) path: &'a str,
@@ -26,7 +29,7 @@ pub(crate) struct Request<'a> {
     pub(crate) body: Value,
 }
 
-impl Request<'_> {
+impl TestRequest<'_> {
     /// Returns the parts of the path behind the campaign.
     pub(crate) fn parts(&self) -> Vec<&str> {
         self.path.split('/').skip(4).collect()
@@ -66,7 +69,7 @@ async fn serve(server: &impl FaultyServer, mut stream: TcpStream) -> Option<()> 
             true => (200, results(server, query)),
             false => {
                 let key = request.lines().find_map(|line| line.strip_prefix("idempotency-key: "));
-                server.answer(&Request { method, path, key, body }).await?
+                server.answer(&TestRequest { method, path, key, body }).await?
             }
         };
         let answer = answer.to_string();

@@ -8,12 +8,12 @@
 //! - [`rehearsal`]: starts a server on a space of its own, and sends a crowd to a campaign with somebody's settings.
 //! - [`venue`]: a sample venue with seats, prices and grades.
 //! - [`terminal`]: bars, histograms and seat maps for a terminal.
-//! - [`latency`], [`outage`], [`promise`], [`failure`]: what all load tests measure, report, and fail with.
+//! - [`latency`], [`outage`], [`promise`], [`error`]: what all load tests measure, report, and fail with.
 
 pub mod claims;
 pub mod codes;
 pub mod demo;
-pub mod failure;
+pub mod error;
 #[cfg(test)]
 mod faulty_server;
 pub mod latency;

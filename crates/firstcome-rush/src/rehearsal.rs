@@ -60,7 +60,7 @@ pub struct Crowd {
 #[derive(Debug, Clone, Copy)]
 pub enum Progress<'a> {
     /// Of a counted pool.
-    Claims(&'a claims::Progress),
+    Claims(&'a claims::ClaimsProgress),
     /// Of a pool of seats.
     Seats(&'a seats::Progress),
     /// Of a pool of codes.
@@ -83,7 +83,7 @@ pub trait Observer: Send {
 
 /// What the load test of a pool found.
 #[derive(Debug)]
-pub enum Report {
+pub enum PoolReport {
     /// Of a counted pool.
     Claims(Box<claims::Report>),
     /// Of a pool of seats.
@@ -92,7 +92,7 @@ pub enum Report {
     Codes(Box<codes::Report>),
 }
 
-impl Report {
+impl PoolReport {
     /// Whether every promise was kept, and all of them could be checked.
     fn kept(&self) -> bool {
         match self {
@@ -123,7 +123,7 @@ pub struct PoolShown {
     /// How long the first claim was before the last one, if nothing was left at the end.
     pub sold_out_after: Option<Duration>,
     /// What the load test found.
-    pub report: Report,
+    pub report: PoolReport,
 }
 
 /// What was rehearsed.
@@ -195,7 +195,7 @@ pub async fn run(plan: Plan, observer: &mut dyn Observer) -> Result<Shown, DemoE
     let campaign: Campaign = ask(&mut client, Ask::campaign(CAMPAIGN)).await?;
     let mut reports = Vec::new();
     for (index, pool) in campaign.pools.iter().enumerate() {
-        let pool = crowd::Pool { pool, index, settings: &campaign };
+        let pool = crowd::CrowdPool { pool, index, settings: &campaign };
         reports.push(crowd::comes(&mut client, &server, &pool, &crowd, observer).await?);
     }
     ledger_complete(&mut client, CAMPAIGN).await?;
@@ -236,22 +236,23 @@ async fn wait_for_opening(
 
 /// The claims of a pool, as the results have them.
 #[derive(Debug, Default)]
-struct Claims {
-    first: Option<Claim>,
-    last: Option<Claim>,
+struct PoolClaims {
+    first: Option<PoolClaim>,
+    last: Option<PoolClaim>,
     live: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Claim {
+struct PoolClaim {
     rank: u64,
     at: Option<jiff::Timestamp>,
 }
 
 /// Reads the results, and adds to each pool how its claims went.
-async fn shown(client: &mut Client, reports: Vec<Report>) -> Result<Vec<PoolShown>, DemoError> {
+async fn shown(client: &mut Client, reports: Vec<PoolReport>) -> Result<Vec<PoolShown>, DemoError> {
     let campaign: Campaign = ask(client, Ask::campaign(CAMPAIGN)).await?;
-    let mut claims: Vec<Claims> = campaign.pools.iter().map(|_| Claims::default()).collect();
+    let mut claims: Vec<PoolClaims> =
+        campaign.pools.iter().map(|_| PoolClaims::default()).collect();
     let mut after = 0;
     loop {
         let range = ResultRange { after, limit: 10_000 };
@@ -264,7 +265,7 @@ async fn shown(client: &mut Client, reports: Vec<Report>) -> Result<Vec<PoolShow
             let claims = &mut claims[index];
             match &*line.kind {
                 "claim" => {
-                    let claim = Claim { rank: u64::from(line.rank), at: line.at.parse().ok() };
+                    let claim = PoolClaim { rank: u64::from(line.rank), at: line.at.parse().ok() };
                     claims.first = claims.first.or(Some(claim));
                     claims.last = Some(claim);
                     claims.live += 1;
@@ -282,7 +283,7 @@ async fn shown(client: &mut Client, reports: Vec<Report>) -> Result<Vec<PoolShow
     Ok(pools.map(|((pool, claims), report)| pool_shown(pool, &claims, report)).collect())
 }
 
-fn pool_shown(pool: CampaignPool, claims: &Claims, report: Report) -> PoolShown {
+fn pool_shown(pool: CampaignPool, claims: &PoolClaims, report: PoolReport) -> PoolShown {
     let ends = claims.first.zip(claims.last);
     let took = || {
         let (first, last) = ends?;

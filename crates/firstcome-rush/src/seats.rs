@@ -12,9 +12,9 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-pub use plan::{Hall, Seats, Shares};
+pub use plan::{HallPlan, Seats, Shares};
 pub(crate) use promised::Promised;
-pub use record::Done;
+pub use record::SeatsDone;
 pub use report::Totals;
 
 use std::collections::HashMap;
@@ -23,18 +23,18 @@ use std::time::Duration;
 
 use firstcome_client::Ask;
 
-use crate::failure::LoadError;
+use crate::error::LoadError;
 use crate::people::{
     self, CampaignCounts, Connections, Observer, Person, PersonResult, Violation, Visit,
     all_results,
 };
-use record::{HoldRecord, Holds, Record, Shown};
+use record::{HoldRecord, Record, SeatAnswers, Shown};
 use tokio::task::JoinSet;
 
 /// What a load test on seats is to do.
 pub type Plan = people::Plan<Seats>;
 /// How a load test on seats is going.
-pub type Progress = people::Progress<Done>;
+pub type Progress = people::Progress<SeatsDone>;
 /// What a load test on seats found.
 pub type Report = people::Report<Totals>;
 
@@ -49,7 +49,7 @@ pub type Report = people::Report<Totals>;
 /// # Cancel safety
 ///
 /// Dropping the future stops everybody; requests under way may have happened.
-pub async fn run(plan: Plan, observer: &mut Observer<'_, Done>) -> Result<Report, LoadError> {
+pub async fn run(plan: Plan, observer: &mut Observer<'_, SeatsDone>) -> Result<Report, LoadError> {
     people::run(plan, observer).await
 }
 
@@ -94,11 +94,11 @@ async fn look_back(
 }
 
 impl Visit for Seats {
-    type Answers = Holds;
+    type Answers = SeatAnswers;
     type Read = Read;
     type Promised = Promised;
     type Totals = Totals;
-    type Done = Done;
+    type Done = SeatsDone;
 
     async fn visit(person: Person<Self>, due: Duration) -> Result<(), LoadError> {
         person::Guest::new(person, due).visit(due).await
@@ -139,8 +139,8 @@ impl Visit for Seats {
         checker::check(plan, record, read)
     }
 
-    fn done(answers: &Holds) -> Done {
-        Done { confirmed: answers.confirmed }
+    fn done(answers: &SeatAnswers) -> SeatsDone {
+        SeatsDone { confirmed: answers.confirmed }
     }
 
     fn totals(record: &Record) -> Totals {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use firstcome_store::client::random_uuid;
-use firstcome_store::{Command, Redis, RedisOptions, Reply, Script};
+use firstcome_store::{Command, Redis, RedisOptions, RedisReply, Script};
 
 use crate::ask::Ask;
 use crate::error::Error;
@@ -45,7 +45,7 @@ impl RedisKeys {
             .arg("NX")
             .arg("PX")
             .arg(millis(ask.at_most));
-        Ok(self.redis.send(&command).await? != Reply::Nil)
+        Ok(self.redis.send(&command).await? != RedisReply::Nil)
     }
 
     pub(crate) async fn extend(&self, ask: &Ask) -> Result<bool, Error> {

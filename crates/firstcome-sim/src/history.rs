@@ -117,7 +117,7 @@ pub struct Exchange {
 
 /// An entry a server of the store came to have which none had before.
 #[derive(Clone, Debug)]
-pub struct Stored {
+pub struct StoredEntry {
     /// When.
     pub moment: Moment,
     /// The entry.
@@ -128,7 +128,7 @@ pub struct Stored {
     pub batch: Name,
 }
 
-impl Stored {
+impl StoredEntry {
     /// Names the entry for people.
     pub(crate) fn tell(&self) -> String {
         let Self { entry, name, moment, .. } = self;
@@ -314,7 +314,7 @@ pub struct History {
     /// All requests, in the order of time.
     pub exchanges: Vec<Exchange>,
     /// All entries any server ever had.
-    pub stored: Vec<Stored>,
+    pub stored: Vec<StoredEntry>,
     /// Where the servers stood that nodes talked to.
     pub head_changes: Vec<HeadChange>,
     /// What the store lost.

@@ -6,8 +6,8 @@ use crate::record::Record;
 use crate::trace::Trace;
 use fastrand::Rng;
 use firstcome_core::{Outcome, SpaceId, State};
-use firstcome_node::ledger::memory::{Call, Kept, Memory, Way, Work};
-use firstcome_node::ledger::{Batch, Ledger, LedgerFailure, Row};
+use firstcome_node::ledger::memory::{Kept, LedgerCall, LedgerWork, MemoryLedger, Way};
+use firstcome_node::ledger::{Batch, Ledger, LedgerError, Row};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,7 +21,7 @@ const BACKUP_EVERY: Duration = Duration::from_millis(500);
 /// The simulated ledger. Clones are the same one.
 #[derive(Clone, Debug)]
 pub(crate) struct SimLedger {
-    memory: Memory,
+    memory: MemoryLedger,
     state: Arc<Mutex<LedgerState>>,
     record: Record,
     trace: Trace,
@@ -56,7 +56,7 @@ impl SimLedger {
             links: 0,
             began: None,
         };
-        let memory = Memory::new(SpaceId([7; 16]));
+        let memory = MemoryLedger::new(SpaceId([7; 16]));
         let ledger = Self { memory, state: Arc::new(Mutex::new(state)), record, trace };
         let backups = ledger.clone();
         tokio::spawn(async move {
@@ -137,7 +137,7 @@ impl SimLedger {
         let entries: Vec<_> = self.record.with(|history| {
             chain.iter().map(|index| history.stored[*index].entry.clone()).collect()
         });
-        let fresh = Memory::new(SpaceId([7; 16]));
+        let fresh = MemoryLedger::new(SpaceId([7; 16]));
         let ledger = Ledger::Memory(fresh.clone());
         let mut state = State::new(SpaceId([7; 16]));
         let Ok(mut standing) = ledger.mint_term().await else { return };
@@ -174,9 +174,9 @@ struct LedgerLink {
 impl Way for LedgerLink {
     fn carry(
         &self,
-        call: Call,
-        work: Work,
-    ) -> Pin<Box<dyn Future<Output = Result<(), LedgerFailure>> + Send>> {
+        call: LedgerCall,
+        work: LedgerWork,
+    ) -> Pin<Box<dyn Future<Output = Result<(), LedgerError>> + Send>> {
         let link = self.clone();
         Box::pin(async move {
             link.gate.pass().await;
@@ -188,7 +188,7 @@ impl Way for LedgerLink {
 }
 
 impl LedgerLink {
-    async fn deliver(&self, call: Call, work: Work) -> Result<(), LedgerFailure> {
+    async fn deliver(&self, call: LedgerCall, work: LedgerWork) -> Result<(), LedgerError> {
         let (there, back, hangs) = {
             let random = &mut self.ledger.lock().random;
             let (there, back) = (random.u64(50..3_000), random.u64(50..3_000));
@@ -199,21 +199,19 @@ impl LedgerLink {
             if hangs {
                 sleep(LOCK_WITHIN).await;
             }
-            return Err(LedgerFailure::Unavailable("the ledger is away".into()));
+            return Err(LedgerError::Unavailable("the ledger is away".into()));
         }
-        if matches!(call, Call::Settle | Call::MintTerm) {
+        if matches!(call, LedgerCall::Settle | LedgerCall::MintTerm) {
             let stuck = self.ledger.lock().stuck;
             let now = Instant::now();
             if stuck > now {
                 sleep_until(stuck.min(now + LOCK_WITHIN)).await;
                 if stuck > now + LOCK_WITHIN {
-                    return Err(LedgerFailure::Unavailable(
-                        "a lock was waited for too long".into(),
-                    ));
+                    return Err(LedgerError::Unavailable("a lock was waited for too long".into()));
                 }
             }
         }
-        if call == Call::Settle {
+        if call == LedgerCall::Settle {
             let stuck_for = {
                 let mut state = self.ledger.lock();
                 let stuck_for = state.stuck_for.take();
@@ -226,7 +224,7 @@ impl LedgerLink {
                 if time > LOCK_WITHIN {
                     drop(work);
                     sleep(time - LOCK_WITHIN).await;
-                    return Err(LedgerFailure::Unavailable("the transaction was ended".into()));
+                    return Err(LedgerError::Unavailable("the transaction was ended".into()));
                 }
             }
         }
@@ -234,24 +232,24 @@ impl LedgerLink {
         sleep(back).await;
         let lost = {
             let mut state = self.ledger.lock();
-            let lost = call == Call::Settle && state.lost_commits > 0;
+            let lost = call == LedgerCall::Settle && state.lost_commits > 0;
             state.lost_commits -= u32::from(lost);
             lost || state.away > Instant::now()
         };
         if lost {
-            return Err(LedgerFailure::Unknown("the answer was lost".into()));
+            return Err(LedgerError::Unknown("the answer was lost".into()));
         }
         Ok(())
     }
 
     /// Runs the work, and records what it changed.
-    async fn run_and_record(&self, call: Call, work: Work) {
+    async fn run_and_record(&self, call: LedgerCall, work: LedgerWork) {
         let SimLedger { memory, record, trace, .. } = &self.ledger;
         let ledger = Ledger::Memory(memory.clone());
         let before = ledger.standing().await.ok();
         work();
         let after = ledger.standing().await.ok();
-        if call == Call::MintTerm {
+        if call == LedgerCall::MintTerm {
             self.ledger.lock().began = Some(self.number);
         }
         if let Some(after) = after

@@ -8,7 +8,7 @@ use crate::history::Durability;
 use crate::plan::Cut;
 use crate::store::{Connection, Store};
 use fastrand::Rng;
-use firstcome_faults::distant::{Call, Carried, Way, Work};
+use firstcome_faults::distant::{Carried, JournalCall, ServerWork, Way};
 use firstcome_inject::Mistake;
 use firstcome_journal::{Confirm, JournalError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,7 +24,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 pub(crate) struct StoreLink {
     slot: usize,
     store: Store,
-    state: Arc<Mutex<LinkState>>,
+    state: Arc<Mutex<LinkHealth>>,
     /// Changes when the connection is made anew.
     incarnation: watch::Sender<u64>,
     gate: Gate,
@@ -37,7 +37,7 @@ pub(crate) struct StoreLink {
 }
 
 #[derive(Debug)]
-struct LinkState {
+struct LinkHealth {
     random: Rng,
     connection: Option<Connection>,
     cut: Option<(Cut, Instant)>,
@@ -63,7 +63,7 @@ struct Delivery {
 impl StoreLink {
     pub(crate) fn build(environment: &Environment, slot: usize, gate: Gate, seed: u64) -> Self {
         let Environment { plan, store, .. } = environment;
-        let state = LinkState {
+        let state = LinkHealth {
             random: Rng::with_seed(seed),
             connection: store.connect(),
             cut: None,
@@ -136,7 +136,7 @@ impl StoreLink {
     }
 
     /// Draws the delays and losses of a message that leaves now.
-    fn delivery(&self, call: Call) -> Delivery {
+    fn delivery(&self, call: JournalCall) -> Delivery {
         let mut state = self.lock();
         let now = Instant::now();
         let slow = if state.slow.0 > now { state.slow.1.as_micros() as u64 } else { 0 };
@@ -150,8 +150,8 @@ impl StoreLink {
             Duration::from_micros(usual + more + spike)
         };
         let (there, back) = (time(), time());
-        let noise = noise && call != Call::Follow;
-        let by_any = self.log && call == Call::Append && random.u32(0..4) > 0;
+        let noise = noise && call != JournalCall::Follow;
+        let by_any = self.log && call == JournalCall::Append && random.u32(0..4) > 0;
         Delivery {
             by_any,
             there,
@@ -166,8 +166,8 @@ impl StoreLink {
     }
 
     /// Says when an entry that a server just took is durable.
-    fn confirm(&self, call: Call, connection: Connection, version: u64) -> Confirm {
-        if call != Call::Append || self.store.durability() == Durability::Memory {
+    fn confirm(&self, call: JournalCall, connection: Connection, version: u64) -> Confirm {
+        if call != JournalCall::Append || self.store.durability() == Durability::Memory {
             return Confirm::AtOnce;
         }
         let (heard, confirmed) = oneshot::channel();
@@ -190,13 +190,13 @@ impl StoreLink {
         Confirm::Later(confirmed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, LinkState> {
+    fn lock(&self) -> MutexGuard<'_, LinkHealth> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Way for StoreLink {
-    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, JournalError>> {
+    fn carry(&self, call: JournalCall, work: ServerWork) -> Carried<Result<Confirm, JournalError>> {
         let link = self.clone();
         // The call rests on what the caller knew of this connection when it called.
         let rests_on = *self.incarnation.borrow();
@@ -224,8 +224,8 @@ impl Way for StoreLink {
 impl StoreLink {
     async fn send(
         &self,
-        call: Call,
-        work: Work,
+        call: JournalCall,
+        work: ServerWork,
         rests_on: u64,
         knew: Option<u64>,
     ) -> Result<Confirm, JournalError> {
@@ -242,13 +242,13 @@ impl StoreLink {
         };
         let rests = matches!(
             call,
-            Call::Append
-                | Call::PutBack
-                | Call::RaiseEpoch
-                | Call::Reseed
-                | Call::Install
-                | Call::Trim
-                | Call::Skip
+            JournalCall::Append
+                | JournalCall::PutBack
+                | JournalCall::RaiseEpoch
+                | JournalCall::Reseed
+                | JournalCall::Install
+                | JournalCall::Trim
+                | JournalCall::Skip
         );
         if rests && !by_any && *self.incarnation.borrow() != rests_on {
             return Err(JournalError::Changed);
@@ -299,7 +299,10 @@ impl StoreLink {
         let cut_since = matches!(self.lock().cut, Some((Cut::Both | Cut::Back, until)) if until > Instant::now());
         let other = !by_any && *self.incarnation.borrow() != rests_on;
         let moved = other || !self.store.is_up(&connection);
-        if delivery.lost_back || cut_since || moved || Instant::now() > late && call != Call::Follow
+        if delivery.lost_back
+            || cut_since
+            || moved
+            || Instant::now() > late && call != JournalCall::Follow
         {
             if !moved {
                 sleep_until(late).await;
@@ -313,25 +316,29 @@ impl StoreLink {
 }
 
 /// Says whether the story has a line for a call.
-fn is_traced(call: Call) -> bool {
-    changes(call) && call != Call::Announce
+fn is_traced(call: JournalCall) -> bool {
+    changes(call) && call != JournalCall::Announce
 }
 
 /// Says whether a call may change what the store has.
-fn changes(call: Call) -> bool {
+fn changes(call: JournalCall) -> bool {
     match call {
-        Call::Append
-        | Call::Announce
-        | Call::PutBack
-        | Call::RaiseEpoch
-        | Call::Reseed
-        | Call::MintTerm
-        | Call::PutPiece
-        | Call::Install
-        | Call::Trim
-        | Call::Skip
-        | Call::Leave
-        | Call::Report => true,
-        Call::Read | Call::Follow | Call::Head | Call::Piece | Call::Look => false,
+        JournalCall::Append
+        | JournalCall::Announce
+        | JournalCall::PutBack
+        | JournalCall::RaiseEpoch
+        | JournalCall::Reseed
+        | JournalCall::MintTerm
+        | JournalCall::PutPiece
+        | JournalCall::Install
+        | JournalCall::Trim
+        | JournalCall::Skip
+        | JournalCall::Leave
+        | JournalCall::Report => true,
+        JournalCall::Read
+        | JournalCall::Follow
+        | JournalCall::Head
+        | JournalCall::Piece
+        | JournalCall::Look => false,
     }
 }

@@ -13,7 +13,7 @@ use firstcome_inject::Mistake;
 use firstcome_lock::Locks;
 use firstcome_node::Metrics;
 use firstcome_node::codes::CodeKeys;
-use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
+use firstcome_node::leader::{Election, LeaderPace, Leadership, SettleDelay};
 use firstcome_node::{Given, Intake, Limits, Node, Replica};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,12 +37,12 @@ struct NodeTable {
     /// With which error the lock refuses changes, if it does.
     refusal: Option<&'static str>,
     /// The counts of the nodes that ended.
-    counted: Counted,
+    counted: NodeCounts,
 }
 
 /// What nodes counted.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counted {
+pub(crate) struct NodeCounts {
     pub(crate) forks: u64,
     pub(crate) put_back: u64,
     pub(crate) reseeds: u64,
@@ -51,7 +51,7 @@ pub(crate) struct Counted {
 /// A running node; the leader is the first field, so that it is dropped first.
 #[derive(Debug)]
 struct RunningNode {
-    leader: Leader,
+    leader: Leadership,
     node: Node,
     handle: NodeHandle,
     link: StoreLink,
@@ -105,7 +105,7 @@ impl Slots {
             starting: vec![false; plan.nodes],
             random: Rng::with_seed(plan.seed ^ 0x5ea7_5ea7),
             refusal: None,
-            counted: Counted::default(),
+            counted: NodeCounts::default(),
         };
         Self { environment, state: Arc::new(Mutex::new(state)) }
     }
@@ -192,7 +192,7 @@ impl Slots {
                 return false;
             }
         };
-        let pace = Pace {
+        let pace = LeaderPace {
             settle_interval: Duration::from_millis(100),
             settle_delay: SettleDelay::default(),
             keep_for: plan.keep_for,
@@ -200,7 +200,7 @@ impl Slots {
             snapshot_every: plan.snapshot_every,
         };
         let ledger = ledger.as_ref().map(|ledger| ledger.reached_by(gate.clone()));
-        let leader = Leader::start(&node, ledger, pace, election, &metrics);
+        let leader = Leadership::start(&node, ledger, pace, election, &metrics);
         let node_run = self.record().born(trace.now(), node.id);
         let handle = NodeHandle {
             node_run,
@@ -335,14 +335,17 @@ impl Slots {
     }
 
     /// Looks at each node that is there.
-    pub(crate) fn each<T>(&self, mut look: impl FnMut(&NodeHandle, &Node, &Leader) -> T) -> Vec<T> {
+    pub(crate) fn each<T>(
+        &self,
+        mut look: impl FnMut(&NodeHandle, &Node, &Leadership) -> T,
+    ) -> Vec<T> {
         let state = self.lock();
         let running = state.running.iter().flatten();
         running.map(|running| look(&running.handle, &running.node, &running.leader)).collect()
     }
 
     /// Returns what all nodes counted so far.
-    pub(crate) fn counted(&self) -> Counted {
+    pub(crate) fn counted(&self) -> NodeCounts {
         let state = self.lock();
         let mut all = state.counted;
         for running in state.running.iter().flatten() {
@@ -393,8 +396,8 @@ async fn note_applied(handle: NodeHandle, replica: Arc<Replica>, store: Store) {
 }
 
 impl RunningNode {
-    fn counted(&self) -> Counted {
-        Counted {
+    fn counted(&self) -> NodeCounts {
+        NodeCounts {
             forks: self.metrics.forks.get(),
             put_back: self.metrics.put_back.get(),
             reseeds: self.metrics.reseeds.get(),

@@ -8,7 +8,7 @@ use crate::environment::Environment;
 use crate::history::Durability;
 use crate::nodes::{NodeHandle, Slots};
 use crate::people;
-use crate::plan::{Campaign, Plan};
+use crate::plan::{Plan, PlannedCampaign};
 use crate::record::Record;
 use crate::store::{BEGIN, Store};
 use crate::trace::Trace;
@@ -64,7 +64,7 @@ async fn run(nodes: usize, per_second: f64, length: Duration, seed: u64) -> Inve
 }
 
 fn environment(nodes: usize, seed: u64) -> Environment {
-    let campaign = Campaign {
+    let campaign = PlannedCampaign {
         name: CAMPAIGN.to_owned(),
         pools: vec![("main".to_owned(), u32::MAX - 1)],
         opens: Duration::ZERO,
@@ -120,7 +120,7 @@ async fn started(slots: &Slots, nodes: usize) -> Vec<NodeHandle> {
 }
 
 /// Creates the campaign; gives the position from which every node has it.
-async fn open(node: &NodeHandle, campaign: &Campaign) -> Position {
+async fn open(node: &NodeHandle, campaign: &PlannedCampaign) -> Position {
     let settings = people::settings(campaign, None);
     let (campaign, expect, order) = (CAMPAIGN, Expect::Anything, Order::default());
     let put = Command::Put { campaign, settings, expect, order };

@@ -4,7 +4,7 @@
 use crate::environment::Environment;
 use crate::history::{Asked, Exchange, Reply, ShownCode};
 use crate::nodes::{CODE_KEY, Slots};
-use crate::plan::{Ask, Campaign, Codes, INSISTS, Want};
+use crate::plan::{Ask, Codes, INSISTS, PlannedCampaign, Want};
 use crate::store::BEGIN;
 use crate::wallet::{Wallet, shown, type_code};
 use fastrand::Rng;
@@ -344,7 +344,7 @@ impl WaitRecorder {
 }
 
 /// Puts a campaign into the words of the rules.
-pub(crate) fn settings(campaign: &Campaign, capacity: Option<u32>) -> Settings {
+pub(crate) fn settings(campaign: &PlannedCampaign, capacity: Option<u32>) -> Settings {
     let at = |after: Duration| {
         Timestamp::from_micros(BEGIN + i64::try_from(after.as_micros()).unwrap_or(0))
     };

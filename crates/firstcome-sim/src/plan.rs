@@ -15,7 +15,7 @@ mod swings;
 mod venues;
 
 pub use coupons::{Codes, CouponStep, CouponWant};
-pub use venues::{Seat, Venue};
+pub use venues::{PlannedSeat, Venue};
 
 use crate::history::Durability;
 use firstcome_core::command::{Encoded, Order};
@@ -58,7 +58,7 @@ pub struct Plan {
     /// Whether nodes find the store's next primary late, and stay connected to the last one until then.
     pub late: bool,
     /// The campaigns.
-    pub campaigns: Vec<Campaign>,
+    pub campaigns: Vec<PlannedCampaign>,
     /// What happens, in the order of time.
     pub steps: Vec<Step>,
     /// When faults are over.
@@ -67,7 +67,7 @@ pub struct Plan {
 
 /// A campaign as people want it.
 #[derive(Clone, Debug)]
-pub struct Campaign {
+pub struct PlannedCampaign {
     /// Its name.
     pub name: String,
     /// Its pools: name and capacity.
@@ -92,7 +92,7 @@ pub struct Campaign {
     pub holding: HoldSettings,
 }
 
-impl Campaign {
+impl PlannedCampaign {
     /// Returns the name of a pool by its index; the seated one comes last.
     pub fn pool(&self, index: usize) -> &str {
         self.pools.get(index).map_or("hall", |(name, _)| name)

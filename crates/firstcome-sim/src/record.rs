@@ -2,7 +2,7 @@
 
 use crate::history::{
     Cause, Exchange, HeadChange, History, Loss, Moment, NodeRun, QueueWait, Reply, ShownCode,
-    Stored,
+    StoredEntry,
 };
 use firstcome_core::NodeId;
 use firstcome_core::state::Stamp;
@@ -54,7 +54,7 @@ impl Record {
         let known = *indexes.entry(key).or_insert(number);
         if known == number {
             let batch = entry.open().map_or(name, |(stamp, _)| stamp.batch());
-            history.stored.push(Stored { moment, entry: entry.clone(), name, batch });
+            history.stored.push(StoredEntry { moment, entry: entry.clone(), name, batch });
             names.insert((entry.position, name), number);
         }
         (known, known == number)

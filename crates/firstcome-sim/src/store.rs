@@ -45,7 +45,7 @@ struct StoreState {
     /// The level at which the space begins.
     /// Whether it takes each append without a condition, and how far back ancestors may lie: see [`Plan::log`].
     log: Option<u64>,
-    servers: Vec<Server>,
+    servers: Vec<StoreServer>,
     primary: usize,
     /// Until when a copy hears nothing.
     lags: Vec<Instant>,
@@ -56,7 +56,7 @@ struct StoreState {
 }
 
 #[derive(Debug)]
-struct Server {
+struct StoreServer {
     memory: Memory,
     offset: Arc<AtomicI64>,
     /// Counts what it did and what it took over.
@@ -110,7 +110,7 @@ impl Store {
                     })
                 };
                 let memory = empty(clock, plan.log).for_several();
-                Server {
+                StoreServer {
                     memory,
                     offset,
                     version: 0,

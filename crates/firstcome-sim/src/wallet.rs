@@ -2,7 +2,7 @@
 
 use crate::history::Asked;
 use crate::nodes::NodeHandle;
-use crate::plan::{Campaign, CouponStep, CouponWant};
+use crate::plan::{CouponStep, CouponWant, PlannedCampaign};
 use firstcome_core::State;
 use firstcome_core::codes::{CodeKey, CodeUnit};
 use firstcome_core::command::{CodeCommand, CodeStep, Command, Encoded, Order, StagedCode};
@@ -27,12 +27,12 @@ pub(crate) struct Shown {
 }
 
 /// By campaign, pool and subject: the codes in the order in which they were shown.
-type Codes = HashMap<(String, String, String), Vec<Shown>>;
+type ShownCodes = HashMap<(String, String, String), Vec<Shown>>;
 
 /// All codes that people were shown. Clones are the same.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wallet {
-    codes: Arc<Mutex<Codes>>,
+    codes: Arc<Mutex<ShownCodes>>,
 }
 
 impl Wallet {
@@ -56,7 +56,7 @@ impl Wallet {
     pub(crate) fn asked(
         &self,
         server: &NodeHandle,
-        of: &Campaign,
+        of: &PlannedCampaign,
         want: &CouponWant,
     ) -> Option<Asked> {
         let (campaign, pool) = (&*of.name, of.pool(want.pool));
@@ -179,7 +179,7 @@ pub(crate) fn shown(
 }
 
 /// Makes up a code that nobody has, as somebody may who saw another one.
-fn guess(intake: &Intake, of: &Campaign, pool: usize, unit: u32) -> Option<Shown> {
+fn guess(intake: &Intake, of: &PlannedCampaign, pool: usize, unit: u32) -> Option<Shown> {
     intake.replica.look(|state| {
         let found = state.campaign(&of.name).ok()?;
         let cipher = intake.codes.of(state.space(), found, pool).ok()??;
@@ -217,7 +217,7 @@ fn next_issue(
 
 fn seal(
     intake: &Intake,
-    of: &Campaign,
+    of: &PlannedCampaign,
     pool: usize,
     lines: &[String],
 ) -> Option<Vec<([u8; 16], Vec<u8>)>> {

@@ -8,7 +8,7 @@ pub use recovery::RECOVERY_WITHIN;
 use crate::environment::Environment;
 use crate::history::{Durability, End, History};
 use crate::ledger::SimLedger;
-use crate::nodes::{Counted, Slots};
+use crate::nodes::{NodeCounts, Slots};
 use crate::people::People;
 use crate::plan::{Fault, Plan, Step, What};
 use crate::record::Record;
@@ -118,7 +118,7 @@ async fn run_steps(
     let (whole, needless) = recovery::wait_for_recovery(&environment, &slots).await;
     trace.tell(format_args!("{}", if whole { "all is whole" } else { "it does not become whole" }));
     let end = recovery::end(&environment, &slots).await;
-    let Counted { forks, put_back, reseeds } = slots.counted();
+    let NodeCounts { forks, put_back, reseeds } = slots.counted();
     let history = record.with(|history| {
         let said = std::mem::take(&mut history.end.reports);
         history.end = end;

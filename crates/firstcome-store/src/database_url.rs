@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::failure::StoreError;
+use crate::error::StoreError;
 use crate::host::{Host, read_host};
 use crate::percent::decode;
 

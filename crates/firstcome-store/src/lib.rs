@@ -12,7 +12,7 @@
 //! - `Redis`: one connection for commands and one for subscriptions, shared by everybody in the process
 //! - `Wire`: one connection only for commands, for callers that need several; `Pinned` is a handle to exactly one
 //! - `RedisOptions`: where the store is and how long to wait for it
-//! - `Command`, `Script`, `Reply`: what is asked and answered
+//! - `Command`, `Script`, `RedisReply`: what is asked and answered
 //! - `Subscription`: messages of one channel, and a word when some may have been missed
 //!
 //! And:
@@ -27,7 +27,7 @@
 pub mod client;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod database_url;
-mod failure;
+mod error;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod host;
 #[cfg(feature = "mysql")]
@@ -55,9 +55,9 @@ mod tcp;
 #[cfg(any(feature = "redis", feature = "postgres"))]
 mod tls;
 
-pub use failure::{Effect, StoreError};
+pub use error::{Effect, StoreError};
 #[cfg(feature = "redis")]
 pub use redis::{
-    Answer, Command, Event, Pinned, Redis, RedisOptions, Reply, Script, Subscription, Wire,
+    Answer, Command, Event, Pinned, Redis, RedisOptions, RedisReply, Script, Subscription, Wire,
 };
 pub use store_errors::{ErrorCode, Meaning, Passes, Store};

@@ -14,7 +14,7 @@ pub use mysql_async::prelude::FromValue;
 pub use self::options::MySqlOptions;
 pub use self::pool::MySqlPool;
 pub use self::work::Work;
-use crate::failure::StoreError;
+use crate::error::StoreError;
 
 /// Writes text as a value in a statement.
 #[must_use]

@@ -22,12 +22,12 @@ use tokio::time::Instant;
 use self::address::Address;
 use self::link::Link;
 use self::subscriptions::Subscriptions;
-use crate::failure::StoreError;
+use crate::error::StoreError;
 
 pub use self::command::{Command, Script};
 pub use self::options::RedisOptions;
 pub use self::pinned::{Answer, Pinned};
-pub use self::reply::Reply;
+pub use self::reply::RedisReply;
 pub use self::subscriptions::{Event, Subscription};
 pub use self::wire::Wire;
 
@@ -80,7 +80,7 @@ impl Redis {
     /// # Cancel safety
     ///
     /// Not cancel safe: a dropped command may or may not have been sent.
-    pub async fn send(&self, command: &Command) -> Result<Reply, StoreError> {
+    pub async fn send(&self, command: &Command) -> Result<RedisReply, StoreError> {
         self.inner.link.send(command, Instant::now() + self.inner.options.answer_within).await
     }
 
@@ -97,11 +97,14 @@ impl Redis {
     /// # Cancel safety
     ///
     /// Not cancel safe: dropped commands may or may not have been sent; never only some of them.
-    pub async fn send_together(&self, commands: Vec<Command>) -> Result<Vec<Reply>, StoreError> {
+    pub async fn send_together(
+        &self,
+        commands: Vec<Command>,
+    ) -> Result<Vec<RedisReply>, StoreError> {
         let deadline = Instant::now() + self.inner.options.answer_within;
         match self.inner.link.send_together(commands, deadline).await? {
-            Reply::List(replies) => Ok(replies),
-            other @ (Reply::Nil | Reply::Number(_) | Reply::Bytes(_)) => {
+            RedisReply::List(replies) => Ok(replies),
+            other @ (RedisReply::Nil | RedisReply::Number(_) | RedisReply::Bytes(_)) => {
                 Err(StoreError::Unexpected { detail: format!("{other:?} instead of a list") })
             }
         }

@@ -16,7 +16,7 @@ pub use rusqlite;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::oneshot;
 
-use crate::failure::StoreError;
+use crate::error::StoreError;
 use crate::store_errors::{Meaning, Store};
 
 /// The longest pause before work that found the file in use is tried again.
@@ -76,13 +76,13 @@ impl SqliteOptions {
 }
 
 /// What the thread is to do with its connection.
-type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+type SqliteJob = Box<dyn FnOnce(&mut Connection) + Send>;
 
 /// An open file. Its thread ends when this is dropped.
 #[derive(Debug)]
 pub struct Sqlite {
     // Not bounded: each job is somebody who waits for its answer.
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::Sender<SqliteJob>,
     place: String,
     answer_within: Duration,
 }
@@ -98,7 +98,7 @@ impl Sqlite {
     ///
     /// Cancel safe.
     pub async fn open(options: SqliteOptions) -> Result<Self, StoreError> {
-        let (jobs, work) = mpsc::channel::<Job>();
+        let (jobs, work) = mpsc::channel::<SqliteJob>();
         let (opened, is_open) = oneshot::channel();
         let place = options.path.display().to_string();
         let (path, limit) = (options.path, options.answer_within);
@@ -209,7 +209,7 @@ impl Sqlite {
         let deadline = Instant::now() + self.answer_within - self.answer_within / 20;
         let begun = Arc::new(AtomicBool::new(false));
         let begins = Arc::clone(&begun);
-        let job: Job = Box::new(move |connection| {
+        let job: SqliteJob = Box::new(move |connection| {
             // Nobody waits for it any more, or it is too late: then it certainly is not done.
             if !done.is_closed() && !begins.swap(true, Ordering::AcqRel) {
                 drop(done.send(work(connection, deadline)));

@@ -1,6 +1,6 @@
 //! Which store a URL names.
 
-use crate::failure::StoreError;
+use crate::error::StoreError;
 use crate::store_errors::Store;
 
 /// What the URLs look like.

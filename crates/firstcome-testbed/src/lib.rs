@@ -7,7 +7,7 @@
 //! `FIRSTCOME_SKIP_MISSING` names the program (a list with commas, or `1` for everything), the test is skipped
 //! instead: they answer `None` after a line on stderr. Valkey is the exception: it is always only a skip.
 //!
-//! - [`Redis`]: one `redis-server` (or `valkey-server`), plain, with a password, with TLS, as a replica, or with a wall
+//! - [`RedisServer`]: one `redis-server` (or `valkey-server`), plain, with a password, with TLS, as a replica, or with a wall
 //!   clock that jumps on request
 //! - [`OldServer`]: says that it is too old
 //! - [`Sentinels`]: a master, a replica, and three sentinels that watch them
@@ -53,8 +53,8 @@ pub use pgbouncer::PgBouncer;
 pub use ports::free_port;
 pub use postgres::{Postgres, PostgresSettings};
 pub use programs::missing;
-pub use proxy::{Fault, Proxy};
-pub use redis::{Redis, Settings};
+pub use proxy::{Proxy, ProxyFault};
+pub use redis::{RedisServer, RedisSettings};
 pub use redisson::{redisson, redisson_class_path};
 pub use sentinel::Sentinels;
 pub use shedlock::{shedlock, shedlock_class_path};

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::{Fault, Folder, Proxy, free_port, programs};
+use crate::{Folder, Proxy, ProxyFault, free_port, programs};
 
 /// The version that `go install` brings where the program is missing.
 const INSTALL: &str = "run `go install github.com/nats-io/nats-server/v2@v2.15.2`";
@@ -41,11 +41,11 @@ pub struct Nats {
     /// Those in the part of it about JetStream.
     jetstream: String,
     removed_by_guard: bool,
-    running: Option<Running>,
+    running: Option<RunningNats>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningNats {
     guard: Child,
     server: u32,
 }
@@ -167,7 +167,7 @@ impl Nats {
                 }
             }
         });
-        self.running = Some(Running { guard, server });
+        self.running = Some(RunningNats { guard, server });
     }
 
     fn wait_until_ready(&self) {
@@ -361,12 +361,12 @@ impl NatsCluster {
 
     /// Cuts all ways between one server and the other two, until [`NatsCluster::join`]. Clients reach all of them.
     pub fn part(&self, number: usize) {
-        self.links_of(number).for_each(|link| link.set(Fault::Refuse));
+        self.links_of(number).for_each(|link| link.set(ProxyFault::Refuse));
     }
 
     /// Opens the ways again that were cut.
     pub fn join(&self, number: usize) {
-        self.links_of(number).for_each(|link| link.set(Fault::None));
+        self.links_of(number).for_each(|link| link.set(ProxyFault::None));
     }
 
     fn links_of(&self, number: usize) -> impl Iterator<Item = &Proxy> {

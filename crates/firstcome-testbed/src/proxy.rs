@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 /// How a [`Proxy`] treats what passes through it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum ProxyFault {
     /// Nothing is wrong.
     None,
     /// New connections are closed at once; existing ones are cut.
@@ -37,7 +37,7 @@ pub enum Fault {
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,
-    orders: watch::Sender<Order>,
+    orders: watch::Sender<ProxyOrder>,
     target: Arc<AtomicU16>,
     requests: Arc<AtomicU64>,
     connections: Arc<AtomicU64>,
@@ -45,8 +45,8 @@ pub struct Proxy {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Order {
-    fault: Fault,
+struct ProxyOrder {
+    fault: ProxyFault,
     /// Connections made before this number of cuts are gone.
     cuts: u64,
     /// Connections with a lower number have their requests kept back.
@@ -62,7 +62,8 @@ impl Proxy {
     pub async fn start(target: u16) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a loopback port is free");
         let port = listener.local_addr().expect("a bound socket has an address").port();
-        let (orders, watched) = watch::channel(Order { fault: Fault::None, cuts: 0, stalled: 0 });
+        let (orders, watched) =
+            watch::channel(ProxyOrder { fault: ProxyFault::None, cuts: 0, stalled: 0 });
         let requests = Arc::new(AtomicU64::new(0));
         let target = Arc::new(AtomicU16::new(target));
         let connections = Arc::new(AtomicU64::new(0));
@@ -78,10 +79,10 @@ impl Proxy {
     }
 
     /// Sets what goes wrong from now on.
-    pub fn set(&self, fault: Fault) {
+    pub fn set(&self, fault: ProxyFault) {
         self.orders.send_modify(|order| {
             order.fault = fault;
-            order.cuts += u64::from(fault == Fault::Refuse);
+            order.cuts += u64::from(fault == ProxyFault::Refuse);
         });
     }
 
@@ -131,7 +132,7 @@ impl Drop for Proxy {
 async fn accept(
     listener: TcpListener,
     target: Arc<AtomicU16>,
-    orders: watch::Receiver<Order>,
+    orders: watch::Receiver<ProxyOrder>,
     (numbers, requests): (Arc<AtomicU64>, Arc<AtomicU64>),
 ) {
     // Owned here, so that aborting this task ends every connection.
@@ -140,7 +141,7 @@ async fn accept(
         tokio::select! {
             accepted = listener.accept() => {
                 let Ok((client, _)) = accepted else { continue };
-                if orders.borrow().fault == Fault::Refuse {
+                if orders.borrow().fault == ProxyFault::Refuse {
                     continue;
                 }
                 let number = numbers.fetch_add(1, Ordering::SeqCst);
@@ -157,7 +158,7 @@ async fn connect(
     client: TcpStream,
     number: u64,
     target: SocketAddr,
-    orders: watch::Receiver<Order>,
+    orders: watch::Receiver<ProxyOrder>,
     requests: Arc<AtomicU64>,
 ) {
     let Ok(server) = TcpStream::connect(target).await else { return };
@@ -170,14 +171,14 @@ async fn connect(
     let (server_read, server_write) = server.into_split();
     tokio::select! {
         // Whichever ends first drops both halves, which closes both connections.
-        () = pump(client_read, server_write, Way::Request(number), orders.clone(), &requests) => {}
-        () = pump(server_read, client_write, Way::Reply, orders, &requests) => {}
+        () = pump(client_read, server_write, ProxyWay::Request(number), orders.clone(), &requests) => {}
+        () = pump(server_read, client_write, ProxyWay::Reply, orders, &requests) => {}
         _ = cut.wait_for(|order| order.cuts > cuts) => {}
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ProxyWay {
     /// From the connection of this number.
     Request(u64),
     Reply,
@@ -186,8 +187,8 @@ enum Way {
 async fn pump(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
-    way: Way,
-    mut orders: watch::Receiver<Order>,
+    way: ProxyWay,
+    mut orders: watch::Receiver<ProxyOrder>,
     requests: &AtomicU64,
 ) {
     let mut buffer = vec![0; 65_536];
@@ -195,46 +196,47 @@ async fn pump(
         let Ok(read @ 1..) = from.read(&mut buffer).await else { return };
         let fault = orders.borrow().fault;
         match (fault, way) {
-            (Fault::CutAtReply, Way::Reply) | (Fault::CutAtRequest, Way::Request(_)) => return,
-            (Fault::CutAtRequestNumber(number), Way::Request(_))
+            (ProxyFault::CutAtReply, ProxyWay::Reply)
+            | (ProxyFault::CutAtRequest, ProxyWay::Request(_)) => return,
+            (ProxyFault::CutAtRequestNumber(number), ProxyWay::Request(_))
                 if requests.load(Ordering::SeqCst) + 1 >= number =>
             {
                 return;
             }
-            (Fault::CutAtReplyToNumber(number), Way::Reply)
+            (ProxyFault::CutAtReplyToNumber(number), ProxyWay::Reply)
                 if requests.load(Ordering::SeqCst) >= number =>
             {
                 return;
             }
-            (Fault::Delay(time), _) => tokio::time::sleep(time).await,
-            (Fault::StallRequests, Way::Request(_)) => {
-                if orders.wait_for(|now| now.fault != Fault::StallRequests).await.is_err() {
+            (ProxyFault::Delay(time), _) => tokio::time::sleep(time).await,
+            (ProxyFault::StallRequests, ProxyWay::Request(_)) => {
+                if orders.wait_for(|now| now.fault != ProxyFault::StallRequests).await.is_err() {
                     return;
                 }
             }
-            (Fault::StallReplies, Way::Reply) => {
-                if orders.wait_for(|now| now.fault != Fault::StallReplies).await.is_err() {
+            (ProxyFault::StallReplies, ProxyWay::Reply) => {
+                if orders.wait_for(|now| now.fault != ProxyFault::StallReplies).await.is_err() {
                     return;
                 }
             }
             (
-                Fault::None
-                | Fault::Refuse
-                | Fault::StallRequests
-                | Fault::StallReplies
-                | Fault::CutAtReply
-                | Fault::CutAtRequest
-                | Fault::CutAtRequestNumber(_)
-                | Fault::CutAtReplyToNumber(_),
+                ProxyFault::None
+                | ProxyFault::Refuse
+                | ProxyFault::StallRequests
+                | ProxyFault::StallReplies
+                | ProxyFault::CutAtReply
+                | ProxyFault::CutAtRequest
+                | ProxyFault::CutAtRequestNumber(_)
+                | ProxyFault::CutAtReplyToNumber(_),
                 _,
             ) => {}
         }
-        if let Way::Request(number) = way
+        if let ProxyWay::Request(number) = way
             && orders.wait_for(|now| number >= now.stalled).await.is_err()
         {
             return;
         }
-        if matches!(way, Way::Request(_)) {
+        if matches!(way, ProxyWay::Request(_)) {
             requests.fetch_add(1, Ordering::SeqCst);
         }
         if to.write_all(&buffer[..read]).await.is_err() {

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::{Certificates, Folder, clock, free_port, programs};
 
-/// What a [`Redis`] is started with; the default is a plain server without persistence.
+/// What a [`RedisServer`] is started with; the default is a plain server without persistence.
 #[derive(Debug, Default)]
-pub struct Settings {
+pub struct RedisSettings {
     /// The port; a free one where it is `None`.
     pub port: Option<u16>,
     /// A password for the default user.
@@ -18,7 +18,7 @@ pub struct Settings {
     pub tls: Option<Certificates>,
     /// Follow the master at this port.
     pub replica_of: Option<u16>,
-    /// Let the server's wall clock be moved, with [`Redis::set_clock`].
+    /// Let the server's wall clock be moved, with [`RedisServer::set_clock`].
     pub movable_clock: bool,
     /// Further words for the command line, each option with its leading dashes.
     pub more: Vec<String>,
@@ -26,19 +26,19 @@ pub struct Settings {
 
 /// A real server in a process of its own, killed on drop.
 #[derive(Debug)]
-pub struct Redis {
+pub struct RedisServer {
     program: &'static str,
-    settings: Settings,
+    settings: RedisSettings,
     folder: Folder,
     port: u16,
     child: Option<Child>,
 }
 
-impl Redis {
+impl RedisServer {
     /// Starts a plain `redis-server`; `None` where it is not installed.
     #[must_use]
     pub fn start() -> Option<Self> {
-        Self::with(Settings::default())
+        Self::with(RedisSettings::default())
     }
 
     /// Starts a `redis-server` with `settings`; `None` where it is not installed.
@@ -47,7 +47,7 @@ impl Redis {
     ///
     /// Panics where the server is installed but does not start.
     #[must_use]
-    pub fn with(settings: Settings) -> Option<Self> {
+    pub fn with(settings: RedisSettings) -> Option<Self> {
         if programs::find("redis-server").is_none() {
             programs::not_installed("redis-server", "redis-server");
             return None;
@@ -63,7 +63,7 @@ impl Redis {
     /// not installed.
     #[must_use]
     pub fn with_movable_clock() -> Option<Self> {
-        Self::with(Settings { movable_clock: true, ..Settings::default() })
+        Self::with(RedisSettings { movable_clock: true, ..RedisSettings::default() })
     }
 
     /// Starts a `valkey-server`; `None` where it is not installed, which is never a failure.
@@ -73,10 +73,10 @@ impl Redis {
             eprintln!("SKIPPED: valkey-server is missing");
             return None;
         }
-        Some(Self::launch("valkey-server", Settings::default()))
+        Some(Self::launch("valkey-server", RedisSettings::default()))
     }
 
-    fn launch(program: &'static str, settings: Settings) -> Self {
+    fn launch(program: &'static str, settings: RedisSettings) -> Self {
         let port = settings.port.unwrap_or_else(free_port);
         let mut server =
             Self { program, settings, folder: Folder::new("redis"), port, child: None };
@@ -154,7 +154,7 @@ impl Redis {
     ///
     /// # Panics
     ///
-    /// Panics for a server that was not started with [`Settings::movable_clock`].
+    /// Panics for a server that was not started with [`RedisSettings::movable_clock`].
     pub fn set_clock(&self, ahead: i64) {
         assert!(self.settings.movable_clock, "a server whose clock can be moved");
         clock::set(&self.folder, ahead);
@@ -224,7 +224,7 @@ impl Redis {
     }
 }
 
-impl Drop for Redis {
+impl Drop for RedisServer {
     fn drop(&mut self) {
         self.kill();
     }

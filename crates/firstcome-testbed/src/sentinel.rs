@@ -1,12 +1,12 @@
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use crate::{Folder, Redis, Settings, free_port, programs, redis::spawn_until};
+use crate::{Folder, RedisServer, RedisSettings, free_port, programs, redis::spawn_until};
 
 /// A master, its replica, and three sentinels that agree by two on a failover.
 #[derive(Debug)]
 pub struct Sentinels {
-    servers: Vec<Redis>,
+    servers: Vec<RedisServer>,
     sentinels: Vec<(u16, Child)>,
     folders: Vec<Folder>,
 }
@@ -28,9 +28,11 @@ impl Sentinels {
             programs::not_installed("redis-sentinel", "redis-sentinel");
             return None;
         }
-        let master = Redis::start()?;
-        let replica =
-            Redis::with(Settings { replica_of: Some(master.port()), ..Settings::default() })?;
+        let master = RedisServer::start()?;
+        let replica = RedisServer::with(RedisSettings {
+            replica_of: Some(master.port()),
+            ..RedisSettings::default()
+        })?;
         let mut all =
             Self { servers: vec![master, replica], sentinels: Vec::new(), folders: Vec::new() };
         for _ in 0..3 {
@@ -81,7 +83,7 @@ impl Sentinels {
 
     /// Returns the first master and the first replica, in this order, whatever their roles are now.
     #[must_use]
-    pub fn servers(&self) -> &[Redis] {
+    pub fn servers(&self) -> &[RedisServer] {
         &self.servers
     }
 

@@ -14,13 +14,13 @@ use firstcome_core::{Command, Expect, Settings, SpaceId};
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
 use firstcome_http::{
-    App, BulkRequests, Durability, Key, Keys, MissingKey, Options, Runtimes, SeatMaps, Serves,
+    App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, Runtimes, SeatMaps, Serves,
     server,
 };
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
 use firstcome_journal::{Clock, Journal};
-use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
+use firstcome_node::leader::{Election, LeaderPace, Leadership, SettleDelay};
 use firstcome_node::{Given, Limits, Node, in_log};
 use prometheus_client::registry::Registry;
 use std::collections::BTreeMap;
@@ -78,14 +78,14 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         codes: std::sync::Arc::default(),
     };
     let node = Node::start(given, |_, _| {}).await?;
-    let pace = Pace {
+    let pace = LeaderPace {
         settle_interval: Duration::from_secs(1),
         settle_delay: SettleDelay::default(),
         keep_for: None,
         snapshot_bytes: u64::MAX,
         snapshot_every: Duration::MAX,
     };
-    let leader = Leader::start(&node, None, pace, Election::Alone, &counts);
+    let leader = Leadership::start(&node, None, pace, Election::Alone, &counts);
     let mut keys = Keys::default();
     keys.add_text(KEY, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
     let draining = CancellationToken::new();
@@ -101,7 +101,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         missing_key: MissingKey::default(),
         seat_maps: SeatMaps::default(),
         metrics,
-        options: Options {
+        options: HttpOptions {
             connections: 100,
             body_bytes: 65_536,
             header_time: BEFORE,

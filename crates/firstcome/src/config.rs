@@ -30,7 +30,7 @@ pub(crate) use file::nearest;
 pub use guards::{GuardSettings, TokenKeySetting};
 pub use keys::KeySetting;
 pub use logs::{LogFormat, LogLevel};
-pub use origin::Origin;
+pub use origin::SettingOrigin;
 pub use printed::{print, print_json};
 pub use span::duration_from_text;
 pub(crate) use span::text_from_duration;
@@ -130,7 +130,7 @@ pub struct Resolved {
     /// What applies.
     pub config: Config,
     /// Where each setting came from, by the name it has in the file.
-    pub origins: BTreeMap<&'static str, Origin>,
+    pub origins: BTreeMap<&'static str, SettingOrigin>,
 }
 
 /// What was typed: flag values by setting name, and the file to read.
@@ -180,7 +180,7 @@ pub enum ConfigError {
     #[error("{origin}: `{key}` {reason}")]
     BadValue {
         /// Where the value stands.
-        origin: Origin,
+        origin: SettingOrigin,
         /// The setting.
         key: String,
         /// What it must be.
@@ -245,7 +245,7 @@ struct Layers<'a> {
     contents: file::Contents,
     overrides: &'a Overrides,
     environment: &'a dyn Fn(&str) -> Option<String>,
-    origins: BTreeMap<&'static str, Origin>,
+    origins: BTreeMap<&'static str, SettingOrigin>,
 }
 
 impl Layers<'_> {
@@ -259,7 +259,7 @@ impl Layers<'_> {
         let setting = table::setting(key);
         let found = self.strongest(setting);
         let Some((origin, text)) = found else {
-            self.origins.insert(key, Origin::Default);
+            self.origins.insert(key, SettingOrigin::Default);
             return Ok(otherwise());
         };
         let value = read(&text).map_err(|reason| ConfigError::BadValue {
@@ -273,17 +273,17 @@ impl Layers<'_> {
 
     /// Says whether any layer gives a setting.
     fn is_given(&self, key: &'static str) -> bool {
-        !matches!(self.origins.get(key), None | Some(Origin::Default))
+        !matches!(self.origins.get(key), None | Some(SettingOrigin::Default))
     }
 
-    fn strongest(&mut self, setting: &Setting) -> Option<(Origin, String)> {
+    fn strongest(&mut self, setting: &Setting) -> Option<(SettingOrigin, String)> {
         if let Some(text) = self.overrides.flags.get(setting.key) {
-            return Some((Origin::Flag(setting.flag()), text.clone()));
+            return Some((SettingOrigin::Flag(setting.flag()), text.clone()));
         }
         if !setting.file_only
             && let Some(text) = (self.environment)(&setting.variable())
         {
-            return Some((Origin::Environment(setting.variable()), text));
+            return Some((SettingOrigin::Environment(setting.variable()), text));
         }
         self.contents.scalars.remove(setting.key)
     }

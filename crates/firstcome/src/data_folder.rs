@@ -1,6 +1,6 @@
 //! The data folder of a command: what is made in it is its user's alone.
 
-use firstcome_journal::failure::JournalError;
+use firstcome_journal::error::JournalError;
 use firstcome_journal::folder::DataFolder;
 use rustix::fs::Mode;
 use std::os::unix::fs::PermissionsExt;

@@ -22,15 +22,15 @@ use firstcome_http::guard::Guards;
 use firstcome_http::guard::cors::Origins;
 use firstcome_http::guard::eligibility::{Check, Checks};
 use firstcome_http::guard::peer::Proxies;
-use firstcome_http::guard::rate::{Limiter, Pace, Rate};
+use firstcome_http::guard::rate::{Limiter, Rate, RequestPace};
 use firstcome_http::guard::wrong_codes::WrongCodes;
 use firstcome_http::limits::{KEPT_CONNECTIONS, MISSES, OPS_CONNECTIONS, REFUSALS};
 use firstcome_http::metrics::Metrics;
 use firstcome_http::{
-    App, BulkRequests, Durability, Key, Keys, MissingKey, Options, Pages, Runtimes, SeatMaps,
+    App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, Pages, Runtimes, SeatMaps,
 };
 use firstcome_journal::folder::DataFolder;
-use firstcome_node::leader::{self, Leader};
+use firstcome_node::leader::{self, Leadership};
 use firstcome_node::ledger::Ledger;
 use firstcome_node::ledger::choice::LedgerChoice;
 use firstcome_node::{Event, Given, Limits, Node, RuntimeThread, log};
@@ -142,7 +142,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     };
     let node = Node::start(given, progress()).await?;
     let election = store.election(&config, node.id).await?;
-    let leader = Leader::start(&node, ledger.clone(), pace(&config), election, &counts);
+    let leader = Leadership::start(&node, ledger.clone(), pace(&config), election, &counts);
 
     let app = Arc::new(App {
         bulk: BulkRequests::default(),
@@ -265,8 +265,8 @@ fn limits(config: &Config) -> Limits {
     }
 }
 
-fn pace(config: &Config) -> leader::Pace {
-    leader::Pace {
+fn pace(config: &Config) -> leader::LeaderPace {
+    leader::LeaderPace {
         settle_interval: config.settle_interval,
         settle_delay: leader::SettleDelay {
             time: config.settle_delay,
@@ -284,8 +284,8 @@ fn options(
     config: &Config,
     connections: usize,
     durability: watch::Receiver<Durability>,
-) -> Options {
-    Options {
+) -> HttpOptions {
+    HttpOptions {
         connections,
         body_bytes: config.body_bytes,
         header_time: config.header_wait,
@@ -341,7 +341,7 @@ fn admin_key(config: &Config, folder: Option<&DataFolder>) -> anyhow::Result<Str
 fn keys(config: &Config, admin: &str, metrics: &Metrics) -> anyhow::Result<Keys> {
     let mut keys = Keys::default();
     keys.add_text(admin, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
-    let pace = |rate| Pace::new(rate, metrics.rate_limited.key.clone());
+    let pace = |rate| RequestPace::new(rate, metrics.rate_limited.key.clone());
     let admin_hash = Sha256::digest(admin).into();
     if let Some(rate) = config.guards.rate_key {
         keys.pace(admin_hash, pace(rate));

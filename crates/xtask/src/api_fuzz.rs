@@ -65,7 +65,7 @@ fn try_fuzz(args: &[String]) -> Result<u8, String> {
     let schemathesis = python::programs(&[SCHEMATHESIS])?.join("schemathesis");
     let program = build("firstcome", &[])?;
     let folder = std::env::temp_dir().join(format!("firstcome-api-fuzz-{}", std::process::id()));
-    let server = Server::start(&program, &folder)?;
+    let server = FuzzedServer::start(&program, &folder)?;
     for (method, path, body) in SEED {
         let status = server.ask(method, path, body)?;
         if !(200..300).contains(&status) {
@@ -93,7 +93,7 @@ fn round(
     schemathesis: &Path,
     settings: &Path,
     without: &[&str],
-    server: &Server,
+    server: &FuzzedServer,
     args: &[String],
 ) -> Command {
     let mut st = Command::new(schemathesis);
@@ -112,13 +112,13 @@ fn round(
 }
 
 /// A server that is killed when this is dropped, and its folder with it.
-struct Server {
+struct FuzzedServer {
     child: Child,
     address: String,
     folder: PathBuf,
 }
 
-impl Server {
+impl FuzzedServer {
     fn start(program: &Path, folder: &Path) -> Result<Self, String> {
         let mut command = Command::new(program);
         command.arg("serve").arg("--data").arg(folder).args(["--listen", "127.0.0.1:0"]);
@@ -155,7 +155,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for FuzzedServer {
     fn drop(&mut self) {
         // It may have ended already.
         drop(self.child.kill());

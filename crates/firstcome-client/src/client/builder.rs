@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::address::Server;
-use crate::client::tls::{Tls, Trust};
+use crate::client::tls::{ClientTls, Trust};
 use crate::client::{Client, Settings, Shared};
 use crate::retry::Retry;
 use firstcome_api::key::Secret;
@@ -150,7 +150,7 @@ impl Builder {
         let servers = servers.collect::<Result<Vec<_>, _>>().map_err(BuildError::Address)?;
         let key = self.key.as_deref().map(Secret::new).transpose().map_err(BuildError::Key)?;
         let tls = if servers.iter().any(Server::is_secure) {
-            Tls::new(&self.trust).map_err(BuildError::Tls)
+            ClientTls::new(&self.trust).map_err(BuildError::Tls)
         } else {
             Err(BuildError::Tls("no address is https://".to_owned()))
         };

@@ -9,5 +9,5 @@ mod trust;
 #[cfg(not(feature = "tls"))]
 pub(crate) use self::absent::Tls;
 #[cfg(feature = "tls")]
-pub(crate) use self::rustls::Tls;
+pub(crate) use self::rustls::ClientTls;
 pub(crate) use self::trust::Trust;

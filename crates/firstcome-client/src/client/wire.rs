@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use crate::client::address::Server;
-use crate::client::tls::Tls;
+use crate::client::tls::ClientTls;
 use crate::routes::Ask;
 use firstcome_api::key::Secret;
 
@@ -71,14 +71,14 @@ where
     /// Connects, and secures the connection where the address asks for it.
     pub(crate) async fn open(
         server: &Server,
-        tls: Result<&Tls, &String>,
+        tls: Result<&ClientTls, &String>,
         deadline: Instant,
     ) -> Result<Self, Broken> {
         let opened = timeout_at(deadline, Self::connect(server, tls)).await;
         opened.unwrap_or_else(|_| Err(Broken::NotSent("connecting took too long".to_owned())))
     }
 
-    async fn connect(server: &Server, tls: Result<&Tls, &String>) -> Result<Self, Broken> {
+    async fn connect(server: &Server, tls: Result<&ClientTls, &String>) -> Result<Self, Broken> {
         // Without TLS in this build no connection is worth making.
         let no_tls = |why: &String| Broken::NotTrusted(why.clone());
         let tls = if server.is_secure() { Some(tls.map_err(no_tls)?) } else { None };

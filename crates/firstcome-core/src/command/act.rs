@@ -2,7 +2,7 @@
 
 use super::{CodeCommand, Command, Pick, Steer, Wanted};
 use crate::acts::Deed;
-use crate::codes::Verdict;
+use crate::codes::CodeVerdict;
 use crate::outcome::By;
 
 /// What a command asks for, for the list of acts of its campaign.
@@ -91,9 +91,13 @@ impl<'a> Command<'a> {
 impl<'a> CodeCommand<'a> {
     fn act(&self) -> Option<AskedAct<'a>> {
         let (deed, reason) = match self {
-            Self::Mark { verdict: Verdict::Revoke, reason, .. } => (Deed::RevokeCodes, *reason),
-            Self::Mark { verdict: Verdict::Suspend, reason, .. } => (Deed::SuspendCodes, *reason),
-            Self::Mark { verdict: Verdict::Restore, reason, .. } => (Deed::RestoreCodes, *reason),
+            Self::Mark { verdict: CodeVerdict::Revoke, reason, .. } => (Deed::RevokeCodes, *reason),
+            Self::Mark { verdict: CodeVerdict::Suspend, reason, .. } => {
+                (Deed::SuspendCodes, *reason)
+            }
+            Self::Mark { verdict: CodeVerdict::Restore, reason, .. } => {
+                (Deed::RestoreCodes, *reason)
+            }
             Self::RevokeImport { reason, .. } => (Deed::RevokeImport, *reason),
             Self::Reissue { reason, .. } => (Deed::ReplaceCode, *reason),
             Self::Commit { .. } => (Deed::CommitImport, ""),

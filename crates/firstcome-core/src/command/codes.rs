@@ -5,7 +5,7 @@ mod read;
 pub(super) use read::{limit_or_tag, read};
 
 use super::Order;
-use crate::codes::{CodeKey, Verdict};
+use crate::codes::{CodeKey, CodeVerdict};
 use crate::wire::Write;
 
 pub(super) const RESERVE: u32 = 27;
@@ -80,7 +80,7 @@ pub enum CodeCommand<'a> {
         /// Which codes: 1 to [`CODES_TOGETHER`](crate::limits::CODES_TOGETHER).
         codes: Vec<CodeKey>,
         /// What is decided.
-        verdict: Verdict,
+        verdict: CodeVerdict,
         /// Why: 0 to 256 bytes.
         reason: &'a str,
         /// Who gave it.

@@ -3,7 +3,7 @@
 use super::row::Row;
 use super::run::SeatRun;
 use super::settings::{AreaSettings, BadSeat, SeatSettings, Unfit};
-use super::standing::Counts;
+use super::standing::UnitCounts;
 use super::{ACCESSIBLE, Area, COMPANION, FOR_SALE, Group, Hall, NO_GROUP, Price, Seat, Unit};
 use crate::limits::{
     AREAS, CHANNELS, CHUNK_SEATS, GRADES, GROUP_SEATS, PRICES, ROW_SEATS, SEATS, SECTIONS,
@@ -255,7 +255,7 @@ impl Hall {
 
     fn add_area(&mut self, wanted: &AreaSettings<'_>) {
         let grade = self.grade(wanted.grade);
-        let mut counts = Counts::default();
+        let mut counts = UnitCounts::default();
         for counts in [&mut counts, &mut self.by_grade[grade as usize], &mut self.counts] {
             counts.come(wanted.capacity, wanted.for_sale);
         }
@@ -284,7 +284,7 @@ impl Hall {
 
     pub(super) fn grade(&mut self, name: &str) -> u32 {
         let grade = self.grades.number(name);
-        self.by_grade.resize(self.grades.len() + 1, Counts::default());
+        self.by_grade.resize(self.grades.len() + 1, UnitCounts::default());
         grade
     }
 

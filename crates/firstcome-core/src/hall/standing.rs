@@ -70,7 +70,7 @@ impl Standing {
 
 /// How many units stand how. Free, held, confirmed and blocked are all there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct UnitCounts {
     /// Nobody's, for sale or not.
     pub free: u32,
     /// Set aside.
@@ -83,7 +83,7 @@ pub struct Counts {
     pub left: u32,
 }
 
-impl Counts {
+impl UnitCounts {
     /// Returns how many units there are.
     pub fn all(&self) -> u32 {
         self.free + self.held + self.confirmed + self.blocked

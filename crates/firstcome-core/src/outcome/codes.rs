@@ -1,6 +1,6 @@
 //! What can be answered about codes, with its stable strings and numbers.
 
-use crate::codes::Verdict;
+use crate::codes::CodeVerdict;
 use crate::time::Timestamp;
 use crate::wire::{Malformed, Reader, Write};
 
@@ -45,7 +45,7 @@ pub enum CodeOutcome {
     /// Codes stand as an operator decided.
     Marked {
         /// What was decided.
-        verdict: Verdict,
+        verdict: CodeVerdict,
         /// How many stand otherwise than before.
         changed: u32,
         /// Which of those named there are not, by their index from 0: the first 100.
@@ -156,7 +156,7 @@ impl CodeOutcome {
             match (field, &mut read) {
                 (74, None) => {
                     let both = value.number()?;
-                    let verdict = Verdict::of(both & 0xff);
+                    let verdict = CodeVerdict::of(both & 0xff);
                     let verdict = verdict.ok_or_else(|| value.wrong("an unknown verdict"))?;
                     let changed = (both >> 8) as u32;
                     read = Some(Self::Marked { verdict, changed, unknown: Vec::new() });

@@ -2,7 +2,7 @@
 
 use super::Pool;
 use crate::codes::Codes;
-use crate::hall::{Counts, Hall, Kind, Standing};
+use crate::hall::{Hall, Kind, Standing, UnitCounts};
 use crate::hold::UnitId;
 use crate::settings::{PoolKind, PoolSettings};
 use crate::time::Timestamp;
@@ -64,14 +64,14 @@ impl Pool {
     /// Returns how many units stand how. Free, held, confirmed and blocked are all there are.
     ///
     /// Units of cancelled claims that do not return count as confirmed.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> UnitCounts {
         if let Some(hall) = self.hall() {
             return hall.counts();
         }
         // Imported codes may be withdrawn while they are offered: then less than nothing is free.
         let free = self.capacity.saturating_sub(self.taken);
         let confirmed = self.taken - self.held;
-        Counts { free, held: self.held, confirmed, blocked: 0, left: free }
+        UnitCounts { free, held: self.held, confirmed, blocked: 0, left: free }
     }
 
     /// Says whether the pool has a unit.

@@ -3,8 +3,8 @@
 use super::restore::Restore;
 use super::service_time;
 use crate::codes::{
-    CodeMark, Codes, Import, IssuedRun, OpenImport, Stock, StockRun, TAG_MOST, Use, UseState,
-    Verdict, Word,
+    CodeMark, CodeVerdict, Codes, Import, IssuedRun, OpenImport, Stock, StockRun, TAG_MOST, Use,
+    UseState, Word,
 };
 use crate::limits::{
     CODE_BYTES, CODE_DUPLICATES_NAMED, CODES_IMPORTED, COMMAND_ID_BYTES, IMPORTS, REASON_BYTES,
@@ -304,7 +304,7 @@ fn mark(codes: &mut Codes, last_rank: u32, value: Value<'_>) -> Result<(), Malfo
         match field {
             1 => read.rank = value.number32()?,
             2 => {
-                let verdict = Verdict::of(value.number()?);
+                let verdict = CodeVerdict::of(value.number()?);
                 read.verdict = Some(verdict.ok_or_else(|| value.wrong("an unknown verdict"))?);
             }
             3 => {

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A part of the state that is still to be written.
-enum Part {
+enum StatePart {
     /// Fields that are written already.
     Fields(Vec<u8>),
     Segment {
@@ -93,7 +93,7 @@ enum CodesPart {
 }
 
 /// What stands alone in a piece, because it never changes again.
-enum Sealed {
+enum SealedPart {
     Segment(Arc<Segment>),
     Seats(HallPart),
     Grants(Arc<GrantRun>),
@@ -101,31 +101,33 @@ enum Sealed {
     Issued(Arc<IssuedRun>),
 }
 
-impl Sealed {
-    fn of(part: &Part) -> Option<Self> {
+impl SealedPart {
+    fn of(part: &StatePart) -> Option<Self> {
         match part {
-            Part::Segment { segment, sealed: true, .. } => Some(Self::Segment(Arc::clone(segment))),
-            Part::Hall { part, .. } if part.is_sealed() => Some(Self::Seats(part.clone())),
-            Part::Grants { run, .. } if run.is_full() => Some(Self::Grants(Arc::clone(run))),
-            Part::Codes { part: CodesPart::Stock(run), .. } if run.is_full() => {
+            StatePart::Segment { segment, sealed: true, .. } => {
+                Some(Self::Segment(Arc::clone(segment)))
+            }
+            StatePart::Hall { part, .. } if part.is_sealed() => Some(Self::Seats(part.clone())),
+            StatePart::Grants { run, .. } if run.is_full() => Some(Self::Grants(Arc::clone(run))),
+            StatePart::Codes { part: CodesPart::Stock(run), .. } if run.is_full() => {
                 Some(Self::Stock(Arc::clone(run)))
             }
-            Part::Codes { part: CodesPart::Issued(run), .. } if run.is_full() => {
+            StatePart::Codes { part: CodesPart::Issued(run), .. } if run.is_full() => {
                 Some(Self::Issued(Arc::clone(run)))
             }
-            Part::Fields(_)
-            | Part::Codes { .. }
-            | Part::Segment { .. }
-            | Part::Notes { .. }
-            | Part::Hall { .. }
-            | Part::Grants { .. }
-            | Part::Holders { .. }
-            | Part::Holds { .. }
-            | Part::Bars { .. }
-            | Part::Acts { .. }
-            | Part::Waiters { .. }
-            | Part::Unserved { .. }
-            | Part::Results { .. } => None,
+            StatePart::Fields(_)
+            | StatePart::Codes { .. }
+            | StatePart::Segment { .. }
+            | StatePart::Notes { .. }
+            | StatePart::Hall { .. }
+            | StatePart::Grants { .. }
+            | StatePart::Holders { .. }
+            | StatePart::Holds { .. }
+            | StatePart::Bars { .. }
+            | StatePart::Acts { .. }
+            | StatePart::Waiters { .. }
+            | StatePart::Unserved { .. }
+            | StatePart::Results { .. } => None,
         }
     }
 
@@ -143,7 +145,7 @@ impl Sealed {
 /// A snapshot under way: the state as of one entry, to be taken piece by piece.
 pub struct Frozen {
     manifest: Manifest,
-    parts: VecDeque<Part>,
+    parts: VecDeque<StatePart>,
     whole: bool,
 }
 
@@ -153,7 +155,7 @@ pub struct Piece {
     pub name: PieceName,
     /// Its bytes, at most 256 KiB; none if a store has had it since an earlier snapshot.
     pub bytes: Option<Vec<u8>>,
-    sealed: Option<Sealed>,
+    sealed: Option<SealedPart>,
 }
 
 impl Piece {
@@ -161,17 +163,17 @@ impl Piece {
     pub fn stored(&self) {
         match &self.sealed {
             None => {}
-            Some(Sealed::Segment(segment)) => {
+            Some(SealedPart::Segment(segment)) => {
                 segment.stored.get_or_init(|| self.name);
             }
-            Some(Sealed::Seats(part)) => part.set_stored(self.name),
-            Some(Sealed::Grants(run)) => {
+            Some(SealedPart::Seats(part)) => part.set_stored(self.name),
+            Some(SealedPart::Grants(run)) => {
                 run.stored.get_or_init(|| self.name);
             }
-            Some(Sealed::Stock(run)) => {
+            Some(SealedPart::Stock(run)) => {
                 run.stored.get_or_init(|| self.name);
             }
-            Some(Sealed::Issued(run)) => {
+            Some(SealedPart::Issued(run)) => {
                 run.stored.get_or_init(|| self.name);
             }
         }
@@ -187,27 +189,31 @@ impl State {
         for campaign in self.campaigns.values() {
             let mut out = Vec::new();
             out.nested(field::CAMPAIGN, |out| campaign_fields(out, campaign));
-            parts.push_back(Part::Fields(out));
+            parts.push_back(StatePart::Fields(out));
             for (index, pool) in campaign.pools.iter().enumerate() {
                 let (campaign, index) = (campaign.number, index as u32);
                 let last = pool.segments.len().wrapping_sub(1);
                 parts.extend(pool.segments.iter().enumerate().map(|(i, segment)| {
                     let segment = Arc::clone(segment);
-                    Part::Segment { campaign, pool: index, segment, sealed: i != last }
+                    StatePart::Segment { campaign, pool: index, segment, sealed: i != last }
                 }));
-                parts.extend(pool.notes.values().map(|notes| Part::Notes {
+                parts.extend(pool.notes.values().map(|notes| StatePart::Notes {
                     campaign,
                     pool: index,
                     notes: Arc::clone(notes),
                 }));
                 let hall = pool.hall().into_iter().flat_map(Hall::freeze);
-                parts.extend(hall.map(|part| Part::Hall { campaign, pool: index, part }));
+                parts.extend(hall.map(|part| StatePart::Hall { campaign, pool: index, part }));
                 let runs = pool.grants.runs.iter().map(Arc::clone);
-                parts.extend(runs.map(|run| Part::Grants { campaign, pool: index, run }));
+                parts.extend(runs.map(|run| StatePart::Grants { campaign, pool: index, run }));
                 let waiters = pool.list().into_iter().flat_map(Waitlist::parts).map(Arc::clone);
-                parts.extend(waiters.map(|part| Part::Waiters { campaign, pool: index, part }));
+                parts.extend(waiters.map(|part| StatePart::Waiters {
+                    campaign,
+                    pool: index,
+                    part,
+                }));
                 let codes = pool.codes().map_or_else(Vec::new, code_parts);
-                parts.extend(codes.into_iter().map(|part| Part::Codes {
+                parts.extend(codes.into_iter().map(|part| StatePart::Codes {
                     campaign,
                     pool: index,
                     part,
@@ -215,18 +221,18 @@ impl State {
             }
             let number = campaign.number;
             let holders = campaign.holds.holders.values().map(Arc::clone);
-            parts.extend(holders.map(|chunk| Part::Holders { campaign: number, chunk }));
+            parts.extend(holders.map(|chunk| StatePart::Holders { campaign: number, chunk }));
             let holds = campaign.holds.chunks.values().map(Arc::clone);
-            parts.extend(holds.map(|chunk| Part::Holds { campaign: number, chunk }));
+            parts.extend(holds.map(|chunk| StatePart::Holds { campaign: number, chunk }));
             let bars = campaign.bars.chunks.values().map(Arc::clone);
-            parts.extend(bars.map(|chunk| Part::Bars { campaign: number, chunk }));
+            parts.extend(bars.map(|chunk| StatePart::Bars { campaign: number, chunk }));
             let acts = campaign.acts.chunks.iter();
-            parts.extend(acts.map(|(at, chunk)| Part::Acts {
+            parts.extend(acts.map(|(at, chunk)| StatePart::Acts {
                 campaign: number,
                 number: *at,
                 chunk: Arc::clone(chunk),
             }));
-            parts.extend(campaign.unserved.parts().map(|(first, part)| Part::Unserved {
+            parts.extend(campaign.unserved.parts().map(|(first, part)| StatePart::Unserved {
                 campaign: number,
                 first,
                 part: Arc::clone(part),
@@ -234,12 +240,12 @@ impl State {
             for refund in &campaign.refunds {
                 let mut out = Vec::new();
                 out.nested(field::REFUND, |out| holds::refund_fields(out, number, refund));
-                parts.push_back(Part::Fields(out));
+                parts.push_back(StatePart::Fields(out));
             }
             for moved in &campaign.moves {
                 let mut out = Vec::new();
                 out.nested(field::MOVED, |out| holds::moved_fields(out, number, moved));
-                parts.push_back(Part::Fields(out));
+                parts.push_back(StatePart::Fields(out));
             }
         }
         for (name, named) in &self.names {
@@ -250,7 +256,7 @@ impl State {
                     out.time(2, archived.at);
                     out.text(3, &archived.title);
                 });
-                parts.push_back(Part::Fields(out));
+                parts.push_back(StatePart::Fields(out));
             }
         }
         for (node, last) in &self.batches.last {
@@ -260,7 +266,7 @@ impl State {
                 out.number(2, last.number);
                 out.signed(3, last.used);
             });
-            parts.push_back(Part::Fields(out));
+            parts.push_back(StatePart::Fields(out));
         }
         for (who, orders) in &self.orders.by_key {
             for id in &orders.oldest_first {
@@ -275,10 +281,10 @@ impl State {
                         out.text(5, who);
                     }
                 });
-                parts.push_back(Part::Fields(out));
+                parts.push_back(StatePart::Fields(out));
             }
         }
-        parts.extend(self.results.runs().map(|(run, skip)| Part::Results { run, skip }));
+        parts.extend(self.results.runs().map(|(run, skip)| StatePart::Results { run, skip }));
         let manifest = Manifest {
             space: self.space,
             stamp: self.stamp,
@@ -337,12 +343,13 @@ impl Frozen {
     pub fn next_piece(&mut self) -> Option<Piece> {
         let mut packed = Vec::new();
         while let Some(part) = self.parts.pop_front() {
-            let sealed = Sealed::of(&part);
+            let sealed = SealedPart::of(&part);
             if sealed.is_some() && !packed.is_empty() {
                 self.parts.push_front(part);
                 break;
             }
-            if let Some(name) = sealed.as_ref().and_then(Sealed::stored).filter(|_| !self.whole) {
+            if let Some(name) = sealed.as_ref().and_then(SealedPart::stored).filter(|_| !self.whole)
+            {
                 self.manifest.pieces.push(name);
                 return Some(Piece { name, bytes: None, sealed: None });
             }
@@ -370,7 +377,7 @@ impl Frozen {
         self.manifest
     }
 
-    fn named(&mut self, bytes: Vec<u8>, sealed: Option<Sealed>) -> Piece {
+    fn named(&mut self, bytes: Vec<u8>, sealed: Option<SealedPart>) -> Piece {
         assert!(bytes.len() <= PIECE_BYTES, "a piece of {} bytes", bytes.len());
         let name = PieceName::of(&bytes);
         self.manifest.pieces.push(name);
@@ -378,56 +385,56 @@ impl Frozen {
     }
 }
 
-fn write_part(out: &mut Vec<u8>, part: &Part) {
+fn write_part(out: &mut Vec<u8>, part: &StatePart) {
     match part {
-        Part::Fields(fields) => out.extend_from_slice(fields),
-        Part::Segment { campaign, pool, segment, .. } => out.nested(field::SEGMENT, |out| {
+        StatePart::Fields(fields) => out.extend_from_slice(fields),
+        StatePart::Segment { campaign, pool, segment, .. } => out.nested(field::SEGMENT, |out| {
             out.number(1, u64::from(*campaign));
             out.number(2, u64::from(*pool));
             segment.encode(out);
         }),
-        Part::Notes { campaign, pool, notes } => {
+        StatePart::Notes { campaign, pool, notes } => {
             for (rank, note) in notes.iter() {
                 out.nested(field::NOTE, |out| note_fields(out, *campaign, *pool, *rank, note));
             }
         }
-        Part::Hall { campaign, pool, part } => out.nested(field::HALL, |out| {
+        StatePart::Hall { campaign, pool, part } => out.nested(field::HALL, |out| {
             out.number(1, u64::from(*campaign));
             out.number(2, u64::from(*pool));
             out.nested(3, |out| part.encode(out));
         }),
-        Part::Grants { campaign, pool, run } => out.nested(field::GRANTS, |out| {
+        StatePart::Grants { campaign, pool, run } => out.nested(field::GRANTS, |out| {
             out.number(1, u64::from(*campaign));
             out.number(2, u64::from(*pool));
             out.nested(3, |out| holds::grant_rows(out, run));
         }),
-        Part::Holders { campaign, chunk } => {
+        StatePart::Holders { campaign, chunk } => {
             for (number, holder) in chunk.iter() {
                 let fill =
                     |out: &mut Vec<u8>| holds::holder_fields(out, *campaign, *number, holder);
                 out.nested(field::HOLDER, fill);
             }
         }
-        Part::Holds { campaign, chunk } => {
+        StatePart::Holds { campaign, chunk } => {
             for hold in chunk.values() {
                 out.nested(field::HOLD, |out| holds::hold_fields(out, *campaign, hold));
             }
         }
-        Part::Bars { campaign, chunk } => {
+        StatePart::Bars { campaign, chunk } => {
             for (number, bar) in chunk.iter() {
                 out.nested(field::BAR, |out| bars::bar_fields(out, *campaign, *number, bar));
             }
         }
-        Part::Acts { campaign, number, chunk } => {
+        StatePart::Acts { campaign, number, chunk } => {
             acts::act_rows(out, field::ACT, *campaign, *number, chunk);
         }
-        Part::Waiters { campaign, pool, part } => out.nested(field::WAITERS, |out| {
+        StatePart::Waiters { campaign, pool, part } => out.nested(field::WAITERS, |out| {
             waiting::waiter_fields(out, (*campaign, *pool), part);
         }),
-        Part::Unserved { campaign, first, part } => out.nested(field::UNSERVED, |out| {
+        StatePart::Unserved { campaign, first, part } => out.nested(field::UNSERVED, |out| {
             waiting::unserved_fields(out, *campaign, *first, part);
         }),
-        Part::Codes { campaign, pool, part } => {
+        StatePart::Codes { campaign, pool, part } => {
             let mut of_pool = |field, fill: &dyn Fn(&mut Vec<u8>)| {
                 out.nested(field::CODES, |out| {
                     out.number(1, u64::from(*campaign));
@@ -453,7 +460,7 @@ fn write_part(out: &mut Vec<u8>, part: &Part) {
                 }
             }
         }
-        Part::Results { run, skip } => out.nested(field::RESULTS, |out| {
+        StatePart::Results { run, skip } => out.nested(field::RESULTS, |out| {
             for record in &run[*skip..] {
                 out.varint(u64::from(record.campaign));
                 out.varint(u64::from(record.pool));

@@ -10,7 +10,7 @@ const DEADLINE_BYTES: usize = 32;
 
 /// What is counted.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct StateCounts {
     /// What all campaigns take together, as of the last entry.
     all: Counted,
     /// The campaigns that the last entry was about, by number: each once, in order, as soon as it is applied.
@@ -21,7 +21,7 @@ pub(super) struct Counts {
     waiting: usize,
 }
 
-impl Counts {
+impl StateCounts {
     pub(super) fn begin(&mut self) {
         self.touched.clear();
     }
@@ -62,7 +62,7 @@ impl Counts {
 impl State {
     /// Counts the campaigns that an entry was about once more.
     pub(super) fn count_touched(&mut self) {
-        let Counts { all, touched, .. } = &mut self.counts;
+        let StateCounts { all, touched, .. } = &mut self.counts;
         touched.sort_unstable();
         touched.dedup();
         for number in touched {

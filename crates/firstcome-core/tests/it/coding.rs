@@ -21,7 +21,7 @@ use crate::play::{cut, target, time};
 use crate::say::shown_time;
 use crate::world::START;
 use firstcome_core::campaign::ResultRow;
-use firstcome_core::codes::{CodeKey, UseState, Verdict};
+use firstcome_core::codes::{CodeKey, CodeVerdict, UseState};
 use firstcome_core::command::{CodeCommand, CodeStep, Order, StagedCode};
 use firstcome_core::limits::RESERVATION_TTL_US;
 use firstcome_core::settings::{CodeSettings, CodeSource, PoolSettings};
@@ -80,9 +80,9 @@ fn sealed(code: &str) -> &'static [u8] {
 pub(crate) fn command<'a>(verb: &str, said: &'a str, order: Order<'a>) -> Command<'a> {
     let (place, rest) = cut(said);
     let verdict = match verb {
-        "revokes" => Verdict::Revoke,
-        "suspends" => Verdict::Suspend,
-        _ => Verdict::Restore,
+        "revokes" => CodeVerdict::Revoke,
+        "suspends" => CodeVerdict::Suspend,
+        _ => CodeVerdict::Restore,
     };
     let (campaign, of_pool) = target(place);
     let pool = of_pool.unwrap_or("main");

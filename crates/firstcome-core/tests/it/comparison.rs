@@ -1,7 +1,7 @@
 //! Compares a state with the model, which gets the same entries.
 
 use crate::world::Gave;
-use firstcome_core::codes::{CodeMark, Use, UseState, Verdict};
+use firstcome_core::codes::{CodeMark, CodeVerdict, Use, UseState};
 use firstcome_core::results::Kind;
 use firstcome_core::{Command, State};
 use firstcome_model::{Decision, Event, Model, is_as_listed};
@@ -71,7 +71,7 @@ impl Comparison {
         let theirs = state.results_after(0).map(|row| {
             let of = (row.campaign.name(), row.pool, row.claim.subject, row.claim.rank);
             // The model says of a code in the same three places which reference used it, and what an operator decided of it.
-            let decided = |mark: &CodeMark| mark.verdict.map_or("reissue", Verdict::as_str);
+            let decided = |mark: &CodeMark| mark.verdict.map_or("reissue", CodeVerdict::as_str);
             let is_over =
                 |used: &Use| matches!(used.state, UseState::RolledBack { expired: true, .. });
             let over = row.used.filter(|used| row.kind == Kind::RolledBack && is_over(used));

@@ -5,7 +5,7 @@ use crate::play::play;
 use crate::snapshots::{restored, taken};
 use crate::world::{Gave, SECOND, START, World, node};
 use firstcome_core::campaign::CodeStatus;
-use firstcome_core::codes::{CodeKey, UseState, Verdict};
+use firstcome_core::codes::{CodeKey, CodeVerdict, UseState};
 use firstcome_core::command::{CodeCommand, CodeStep, Late, Order, StagedCode, Step, Wish};
 use firstcome_core::limits::{CODE_SPARE_REFERENCES, CODES_TOGETHER, IMPORTS, REISSUES};
 use firstcome_core::{CodeOutcome, CodeRefusal, Command, Outcome, State};
@@ -50,7 +50,7 @@ fn command() -> impl Strategy<Value = Command<'static>> {
             .prop_map(|(step, subject)| Command::Code(CodeCommand::Redeem { step, subject })),
         3 => step().prop_map(|step| Command::Code(CodeCommand::RollBack { step })),
         2 => step().prop_map(|step| Command::Code(CodeCommand::EndReservation { step })),
-        1 => (code(), select(&Verdict::ALL[..])).prop_map(move |((pool, code), verdict)| {
+        1 => (code(), select(&CodeVerdict::ALL[..])).prop_map(move |((pool, code), verdict)| {
             let (campaign, codes, reason) = ("sale", vec![code], "");
             Command::Code(CodeCommand::Mark { campaign, pool, codes, verdict, reason, order })
         }),

@@ -18,7 +18,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// What a handler gives: a response, or a problem, which is counted and written in one place.
-pub(crate) type Answered = Result<Response<Body>, Problem>;
+pub(crate) type HandlerResult = Result<Response<Body>, Problem>;
 
 /// An answer that is not a yes, on its way out.
 #[derive(Debug)]

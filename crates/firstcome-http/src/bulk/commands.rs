@@ -11,7 +11,7 @@ use crate::answer::Code;
 use crate::answer::problem::Problem;
 use crate::app::App;
 use crate::asks::{self, ReadOptions};
-use crate::guard::rate::Pace;
+use crate::guard::rate::RequestPace;
 use crate::request::auth::Key;
 use crate::request::bearer::Bearer;
 use axum::body::{Body, Bytes};
@@ -51,7 +51,7 @@ pub(super) struct Commands {
     app: Arc<App>,
     key: Arc<Key>,
     /// How often the key may ask.
-    pace: Option<Arc<Pace>>,
+    pace: Option<Arc<RequestPace>>,
     input: Lines,
     /// Those without an answer, in their order.
     lines: VecDeque<Line>,
@@ -95,7 +95,7 @@ enum Stage {
 impl Commands {
     pub(super) fn new(
         app: Arc<App>,
-        (key, pace): (Key, Option<Arc<Pace>>),
+        (key, pace): (Key, Option<Arc<RequestPace>>),
         body: Body,
         place: OwnedSemaphorePermit,
     ) -> Self {

@@ -63,10 +63,10 @@ pub(super) fn read(line: &[u8], key: &Key) -> Read {
 /// Returns the caller's name for a line that could not be read, if that can be.
 fn reference(line: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
-    struct Named {
+    struct NamedLine {
         r#ref: Option<String>,
     }
-    serde_json::from_slice::<Named>(line).ok()?.r#ref
+    serde_json::from_slice::<NamedLine>(line).ok()?.r#ref
 }
 
 /// Returns how many units an answer may name: groups, areas and what is left of a hold are not in the line.

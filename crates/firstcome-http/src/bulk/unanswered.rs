@@ -7,7 +7,7 @@ use crate::asks::{self, Ask, Prepared, ReadOptions};
 use crate::request::auth::Key;
 use crate::request::bearer::Bearer;
 use firstcome_core::command::Encoded;
-use firstcome_node::intake::UnderWay;
+use firstcome_node::intake::SentCommand;
 use firstcome_node::{Answer, CommandError};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(super) enum State {
     Checking(Preparing),
     /// It waits for its turn, or for room in the queue until that moment.
     Ready(Box<AnyAsk>, Encoded, Option<Instant>),
-    UnderWay(Box<AnyAsk>, UnderWay),
+    UnderWay(Box<AnyAsk>, SentCommand),
     /// Its second command is under way.
     Second(Asking),
     Answered(Box<AnyAsk>, Result<Answer, CommandError>),

@@ -1,6 +1,6 @@
 //! Acts: what operators did to a campaign.
 
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::clock_text;
@@ -23,7 +23,7 @@ pub(crate) async fn list(
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     app.keys.allow(&headers, Role::Operator, &campaign)?;
     request::campaign(&campaign)?;

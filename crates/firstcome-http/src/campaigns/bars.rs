@@ -1,6 +1,6 @@
 //! Bars: who is kept out of a campaign.
 
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::asks::yes;
@@ -36,7 +36,7 @@ pub(crate) async fn bar(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
     request::campaign(&campaign)?;
@@ -74,7 +74,7 @@ pub(crate) async fn unbar(
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let (campaign, subject) = request::path(path)?;
     let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
     request::campaign(&campaign)?;
@@ -111,7 +111,7 @@ pub(crate) async fn list(
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     app.keys.allow(&headers, Role::Operator, &campaign)?;
     request::campaign(&campaign)?;

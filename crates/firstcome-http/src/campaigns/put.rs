@@ -3,7 +3,7 @@
 use super::done::done;
 use super::settings::{check, settings, take_seats};
 use crate::answer::Code;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::tagged;
 use crate::app::App;
 use crate::asks::yes;
@@ -37,7 +37,7 @@ pub(crate) async fn put(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
     firstcome_core::names::check_name(&campaign)

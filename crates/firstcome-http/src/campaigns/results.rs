@@ -1,7 +1,7 @@
 //! Results by number: those a ledger has from the ledger, the others from the state.
 
 use crate::answer::Code;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::app::App;
 use crate::clock_text;
 use crate::request::format::{Format, csv, ndjson};
@@ -40,7 +40,7 @@ pub(crate) async fn results(
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     app.keys.allow(&headers, Role::Read, &campaign)?;
     request::campaign(&campaign)?;

@@ -1,6 +1,6 @@
 //! Campaigns as they stand.
 
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::{json, tagged};
 use crate::app::App;
 use crate::clock_text;
@@ -29,7 +29,7 @@ pub(crate) async fn show(
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     let reader = app.reader(&headers, &campaign)?;
     request::campaign(&campaign)?;
@@ -56,7 +56,7 @@ pub(crate) async fn list(
     extract::State(app): extract::State<Arc<App>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     // A key for some campaigns sees those.
     let key = app.keys.know(&headers, Role::Read)?;
     app.reach(&Query::parse(query.as_deref(), &[])?).await?;

@@ -1,7 +1,7 @@
 //! Steers campaigns: pause, resume, close, archive, delete.
 
 use super::done::done;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::asks::yes;
@@ -25,7 +25,7 @@ pub(crate) async fn pause(
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     steer(&app, campaign, query, &headers, Steer::Pause).await
 }
 
@@ -38,7 +38,7 @@ pub(crate) async fn resume(
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     steer(&app, campaign, query, &headers, Steer::Resume).await
 }
 
@@ -51,7 +51,7 @@ pub(crate) async fn close(
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     steer(&app, campaign, query, &headers, Steer::Close).await
 }
 
@@ -64,7 +64,7 @@ pub(crate) async fn delete(
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     let answer = decide(&app, &campaign, query, &headers, Steer::Delete).await?;
     app.metrics.decided(&answer.outcome);
@@ -88,7 +88,7 @@ pub(crate) async fn archive(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     // The body is read only of a caller that may archive the campaign.
     if let Ok(Path(campaign)) = &campaign {
         app.keys.allow(&headers, Role::Operator, campaign)?;
@@ -110,7 +110,7 @@ async fn steer(
     query: Option<String>,
     headers: &HeaderMap,
     steer: Steer,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     let answer = decide(app, &campaign, query, headers, steer).await?;
     Ok(done(app, campaign, &answer))

@@ -1,6 +1,6 @@
 //! The holds and claims of a subject over all campaigns.
 
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::claims::get::claims_of;
@@ -21,7 +21,7 @@ pub(crate) async fn show(
     subject: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let subject = request::path(subject)?;
     let bearer = app.bearer_at_large(&headers, Role::Read)?;
     app.may_ask_about(&bearer, &subject)?;

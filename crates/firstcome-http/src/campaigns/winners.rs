@@ -1,6 +1,6 @@
 //! Winners: the claims of a pool that stand, by rank, from the state.
 
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::app::App;
 use crate::clock_text;
 use crate::request::format::{Format, csv, ndjson};
@@ -45,7 +45,7 @@ pub(crate) async fn winners(
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     let key = app.keys.allow(&headers, Role::Read, &campaign)?;
     request::campaign(&campaign)?;

@@ -2,7 +2,7 @@
 
 use super::pool_name;
 use crate::answer::Code;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond;
 use crate::app::App;
 use crate::asks::{self, Ask, Known, ReadOptions};
@@ -33,7 +33,7 @@ pub(crate) async fn cancel(
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let (campaign, subject): (String, String) = request::path(path)?;
     let bearer = app.bearer(&headers, Role::Backend, &campaign)?;
     let query = Query::parse(query.as_deref(), &["pool", "rank", "reason", "by"])?;

@@ -1,6 +1,6 @@
 //! The claims of a subject, from memory.
 
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::clock_text;
@@ -24,7 +24,7 @@ pub(crate) async fn look_up(
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let (campaign, subject) = request::path(path)?;
     let bearer = app.bearer(&headers, Role::Read, &campaign)?;
     app.may_act(&bearer, &campaign, &subject)?;

@@ -1,7 +1,7 @@
 //! The route that claims a unit, and waits for units if it is told to.
 
 use super::pool_name;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond;
 use crate::app::App;
 use crate::asks::{self, Ask, Known, ReadOptions};
@@ -39,7 +39,7 @@ pub(crate) async fn claim(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     let answer = answer(&app, &campaign, query.as_deref(), &headers, body).await?;
     Ok(answer.map(Body::new))

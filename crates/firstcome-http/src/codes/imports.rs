@@ -4,7 +4,7 @@
 
 use super::{CODES_IN_REQUEST, body_of_many, cipher, coded_pool, json, of_codes};
 use crate::answer::Code;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond;
 use crate::app::App;
 use crate::asks::yes;
@@ -49,7 +49,7 @@ pub(crate) async fn begin(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     app.keys.allow(&headers, Role::Operator, &campaign)?;
     request::campaign(&campaign)?;
@@ -95,7 +95,7 @@ pub(crate) async fn lines(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let (campaign, import) = request::path(path)?;
     let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
     check_names(&campaign, &import)?;
@@ -131,7 +131,7 @@ pub(crate) async fn commit(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let (campaign, import) = request::path(path)?;
     let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
     check_names(&campaign, &import)?;
@@ -159,7 +159,7 @@ pub(crate) async fn discard(
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let (campaign, import) = request::path(path)?;
     let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
     check_names(&campaign, &import)?;
@@ -186,7 +186,7 @@ pub(crate) async fn list(
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     app.keys.allow(&headers, Role::Operator, &campaign)?;
     request::campaign(&campaign)?;
@@ -228,7 +228,7 @@ async fn decided(
     campaign: String,
     (pool, import): (&CodePool, &str),
     command: CodeCommand<'_>,
-) -> Answered {
+) -> HandlerResult {
     let answer = yes(app.node.intake.decide(&Command::Code(command)).await, &campaign)?;
     Ok(shown(app, campaign, pool, import, &answer))
 }
@@ -251,10 +251,13 @@ fn codes_of<'a>(state: &'a State, campaign: &str, pool: &CodePool) -> Option<&'a
 }
 
 /// What the rules see of a line: what it is found by, and its sealed text.
-type Sealed = ([u8; 16], Vec<u8>);
+type SealedLine = ([u8; 16], Vec<u8>);
 
 /// Seals the lines, or names those that cannot be codes by their numbers in the file, without repeating them.
-fn seal(cipher: &PoolCipher<'_>, asked: &ImportLinesRequest<'_>) -> Result<Vec<Sealed>, Problem> {
+fn seal(
+    cipher: &PoolCipher<'_>,
+    asked: &ImportLinesRequest<'_>,
+) -> Result<Vec<SealedLine>, Problem> {
     let (mut sealed, mut errors, mut wrong) = (Vec::new(), Vec::new(), 0);
     for (nth, code) in asked.codes.iter().enumerate() {
         match cipher.seal(code) {
@@ -280,7 +283,7 @@ fn seal(cipher: &PoolCipher<'_>, asked: &ImportLinesRequest<'_>) -> Result<Vec<S
 }
 
 /// Refuses codes that this node has no memory for.
-fn fits_memory(app: &App, codes: &[Sealed]) -> Result<(), Problem> {
+fn fits_memory(app: &App, codes: &[SealedLine]) -> Result<(), Problem> {
     let limit = app.node.intake.memory_limit();
     let texts: usize =
         codes.iter().map(|(_, sealed)| sealed.len().saturating_sub(SEAL_BYTES)).sum();

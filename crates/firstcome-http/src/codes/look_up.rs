@@ -2,7 +2,7 @@
 
 use super::tries::{Origin, Trier};
 use super::{json, unread};
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond;
 use crate::app::App;
 use crate::clock_text;
@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::code::{CodeLookUpRequest, CodeMark, CodeUse, CodesFound, IssuedCode};
 use firstcome_api::key::Role;
 use firstcome_core::campaign::{Campaign, CodeView};
-use firstcome_core::codes::{Use, UseState, Verdict};
+use firstcome_core::codes::{CodeVerdict, Use, UseState};
 use firstcome_core::names::Position;
 use firstcome_core::{Refusal, State, codes};
 use firstcome_node::Decided;
@@ -39,7 +39,7 @@ pub(crate) async fn look_up(
     Extension(origin): Extension<Origin>,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     let bearer = Bearer::Key(app.keys.allow(&headers, Role::Redeem, &campaign)?);
     request::campaign(&campaign)?;
@@ -226,7 +226,7 @@ fn marks_of(campaign: &Campaign, codes: &[CodeView<'_>]) -> BTreeMap<(usize, u32
 
 fn mark_view(mark: &codes::CodeMark) -> CodeMark {
     CodeMark {
-        what: mark.verdict.map_or("reissue", Verdict::as_str).into(),
+        what: mark.verdict.map_or("reissue", CodeVerdict::as_str).into(),
         issue: mark.issue,
         at: clock_text::rfc3339(mark.at),
         reason: mark.reason.to_string(),

@@ -2,7 +2,7 @@
 
 use super::{CODES_IN_REQUEST, body_of_many, cipher, coded_pool, json, of_codes};
 use crate::answer::Code;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond;
 use crate::app::App;
 use crate::asks::yes;
@@ -12,7 +12,7 @@ use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::code::{CodesMarked, MarkCodesRequest, ReissueRequest, Reissued};
 use firstcome_api::key::Role;
-use firstcome_core::codes::{CodeKey, Verdict};
+use firstcome_core::codes::{CodeKey, CodeVerdict};
 use firstcome_core::command::{CodeCommand, Order};
 use firstcome_core::limits::REASON_BYTES;
 use firstcome_core::names::{check_command_id, check_text};
@@ -34,8 +34,8 @@ pub(crate) async fn revoke(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
-    mark(&app, campaign, query, (&headers, body), Verdict::Revoke).await
+) -> HandlerResult {
+    mark(&app, campaign, query, (&headers, body), CodeVerdict::Revoke).await
 }
 
 /// Suspends codes: they cannot be redeemed until an operator restores or revokes them.
@@ -49,8 +49,8 @@ pub(crate) async fn suspend(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
-    mark(&app, campaign, query, (&headers, body), Verdict::Suspend).await
+) -> HandlerResult {
+    mark(&app, campaign, query, (&headers, body), CodeVerdict::Suspend).await
 }
 
 /// Restores codes that are suspended.
@@ -64,8 +64,8 @@ pub(crate) async fn restore(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
-    mark(&app, campaign, query, (&headers, body), Verdict::Restore).await
+) -> HandlerResult {
+    mark(&app, campaign, query, (&headers, body), CodeVerdict::Restore).await
 }
 
 async fn mark(
@@ -73,8 +73,8 @@ async fn mark(
     campaign: InPath<String>,
     query: Option<String>,
     (headers, body): (&HeaderMap, Body),
-    verdict: Verdict,
-) -> Answered {
+    verdict: CodeVerdict,
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     let key = app.keys.allow(headers, Role::Operator, &campaign)?;
     request::campaign(&campaign)?;
@@ -123,7 +123,7 @@ async fn mark(
 }
 
 /// Accepts a request that says in one way which codes are meant.
-fn check(asked: &MarkCodesRequest, verdict: Verdict) -> Result<(), Problem> {
+fn check(asked: &MarkCodesRequest, verdict: CodeVerdict) -> Result<(), Problem> {
     reason(&asked.reason)?;
     let named = asked.codes.len().max(asked.ranks.len());
     let ways = [!asked.codes.is_empty(), !asked.ranks.is_empty(), asked.import.is_some()];
@@ -137,7 +137,7 @@ fn check(asked: &MarkCodesRequest, verdict: Verdict) -> Result<(), Problem> {
         return Err(Problem::new(Code::TooLarge, detail));
     }
     let Some(import) = &asked.import else { return Ok(()) };
-    if verdict != Verdict::Revoke {
+    if verdict != CodeVerdict::Revoke {
         let detail = "`import` goes with revoking only: name the codes";
         return Err(Problem::invalid(detail));
     }
@@ -174,7 +174,7 @@ pub(crate) async fn reissue(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
     request::campaign(&campaign)?;

@@ -2,7 +2,7 @@
 
 use super::tries::{Origin, Trier};
 use super::{json, of_codes, unread};
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond;
 use crate::app::App;
 use crate::asks::yes;
@@ -37,7 +37,7 @@ pub(crate) async fn reserve(
     Extension(origin): Extension<Origin>,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     answer(&app, (Step::Reserve, &campaign), query.as_deref(), origin, &headers, body).await
 }
@@ -54,7 +54,7 @@ pub(crate) async fn redeem(
     Extension(origin): Extension<Origin>,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     answer(&app, (Step::Redeem, &campaign), query.as_deref(), origin, &headers, body).await
 }
@@ -71,7 +71,7 @@ pub(crate) async fn roll_back(
     Extension(origin): Extension<Origin>,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     answer(&app, (Step::RollBack, &campaign), query.as_deref(), origin, &headers, body).await
 }
@@ -88,7 +88,7 @@ pub(crate) async fn release(
     Extension(origin): Extension<Origin>,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     answer(&app, (Step::Release, &campaign), query.as_deref(), origin, &headers, body).await
 }
@@ -175,7 +175,7 @@ pub(crate) async fn answer<B>(
     origin: Origin,
     headers: &HeaderMap,
     body: B,
-) -> Answered
+) -> HandlerResult
 where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -209,7 +209,7 @@ async fn take(
     ask: &CodeAsk<'_>,
     verb: CodeVerb,
     query: Option<&str>,
-) -> Answered {
+) -> HandlerResult {
     let campaign = ask.campaign;
     request::campaign(campaign)?;
     check_reference(ask.reference)

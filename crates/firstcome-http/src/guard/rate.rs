@@ -126,15 +126,15 @@ struct Slot {
 /// soonest; most often it is done already. A key that loses its slot may ask sooner than its limit
 /// says, never later.
 #[derive(Debug)]
-struct Slots(Box<[Mutex<[Slot; WAYS]>]>);
+struct KeySlots(Box<[Mutex<[Slot; WAYS]>]>);
 
-impl Slots {
+impl KeySlots {
     fn new(keys: usize) -> Self {
         Self((0..keys.div_ceil(WAYS).max(1)).map(|_| Mutex::default()).collect())
     }
 }
 
-impl StateStore for Slots {
+impl StateStore for KeySlots {
     type Key = u64;
 
     fn measure_and_replace<T, F, E>(&self, key: &u64, f: F) -> Result<T, E>
@@ -160,7 +160,7 @@ impl StateStore for Slots {
 #[derive(Debug)]
 pub struct Limiter {
     rate: Rate,
-    slots: Gcra<u64, Slots>,
+    slots: Gcra<u64, KeySlots>,
     hasher: RandomState,
     refused: Counter,
 }
@@ -169,7 +169,7 @@ impl Limiter {
     /// Begins with nobody having asked; remembers `keys` of them, about 17 bytes each, and counts
     /// in `refused` whom it turns away.
     pub fn new(rate: Rate, keys: usize, refused: Counter) -> Self {
-        let slots = RateLimiter::new(rate.quota(), Slots::new(keys), Ticks(Instant::now()));
+        let slots = RateLimiter::new(rate.quota(), KeySlots::new(keys), Ticks(Instant::now()));
         Self { rate, slots, hasher: RandomState::new(), refused }
     }
 
@@ -192,13 +192,13 @@ impl Limiter {
 
 /// Limits how often one key may ask.
 #[derive(Debug)]
-pub struct Pace {
+pub struct RequestPace {
     rate: Rate,
     state: Gcra<NotKeyed, InMemoryState>,
     refused: Counter,
 }
 
-impl Pace {
+impl RequestPace {
     /// Begins with nothing asked; counts in `refused` what it turns away.
     pub fn new(rate: Rate, refused: Counter) -> Self {
         let ticks = Ticks(Instant::now());
@@ -290,7 +290,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_key_has_a_pace_of_its_own() {
-        let pace = Pace::new("1/s".parse().unwrap(), Counter::default());
+        let pace = RequestPace::new("1/s".parse().unwrap(), Counter::default());
         assert_eq!(pace.check(), Ok(()));
         assert_eq!(pace.check(), Err(Duration::from_secs(1)));
         advance(Duration::from_secs(1)).await;

@@ -99,7 +99,7 @@ pub struct SubjectToken {
 
 /// Why a token is not good, in the order in which it is looked at.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum TokenFault {
     /// This server checks no tokens.
     #[error("this server has no key to check tokens with (token_secret, token_keys)")]
     NoKeys,
@@ -191,8 +191,8 @@ impl TokenKeys {
     ///
     /// # Errors
     ///
-    /// The first [`Fault`] there is; [`Fault::IsTicket`] of a ticket.
-    pub fn check(&self, text: &[u8], now: Timestamp) -> Result<SubjectToken, Fault> {
+    /// The first [`TokenFault`] there is; [`TokenFault::IsTicket`] of a ticket.
+    pub fn check(&self, text: &[u8], now: Timestamp) -> Result<SubjectToken, TokenFault> {
         self.check_for(text, None, now)
     }
 
@@ -200,8 +200,8 @@ impl TokenKeys {
     ///
     /// # Errors
     ///
-    /// The first [`Fault`] there is; [`Fault::NoTicket`] of a token.
-    pub fn check_ticket(&self, text: &[u8], now: Timestamp) -> Result<SubjectToken, Fault> {
+    /// The first [`TokenFault`] there is; [`TokenFault::NoTicket`] of a token.
+    pub fn check_ticket(&self, text: &[u8], now: Timestamp) -> Result<SubjectToken, TokenFault> {
         self.check_for(text, Some(EVENTS), now)
     }
 
@@ -210,11 +210,11 @@ impl TokenKeys {
         text: &[u8],
         scope: Option<&str>,
         now: Timestamp,
-    ) -> Result<SubjectToken, Fault> {
+    ) -> Result<SubjectToken, TokenFault> {
         if self.is_empty() {
-            return Err(Fault::NoKeys);
+            return Err(TokenFault::NoKeys);
         }
-        let malformed = |why: &str| Fault::Malformed(why.to_owned());
+        let malformed = |why: &str| TokenFault::Malformed(why.to_owned());
         if text.len() > MOST_BYTES {
             return Err(malformed("it is too long"));
         }
@@ -226,7 +226,7 @@ impl TokenKeys {
         };
         let decoded = |part: &[u8], which| {
             let bytes = URL_SAFE_NO_PAD.decode(part);
-            bytes.map_err(|_| Fault::Malformed(format!("its {which} is no base64url")))
+            bytes.map_err(|_| TokenFault::Malformed(format!("its {which} is no base64url")))
         };
         let signed = &text[..header.len() + 1 + payload.len()];
         let (header, payload, signature) = (
@@ -235,22 +235,22 @@ impl TokenKeys {
             decoded(signature, "signature")?,
         );
         let header: Header = serde_json::from_slice(&header)
-            .map_err(|why| Fault::Malformed(format!("its header: {why}")))?;
+            .map_err(|why| TokenFault::Malformed(format!("its header: {why}")))?;
         if header.typ.as_ref().is_some_and(|kind| !kind.eq_ignore_ascii_case("JWT")) {
             return Err(malformed("its header has a typ that is not JWT"));
         }
         let Some(key) = self.get(&header.kid) else {
-            return Err(Fault::UnknownKey(header.kid));
+            return Err(TokenFault::UnknownKey(header.kid));
         };
         if header.alg != key.algorithm() {
             let (said, is) = (header.alg, key.algorithm());
-            return Err(Fault::Algorithm { said, key: header.kid, is });
+            return Err(TokenFault::Algorithm { said, key: header.kid, is });
         }
         if !key.signed(signed, &signature) {
-            return Err(Fault::Signature(header.kid));
+            return Err(TokenFault::Signature(header.kid));
         }
         let claims: Claims =
-            serde_json::from_slice(&payload).map_err(|why| Fault::Claims(why.to_string()))?;
+            serde_json::from_slice(&payload).map_err(|why| TokenFault::Claims(why.to_string()))?;
         claims.check(header.kid, scope, now.as_micros().div_euclid(1_000_000))
     }
 
@@ -258,7 +258,7 @@ impl TokenKeys {
     ///
     /// # Errors
     ///
-    /// [`Fault::NoKeys`] where there is no key to sign with.
+    /// [`TokenFault::NoKeys`] where there is no key to sign with.
     pub fn mint(
         &self,
         subject: &str,
@@ -266,7 +266,7 @@ impl TokenKeys {
         cancel: bool,
         now: Timestamp,
         seconds: u32,
-    ) -> Result<(String, Timestamp), Fault> {
+    ) -> Result<(String, Timestamp), TokenFault> {
         let begins = now.as_micros().div_euclid(1_000_000);
         let expires = begins.saturating_add(seconds.into());
         let claims = Claims {
@@ -286,8 +286,8 @@ impl TokenKeys {
     ///
     /// # Errors
     ///
-    /// [`Fault::NoKeys`] where there is no key to sign with.
-    pub fn mint_ticket(&self, token: &SubjectToken, now: Timestamp) -> Result<String, Fault> {
+    /// [`TokenFault::NoKeys`] where there is no key to sign with.
+    pub fn mint_ticket(&self, token: &SubjectToken, now: Timestamp) -> Result<String, TokenFault> {
         self.sign(&Claims {
             sub: token.subject.to_string(),
             campaign: token.campaign.to_string(),
@@ -299,8 +299,8 @@ impl TokenKeys {
         })
     }
 
-    fn sign(&self, claims: &Claims) -> Result<String, Fault> {
-        let (kid, key) = self.signing().ok_or(Fault::NoKeys)?;
+    fn sign(&self, claims: &Claims) -> Result<String, TokenFault> {
+        let (kid, key) = self.signing().ok_or(TokenFault::NoKeys)?;
         let header = Header {
             alg: key.algorithm().to_owned(),
             kid: kid.to_owned(),
@@ -311,23 +311,23 @@ impl TokenKeys {
         let header = encoded(serde_json::to_vec(&header).expect(written));
         let claims = encoded(serde_json::to_vec(claims).expect(written));
         let signed = format!("{header}.{claims}");
-        let signature = encoded(key.sign(signed.as_bytes()).ok_or(Fault::NoKeys)?);
+        let signature = encoded(key.sign(signed.as_bytes()).ok_or(TokenFault::NoKeys)?);
         Ok(format!("{signed}.{signature}"))
     }
 }
 
 impl Claims {
-    fn check(self, key: String, scope: Option<&str>, now: i64) -> Result<SubjectToken, Fault> {
-        let wrong = |why: String| Fault::Claims(why);
+    fn check(self, key: String, scope: Option<&str>, now: i64) -> Result<SubjectToken, TokenFault> {
+        let wrong = |why: String| TokenFault::Claims(why);
         match (self.scope.as_deref(), scope) {
             (is, wanted) if is == wanted => {}
-            (None, _) => return Err(Fault::NoTicket),
-            (Some(EVENTS), _) => return Err(Fault::IsTicket),
+            (None, _) => return Err(TokenFault::NoTicket),
+            (Some(EVENTS), _) => return Err(TokenFault::IsTicket),
             (Some(other), _) => return Err(wrong(format!("its scope {other:?} is not known"))),
         }
         for (name, given) in [("groups", &self.groups), ("limit", &self.limit)] {
             if given.is_some() {
-                return Err(Fault::NotEnforced(name));
+                return Err(TokenFault::NotEnforced(name));
             }
         }
         if let Some(audience) = &self.aud {
@@ -339,10 +339,10 @@ impl Claims {
         check_subject(&self.sub).map_err(|why| wrong(format!("sub {why}")))?;
         let campaign = self.campaign.parse().map_err(|why| wrong(format!("campaign {why}")))?;
         if let Some(from) = self.nbf.filter(|from| *from > now.saturating_add(AHEAD_SECONDS)) {
-            return Err(Fault::NotYet(from));
+            return Err(TokenFault::NotYet(from));
         }
         if self.exp <= now {
-            return Err(Fault::Expired(self.exp));
+            return Err(TokenFault::Expired(self.exp));
         }
         Ok(SubjectToken {
             subject: self.sub.into(),

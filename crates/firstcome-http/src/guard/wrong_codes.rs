@@ -56,7 +56,7 @@ impl Guesser<'_> {
 
 /// What is remembered of one guesser; times in milliseconds since the table was made.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct GuesserSlot {
     key: u64,
     /// When the wrong codes began that are counted.
     since: u64,
@@ -69,7 +69,7 @@ struct Slot {
     doubled: u8,
 }
 
-type Sets = Box<[Mutex<[Slot; WAYS]>]>;
+type Sets = Box<[Mutex<[GuesserSlot; WAYS]>]>;
 
 /// The guessers of a server.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl WrongCodes {
         u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn set(&self, key: u64) -> MutexGuard<'_, [Slot; WAYS]> {
+    fn set(&self, key: u64) -> MutexGuard<'_, [GuesserSlot; WAYS]> {
         let sets = self.sets.get_or_init(|| {
             (0..self.guessers.div_ceil(WAYS).max(1)).map(|_| Mutex::default()).collect()
         });
@@ -133,21 +133,21 @@ impl WrongCodes {
             }
             slot.trying += u8::from(counted);
         } else if counted {
-            take(&mut set, Slot { key, since: now, trying: 1, ..Slot::default() });
+            take(&mut set, GuesserSlot { key, since: now, trying: 1, ..GuesserSlot::default() });
         }
         Ok(Attempt { table: self, key, counted })
     }
 }
 
 /// Returns a new guesser a slot that nobody has, or that of whoever is done waiting first.
-fn take(set: &mut [Slot; WAYS], slot: Slot) {
-    let rank = |slot: &Slot| (slot.key != 0, slot.until, slot.since);
+fn take(set: &mut [GuesserSlot; WAYS], slot: GuesserSlot) {
+    let rank = |slot: &GuesserSlot| (slot.key != 0, slot.until, slot.since);
     if let Some(place) = set.iter_mut().min_by_key(|slot| rank(slot)) {
         *place = slot;
     }
 }
 
-impl Slot {
+impl GuesserSlot {
     /// Begins a new while where the last one is over, and forgets earlier waits after the longest one.
     fn refresh(&mut self, now: u64) {
         let ms = |length: Duration| length.as_millis() as u64;
@@ -166,7 +166,7 @@ impl Attempt<'_> {
         let now = self.table.now();
         let mut set = self.table.set(self.key);
         if !set.iter().any(|slot| slot.key == self.key) {
-            take(&mut set, Slot { key: self.key, since: now, ..Slot::default() });
+            take(&mut set, GuesserSlot { key: self.key, since: now, ..GuesserSlot::default() });
         }
         let slot = set.iter_mut().find(|slot| slot.key == self.key)?;
         slot.refresh(now);
@@ -193,7 +193,7 @@ impl Drop for Attempt<'_> {
         if let Some(slot) = set.iter_mut().find(|slot| slot.key == self.key) {
             slot.trying = slot.trying.saturating_sub(1);
             if (slot.wrong, slot.trying, slot.doubled) == (0, 0, 0) {
-                *slot = Slot::default();
+                *slot = GuesserSlot::default();
             }
         }
     }
@@ -273,6 +273,6 @@ mod tests {
         }
         assert!(table.tries(ANN).is_err(), "forgotten for somebody who waits less");
         let sets = table.sets.get().expect("it was made");
-        assert_eq!((sets.len() * WAYS, size_of::<Slot>()), (64, 32));
+        assert_eq!((sets.len() * WAYS, size_of::<GuesserSlot>()), (64, 32));
     }
 }

@@ -3,7 +3,7 @@
 use super::answer;
 use super::picks;
 use crate::answer::Code;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond;
 use crate::app::App;
 use crate::asks::{self, Ask, Known, ReadOptions};
@@ -160,7 +160,7 @@ impl App {
         headers: &HeaderMap,
         body: Body,
         read: fn(T) -> (Option<String>, Wanted),
-    ) -> Answered {
+    ) -> HandlerResult {
         let (campaign, hold): (String, String) = request::path(path)?;
         let bearer = self.bearer(headers, Role::Backend, &campaign)?;
         let bytes = request::body(&self.options, headers, body).await?;
@@ -204,7 +204,7 @@ pub(crate) async fn add(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     app.step((path, query), &headers, body, |asked: ChangeRequest| {
         let ChangeRequest { subject, units, pool, picks } = asked;
         (subject, Wanted::Add(named(units, pool, picks)))
@@ -224,7 +224,7 @@ pub(crate) async fn drop(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     app.step((path, query), &headers, body, |asked: ChangeRequest| {
         let ChangeRequest { subject, units, pool, picks } = asked;
         (subject, Wanted::Drop(named(units, pool, picks)))
@@ -243,7 +243,7 @@ pub(crate) async fn extend(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     app.step((path, query), &headers, body, |asked: ExtendRequest| {
         (asked.subject, Wanted::Extend(asked.ttl_ms))
     })
@@ -264,7 +264,7 @@ pub(crate) async fn confirm(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     app.step((path, query), &headers, body, |asked: ConfirmRequest| {
         let ConfirmRequest { subject, units, pool, picks, late } = asked;
         (Some(subject), Wanted::Confirm(named(units, pool, picks), late))
@@ -284,7 +284,7 @@ pub(crate) async fn release(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     app.step((path, query), &headers, body, |asked: ChangeRequest| {
         let ChangeRequest { subject, units, pool, picks } = asked;
         (subject, Wanted::Release(named(units, pool, picks)))

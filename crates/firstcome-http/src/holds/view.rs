@@ -1,6 +1,6 @@
 //! Holds as answers show them.
 
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::clock_text;
@@ -115,7 +115,7 @@ pub(crate) async fn show(
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let (campaign, id) = request::path(path)?;
     let bearer = app.bearer(&headers, Role::Read, &campaign)?;
     request::campaign(&campaign)?;

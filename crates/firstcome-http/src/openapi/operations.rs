@@ -35,7 +35,7 @@ struct Operation {
     asker: Asker,
     /// The outcomes of a yes, by status.
     yes: &'static [(u16, &'static [&'static str])],
-    refusals: &'static [Group],
+    refusals: &'static [AnswerGroup],
 }
 
 const fn operation(
@@ -43,7 +43,7 @@ const fn operation(
     id: &'static str,
     asker: Asker,
     yes: &'static [(u16, &'static [&'static str])],
-    refusals: &'static [Group],
+    refusals: &'static [AnswerGroup],
 ) -> Operation {
     Operation { method, path, id, asker, yes, refusals }
 }
@@ -224,7 +224,7 @@ impl Operation {
     }
 
     fn refusals_by_status(&self) -> BTreeMap<u16, Vec<Code>> {
-        let asker: &[Group] = match self.asker {
+        let asker: &[AnswerGroup] = match self.asker {
             Asker::Anybody | Asker::AnybodyOrKey(_) => &[],
             Asker::Key(_) => &[READ, KEY],
             Asker::KeyOrToken(_) | Asker::Token | Asker::Reader | Asker::ReaderOrTicket => {

@@ -7,7 +7,7 @@
 use super::files::{LANGUAGE, MAP, NET, answer, compressed, packed, pages, read, strict};
 use super::{console, escaped};
 use crate::answer::Code;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::app::App;
 use axum::body::Bytes;
 use axum::extract::{self, Path};
@@ -41,7 +41,7 @@ pub(crate) async fn page(
     extract::State(app): extract::State<Arc<App>>,
     Path(campaign): Path<String>,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let pages = pages(&app)?;
     check_name(&campaign).map_err(|why| {
         Problem::new(Code::NoSuchRoute, format!("there is no such page: a campaign's name {why}"))
@@ -64,7 +64,7 @@ pub(crate) async fn file(
     extract::State(app): extract::State<Arc<App>>,
     Path(name): Path<String>,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let pages = pages(&app)?;
     let missing = || Problem::new(Code::NoSuchRoute, "there is no such file of the page");
     let kind = kind(&name).ok_or_else(missing)?;

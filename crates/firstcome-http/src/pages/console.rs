@@ -3,7 +3,7 @@
 //! It knows nothing that the routes do not say, and does nothing that they do not do: whoever has a key can do the same.
 
 use super::files::{LANGUAGE, MAP, NET, packed, pages, read, strict};
-use crate::answer::problem::Answered;
+use crate::answer::problem::HandlerResult;
 use crate::app::App;
 use axum::body::Bytes;
 use axum::extract;
@@ -35,7 +35,7 @@ pub(super) static BUILT_IN: LazyLock<(Bytes, Bytes)> = LazyLock::new(|| packed(&
 pub(crate) async fn page(
     extract::State(app): extract::State<Arc<App>>,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let pages = pages(&app)?;
     let html = read(pages, "console.html").await?.unwrap_or(Bytes::from_static(PAGE.as_bytes()));
     let css = read(pages, "console.css").await?.unwrap_or(Bytes::from_static(STYLE.as_bytes()));

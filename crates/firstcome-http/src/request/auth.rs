@@ -2,7 +2,7 @@
 
 use crate::answer::Code;
 use crate::answer::problem::Problem;
-use crate::guard::rate::Pace;
+use crate::guard::rate::RequestPace;
 use crate::guard::token;
 use axum::http::{HeaderMap, header};
 use firstcome_api::key::Role;
@@ -53,7 +53,7 @@ pub struct Keys(BTreeMap<[u8; 32], Known>);
 struct Known {
     key: Key,
     /// How often it may ask.
-    pace: Option<Arc<Pace>>,
+    pace: Option<Arc<RequestPace>>,
 }
 
 impl Keys {
@@ -63,7 +63,7 @@ impl Keys {
     }
 
     /// Limits how often a key that is known by its SHA-256 may ask.
-    pub fn pace(&mut self, sha256: [u8; 32], pace: Pace) {
+    pub fn pace(&mut self, sha256: [u8; 32], pace: RequestPace) {
         if let Some(known) = self.0.get_mut(&sha256) {
             known.pace = Some(Arc::new(pace));
         }
@@ -112,7 +112,7 @@ impl Keys {
         &self,
         headers: &HeaderMap,
         least: Role,
-    ) -> Result<(Key, Option<Arc<Pace>>), Problem> {
+    ) -> Result<(Key, Option<Arc<RequestPace>>), Problem> {
         let key = self.know(headers, least)?;
         let pace = self.find(headers, least)?.pace.clone();
         Ok((key.clone(), pace))

@@ -3,7 +3,7 @@
 use crate::answer::Code;
 use crate::answer::problem::Problem;
 use crate::app::App;
-use crate::guard::token::{Fault, SubjectToken};
+use crate::guard::token::{SubjectToken, TokenFault};
 use crate::request;
 use crate::request::auth::Key;
 use axum::http::{HeaderMap, HeaderValue, Response, header};
@@ -90,7 +90,7 @@ impl App {
 
     fn subject_in(
         &self,
-        token: Result<SubjectToken, Fault>,
+        token: Result<SubjectToken, TokenFault>,
         campaign: &str,
     ) -> Result<Bearer<'_>, Problem> {
         let token = token.map_err(|fault| problem(&fault))?;
@@ -224,8 +224,8 @@ impl Bearer<'_> {
     }
 }
 
-fn problem(fault: &Fault) -> Problem {
-    let expired = matches!(fault, Fault::Expired(_));
+fn problem(fault: &TokenFault) -> Problem {
+    let expired = matches!(fault, TokenFault::Expired(_));
     let code = if expired { Code::TokenExpired } else { Code::Unauthorized };
     Problem::new(code, fault.to_string())
 }

@@ -1,7 +1,7 @@
 //! Subject tokens: minted for a back end; tickets: minted for a page that has a token.
 
 use crate::answer::Code;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::clock_text;
@@ -23,7 +23,7 @@ pub(crate) async fn mint(
     extract::State(app): extract::State<Arc<App>>,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let key = app.keys.know(&headers, Role::Backend)?;
     let bytes = request::body(&app.options, &headers, body).await?;
     let ask: TokenRequest<'_> = request::json(&bytes)?;
@@ -59,7 +59,7 @@ pub(crate) async fn mint(
 pub(crate) async fn mint_ticket(
     extract::State(app): extract::State<Arc<App>>,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let token = match app.bearer_at_large(&headers, Role::Read)? {
         Bearer::Subject(token) => token,
         Bearer::Key(_) => {

@@ -3,7 +3,7 @@
 use super::own::Own;
 use super::streams::{Follower, StreamSlot};
 use super::{Event, Watched};
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::app::App;
 use crate::codes::Origin;
 use crate::request::bearer::{Bearer, Reader};
@@ -63,7 +63,7 @@ pub(crate) async fn events(
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     let query = Query::parse(query.as_deref(), &["after", "ticket"]);
     // Who asks comes before what is wrong with it.

@@ -3,7 +3,7 @@
 use super::gzip::{Deflated, gzip};
 use super::layout::Written;
 use super::{Seats, Seen};
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::app::App;
 use crate::request::{self, InPath, Query};
 use crate::server::frames::Frames;
@@ -32,7 +32,7 @@ pub(crate) async fn show(
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let (campaign, pool) = request::path(path)?;
     let reader = app.reader(&headers, &campaign)?;
     request::campaign(&campaign)?;
@@ -63,7 +63,7 @@ async fn answer(
     campaign: &str,
     only_status: bool,
     headers: &HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let Some(seats) = &seen.pools[index].seats else {
         unreachable!("a pool without seats was refused before")
     };

@@ -2,7 +2,7 @@
 
 use super::operate::{TwoNames, decided, read};
 use crate::answer::Code;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::request;
@@ -29,7 +29,7 @@ pub(crate) async fn change(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let asked = read::<Vec<SeatChangeRequest>>(&app, (path, query), &headers, body).await?;
     let (campaign, pool, order) = (&asked.campaign, &asked.pool, asked.order());
     let seats = seats(&asked.body)?;

@@ -1,6 +1,6 @@
 //! What an operator does to units: takes them out of sale, puts them back, exchanges one for another.
 
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::asks::yes;
@@ -61,7 +61,7 @@ async fn set_blocked(
     headers: &HeaderMap,
     body: Body,
     blocked: bool,
-) -> Answered {
+) -> HandlerResult {
     let mut operation = read::<BlockRequest>(app, at, headers, body).await?;
     let asked = &mut operation.body;
     request::reason(&asked.reason)?;
@@ -110,7 +110,7 @@ pub(crate) async fn block(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     set_blocked(&app, (path, query), &headers, body, true).await
 }
 
@@ -125,7 +125,7 @@ pub(crate) async fn unblock(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     set_blocked(&app, (path, query), &headers, body, false).await
 }
 
@@ -140,7 +140,7 @@ pub(crate) async fn move_seat(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Answered {
+) -> HandlerResult {
     let operation = read::<MoveRequest>(&app, (path, query), &headers, body).await?;
     let Operation { campaign, pool, body: MoveRequest { from, to, reason }, .. } = &operation;
     request::reason(reason)?;

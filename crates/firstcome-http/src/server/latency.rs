@@ -57,10 +57,10 @@ impl Classes {
 
 /// How long requests took until the head of their answer was ready.
 #[derive(Clone, Debug)]
-pub(crate) struct Latency(Arc<Table>);
+pub(crate) struct Latency(Arc<LatencyTable>);
 
 #[derive(Debug)]
-struct Table {
+struct LatencyTable {
     routes: BTreeMap<Box<str>, BTreeMap<&'static str, Classes>>,
     claims: Classes,
     holds: Classes,
@@ -84,7 +84,7 @@ impl Latency {
         for page in PAGES {
             table.insert(page.into(), BTreeMap::from([("GET", Classes::new())]));
         }
-        Self(Arc::new(Table { routes: table, claims, holds, none: Classes::new() }))
+        Self(Arc::new(LatencyTable { routes: table, claims, holds, none: Classes::new() }))
     }
 
     /// Returns where a request of this method to this route is counted, if it ends with this status.

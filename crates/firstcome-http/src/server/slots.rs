@@ -65,11 +65,11 @@ pub(crate) struct Slots {
     most: usize,
     kept: usize,
     of_address: usize,
-    taken: Mutex<Taken>,
+    taken: Mutex<TakenSlot>,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct TakenSlot {
     all: usize,
     kept: usize,
     refusals: usize,
@@ -92,7 +92,7 @@ impl Slots {
         Arc::new(Self { most, of_address, kept, taken: Mutex::default() })
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, TakenSlot> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -124,7 +124,7 @@ impl Slots {
     }
 }
 
-impl Taken {
+impl TakenSlot {
     fn count(
         &mut self,
         address: Option<IpAddr>,

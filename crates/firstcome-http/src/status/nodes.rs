@@ -1,7 +1,7 @@
 //! The nodes of the space: who leads, what forks were found, and a store that lost everything.
 
 use crate::answer::Code;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::clock_text;
@@ -25,7 +25,7 @@ pub(crate) async fn nodes(
     extract::State(app): extract::State<Arc<App>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     app.may_read_of_all(query, &headers).await?;
     let this = app.node.id.to_string();
     let leader = match app.leader.who() {
@@ -122,7 +122,7 @@ pub(crate) async fn nodes(
 pub(crate) async fn raise_level(
     extract::State(app): extract::State<Arc<App>>,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let key = app.keys.know_for_all(&headers, Role::Admin)?;
     let answer = match app.node.intake.raise_level(&key.name).await {
         Ok(answer) => answer,
@@ -147,7 +147,7 @@ pub(crate) async fn raise_level(
 pub(crate) async fn reseed(
     extract::State(app): extract::State<Arc<App>>,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     app.keys.know(&headers, Role::Admin)?;
     if !app.node.journal.is_shared() {
         let detail = "this server keeps its journal in its own data folder: there is no shared store to seed";
@@ -168,7 +168,7 @@ pub(crate) async fn forks(
     extract::State(app): extract::State<Arc<App>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     app.may_read_of_all(query, &headers).await?;
     // A journal of one node cannot fork.
     let reports = if app.node.journal.is_shared() {

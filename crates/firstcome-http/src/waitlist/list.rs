@@ -1,7 +1,7 @@
 //! The whole waitlist of a pool, for operators.
 
 use super::pool;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::clock_text;
@@ -33,7 +33,7 @@ pub(crate) async fn list(
     campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let campaign = request::path(campaign)?;
     app.keys.allow(&headers, Role::Operator, &campaign)?;
     request::campaign(&campaign)?;

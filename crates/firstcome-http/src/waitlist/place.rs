@@ -2,7 +2,7 @@
 
 use super::pool;
 use crate::answer::Code;
-use crate::answer::problem::{Answered, Problem};
+use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::{self, json};
 use crate::app::App;
 use crate::asks::{self, Ask, Known, ReadOptions};
@@ -35,7 +35,7 @@ pub(crate) async fn show(
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let (campaign, subject): (String, String) = request::path(path)?;
     let bearer = app.bearer(&headers, Role::Read, &campaign)?;
     app.may_act(&bearer, &campaign, &subject)?;
@@ -134,7 +134,7 @@ pub(crate) async fn leave(
     path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answered {
+) -> HandlerResult {
     let (campaign, subject): (String, String) = request::path(path)?;
     let bearer = app.bearer(&headers, Role::Backend, &campaign)?;
     let query = Query::parse(query.as_deref(), &["pool"])?;

@@ -2,7 +2,7 @@
 
 use super::message::{Ancestor, Message, Place, Raw, mark};
 use crate::entry::Entry;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::{Name, Tip};
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ pub struct Cursor {
 
 /// What a message was.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub(crate) enum TakenMessage {
     /// An entry that counts. Its body is whole where `part` is 0; else the rest is in that message.
     Entry { entry: Entry, part: u64 },
     /// One that does not count.
@@ -133,20 +133,24 @@ impl Cursor {
 
     /// Takes in the next message; changes nothing where it cannot. `everything` counts each entry, whatever it rests on: see
     /// `Mistake::PredecessorIgnored`.
-    pub(crate) fn take(&mut self, stored: &Raw<'_>, everything: bool) -> Result<Taken, Stuck> {
+    pub(crate) fn take(
+        &mut self,
+        stored: &Raw<'_>,
+        everything: bool,
+    ) -> Result<TakenMessage, Stuck> {
         let position = self.tip.position;
         if stored.sequence != self.sequence + 1 {
             let why = format!("message {} of the log is missing", self.sequence + 1);
             return Err(JournalError::Damaged { position: position + 1, why }.into());
         }
         let taken = match Message::read(stored.bytes, position)? {
-            Message::Part(_) => Taken::Part,
-            Message::Restart(_) => Taken::Restart,
+            Message::Part(_) => TakenMessage::Part,
+            Message::Restart(_) => TakenMessage::Restart,
             Message::Entry { ancestor, epoch, clock, content } => {
                 let found = if everything { Found::Yes } else { self.has(ancestor.place) };
                 match found {
                     Found::Unclear => return Err(Stuck::FurtherBack),
-                    Found::No => Taken::Ignored,
+                    Found::No => TakenMessage::Ignored,
                     Found::Yes => {
                         let stored_at = clock.unwrap_or(stored.at);
                         let at = stored_at.max(self.tip.at);
@@ -155,7 +159,7 @@ impl Cursor {
                         let position = position + 1;
                         let entry = Entry { position, at, epoch, before, body };
                         self.stand_at(stored, &entry, content.name);
-                        Taken::Entry { entry, part: content.part }
+                        TakenMessage::Entry { entry, part: content.part }
                     }
                 }
             }
@@ -169,7 +173,7 @@ impl Cursor {
                 }
                 let entry = Entry { position: exact, at, epoch, before, body: content.body.into() };
                 self.stand_at(stored, &entry, content.name);
-                Taken::Entry { entry, part: content.part }
+                TakenMessage::Entry { entry, part: content.part }
             }
         };
         (self.sequence, self.bare) = (stored.sequence, false);
@@ -294,14 +298,14 @@ mod tests {
     }
 
     /// Reads on to a message; gives what was taken.
-    fn read_on(cursor: &mut Cursor, log: &Log, to: u64) -> Vec<Taken> {
+    fn read_on(cursor: &mut Cursor, log: &Log, to: u64) -> Vec<TakenMessage> {
         let raws = log.raws(cursor.sequence + 1);
         let raws = raws.iter().take_while(|raw| raw.sequence <= to);
         raws.map(|raw| cursor.take(raw, false).unwrap()).collect()
     }
 
-    fn counts(taken: &Taken) -> bool {
-        matches!(taken, Taken::Entry { .. })
+    fn counts(taken: &TakenMessage) -> bool {
+        matches!(taken, TakenMessage::Entry { .. })
     }
 
     #[test]
@@ -334,7 +338,7 @@ mod tests {
         let mut reader = start();
         let taken = read_on(&mut reader, &log, 3);
         assert_eq!(taken.iter().map(counts).collect::<Vec<_>>(), [true, false, true]);
-        let Taken::Entry { entry, .. } = &taken[2] else { panic!("{taken:?}") };
+        let TakenMessage::Entry { entry, .. } = &taken[2] else { panic!("{taken:?}") };
         assert_eq!((entry.position, entry.at.as_micros(), entry.epoch), (2, 20, 0));
         // The twin: whoever counts each entry counts that one, too.
         let mut everything = start();
@@ -363,7 +367,7 @@ mod tests {
             let content = Content { name: Name::default(), part: 0, body: &[] };
             let entry = Message::Entry { ancestor: ahead, epoch: 0, clock: None, content };
             let sequence = log.put(&entry);
-            assert_eq!(read_on(&mut busy, &log, sequence), [Taken::Ignored]);
+            assert_eq!(read_on(&mut busy, &log, sequence), [TakenMessage::Ignored]);
         }
     }
 
@@ -379,7 +383,7 @@ mod tests {
             log.append(&elsewhere, 2, number, 0);
         }
         let taken = read_on(&mut reader, &log, REACH + 2);
-        assert!(taken.iter().all(|taken| *taken == Taken::Ignored));
+        assert!(taken.iter().all(|taken| *taken == TakenMessage::Ignored));
         let sequence = log.append(&reader, 1, 2, 0);
         assert!(read_on(&mut reader, &log, sequence).iter().all(counts));
         assert_eq!(reader.tip.position, 2);
@@ -431,7 +435,7 @@ mod tests {
                 log.append(&sender, node as u8, number, epoch);
             }
             let mut first = start();
-            let all: Vec<Taken> = read_on(&mut first, &log, 300);
+            let all: Vec<TakenMessage> = read_on(&mut first, &log, 300);
             assert!(all.iter().filter(|taken| !counts(taken)).count() > 5);
             for _ in 0..20 {
                 let from = 1 + next(290);

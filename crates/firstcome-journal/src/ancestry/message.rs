@@ -1,7 +1,7 @@
 //! The bytes of messages in the log. Numbers are little-endian.
 
 use crate::bytes::Reader;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use xxhash_rust::xxh3::xxh3_64;

@@ -2,7 +2,7 @@
 
 use super::Archive;
 use crate::entry::{Entry, Sealer};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_core::state::Skip;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use super::{
     unreadable,
 };
 use crate::entry::{Entry, Sealer};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Name;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};

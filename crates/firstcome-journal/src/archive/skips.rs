@@ -1,7 +1,7 @@
 //! Skipped entries in the archive: a file `POSITION.skip` for each, beside the files of entries.
 
 use super::{Archive, trouble, unreadable};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::folder::sync_folder;
 use firstcome_core::state::Skip;
 use std::fs::File;

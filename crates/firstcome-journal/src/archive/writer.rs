@@ -2,7 +2,7 @@
 
 use super::{EXTENSION, Frames, HEADER_BYTES, Part, header, parts, trouble, write_entry};
 use crate::entry::{Entry, Sealer};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::folder::sync_folder;
 use crate::name::Name;
 use std::fs::{File, OpenOptions};

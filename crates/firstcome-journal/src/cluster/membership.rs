@@ -2,9 +2,9 @@
 
 use crate::cluster::heartbeat;
 use crate::cluster::{GONE_FOR, GONE_NODES, MEMBER_FOR, Membership, NodeStatus};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::journal::Journal;
-use crate::transaction::call::Call;
+use crate::transaction::call::JournalCall;
 use crate::transaction::cell::{Cell, Kind};
 use crate::transaction::{Check, Read, Transaction, Write};
 use firstcome_core::{NodeId, Timestamp};
@@ -20,7 +20,7 @@ impl Journal {
     /// of the store being out of reach.
     pub async fn announce(&self, me: NodeStatus, level: u32) -> Result<Membership, JournalError> {
         let cell = Cell { kind: Kind::Node, key: me.node.0.to_vec(), value: heartbeat::write(&me) };
-        let announce = Transaction::new(Call::Announce)
+        let announce = Transaction::new(JournalCall::Announce)
             .frees()
             .check(Check::There)
             // So that an older build refuses the space at once, and need not read on to the entry that raised it.
@@ -44,7 +44,8 @@ impl Journal {
     /// [`JournalError::Gone`] and [`JournalError::OtherSpace`] when the store no longer has this space; those
     /// of the store being out of reach.
     pub async fn members(&self) -> Result<Vec<(NodeStatus, Timestamp)>, JournalError> {
-        let look = Transaction::new(Call::Look).check(Check::There).read(Read::Cells(Kind::Node));
+        let look =
+            Transaction::new(JournalCall::Look).check(Check::There).read(Read::Cells(Kind::Node));
         let seen = self.commit(look).await?;
         Ok(Heartbeats::of("", seen.cells, seen.now).live)
     }
@@ -56,12 +57,12 @@ impl Journal {
     /// Those of the store being out of reach.
     pub async fn leave(&self, node: NodeId) -> Result<(), JournalError> {
         let delete = Write::Delete(Kind::Node, node.0.to_vec());
-        self.commit(Transaction::new(Call::Leave).frees().write(delete)).await.map(drop)
+        self.commit(Transaction::new(JournalCall::Leave).frees().write(delete)).await.map(drop)
     }
 
     /// Removes the heartbeats of nodes, unless one of these has sent another one since.
     async fn forget(&self, nodes: Vec<Cell>) -> Result<(), JournalError> {
-        let forget = Transaction::new(Call::Leave).frees();
+        let forget = Transaction::new(JournalCall::Leave).frees();
         let forget = nodes.into_iter().fold(forget, |forget, cell| {
             let delete = Write::Delete(cell.kind, cell.key.clone());
             forget.check(Check::Same(cell)).write(delete)

@@ -1,8 +1,8 @@
 //! Reports of forks, in any store that several nodes share.
 
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::journal::Journal;
-use crate::transaction::call::Call;
+use crate::transaction::call::JournalCall;
 use crate::transaction::cell::{Cell, Kind};
 use crate::transaction::{Read, Transaction, Write};
 use firstcome_core::NodeId;
@@ -24,14 +24,15 @@ impl Journal {
         }
         let key = format!("{epoch:08x}{node}").into_bytes();
         let report = Cell { kind: Kind::Report, key, value: text.into_bytes() };
-        let keep = Transaction::new(Call::Report).write(Write::Put(report));
+        let keep = Transaction::new(JournalCall::Report).write(Write::Put(report));
         let mut keys = self.commit(keep.read(Read::Keys(Kind::Report))).await?.cells;
         if keys.len() > REPORTS {
             keys.sort_by(|one, other| one.key.cmp(&other.key));
             let oldest = keys.drain(..keys.len() - REPORTS);
-            let forget = oldest.fold(Transaction::new(Call::Report).frees(), |forget, cell| {
-                forget.write(Write::Delete(cell.kind, cell.key))
-            });
+            let forget = oldest
+                .fold(Transaction::new(JournalCall::Report).frees(), |forget, cell| {
+                    forget.write(Write::Delete(cell.kind, cell.key))
+                });
             // The report itself is there: what stays too long goes with the next one.
             drop(self.commit(forget).await);
         }
@@ -44,7 +45,7 @@ impl Journal {
     ///
     /// Those of the store being out of reach.
     pub async fn reports(&self) -> Result<Vec<(u32, NodeId, String)>, JournalError> {
-        let look = Transaction::new(Call::Look).read(Read::Cells(Kind::Report));
+        let look = Transaction::new(JournalCall::Look).read(Read::Cells(Kind::Report));
         let mut reports: Vec<_> = self.commit(look).await?.cells.iter().filter_map(read).collect();
         reports.sort();
         Ok(reports)

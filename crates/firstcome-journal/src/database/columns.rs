@@ -1,8 +1,8 @@
 //! What columns of a journal's tables mean, whatever the database.
 
-use super::Options;
+use super::DatabaseOptions;
 use crate::entry::Entry;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Name;
 use crate::snapshots::manifest::Manifest;
 use crate::transaction::cell::{Cell, Kind};
@@ -40,15 +40,15 @@ impl EntryColumns<'_> {
 
 /// The columns of the head that say whose journal it is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Owner<'a> {
+pub(crate) struct OwnerColumns<'a> {
     pub(crate) tables: i64,
     pub(crate) space: &'a [u8],
     pub(crate) level: i64,
 }
 
-impl Owner<'_> {
+impl OwnerColumns<'_> {
     /// Returns the identity of the space, if this build can use the journal and it is the one that is wanted.
-    pub(crate) fn check(self, options: &Options) -> Result<SpaceId, JournalError> {
+    pub(crate) fn check(self, options: &DatabaseOptions) -> Result<SpaceId, JournalError> {
         if self.tables != i64::from(TABLES) {
             let tables = self.tables;
             return Err(JournalError::Unfit {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// How a journal in a database is opened.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct DatabaseOptions {
     /// The name of the space, which its tables or their schema carry.
     pub space_name: String,
     /// The identity of a space that is made now.
@@ -29,7 +29,7 @@ pub struct Options {
     pub clock: Option<crate::Clock>,
 }
 
-impl Options {
+impl DatabaseOptions {
     /// Returns what applies unless chosen otherwise: space `main`, any identity, no archive.
     pub fn new(fresh: SpaceId, durability: Durability) -> Self {
         Self {

@@ -9,9 +9,9 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_
 
 /// When there were entries last, where nobody is notified: looks are more seldom the longer there were none.
 #[derive(Debug)]
-pub(crate) struct Pace(Mutex<Instant>);
+pub(crate) struct PollPace(Mutex<Instant>);
 
-impl Pace {
+impl PollPace {
     /// Begins as if there had been entries just now.
     pub(crate) fn new() -> Self {
         Self(Mutex::new(Instant::now()))

@@ -1,9 +1,9 @@
 //! Read-only access to a journal in a database, while nodes write to it or not.
 
-use super::{Broken, HeadRow, Loaded, Needs, follow_on, unchanged};
+use super::{DatabaseError, HeadRow, Loaded, Needs, follow_on, unchanged};
 use crate::archive;
 use crate::entry::{Entry, EntryRun, Head, Sealer};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::snapshots::manifest::{check_piece, names};
 use crate::transaction::cell as cells;
 use crate::transaction::cell::Kind;
@@ -17,7 +17,12 @@ use tokio::runtime::{Builder, Runtime};
 /// The tables of a journal as a reader sees them; it blocks.
 pub(crate) trait Source: fmt::Debug + Send + Sync {
     /// Reads at one moment.
-    fn load(&self, runtime: &Runtime, space: SpaceId, needs: &Needs) -> Result<Loaded, Broken>;
+    fn load(
+        &self,
+        runtime: &Runtime,
+        space: SpaceId,
+        needs: &Needs,
+    ) -> Result<Loaded, DatabaseError>;
 
     /// Returns up to 64 entries from a position on.
     fn entries(&self, runtime: &Runtime, next: u64) -> Result<Vec<Entry>, JournalError>;
@@ -136,8 +141,8 @@ impl ReadOnly {
         let no_space = || JournalError::NoSpace { name: self.name.clone() };
         let loaded = loaded.map_err(|broken| match broken {
             missing if missing.is_missing() => no_space(),
-            Broken::Store(failure) => unchanged(super::refused(failure)),
-            Broken::Own(failure) => unchanged(failure),
+            DatabaseError::Store(failure) => unchanged(super::refused(failure)),
+            DatabaseError::Own(failure) => unchanged(failure),
         })?;
         let row: HeadRow = loaded.row.ok_or_else(no_space)?;
         // A newer build may have written the rest of it otherwise.

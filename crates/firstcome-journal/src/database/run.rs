@@ -1,6 +1,6 @@
 //! Which run of a server answers: after a failover or a restart it is another one.
 
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch;
 

@@ -1,6 +1,6 @@
 //! Maps failures of a database to failures of the journal.
 
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::transaction::{Transaction, Write};
 use firstcome_core::names::SpaceId;
 use firstcome_store::{Effect, StoreError};
@@ -10,24 +10,24 @@ const MISSING: [&str; 4] = ["3F000", "42P01", "42883", "42S02"];
 
 /// A failure of the store, which the caller knows the meaning of, or one of ours.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub(crate) enum DatabaseError {
     Store(StoreError),
     Own(JournalError),
 }
 
-impl From<StoreError> for Broken {
+impl From<StoreError> for DatabaseError {
     fn from(failure: StoreError) -> Self {
         Self::Store(failure)
     }
 }
 
-impl From<JournalError> for Broken {
+impl From<JournalError> for DatabaseError {
     fn from(failure: JournalError) -> Self {
         Self::Own(failure)
     }
 }
 
-impl Broken {
+impl DatabaseError {
     /// Says whether the journal's tables, or its function, are not there.
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self, Self::Store(failure) if is_missing(failure))

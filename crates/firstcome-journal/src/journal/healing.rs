@@ -2,11 +2,11 @@
 
 use crate::cluster::Seed;
 use crate::entry::{Entry, Head};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::journal::Journal;
 use crate::name::{Name, Tip};
 use crate::snapshots::manifest::{Manifest, names};
-use crate::transaction::call::Call;
+use crate::transaction::call::JournalCall;
 use crate::transaction::{Check, Read, Transaction, Write};
 use firstcome_inject::{Mistake, inject};
 
@@ -39,7 +39,7 @@ impl Journal {
             return Ok(());
         }
         check_chain(head, name, &entries)?;
-        let mut back = Transaction::new(Call::PutBack).check(Check::There);
+        let mut back = Transaction::new(JournalCall::PutBack).check(Check::There);
         if !inject(Mistake::BackfillAnywhere) {
             back = back.check(Check::End { position: head, name, epoch: None });
         }
@@ -52,7 +52,7 @@ impl Journal {
     ///
     /// [`JournalError::Moved`] when its head or its epoch changed since.
     pub async fn raise_epoch(&self, seen: Head) -> Result<u32, JournalError> {
-        let raise = Transaction::new(Call::RaiseEpoch)
+        let raise = Transaction::new(JournalCall::RaiseEpoch)
             .check(Check::There)
             .check(still(seen))
             .write(Write::Epoch);
@@ -66,12 +66,12 @@ impl Journal {
     ///
     /// [`JournalError::Moved`] when it changed since; [`JournalError::PieceMissing`]. Nothing was changed then.
     pub async fn reseed(&self, seen: Option<Head>, seed: Seed) -> Result<(), JournalError> {
-        let look = Transaction::new(Call::Look).read(Read::Manifests);
+        let look = Transaction::new(JournalCall::Look).read(Read::Manifests);
         let before = self.commit(look).await?.manifests;
         let Seed { position, name, at, epoch, level, manifest, pieces } = seed;
         let manifest = [Manifest { position, pieces: pieces.clone(), bytes: manifest }];
         let unnamed = names(&before).difference(&names(&manifest)).copied().collect();
-        let reseed = Transaction::new(Call::Reseed);
+        let reseed = Transaction::new(JournalCall::Reseed);
         let reseed = match seen {
             Some(seen) => reseed.check(Check::There).check(still(seen)),
             None => reseed.check(Check::Nothing),

@@ -2,11 +2,11 @@
 
 use crate::cluster::MEMBER_FOR;
 use crate::cluster::heartbeat;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::journal::Journal;
 use crate::name::Name;
 use crate::snapshots::TRIES;
-use crate::transaction::call::Call;
+use crate::transaction::call::JournalCall;
 use crate::transaction::cell::{self, Cell, Kind};
 use crate::transaction::{Check, Read, Seen, Transaction, Write};
 use firstcome_core::state::Skip;
@@ -27,7 +27,7 @@ impl Journal {
         let record = Cell { kind: Kind::Skip, key, value: skip.encode() };
         let mut tries = 1;
         loop {
-            let look = Transaction::new(Call::Look)
+            let look = Transaction::new(JournalCall::Look)
                 .check(Check::There)
                 .check(entry.clone())
                 .read(Read::Manifests)
@@ -37,7 +37,7 @@ impl Journal {
                 return Err(JournalError::Applied { position, who });
             }
             let positions = seen.manifests.iter().map(|manifest| manifest.position).collect();
-            let write = Transaction::new(Call::Skip)
+            let write = Transaction::new(JournalCall::Skip)
                 .check(Check::There)
                 .check(entry.clone())
                 .check(Check::Positions(positions))
@@ -57,7 +57,7 @@ impl Journal {
     ///
     /// [`JournalError::Damaged`] when a record is torn or altered; those of the store being out of reach.
     pub async fn skips(&self) -> Result<Vec<Skip>, JournalError> {
-        let look = Transaction::new(Call::Look).read(Read::Cells(Kind::Skip));
+        let look = Transaction::new(JournalCall::Look).read(Read::Cells(Kind::Skip));
         cell::skips(&self.commit(look).await?.cells)
     }
 }

@@ -1,8 +1,8 @@
 //! A journal that is reached or disturbed by code outside this crate.
 
 use crate::cluster::{EndedDeliveries, News};
-use crate::entry::{Append, EntriesRead, Exchange};
-use crate::failure::JournalError;
+use crate::entry::{Append, AppendAnswer, EntriesRead};
+use crate::error::JournalError;
 use crate::transaction::{Seen, Transaction};
 use std::fmt;
 use std::pin::Pin;
@@ -21,7 +21,7 @@ pub trait WrappedJournal: fmt::Debug + Send + Sync {
     fn is_shared(&self) -> bool;
 
     /// Appends a batch and reads everything stored since what the caller applied.
-    fn append(&self, append: Append) -> Boxed<'_, Result<Exchange, JournalError>>;
+    fn append(&self, append: Append) -> Boxed<'_, Result<AppendAnswer, JournalError>>;
 
     /// Reads up to 64 entries beyond a position.
     fn read(&self, after: u64) -> Boxed<'_, Result<EntriesRead, JournalError>>;

@@ -3,7 +3,7 @@
 use super::Memory;
 use super::state::{Piece, State};
 use crate::entry::{Entry, Head};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::snapshots::manifest::Manifest;
 use crate::transaction::cell::{Cell, Kind};
 use crate::transaction::conditions::{self, Stored};

@@ -5,8 +5,8 @@ use super::state::State;
 use super::{Confirm, Memory};
 use crate::ancestry::{Content, Cursor, Message, Place};
 use crate::cluster::News;
-use crate::entry::{Append, EntriesRead, Entry, Exchange, Looked};
-use crate::failure::JournalError;
+use crate::entry::{Append, AppendAnswer, EntriesRead, Entry, Looked};
+use crate::error::JournalError;
 use crate::name::{Name, Tip};
 use firstcome_core::Timestamp;
 use firstcome_core::limits::READ_ENTRIES;
@@ -28,7 +28,7 @@ pub struct Stand {
 #[derive(Debug)]
 pub enum Appended {
     /// It counts. With where the caller stands behind it, in a log without conditions.
-    Counts(Exchange, Option<Cursor>),
+    Counts(AppendAnswer, Option<Cursor>),
     /// It does not count, since its ancestor lies too far back. With the entries that were read.
     Ignored(Vec<Entry>, Cursor),
     /// What the caller read last is not there any more. Whether the entry counts was not read.
@@ -142,7 +142,7 @@ impl State {
             return Ok(Appended::Ignored(entries, cursor));
         }
         let read = EntriesRead::of(append.applied, entries, self.position(), Instant::now());
-        Ok(Appended::Counts(Exchange::of(read, Confirm::AtOnce), Some(cursor)))
+        Ok(Appended::Counts(AppendAnswer::of(read, Confirm::AtOnce), Some(cursor)))
     }
 
     /// Reads on behind a cursor; `None` where what was read last is not there any more.
@@ -192,7 +192,7 @@ impl Memory {
         })?;
         Ok(match appended {
             Appended::Counts(exchange, cursor) => {
-                Appended::Counts(Exchange { confirm: self.confirmation(), ..exchange }, cursor)
+                Appended::Counts(AppendAnswer { confirm: self.confirmation(), ..exchange }, cursor)
             }
             other @ (Appended::Ignored(..) | Appended::Lost) => other,
         })

@@ -1,8 +1,8 @@
 //! The messages of a journal in memory that takes each append without a condition: see `ancestry`.
 
-use crate::ancestry::{Cursor, Message, Place, Raw, Stuck, Taken};
+use crate::ancestry::{Cursor, Message, Place, Raw, Stuck, TakenMessage};
 use crate::entry::Entry;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::{Name, Tip};
 use firstcome_core::Timestamp;
 use firstcome_inject::{Mistake, inject};
@@ -15,7 +15,7 @@ pub(super) struct Log {
     /// The sequence of the first message that is kept.
     pub(super) first: u64,
     /// Shared with what was kept of it, until the next one comes.
-    pub(super) messages: Arc<Vec<Stored>>,
+    pub(super) messages: Arc<Vec<LogEntry>>,
     /// The message of what stands before the first entry, and of each entry.
     pub(super) places: Arc<Vec<Place>>,
     /// The epoch of what stands before the first entry.
@@ -25,7 +25,7 @@ pub(super) struct Log {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Stored {
+pub(super) struct LogEntry {
     at: Timestamp,
     pub(super) mark: u64,
     bytes: Arc<[u8]>,
@@ -60,8 +60,8 @@ impl Log {
         let place = raw.place();
         let taken = take(&mut self.end, &raw)?;
         let mark = place.mark;
-        Arc::make_mut(&mut self.messages).push(Stored { at, mark, bytes: bytes.into() });
-        if let Taken::Entry { entry, .. } = taken {
+        Arc::make_mut(&mut self.messages).push(LogEntry { at, mark, bytes: bytes.into() });
+        if let TakenMessage::Entry { entry, .. } = taken {
             Arc::make_mut(&mut self.places).push(place);
             return Ok(Some(entry));
         }
@@ -103,7 +103,7 @@ impl Log {
         while entries.len() < most
             && let Some(raw) = self.at(cursor.sequence + 1)
         {
-            if let Taken::Entry { entry, .. } = take(cursor, &raw)? {
+            if let TakenMessage::Entry { entry, .. } = take(cursor, &raw)? {
                 entries.push(entry);
             }
         }
@@ -112,7 +112,7 @@ impl Log {
 }
 
 /// Takes a message in, of which all is known that matters.
-fn take(cursor: &mut Cursor, raw: &Raw<'_>) -> Result<Taken, JournalError> {
+fn take(cursor: &mut Cursor, raw: &Raw<'_>) -> Result<TakenMessage, JournalError> {
     match cursor.take(raw, inject(Mistake::PredecessorIgnored)) {
         Ok(taken) => Ok(taken),
         Err(Stuck::Failed(failure)) => Err(failure),

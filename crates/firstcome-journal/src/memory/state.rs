@@ -2,7 +2,7 @@
 
 use super::log::Log;
 use crate::entry::{Append, EntriesRead, Entry, Head};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Name;
 use crate::snapshots::manifest::Manifest;
 use crate::transaction::cell::Kind;

@@ -3,8 +3,8 @@
 use super::MySql;
 use super::load::{CLOCK, HEAD, RUN, begin, cell, entry, run_of};
 use crate::database::{HeadRow, Loaded, follow_on, front, strange, trouble, unchanged};
-use crate::entry::{Append, Confirm, EntriesRead, Entry, Exchange};
-use crate::failure::JournalError;
+use crate::entry::{Append, AppendAnswer, Confirm, EntriesRead, Entry};
+use crate::error::JournalError;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::limits::READ_ENTRIES;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 impl MySql {
-    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
+    pub(crate) async fn append(&self, append: Append) -> Result<AppendAnswer, JournalError> {
         let inner = &*self.inner;
         let gone = |failure| trouble(inner.space, failure);
         // The name at what was applied, then the entries beyond it: bodies of what was applied are of no use.
@@ -56,7 +56,7 @@ impl MySql {
         if entries.len() < READ_ENTRIES {
             entries.push(entry);
         }
-        Ok(Exchange::of(EntriesRead::of(applied, entries, end, asked), Confirm::AtOnce))
+        Ok(AppendAnswer::of(EntriesRead::of(applied, entries, end, asked), Confirm::AtOnce))
     }
 
     /// Looks whether what the caller applied is what is stored.

@@ -4,10 +4,10 @@ use super::load::{CLOCK, HEAD, begin, read, statements};
 use super::opening::{current_run, make_tables, make_token};
 use super::{MySql, Tables};
 use crate::database::{
-    Broken, Loaded, Needs, TABLES, makes_the_space, number_of, refused, strange, term_after,
+    DatabaseError, Loaded, Needs, TABLES, makes_the_space, number_of, refused, strange, term_after,
 };
 use crate::entry::Entry;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Tip;
 use crate::snapshots::manifest::Manifest;
 use crate::transaction::cell::{Cell, Kind};
@@ -21,7 +21,7 @@ use firstcome_store::mysql::{Row, Work, bytes, cell};
 impl MySql {
     pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, JournalError> {
         let mut done = self.try_commit(&transaction).await;
-        if done.as_ref().is_err_and(Broken::is_missing) {
+        if done.as_ref().is_err_and(DatabaseError::is_missing) {
             if transaction.writes.is_empty() {
                 return self.see_nothing(&transaction);
             }
@@ -50,7 +50,7 @@ impl MySql {
         conditions::see(&nothing, &transaction.reads, 0)
     }
 
-    async fn try_commit(&self, transaction: &Transaction) -> Result<Seen, Broken> {
+    async fn try_commit(&self, transaction: &Transaction) -> Result<Seen, DatabaseError> {
         let mut needs = Needs::default();
         needs.add_checks(&transaction.checks);
         if transaction.writes.is_empty() {
@@ -70,9 +70,9 @@ impl MySql {
                 work.commit("").await?;
                 Ok(seen)
             }
-            Err(Broken::Own(failure)) => {
+            Err(DatabaseError::Own(failure)) => {
                 work.roll_back().await;
-                Err(Broken::Own(failure))
+                Err(DatabaseError::Own(failure))
             }
             // After a failure of the store its connection is left.
             Err(broken) => Err(broken),
@@ -80,7 +80,7 @@ impl MySql {
     }
 
     /// Reads at one moment.
-    async fn look_once(&self, needs: &Needs) -> Result<Loaded, Broken> {
+    async fn look_once(&self, needs: &Needs) -> Result<Loaded, DatabaseError> {
         let loaded =
             snapshot(&self.inner.pool, &self.inner.tables, self.inner.space, needs).await?;
         loaded.check_space()?;
@@ -94,7 +94,7 @@ impl MySql {
         transaction: &Transaction,
         needs: &Needs,
         found: Vec<Vec<Row>>,
-    ) -> Result<Seen, Broken> {
+    ) -> Result<Seen, DatabaseError> {
         let (space, tables) = (self.inner.space, &self.inner.tables);
         let mut before = take_in(space, needs, found)?;
         before.now = self.clock().unwrap_or(before.now);
@@ -121,7 +121,7 @@ pub(super) async fn snapshot(
     tables: &Tables,
     space: firstcome_core::names::SpaceId,
     needs: &Needs,
-) -> Result<Loaded, Broken> {
+) -> Result<Loaded, DatabaseError> {
     let mut all = vec![tables.sql(HEAD), tables.sql(CLOCK)];
     all.extend(statements(tables, needs));
     let found = pool.snapshot(&all.join("; ")).await?;
@@ -158,7 +158,7 @@ impl Step<'_, '_> {
     }
 
     /// Does one change.
-    async fn write(&mut self, write: &Write) -> Result<(), Broken> {
+    async fn write(&mut self, write: &Write) -> Result<(), DatabaseError> {
         let now = self.before.now.as_micros();
         let text = match write {
             Write::Term => "UPDATE `~head` SET term = term + 1".to_owned(),
@@ -200,7 +200,7 @@ impl Step<'_, '_> {
         Ok(())
     }
 
-    async fn drop_idle(&mut self, since: Timestamp) -> Result<(), Broken> {
+    async fn drop_idle(&mut self, since: Timestamp) -> Result<(), DatabaseError> {
         let rows = self
             .run(format!(
                 "DELETE FROM `~pieces` WHERE idle <= {} ORDER BY name LIMIT {IDLE_PIECES}; SELECT ROW_COUNT()",
@@ -214,7 +214,7 @@ impl Step<'_, '_> {
     }
 
     /// Each entry by itself: together they could be more than the server takes at once.
-    async fn put_back(&mut self, entries: &[Entry]) -> Result<(), Broken> {
+    async fn put_back(&mut self, entries: &[Entry]) -> Result<(), DatabaseError> {
         for entry in entries {
             self.run(format!(
                 "INSERT INTO `~entries` VALUES ({}, {}, {}, {}, {}, {})",

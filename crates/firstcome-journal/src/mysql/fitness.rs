@@ -1,7 +1,7 @@
 //! What a server must be like to hold a journal, and what its operator should know.
 
 use crate::database::Durability;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::journal::warning::Warning;
 use std::collections::BTreeMap;
 
@@ -38,9 +38,9 @@ const STATEMENT_BYTES: u64 = 8 << 20;
 
 /// The settings of a server that matter, by their names in `information_schema.global_variables`.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Settings(BTreeMap<String, String>);
+pub(super) struct ServerSettings(BTreeMap<String, String>);
 
-impl Settings {
+impl ServerSettings {
     /// Their names.
     pub(super) const NAMES: [&str; 9] = [
         "binlog_format",
@@ -170,7 +170,9 @@ mod tests {
         ];
         let with = |changes: &[(&str, &str)]| {
             let pairs = good.iter().chain(changes);
-            Settings::new(pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+            ServerSettings::new(
+                pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
+            )
         };
         with(&[]).check(Durability::Fsync).unwrap();
         with(&[("LOG_BIN", "ON"), ("SYNC_BINLOG", "1")]).check(Durability::Fsync).unwrap();

@@ -5,7 +5,7 @@ use super::load::{CLOCK, HEAD, RUN, begin, entry};
 use crate::cluster::News;
 use crate::database::{follow_on, front, looked, strange, unchanged};
 use crate::entry::{EntriesRead, Entry};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_store::mysql::Row;
 use std::time::Duration;

@@ -6,7 +6,7 @@ use crate::database::{
     strange,
 };
 use crate::entry::Entry;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::{Name, Tip};
 use crate::transaction::OLD_ENTRIES;
 use crate::transaction::conditions::OLD_BYTES;

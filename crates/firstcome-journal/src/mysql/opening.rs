@@ -1,12 +1,14 @@
 //! Opens a journal: looks at the server, and makes the tables where they are not there.
 
-use super::fitness::{Settings, check_version, warnings};
+use super::fitness::{ServerSettings, check_version, warnings};
 use super::load::{RUN, cell, run_of};
 use super::{ANSWER_WITHIN, CONNECTIONS, IDLE_WITHIN, Inner, LOCK_WITHIN, MySql, Tables};
 use crate::archive::Archiving;
-use crate::database::{Options, Owner, Pace, Run, TABLES, is_missing, refused, strange};
+use crate::database::{
+    DatabaseOptions, OwnerColumns, PollPace, Run, TABLES, is_missing, refused, strange,
+};
 use crate::entry::Sealer;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Name;
 use firstcome_core::LEVEL;
 use firstcome_core::names::SpaceId;
@@ -15,7 +17,10 @@ use firstcome_store::mysql::{MySqlOptions, MySqlPool, bytes, text};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
 
-pub(super) async fn open(store: MySqlOptions, options: Options) -> Result<MySql, JournalError> {
+pub(super) async fn open(
+    store: MySqlOptions,
+    options: DatabaseOptions,
+) -> Result<MySql, JournalError> {
     let tables = Tables::of(&options.space_name)?;
     let pool = pool(store)?;
     let settings = look(&pool).await?;
@@ -38,7 +43,7 @@ pub(super) async fn open(store: MySqlOptions, options: Options) -> Result<MySql,
     Ok(MySql {
         inner: Arc::new(Inner {
             run: Run::new(run),
-            pace: Pace::new(),
+            pace: PollPace::new(),
             archiving: Archiving::new(options.archive.clone(), sealer),
             warnings: warnings(options.durability),
             pool,
@@ -61,11 +66,11 @@ pub(super) fn pool(store: MySqlOptions) -> Result<MySqlPool, JournalError> {
 }
 
 /// Refuses what is not MariaDB, and gives its settings.
-pub(super) async fn look(pool: &MySqlPool) -> Result<Settings, JournalError> {
+pub(super) async fn look(pool: &MySqlPool) -> Result<ServerSettings, JournalError> {
     let version = pool.step("SELECT version()").await.map_err(refused)?;
     let version = version.first().and_then(|rows| rows.first()).ok_or_else(|| strange("no row"))?;
     check_version(&cell::<String>(version, 0)?)?;
-    let names: Vec<String> = Settings::NAMES.iter().map(|name| text(name)).collect();
+    let names: Vec<String> = ServerSettings::NAMES.iter().map(|name| text(name)).collect();
     let names = names.join(", ");
     let sql = format!(
         "SELECT variable_name, variable_value FROM information_schema.global_variables WHERE variable_name IN ({names})"
@@ -73,7 +78,7 @@ pub(super) async fn look(pool: &MySqlPool) -> Result<Settings, JournalError> {
     let found = pool.step(&sql).await.map_err(refused)?;
     let pair = |row| Ok((cell(row, 0)?, cell(row, 1)?));
     let pairs: Vec<_> = found.iter().flatten().map(pair).collect::<Result<_, JournalError>>()?;
-    Ok(Settings::new(pairs.into_iter()))
+    Ok(ServerSettings::new(pairs.into_iter()))
 }
 
 /// Makes the tables, as far as they are not there.
@@ -102,7 +107,7 @@ pub(super) async fn current_run(pool: &MySqlPool, tables: &Tables) -> Result<i64
 async fn enter(
     pool: &MySqlPool,
     tables: &Tables,
-    options: &Options,
+    options: &DatabaseOptions,
 ) -> Result<SpaceId, JournalError> {
     let head = tables.sql("SELECT tables, space, level FROM `~head` WHERE one = 1");
     let mut found = pool.step(&head).await.map_err(refused)?;
@@ -115,14 +120,14 @@ async fn enter(
     }
     let row = found.first().and_then(|rows| rows.first()).ok_or_else(|| strange("no head"))?;
     let space: Vec<u8> = cell(row, 1)?;
-    Owner { tables: cell(row, 0)?, space: &space, level: cell(row, 2)? }.check(options)
+    OwnerColumns { tables: cell(row, 0)?, space: &space, level: cell(row, 2)? }.check(options)
 }
 
 /// Makes the row of the head; whoever comes second finds that of the first.
 async fn make_space(
     pool: &MySqlPool,
     tables: &Tables,
-    options: &Options,
+    options: &DatabaseOptions,
 ) -> Result<(), JournalError> {
     let left = pool.step(&tables.sql("SELECT 1 FROM `~entries` LIMIT 1")).await.map_err(refused)?;
     if left.first().is_some_and(|rows| !rows.is_empty()) {

@@ -4,9 +4,9 @@ use super::Tables;
 use super::commit::snapshot;
 use super::load::entry;
 use super::opening::{look, pool};
-use crate::database::{Broken, Loaded, Needs, ReadOnly, Source, refused};
+use crate::database::{DatabaseError, Loaded, Needs, ReadOnly, Source, refused};
 use crate::entry::Entry;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_store::mysql::{MySqlOptions, MySqlPool};
@@ -30,20 +30,25 @@ pub fn open_read_only(
     let connect = async {
         let pool = pool(store)?;
         look(&pool).await?;
-        Ok::<Box<dyn Source>, _>(Box::new(Connections { pool, tables }))
+        Ok::<Box<dyn Source>, _>(Box::new(ReaderConnections { pool, tables }))
     };
     ReadOnly::open(connect, space_name, archives)
 }
 
 /// The connections of a reader.
 #[derive(Debug)]
-struct Connections {
+struct ReaderConnections {
     pool: MySqlPool,
     tables: Tables,
 }
 
-impl Source for Connections {
-    fn load(&self, runtime: &Runtime, space: SpaceId, needs: &Needs) -> Result<Loaded, Broken> {
+impl Source for ReaderConnections {
+    fn load(
+        &self,
+        runtime: &Runtime,
+        space: SpaceId,
+        needs: &Needs,
+    ) -> Result<Loaded, DatabaseError> {
         runtime.block_on(snapshot(&self.pool, &self.tables, space, needs))
     }
 

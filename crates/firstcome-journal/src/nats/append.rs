@@ -4,9 +4,9 @@ use super::log::{Ended, Read};
 use super::stored::HEADERS;
 use super::{Nats, TURN_WITHIN, looked, trouble};
 use crate::ancestry::{Content, Cursor, Message};
-use crate::database::Broken;
-use crate::entry::{Append, Confirm, EntriesRead, Exchange};
-use crate::failure::JournalError;
+use crate::database::DatabaseError;
+use crate::entry::{Append, AppendAnswer, Confirm, EntriesRead};
+use crate::error::JournalError;
 use firstcome_store::StoreError;
 use firstcome_store::nats::Put;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 const TRIES: u32 = 4;
 
 impl Nats {
-    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
+    pub(crate) async fn append(&self, append: Append) -> Result<AppendAnswer, JournalError> {
         let asked = Instant::now();
         let end = asked + TURN_WITHIN;
         let log = &self.inner.streams.log;
@@ -40,7 +40,8 @@ impl Nats {
                 Err(failure) => return Err(trouble(self.inner.space, failure)),
             };
             // It is stored, but whether it counts and when it was is not known without this.
-            let lost = |broken: Broken| JournalError::Unknown(self.unchanged(broken).to_string());
+            let lost =
+                |broken: DatabaseError| JournalError::Unknown(self.unchanged(broken).to_string());
             let read = if sequence > cursor.sequence {
                 log.read_delivered_to(&mut cursor, sequence, usize::MAX).await.map_err(lost)?
             } else {
@@ -54,7 +55,7 @@ impl Nats {
                 // It was stored after it was asked for, and all before it was read.
                 let end = cursor.tip.position;
                 let read = EntriesRead::of(append.applied, entries, end, asked);
-                return Ok(Exchange::of(read, Confirm::AtOnce));
+                return Ok(AppendAnswer::of(read, Confirm::AtOnce));
             }
             if ended == Ended::There {
                 // So many others came before it that its ancestor was too far back. What they appended since is read first.
@@ -90,7 +91,7 @@ impl Nats {
     }
 
     /// Looks whether what the caller applied is what is stored, and gives where it stands.
-    async fn ground(&self, append: &Append) -> Result<Cursor, Broken> {
+    async fn ground(&self, append: &Append) -> Result<Cursor, DatabaseError> {
         let (space, applied) = (self.inner.space, append.applied);
         let streams = &self.inner.streams;
         let mut view = self.look().await?.0;
@@ -143,10 +144,10 @@ impl Nats {
         self.inner.nonces.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(super) fn unchanged(&self, broken: Broken) -> JournalError {
+    pub(super) fn unchanged(&self, broken: DatabaseError) -> JournalError {
         match broken {
-            Broken::Own(failure) => crate::database::unchanged(failure),
-            Broken::Store(failure) => looked(self.inner.space, failure),
+            DatabaseError::Own(failure) => crate::database::unchanged(failure),
+            DatabaseError::Store(failure) => looked(self.inner.space, failure),
         }
     }
 }

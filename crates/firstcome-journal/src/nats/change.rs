@@ -8,7 +8,7 @@ use super::subjects::Subjects;
 use crate::ancestry::{Content, Message, Place, REACH, mark};
 use crate::database::{HeadRow, term_after};
 use crate::entry::Entry;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::transaction::cell::{Cell, Kind};
 use crate::transaction::{IDLE_PIECES, Write};
 use firstcome_core::Timestamp;

@@ -4,8 +4,8 @@ use super::change::{Change, Changes, needs};
 use super::load::{Ground, load};
 use super::view::{Remembered, run_of};
 use super::{Nats, TURN_WITHIN, looked, trouble};
-use crate::database::{Broken, Needs, makes_the_space};
-use crate::failure::JournalError;
+use crate::database::{DatabaseError, Needs, makes_the_space};
+use crate::error::JournalError;
 use crate::transaction::conditions;
 use crate::transaction::{Seen, Transaction};
 use firstcome_core::Timestamp;
@@ -17,13 +17,15 @@ impl Nats {
         let done = self.try_commit(&transaction).await;
         let space = self.inner.space;
         done.map_err(|broken| match broken {
-            Broken::Own(failure) => failure,
-            Broken::Store(failure) if transaction.writes.is_empty() => looked(space, failure),
-            Broken::Store(failure) => trouble(space, failure),
+            DatabaseError::Own(failure) => failure,
+            DatabaseError::Store(failure) if transaction.writes.is_empty() => {
+                looked(space, failure)
+            }
+            DatabaseError::Store(failure) => trouble(space, failure),
         })
     }
 
-    async fn try_commit(&self, transaction: &Transaction) -> Result<Seen, Broken> {
+    async fn try_commit(&self, transaction: &Transaction) -> Result<Seen, DatabaseError> {
         let end = Instant::now() + TURN_WITHIN;
         let mut first = Needs::default();
         first.add_checks(&transaction.checks);
@@ -46,7 +48,8 @@ impl Nats {
             }
             match self.carry_out(transaction, &ground).await {
                 Ok(Some(dropped)) => break dropped,
-                Err(Broken::Store(StoreError::Held { .. })) | Ok(None) if Instant::now() < end => {}
+                Err(DatabaseError::Store(StoreError::Held { .. })) | Ok(None)
+                    if Instant::now() < end => {}
                 Ok(None) => {
                     return Err(
                         JournalError::Unavailable("its log is being made".to_owned()).into()
@@ -62,7 +65,7 @@ impl Nats {
     }
 
     /// Makes the streams of a lost space. That they were made anew is no other run of a server.
-    async fn make_again(&self) -> Result<(), Broken> {
+    async fn make_again(&self) -> Result<(), DatabaseError> {
         let (streams, replicas) = (&self.inner.streams, self.inner.replicas);
         streams.make_table(replicas).await?;
         if let Err(StoreError::NoDatabase { .. }) = streams.log.stream.info().await {
@@ -76,16 +79,16 @@ impl Nats {
     }
 
     /// Says what it means that what was changed cannot be read.
-    fn after(&self, broken: Broken) -> JournalError {
+    fn after(&self, broken: DatabaseError) -> JournalError {
         JournalError::Unknown(self.unchanged(broken).to_string())
     }
 
-    async fn load(&self, needs: &Needs) -> Result<Ground, Broken> {
+    async fn load(&self, needs: &Needs) -> Result<Ground, DatabaseError> {
         let inner = &self.inner;
         let looked_at = self.look().await;
         let ground = load(&inner.streams, looked_at, inner.space, needs).await;
         let mut ground = ground.map_err(|broken| match broken {
-            Broken::Store(failure) => Broken::Own(looked(inner.space, failure)),
+            DatabaseError::Store(failure) => DatabaseError::Own(looked(inner.space, failure)),
             own => own,
         })?;
         ground.loaded.check_space()?;
@@ -100,7 +103,7 @@ impl Nats {
         &self,
         transaction: &Transaction,
         ground: &Ground,
-    ) -> Result<Option<usize>, Broken> {
+    ) -> Result<Option<usize>, DatabaseError> {
         let now: Timestamp = ground.loaded.now;
         let mut change = Change::new(self, ground, now);
         for write in &transaction.writes {

@@ -5,9 +5,9 @@ use super::log::Ended;
 use super::view::{Streams, View};
 use crate::ancestry::Cursor;
 use crate::cluster::News;
-use crate::database::{Broken, follow_on, front};
+use crate::database::{DatabaseError, follow_on, front};
 use crate::entry::{EntriesRead, Entry, Looked};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_core::Timestamp;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_store::StoreError;
@@ -42,7 +42,7 @@ impl Nats {
     }
 
     /// Reads up to where the server that leads the log says that it ends; what was delivered need not come from a server.
-    async fn news(&self, after: u64) -> Result<News, Broken> {
+    async fn news(&self, after: u64) -> Result<News, DatabaseError> {
         let (asked, before) = (Instant::now(), self.last_seen());
         let log = match self.inner.streams.log.stream.info().await {
             // A look says what is gone.
@@ -82,7 +82,7 @@ impl Nats {
         to: u64,
         after: u64,
         asked: Instant,
-    ) -> Result<Option<EntriesRead>, Broken> {
+    ) -> Result<Option<EntriesRead>, DatabaseError> {
         let log = &self.inner.streams.log;
         let read = log.read_delivered_to(&mut cursor, to, READ_ENTRIES).await?;
         if read.ended != Ended::There {
@@ -93,7 +93,7 @@ impl Nats {
         Ok(Some(read_to(&cursor, to, after, read.entries, asked)?))
     }
 
-    async fn read_after_look(&self, after: u64) -> Result<EntriesRead, Broken> {
+    async fn read_after_look(&self, after: u64) -> Result<EntriesRead, DatabaseError> {
         let asked = Instant::now();
         let (view, _) = self.look().await?;
         let row = view.row().ok_or(JournalError::Gone(self.inner.space))?;
@@ -120,7 +120,7 @@ impl Streams {
         after: u64,
         most: usize,
         asked: Instant,
-    ) -> Result<EntriesRead, Broken> {
+    ) -> Result<EntriesRead, DatabaseError> {
         let mut cursor = self.stand_at(view, after).await?;
         let to = view.log_last();
         let read = self.log.read_to(&mut cursor, to, most).await?;

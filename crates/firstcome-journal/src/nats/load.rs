@@ -5,9 +5,9 @@ use super::subjects::Subjects;
 use super::view::{Streams, View};
 use super::{COPY_PAUSE, COPY_WITHIN};
 use crate::ancestry::Cursor;
-use crate::database::{Broken, Loaded, Needs};
+use crate::database::{DatabaseError, Loaded, Needs};
 use crate::entry::Entry;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::transaction::OLD_ENTRIES;
 use crate::transaction::cell::{Cell, Kind};
 use crate::transaction::conditions::OLD_BYTES;
@@ -32,12 +32,12 @@ pub(super) struct Ground {
 /// Loads what is needed; a table that is not there has nothing.
 pub(super) async fn load(
     streams: &Streams,
-    looked: Result<(View, Info), Broken>,
+    looked: Result<(View, Info), DatabaseError>,
     space: SpaceId,
     needs: &Needs,
-) -> Result<Ground, Broken> {
+) -> Result<Ground, DatabaseError> {
     let (view, info) = match looked {
-        Err(Broken::Store(StoreError::NoDatabase { .. })) => return Ok(nothing(space)),
+        Err(DatabaseError::Store(StoreError::NoDatabase { .. })) => return Ok(nothing(space)),
         looked => looked?,
     };
     let Streams { table, subjects, .. } = streams;
@@ -86,7 +86,7 @@ fn nothing(space: SpaceId) -> Ground {
 }
 
 /// Reads the last message of each subject, of a server that has all up to a sequence.
-async fn each(stream: &Stream, subject: &str, last: u64) -> Result<Vec<Stored>, Broken> {
+async fn each(stream: &Stream, subject: &str, last: u64) -> Result<Vec<Stored>, DatabaseError> {
     let end = Instant::now() + COPY_WITHIN;
     loop {
         if let Some(found) = stream.each(subject, last).await? {

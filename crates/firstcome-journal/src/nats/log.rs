@@ -2,10 +2,10 @@
 
 use super::tail::Tail;
 use super::{COPY_PAUSE, COPY_WITHIN};
-use crate::ancestry::{Cursor, Message, REACH, Raw, Stuck, Taken, begin_among, mark};
-use crate::database::Broken;
+use crate::ancestry::{Cursor, Message, REACH, Raw, Stuck, TakenMessage, begin_among, mark};
+use crate::database::DatabaseError;
 use crate::entry::Entry;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_store::nats::{Stored, Stream};
@@ -112,7 +112,7 @@ impl Log {
         cursor: &mut Cursor,
         to: u64,
         most: usize,
-    ) -> Result<Read, Broken> {
+    ) -> Result<Read, DatabaseError> {
         let mut all = Read::default();
         if self.tail.wait_for(to, DELIVERED_WITHIN).await {
             all = self.read_delivered(cursor, to, most).await?;
@@ -129,7 +129,11 @@ impl Log {
     }
 
     /// Reads on behind a cursor, what there is: what was delivered, or else what a server has.
-    pub(super) async fn read_once(&self, cursor: &mut Cursor, most: usize) -> Result<Read, Broken> {
+    pub(super) async fn read_once(
+        &self,
+        cursor: &mut Cursor,
+        most: usize,
+    ) -> Result<Read, DatabaseError> {
         let read = self.read_delivered(cursor, u64::MAX, most).await?;
         if read.entries.is_empty() && read.ended == Ended::There {
             return self.read(cursor, u64::MAX, most).await;
@@ -138,7 +142,7 @@ impl Log {
     }
 
     /// Reads on behind a cursor until there is hardly any more.
-    pub(super) async fn catch_up(&self, cursor: &mut Cursor) -> Result<Read, Broken> {
+    pub(super) async fn catch_up(&self, cursor: &mut Cursor) -> Result<Read, DatabaseError> {
         let mut all = Read::default();
         loop {
             let before = cursor.sequence;
@@ -157,7 +161,7 @@ impl Log {
         cursor: &mut Cursor,
         to: u64,
         most: usize,
-    ) -> Result<Read, Broken> {
+    ) -> Result<Read, DatabaseError> {
         let messages = self.tail.behind(cursor, to);
         self.take_all(cursor, messages.iter().map(|stored| &**stored), most).await
     }
@@ -168,7 +172,7 @@ impl Log {
         cursor: &mut Cursor,
         to: u64,
         most: usize,
-    ) -> Result<Read, Broken> {
+    ) -> Result<Read, DatabaseError> {
         let end = Instant::now() + COPY_WITHIN;
         let mut all = Read::default();
         let mut pause = Duration::from_micros(200);
@@ -196,7 +200,7 @@ impl Log {
     }
 
     /// Reads on behind a cursor, from a server, once: at most up to a message, and so many entries.
-    async fn read(&self, cursor: &mut Cursor, to: u64, most: usize) -> Result<Read, Broken> {
+    async fn read(&self, cursor: &mut Cursor, to: u64, most: usize) -> Result<Read, DatabaseError> {
         // The message that was read last comes again, from the server that answers: so it is seen that it is the same log.
         let first = cursor.sequence + u64::from(cursor.bare);
         let wanted = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
@@ -223,25 +227,25 @@ impl Log {
         cursor: &mut Cursor,
         messages: impl Iterator<Item = &Stored>,
         most: usize,
-    ) -> Result<Read, Broken> {
+    ) -> Result<Read, DatabaseError> {
         let mut read = Read::default();
         for stored in messages {
             if read.entries.len() == most {
                 break;
             }
             match self.take(cursor, stored).await {
-                Ok(Taken::Entry { mut entry, part }) => {
+                Ok(TakenMessage::Entry { mut entry, part }) => {
                     self.complete(&mut entry, part).await?;
                     read.entries.push(entry);
                 }
-                Ok(Taken::Ignored) => read.ignored = stored.sequence,
-                Ok(Taken::Part) => {}
-                Ok(Taken::Restart) => {
+                Ok(TakenMessage::Ignored) => read.ignored = stored.sequence,
+                Ok(TakenMessage::Part) => {}
+                Ok(TakenMessage::Restart) => {
                     read.ended = Ended::Restarted;
                     break;
                 }
                 // What is good in front is given.
-                Err(Broken::Own(_)) if !read.entries.is_empty() => break,
+                Err(DatabaseError::Own(_)) if !read.entries.is_empty() => break,
                 Err(broken) => return Err(broken),
             }
         }
@@ -249,7 +253,11 @@ impl Log {
     }
 
     /// Takes a message in, and reads what lies further back where that is needed.
-    async fn take(&self, cursor: &mut Cursor, stored: &Stored) -> Result<Taken, Broken> {
+    async fn take(
+        &self,
+        cursor: &mut Cursor,
+        stored: &Stored,
+    ) -> Result<TakenMessage, DatabaseError> {
         loop {
             match cursor.take(&raw(stored), self.everything) {
                 Ok(taken) => return Ok(taken),
@@ -260,7 +268,7 @@ impl Log {
     }
 
     /// Has a cursor know the marks of as many messages as can matter.
-    async fn look_back(&self, cursor: &mut Cursor) -> Result<(), Broken> {
+    async fn look_back(&self, cursor: &mut Cursor) -> Result<(), DatabaseError> {
         let (first, known) = cursor.unknown();
         let mut marks = vec![0; usize::try_from(known - first).unwrap_or(0)];
         let mut next = first;
@@ -282,7 +290,7 @@ impl Log {
     }
 
     /// Adds the end of its body to an entry.
-    async fn complete(&self, entry: &mut Entry, part: u64) -> Result<(), Broken> {
+    async fn complete(&self, entry: &mut Entry, part: u64) -> Result<(), DatabaseError> {
         if part == 0 {
             return Ok(());
         }
@@ -299,7 +307,7 @@ impl Log {
     }
 
     /// Reads messages from one on.
-    async fn messages(&self, from: u64, count: u64) -> Result<Vec<Stored>, Broken> {
+    async fn messages(&self, from: u64, count: u64) -> Result<Vec<Stored>, DatabaseError> {
         let count = usize::try_from(count).unwrap_or(1);
         Ok(self.stream.next(&self.subject, from, count, READ_BYTES).await?)
     }
@@ -309,7 +317,7 @@ impl Log {
         &self,
         base: &Cursor,
         sequence: u64,
-    ) -> Result<Cursor, Broken> {
+    ) -> Result<Cursor, DatabaseError> {
         let known = self.furthest().filter(|known| {
             (base.sequence..=sequence).contains(&known.sequence) && known.origin() == base.origin()
         });
@@ -342,7 +350,7 @@ impl Log {
     }
 
     /// Says whether the message read last is still there, by the server that leads the stream.
-    async fn still_has(&self, cursor: &Cursor) -> Result<bool, Broken> {
+    async fn still_has(&self, cursor: &Cursor) -> Result<bool, DatabaseError> {
         if cursor.bare {
             return Ok(true);
         }
@@ -362,7 +370,7 @@ impl Log {
     }
 
     /// Reads all messages from one to another, which are there.
-    async fn all(&self, first: u64, last: u64) -> Result<Vec<Stored>, Broken> {
+    async fn all(&self, first: u64, last: u64) -> Result<Vec<Stored>, DatabaseError> {
         let end = Instant::now() + COPY_WITHIN;
         let mut all: Vec<Stored> = Vec::new();
         loop {
@@ -385,7 +393,11 @@ impl Log {
     }
 
     /// Returns where a reader stands behind the entry of a position between `base` and the end.
-    pub(super) async fn stand_at(&self, base: &Cursor, position: u64) -> Result<Cursor, Broken> {
+    pub(super) async fn stand_at(
+        &self,
+        base: &Cursor,
+        position: u64,
+    ) -> Result<Cursor, DatabaseError> {
         // Entries that were ignored only move a position further back in the log.
         let mut sequence = base.sequence + (position - base.tip.position);
         loop {

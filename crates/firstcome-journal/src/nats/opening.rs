@@ -7,9 +7,9 @@ use super::subjects::Subjects;
 use super::view::{Remembered, Streams, View, run_of};
 use super::{ANSWER_WITHIN, Inner, Nats, denied};
 use crate::archive::Archiving;
-use crate::database::{Broken, Durability, Options, Run, refused};
+use crate::database::{DatabaseError, DatabaseOptions, Durability, Run, refused};
 use crate::entry::Sealer;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::journal::warning::Warning;
 use firstcome_core::names::SpaceId;
 use firstcome_core::{LEVEL, newest_level};
@@ -59,7 +59,10 @@ pub(super) async fn connect(store: NatsOptions) -> Result<NatsConnection, Journa
     Ok(connection)
 }
 
-pub(super) async fn open(store: NatsOptions, options: Options) -> Result<Nats, JournalError> {
+pub(super) async fn open(
+    store: NatsOptions,
+    options: DatabaseOptions,
+) -> Result<Nats, JournalError> {
     let subjects = Subjects::of(&options.space_name)?;
     let connection = connect(store).await?;
     let streams = streams_of(&connection, subjects);
@@ -95,15 +98,15 @@ pub(super) fn streams_of(connection: &NatsConnection, subjects: Subjects) -> Str
 /// A stream that was just made has no leader for a moment, and others make it at the same time: what passes is tried again.
 async fn enter(
     streams: &Streams,
-    options: &Options,
+    options: &DatabaseOptions,
 ) -> Result<(SpaceId, Info, Info), JournalError> {
     let end = Instant::now() + ENTER_WITHIN;
     loop {
         let failure = match try_enter(streams, options).await {
             Ok(Some(entered)) => return Ok(entered),
             Ok(None) => continue,
-            Err(Broken::Own(failure)) => return Err(failure),
-            Err(Broken::Store(failure)) => failure,
+            Err(DatabaseError::Own(failure)) => return Err(failure),
+            Err(DatabaseError::Store(failure)) => failure,
         };
         let made_elsewhere = matches!(failure, StoreError::JetStream { .. });
         if Instant::now() >= end || !(made_elsewhere || failure.passes_by_itself()) {
@@ -116,11 +119,11 @@ async fn enter(
 /// Opens a space that is there; makes a part of it where there is none, and gives nothing then.
 async fn try_enter(
     streams: &Streams,
-    options: &Options,
-) -> Result<Option<(SpaceId, Info, Info)>, Broken> {
+    options: &DatabaseOptions,
+) -> Result<Option<(SpaceId, Info, Info)>, DatabaseError> {
     let found = match streams.look().await {
         Ok(found) => Some(found),
-        Err(Broken::Store(StoreError::NoDatabase { .. })) => None,
+        Err(DatabaseError::Store(StoreError::NoDatabase { .. })) => None,
         Err(broken) => return Err(broken),
     };
     let copies = if streams.table.nats().is_clustered() { COPIES } else { 1 };
@@ -156,7 +159,10 @@ async fn try_enter(
     Ok(None)
 }
 
-fn check_row(row: &crate::database::HeadRow, options: &Options) -> Result<(), JournalError> {
+fn check_row(
+    row: &crate::database::HeadRow,
+    options: &DatabaseOptions,
+) -> Result<(), JournalError> {
     if row.level > newest_level() {
         return Err(JournalError::TooNew(row.level));
     }

@@ -5,9 +5,9 @@ use super::log::Ended;
 use super::opening::{connect, streams_of};
 use super::subjects::Subjects;
 use super::view::Streams;
-use crate::database::{Broken, Loaded, Needs, ReadOnly, Source};
+use crate::database::{DatabaseError, Loaded, Needs, ReadOnly, Source};
 use crate::entry::Entry;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_store::nats::NatsOptions;
@@ -43,7 +43,12 @@ struct Reader {
 }
 
 impl Source for Reader {
-    fn load(&self, runtime: &Runtime, space: SpaceId, needs: &Needs) -> Result<Loaded, Broken> {
+    fn load(
+        &self,
+        runtime: &Runtime,
+        space: SpaceId,
+        needs: &Needs,
+    ) -> Result<Loaded, DatabaseError> {
         let streams = &self.streams;
         let loaded = async { load(streams, streams.look().await, space, needs).await };
         Ok(runtime.block_on(loaded)?.loaded)
@@ -52,8 +57,8 @@ impl Source for Reader {
     fn entries(&self, runtime: &Runtime, next: u64) -> Result<Vec<Entry>, JournalError> {
         let read = runtime.block_on(self.read(next - 1));
         read.map_err(|broken| match broken {
-            Broken::Own(failure) => failure,
-            Broken::Store(failure) => crate::database::refused(failure),
+            DatabaseError::Own(failure) => failure,
+            DatabaseError::Store(failure) => crate::database::refused(failure),
         })
     }
 
@@ -63,7 +68,7 @@ impl Source for Reader {
 }
 
 impl Reader {
-    async fn read(&self, after: u64) -> Result<Vec<Entry>, Broken> {
+    async fn read(&self, after: u64) -> Result<Vec<Entry>, DatabaseError> {
         let log = &self.streams.log;
         if let Some(mut cursor) = log.known(after, None) {
             let read = log.read_once(&mut cursor, READ_ENTRIES).await?;

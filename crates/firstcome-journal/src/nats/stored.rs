@@ -3,7 +3,7 @@
 use crate::ancestry::{Message, Place};
 use crate::bytes::Reader;
 use crate::database::HeadRow;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::snapshots::manifest::Manifest;
 use firstcome_core::Timestamp;
 use firstcome_core::names::{PieceName, SpaceId};

@@ -1,6 +1,6 @@
 //! The streams of a journal, and the subjects in them.
 
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::transaction::cell::Kind;
 use firstcome_core::names::PieceName;
 use std::fmt::Write as _;

@@ -36,12 +36,12 @@ struct Running {
     since: Instant,
     /// A server has been found that delivers.
     begun: Arc<AtomicBool>,
-    held: Arc<Mutex<Held>>,
+    held: Arc<Mutex<HeldMessages>>,
 }
 
 /// The messages that are kept: they follow one another, and each was behind the one before it when that one was read.
 #[derive(Debug, Default)]
-struct Held {
+struct HeldMessages {
     messages: VecDeque<(u64, Arc<Stored>)>,
     bytes: usize,
 }
@@ -178,7 +178,7 @@ struct Deliver {
     stream: Stream,
     cursor: Cursor,
     begun: Arc<AtomicBool>,
-    held: Arc<Mutex<Held>>,
+    held: Arc<Mutex<HeldMessages>>,
     told: watch::Sender<u64>,
 }
 
@@ -213,7 +213,7 @@ impl Deliver {
     }
 }
 
-impl Held {
+impl HeldMessages {
     fn push(&mut self, mark: u64, stored: Stored) {
         self.bytes += stored.bytes.len();
         self.messages.push_back((mark, Arc::new(stored)));

@@ -5,8 +5,8 @@ use super::log::{Log, raw};
 use super::stored::{HeadRecord, Restart};
 use super::subjects::Subjects;
 use crate::ancestry::Cursor;
-use crate::database::{Broken, HeadRow};
-use crate::failure::JournalError;
+use crate::database::{DatabaseError, HeadRow};
+use crate::error::JournalError;
 use crate::name::Tip;
 use crate::snapshots::manifest::Manifest;
 use firstcome_core::Timestamp;
@@ -77,7 +77,7 @@ fn base_of(head: &HeadRecord) -> Cursor {
 
 impl Streams {
     /// Looks where the streams stand.
-    pub(super) async fn look(&self) -> Result<(View, Info), Broken> {
+    pub(super) async fn look(&self) -> Result<(View, Info), DatabaseError> {
         let info = self.table.info().await?;
         let (head, restarts) = (self.subjects.head(), self.subjects.restarts());
         let (head, log, restart) = tokio::join!(
@@ -111,7 +111,11 @@ impl Streams {
     }
 
     /// Returns where a reader stands behind the entry of a position that is kept, or before the first one.
-    pub(super) async fn stand_at(&self, view: &View, position: u64) -> Result<Cursor, Broken> {
+    pub(super) async fn stand_at(
+        &self,
+        view: &View,
+        position: u64,
+    ) -> Result<Cursor, DatabaseError> {
         let base = view.base();
         if position == base.tip.position {
             return Ok(base);
@@ -174,7 +178,7 @@ pub(super) struct Remembered {
 
 impl Nats {
     /// Looks where the streams stand; fails once where they may have lost something since.
-    pub(super) async fn look(&self) -> Result<(View, Info), Broken> {
+    pub(super) async fn look(&self) -> Result<(View, Info), DatabaseError> {
         let before = self.inner.remembered.lock().last;
         let (view, info) = self.inner.streams.look().await?;
         let shorter = info.last < before.0;

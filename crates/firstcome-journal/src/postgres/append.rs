@@ -2,8 +2,8 @@
 
 use super::Postgres;
 use crate::database::{Durability, EntryColumns, follow_on, front, space_of, strange, trouble};
-use crate::entry::{Append, Confirm, EntriesRead, Entry, Exchange};
-use crate::failure::JournalError;
+use crate::entry::{Append, AppendAnswer, Confirm, EntriesRead, Entry};
+use crate::error::JournalError;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::limits::READ_ENTRIES;
@@ -23,7 +23,7 @@ pub(super) const TELL_EVERY: Duration = Duration::from_millis(20);
 const OTHERS_FOR: Duration = Duration::from_secs(10);
 
 impl Postgres {
-    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
+    pub(crate) async fn append(&self, append: Append) -> Result<AppendAnswer, JournalError> {
         let (inner, asked) = (&*self.inner, Instant::now());
         let (applied, body) = (append.applied.cast_signed(), &append.body[..]);
         let (applied_name, name) = (append.applied_name.to_bytes(), append.name.to_bytes());
@@ -72,7 +72,7 @@ impl Postgres {
         let end = cell::<i64>(first, 1)?.cast_unsigned();
         let entries = front(follow_on(append.applied, entries))?;
         let read = EntriesRead::of(append.applied, entries, end, asked);
-        Ok(Exchange::of(read, Confirm::AtOnce))
+        Ok(AppendAnswer::of(read, Confirm::AtOnce))
     }
 
     /// Returns why nothing was stored, if so.

@@ -3,9 +3,9 @@
 use super::Postgres;
 use super::load::{load, names_of};
 use super::opening::make_tables;
-use crate::database::{Broken, Loaded, Needs, makes_the_space, number_of, term_after};
+use crate::database::{DatabaseError, Loaded, Needs, makes_the_space, number_of, term_after};
 use crate::entry::Entry;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Tip;
 use crate::snapshots::manifest::Manifest;
 use crate::transaction::cell::{Cell, Kind};
@@ -20,7 +20,7 @@ type Values<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
 impl Postgres {
     pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, JournalError> {
         let mut done = self.try_commit(&transaction).await;
-        if done.as_ref().is_err_and(Broken::is_missing) {
+        if done.as_ref().is_err_and(DatabaseError::is_missing) {
             if transaction.writes.is_empty() {
                 return self.see_nothing(&transaction);
             }
@@ -40,7 +40,7 @@ impl Postgres {
         conditions::see(&nothing, &transaction.reads, 0)
     }
 
-    async fn try_commit(&self, transaction: &Transaction) -> Result<Seen, Broken> {
+    async fn try_commit(&self, transaction: &Transaction) -> Result<Seen, DatabaseError> {
         let inner = &self.inner;
         let only_reads = transaction.writes.is_empty();
         let mut session = inner.pool.session().await?;
@@ -63,7 +63,11 @@ impl Postgres {
         }
     }
 
-    async fn carry_out(&self, work: &Work<'_>, transaction: &Transaction) -> Result<Seen, Broken> {
+    async fn carry_out(
+        &self,
+        work: &Work<'_>,
+        transaction: &Transaction,
+    ) -> Result<Seen, DatabaseError> {
         let space = self.inner.space;
         let mut needs = Needs::default();
         needs.add_checks(&transaction.checks);
@@ -91,7 +95,7 @@ impl Postgres {
         Ok(conditions::see(&loaded, &transaction.reads, dropped)?)
     }
 
-    async fn load(&self, work: &Work<'_>, needs: &Needs) -> Result<Loaded, Broken> {
+    async fn load(&self, work: &Work<'_>, needs: &Needs) -> Result<Loaded, DatabaseError> {
         let loaded = load(work, self.inner.space, needs).await?;
         let now = self.clock().unwrap_or(loaded.now);
         Ok(Loaded { now, ..loaded })
@@ -110,7 +114,7 @@ impl Step<'_> {
     }
 
     /// Does one change; gives how many pieces it dropped.
-    async fn write(&self, write: &Write) -> Result<usize, Broken> {
+    async fn write(&self, write: &Write) -> Result<usize, DatabaseError> {
         let now = self.before.now.as_micros();
         match write {
             Write::Term => {
@@ -186,7 +190,7 @@ impl Step<'_> {
         self.execute(sql, values).await.map(drop)
     }
 
-    async fn put_back(&self, entries: &[Entry]) -> Result<(), Broken> {
+    async fn put_back(&self, entries: &[Entry]) -> Result<(), DatabaseError> {
         let mut columns = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for entry in entries {
             columns.0.push(entry.position.cast_signed());
@@ -213,7 +217,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    async fn restart(&self, tip: Tip, epoch: u32, level: u32) -> Result<(), Broken> {
+    async fn restart(&self, tip: Tip, epoch: u32, level: u32) -> Result<(), DatabaseError> {
         self.execute("DELETE FROM entries", &[]).await?;
         let term = term_after(self.before.row.map(|row| row.term), self.before.now);
         self.execute("DELETE FROM head", &[]).await?;

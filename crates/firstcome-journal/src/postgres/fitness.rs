@@ -1,7 +1,7 @@
 //! What a server must be like to hold a journal, and what its operator should know.
 
 use crate::database::Durability;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::journal::warning::Warning;
 
 /// Words in the version of servers that speak PostgreSQL's protocol and are something else, each with why it will not do.
@@ -46,7 +46,7 @@ fn shortened(version: &str) -> &str {
 
 /// The settings of a server that matter.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Settings {
+pub(super) struct ServerSettings {
     pub(super) is_standby: bool,
     /// It forces its log to the disk.
     pub(super) fsync: bool,
@@ -56,7 +56,7 @@ pub(super) struct Settings {
     pub(super) standbys: String,
 }
 
-impl Settings {
+impl ServerSettings {
     /// Refuses a server that cannot keep what is promised.
     pub(super) fn check(&self, durability: Durability) -> Result<(), JournalError> {
         let unfit =
@@ -170,31 +170,31 @@ mod tests {
 
     #[test]
     fn what_is_not_on_the_disk_is_never_called_durable() {
-        let good = Settings {
+        let good = ServerSettings {
             fsync: true,
             synchronous_commit: "on".to_owned(),
             full_page_writes: true,
-            ..Settings::default()
+            ..ServerSettings::default()
         };
         good.check(Durability::Fsync).unwrap();
         assert!(good.promise(Durability::Fsync).starts_with("fsync: "));
         for bad in [
-            Settings { fsync: false, ..good.clone() },
-            Settings { synchronous_commit: "off".to_owned(), ..good.clone() },
+            ServerSettings { fsync: false, ..good.clone() },
+            ServerSettings { synchronous_commit: "off".to_owned(), ..good.clone() },
         ] {
             let failure = bad.check(Durability::Fsync).unwrap_err();
             assert!(failure.hint().is_some_and(|fix| fix.contains("memory")), "{failure}");
             bad.check(Durability::Memory).unwrap();
             assert!(bad.promise(Durability::Memory).starts_with("memory: "));
         }
-        let standby = Settings { is_standby: true, ..good.clone() };
+        let standby = ServerSettings { is_standby: true, ..good.clone() };
         standby.check(Durability::Memory).unwrap_err();
-        let copied = Settings { standbys: "ANY 1 (a, b)".to_owned(), ..good.clone() };
+        let copied = ServerSettings { standbys: "ANY 1 (a, b)".to_owned(), ..good.clone() };
         assert!(copied.promise(Durability::Fsync).contains("ANY 1 (a, b)"));
         assert!(!copied.promise(Durability::Memory).contains("ANY"));
         assert!(copied.warnings(Durability::Fsync, false).is_empty());
         assert_eq!(good.warnings(Durability::Fsync, true).len(), 2);
-        let local = Settings { synchronous_commit: "local".to_owned(), ..copied };
+        let local = ServerSettings { synchronous_commit: "local".to_owned(), ..copied };
         assert!(!local.promise(Durability::Fsync).contains("ANY"));
     }
 }

@@ -5,7 +5,7 @@ use super::append::{TELL_EVERY, cell, entry};
 use crate::cluster::News;
 use crate::database::{Durability, end_of, follow_on, front, looked, space_of, unchanged};
 use crate::entry::EntriesRead;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_core::Timestamp;
 use firstcome_store::postgres::{Heard, Row, ToSql, Type};
 use std::time::Duration;

@@ -2,9 +2,10 @@
 
 use super::append::{cell, entry};
 use crate::database::{
-    Broken, HeadRow, Loaded, Needs, cell_of, manifest, number_of, piece_name, space_of, strange,
+    DatabaseError, HeadRow, Loaded, Needs, cell_of, manifest, number_of, piece_name, space_of,
+    strange,
 };
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::{Name, Tip};
 use crate::transaction::OLD_ENTRIES;
 use crate::transaction::conditions::OLD_BYTES;
@@ -26,7 +27,11 @@ const OLD: &str = "SELECT max(o.position) FROM (SELECT f.position, f.at, \
     ORDER BY e.position LIMIT $3) f) o WHERE o.position <= $1 AND o.at <= $2 AND o.before <= $4";
 
 /// Loads where the journal stands and what is needed beside it.
-pub(super) async fn load(work: &Work<'_>, space: SpaceId, needs: &Needs) -> Result<Loaded, Broken> {
+pub(super) async fn load(
+    work: &Work<'_>,
+    space: SpaceId,
+    needs: &Needs,
+) -> Result<Loaded, DatabaseError> {
     let rows = work.query(HEAD, &[]).await?;
     let row = rows.first().ok_or_else(|| strange("no row"))?;
     let now = Timestamp::from_micros(cell(row, 0)?);

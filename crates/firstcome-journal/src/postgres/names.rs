@@ -1,6 +1,6 @@
 //! The names of a journal's schema, of its locks and of its channel.
 
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What the name of a journal's schema begins with.

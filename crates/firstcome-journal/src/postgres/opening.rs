@@ -1,13 +1,13 @@
 //! Opens a journal: looks at the server, and makes the tables where they are not there.
 
 use super::append::{CALL, FUNCTION, cell};
-use super::fitness::{Settings, check_version};
+use super::fitness::{ServerSettings, check_version};
 use super::names::Names;
 use super::{ANSWER_WITHIN, CONNECTIONS, IDLE_WITHIN, Inner, LOCK_WITHIN, Postgres};
 use crate::archive::Archiving;
-use crate::database::{Durability, Options, Owner, Pace, Run, TABLES, refused};
+use crate::database::{DatabaseOptions, Durability, OwnerColumns, PollPace, Run, TABLES, refused};
 use crate::entry::Sealer;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Name;
 use firstcome_core::LEVEL;
 use firstcome_core::names::SpaceId;
@@ -25,7 +25,7 @@ const LOOK: &str = "SELECT pg_is_in_recovery(), current_setting('fsync') = 'on',
 
 pub(super) async fn open(
     store: PostgresOptions,
-    options: Options,
+    options: DatabaseOptions,
 ) -> Result<Postgres, JournalError> {
     let names = Names::of(&options.space_name)?;
     let pool = pool(store, &names, options.durability)?;
@@ -54,7 +54,7 @@ pub(super) async fn open(
             note: format!("{:016x}", note.finish()),
             told: Mutex::default(),
             others: Mutex::default(),
-            pace: Pace::new(),
+            pace: PollPace::new(),
             archiving: Archiving::new(options.archive.clone(), sealer),
             warnings: looked.settings.warnings(options.durability, pooled),
             promise: looked.settings.promise(options.durability),
@@ -88,7 +88,7 @@ pub(super) fn pool(
 }
 
 struct Looked {
-    settings: Settings,
+    settings: ServerSettings,
     run: i64,
     has_tables: bool,
     has_function: bool,
@@ -98,7 +98,7 @@ async fn look(pool: &PostgresPool) -> Result<Looked, JournalError> {
     let rows = pool.step(LOOK, &[]).await.map_err(refused)?;
     let row =
         rows.first().ok_or_else(|| JournalError::Broken("it says nothing of itself".into()))?;
-    let settings = Settings {
+    let settings = ServerSettings {
         is_standby: cell(row, 0)?,
         fsync: cell(row, 1)?,
         synchronous_commit: cell(row, 2)?,
@@ -159,7 +159,7 @@ async fn lock(work: &Work<'_>, names: &Names) -> Result<(), firstcome_store::Sto
 async fn enter(
     pool: &PostgresPool,
     names: &Names,
-    options: &Options,
+    options: &DatabaseOptions,
 ) -> Result<SpaceId, JournalError> {
     let mut session = pool.session().await.map_err(refused)?;
     let work = session.begin(Access::Usual).await.map_err(refused)?;
@@ -176,7 +176,7 @@ async fn enter(
 async fn try_enter(
     work: &Work<'_>,
     names: &Names,
-    options: &Options,
+    options: &DatabaseOptions,
 ) -> Result<SpaceId, JournalError> {
     let sql = "SELECT tables, space, level FROM head";
     let mut rows = work.query(sql, &[]).await.map_err(refused)?;
@@ -191,11 +191,11 @@ async fn try_enter(
         make_space(work, options).await?;
         return Ok(options.fresh);
     };
-    Owner { tables: cell::<i32>(row, 0)?.into(), space: cell(row, 1)?, level: cell(row, 2)? }
+    OwnerColumns { tables: cell::<i32>(row, 0)?.into(), space: cell(row, 1)?, level: cell(row, 2)? }
         .check(options)
 }
 
-async fn make_space(work: &Work<'_>, options: &Options) -> Result<(), JournalError> {
+async fn make_space(work: &Work<'_>, options: &DatabaseOptions) -> Result<(), JournalError> {
     let left = work.query("SELECT 1 FROM entries LIMIT 1", &[]).await.map_err(refused)?;
     if !left.is_empty() {
         return Err(JournalError::Broken("it has entries and no head".to_owned()));

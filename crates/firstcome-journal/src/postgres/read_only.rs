@@ -5,9 +5,9 @@ use super::fitness::check_version;
 use super::load::load;
 use super::names::Names;
 use super::opening::pool;
-use crate::database::{Broken, Durability, Loaded, Needs, ReadOnly, Source, refused};
+use crate::database::{DatabaseError, Durability, Loaded, Needs, ReadOnly, Source, refused};
 use crate::entry::Entry;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_core::names::SpaceId;
 use firstcome_store::postgres::{Access, PostgresOptions, PostgresPool, ToSql, Type};
 use std::path::PathBuf;
@@ -30,19 +30,24 @@ pub fn open_read_only(
     let connect = async {
         let pool = pool(store, &names, Durability::Fsync)?;
         check_version(&pool.version().await.map_err(refused)?)?;
-        Ok::<Box<dyn Source>, _>(Box::new(Connections { pool }))
+        Ok::<Box<dyn Source>, _>(Box::new(ReaderConnections { pool }))
     };
     ReadOnly::open(connect, space_name, archives)
 }
 
 /// The connections of a reader.
 #[derive(Debug)]
-struct Connections {
+struct ReaderConnections {
     pool: PostgresPool,
 }
 
-impl Source for Connections {
-    fn load(&self, runtime: &Runtime, space: SpaceId, needs: &Needs) -> Result<Loaded, Broken> {
+impl Source for ReaderConnections {
+    fn load(
+        &self,
+        runtime: &Runtime,
+        space: SpaceId,
+        needs: &Needs,
+    ) -> Result<Loaded, DatabaseError> {
         runtime.block_on(async {
             let mut session = self.pool.session().await?;
             let work = session.begin(Access::Snapshot).await?;

@@ -2,7 +2,7 @@
 
 use crate::archive::Frames;
 use crate::entry::{Chain, Entry, EntryRun, Sealer};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Name;
 use crate::space_file::SpaceFile;
 use crate::sqlite;

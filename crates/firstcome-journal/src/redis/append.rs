@@ -8,16 +8,16 @@ use super::info::replicas;
 use super::options::WAIT;
 use super::scripts::{done, name_bytes};
 use super::trouble::{looked, trouble, unexpected};
-use super::value::Entries;
-use crate::entry::{Append, Confirm, EntriesRead, Entry, Exchange};
-use crate::failure::JournalError;
+use super::value::StreamEntries;
+use crate::entry::{Append, AppendAnswer, Confirm, EntriesRead, Entry};
+use crate::error::JournalError;
 use firstcome_inject::{Mistake, inject};
 use firstcome_store::{Answer, Command, Pinned, StoreError};
 use std::sync::atomic::Ordering;
 use tokio::time::Instant;
 
 impl Redis {
-    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, JournalError> {
+    pub(crate) async fn append(&self, append: Append) -> Result<AppendAnswer, JournalError> {
         self.inner.headroom.check(&self.inner.rest).await?;
         let connection = self.connection();
         let asked = Instant::now();
@@ -49,7 +49,7 @@ impl Redis {
         };
         let missed = sent.read.await.map_err(|lost| JournalError::Unknown(lost.to_string()))?;
         let rows = missed.list().map_err(|_| unexpected(&missed, "entries"))?;
-        let entries = Entries::of(rows).good.into_iter().map(|(entry, _)| entry);
+        let entries = StreamEntries::of(rows).good.into_iter().map(|(entry, _)| entry);
         let entries: Vec<Entry> = entries.collect();
         if entries.first().is_some_and(|first| first.position != append.applied + 1) {
             return Err(JournalError::Unknown(
@@ -57,7 +57,7 @@ impl Redis {
             ));
         }
         let end = end_of(append.applied, rows.len());
-        Ok(Exchange::of(EntriesRead::of(append.applied, entries, end, asked), confirm))
+        Ok(AppendAnswer::of(EntriesRead::of(append.applied, entries, end, asked), confirm))
     }
 
     /// Believes what a WAIT answers on a connection that sent nothing before it: how many replicas are connected.

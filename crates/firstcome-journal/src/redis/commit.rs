@@ -7,14 +7,14 @@ use super::stored;
 use super::trouble::{looked, trouble, unexpected};
 use super::value;
 use crate::cluster::MEMBER_FOR;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Name;
 use crate::snapshots::manifest::Manifest;
 use crate::transaction::cell::{Cell, Kind};
 use crate::transaction::{Check, IDLE_PIECES, OLD_ENTRIES, Read, Seen, Transaction, Write};
 use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;
-use firstcome_store::{Command, Reply};
+use firstcome_store::{Command, RedisReply};
 use tokio::time::Instant;
 
 /// The number of a key among those that the script is given.
@@ -85,13 +85,13 @@ impl Redis {
 }
 
 /// Reads what the script answered.
-fn seen(transaction: &Transaction, parts: &[Reply]) -> Result<Seen, JournalError> {
-    let strange = || unexpected(&Reply::List(parts.to_vec()), "what was asked for");
+fn seen(transaction: &Transaction, parts: &[RedisReply]) -> Result<Seen, JournalError> {
+    let strange = || unexpected(&RedisReply::List(parts.to_vec()), "what was asked for");
     let [now, fields, skips, found @ ..] = parts else { return Err(strange()) };
     let now = Timestamp::from_micros(signed(now)?);
     let fields = fields.list().map_err(|_| strange())?;
     let (term, fields) = fields.split_last().ok_or_else(strange)?;
-    let head = head::read(&Reply::List(fields.to_vec()), skips, now)?;
+    let head = head::read(&RedisReply::List(fields.to_vec()), skips, now)?;
     let term = if head.is_some() { number(term)? } else { 0 };
     let mut seen = Seen::new(head, term, now);
     let mut found = found.iter();
@@ -211,7 +211,7 @@ fn rested_on(checks: &[Check]) -> ((u64, Name), u64) {
     (entry, ours)
 }
 
-fn read_into(seen: &mut Seen, read: &Read, found: &Reply) -> Result<(), JournalError> {
+fn read_into(seen: &mut Seen, read: &Read, found: &RedisReply) -> Result<(), JournalError> {
     match read {
         Read::Manifests => seen.manifests = stored::manifests(found)?,
         Read::Cells(kind) => seen.cells.extend(stored::cells(*kind, found)?),
@@ -223,8 +223,8 @@ fn read_into(seen: &mut Seen, read: &Read, found: &Reply) -> Result<(), JournalE
         }
         Read::Piece(_) => {
             seen.piece = match found {
-                Reply::Bytes(bytes) => Some(bytes.clone()),
-                Reply::Nil | Reply::Number(_) | Reply::List(_) => None,
+                RedisReply::Bytes(bytes) => Some(bytes.clone()),
+                RedisReply::Nil | RedisReply::Number(_) | RedisReply::List(_) => None,
             };
         }
         Read::Old { .. } => seen.old = Some(number(found)?).filter(|last| *last > 0),

@@ -6,7 +6,7 @@
 
 use super::options::{WAIT, Waits};
 use crate::entry::Confirm;
-use firstcome_store::{Answer, Pinned, Reply};
+use firstcome_store::{Answer, Pinned, RedisReply};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -42,7 +42,7 @@ impl Confirmer {
     pub(super) fn start(waits: Waits, answer_within: Duration) -> Self {
         let (added, adding) = mpsc::channel(MOST);
         let under_way = Arc::new(AtomicUsize::new(0));
-        let work = Work { waits, answer_within, under_way: Arc::clone(&under_way) };
+        let work = ConfirmWork { waits, answer_within, under_way: Arc::clone(&under_way) };
         let task = tokio::spawn(work.run(adding));
         Self { added, waits: under_way, task: Mutex::new(Some(task)) }
     }
@@ -79,21 +79,21 @@ impl Drop for Confirmer {
     }
 }
 
-struct Work {
+struct ConfirmWork {
     waits: Waits,
     answer_within: Duration,
     under_way: Arc<AtomicUsize>,
 }
 
 /// Those on one connection whose WAIT was answered, with too few copies.
-struct Late {
+struct LateConfirms {
     pinned: Pinned,
     entries: VecDeque<(oneshot::Sender<()>, Instant)>,
 }
 
-impl Work {
+impl ConfirmWork {
     async fn run(self, mut adding: mpsc::Receiver<Waiting>) {
-        let mut late: Option<Late> = None;
+        let mut late: Option<LateConfirms> = None;
         loop {
             let next = match late.take() {
                 None => adding.recv().await,
@@ -114,10 +114,10 @@ impl Work {
             };
             let Some(Waiting { pinned, answer, confirmed }) = next else { return };
             // What was written on another connection is not what this WAIT speaks of.
-            let mut known = late
-                .take()
-                .filter(|late| late.pinned.is_same(&pinned))
-                .unwrap_or_else(|| Late { pinned: pinned.clone(), entries: VecDeque::new() });
+            let mut known =
+                late.take().filter(|late| late.pinned.is_same(&pinned)).unwrap_or_else(|| {
+                    LateConfirms { pinned: pinned.clone(), entries: VecDeque::new() }
+                });
             known.entries.push_back((confirmed, Instant::now() + PATIENCE));
             if known.entries.len() > MOST {
                 known.entries.pop_front();
@@ -131,7 +131,7 @@ impl Work {
     }
 
     /// Sends one more WAIT; says whether anybody still waits.
-    async fn ask_again(&self, late: &mut Late) -> bool {
+    async fn ask_again(&self, late: &mut LateConfirms) -> bool {
         let now = Instant::now();
         late.entries.retain(|(confirmed, until)| !confirmed.is_closed() && *until > now);
         let Some(command) = self.waits.command().filter(|_| !late.entries.is_empty()) else {
@@ -144,7 +144,7 @@ impl Work {
     }
 
     /// Says whether a WAIT was answered with as many as wanted; `None` if it never will be.
-    fn reached(&self, answer: Result<Reply, firstcome_store::StoreError>) -> Option<bool> {
+    fn reached(&self, answer: Result<RedisReply, firstcome_store::StoreError>) -> Option<bool> {
         let reply = answer.ok()?;
         match self.waits {
             Waits::No => Some(true),
@@ -155,7 +155,7 @@ impl Work {
 }
 
 /// Answers those who wait; says whether anybody still waits.
-fn answer_waiting(late: &mut Late, reached: Option<bool>) -> bool {
+fn answer_waiting(late: &mut LateConfirms, reached: Option<bool>) -> bool {
     match reached {
         Some(true) => {
             for (confirmed, _) in late.entries.drain(..) {

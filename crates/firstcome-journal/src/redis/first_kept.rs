@@ -7,8 +7,8 @@
 use super::keys::Keys;
 use super::scripts::number;
 use super::trouble::looked;
-use crate::failure::JournalError;
-use firstcome_store::{Command, Reply, Wire};
+use crate::error::JournalError;
+use firstcome_store::{Command, RedisReply, Wire};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -54,7 +54,7 @@ impl FirstKept {
         let asked = Instant::now();
         let command = Command::new("HGET").arg(&keys.head).arg("first");
         let reply = wire.send(&command).await.map_err(looked)?;
-        if reply == Reply::Nil {
+        if reply == RedisReply::Nil {
             return Ok(None);
         }
         let first = number(&reply)?;

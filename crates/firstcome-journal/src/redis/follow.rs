@@ -1,13 +1,13 @@
 //! Reads entries, and waits for new ones.
 
 use super::trouble::{looked, unexpected};
-use super::value::{Entries, position_of};
+use super::value::{StreamEntries, position_of};
 use super::{Inner, Redis};
 use crate::cluster::News;
 use crate::entry::{EntriesRead, Looked};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_core::limits::READ_ENTRIES;
-use firstcome_store::{Command, Reply};
+use firstcome_store::{Command, RedisReply};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -83,10 +83,10 @@ impl Redis {
     /// Reads entries that should go on after a position: all there are, where they are fewer than were asked for.
     pub(super) fn entries(
         after: u64,
-        rows: &[Reply],
+        rows: &[RedisReply],
         asked: Instant,
     ) -> Result<EntriesRead, JournalError> {
-        let entries = Entries::of(rows).front()?;
+        let entries = StreamEntries::of(rows).front()?;
         if let Some((entry, _)) = entries.first().filter(|(entry, _)| entry.position > after + 1) {
             return Err(JournalError::Trimmed { wanted: after + 1, first: entry.position });
         }
@@ -101,13 +101,13 @@ pub(super) fn end_of(after: u64, entries: usize) -> u64 {
 }
 
 /// Returns the rows of the one stream that was asked for; none where the time ran out.
-fn rows(reply: &Reply) -> Result<Option<&[Reply]>, JournalError> {
+fn rows(reply: &RedisReply) -> Result<Option<&[RedisReply]>, JournalError> {
     let strange = || unexpected(reply, "a stream");
-    let Reply::List(streams) = reply else {
-        return if *reply == Reply::Nil { Ok(None) } else { Err(strange()) };
+    let RedisReply::List(streams) = reply else {
+        return if *reply == RedisReply::Nil { Ok(None) } else { Err(strange()) };
     };
     let [stream] = &streams[..] else { return Err(strange()) };
-    let [_, Reply::List(rows)] = stream.list().map_err(|_| strange())? else {
+    let [_, RedisReply::List(rows)] = stream.list().map_err(|_| strange())? else {
         return Err(strange());
     };
     Ok(Some(rows))

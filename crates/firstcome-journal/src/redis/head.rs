@@ -3,9 +3,9 @@
 use super::keys::Keys;
 use super::scripts;
 use crate::entry::Head;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_core::Timestamp;
-use firstcome_store::{Command, Reply};
+use firstcome_store::{Command, RedisReply};
 
 /// The command that asks for a head.
 pub(super) fn fields(keys: &Keys) -> Command {
@@ -16,8 +16,8 @@ pub(super) fn fields(keys: &Keys) -> Command {
 
 /// Reads what [`fields`] asked for, and how many entries are skipped; none where there is no head.
 pub(super) fn read(
-    fields: &Reply,
-    skips: &Reply,
+    fields: &RedisReply,
+    skips: &RedisReply,
     now: Timestamp,
 ) -> Result<Option<Head>, JournalError> {
     let broken = || JournalError::Broken("its head cannot be read".to_owned());
@@ -25,7 +25,7 @@ pub(super) fn read(
     else {
         return Err(broken());
     };
-    if *space == Reply::Nil {
+    if *space == RedisReply::Nil {
         return Ok(None);
     }
     let at = scripts::signed(at)?;

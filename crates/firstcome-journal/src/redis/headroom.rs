@@ -2,7 +2,7 @@
 
 use super::info::field;
 use super::trouble::looked;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_store::{Command, Wire};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

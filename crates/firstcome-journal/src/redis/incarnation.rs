@@ -5,7 +5,7 @@
 
 use super::info::run_of;
 use super::trouble::looked;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_store::{Command, Pinned, StoreError, Wire};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;

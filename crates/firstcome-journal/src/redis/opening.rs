@@ -6,7 +6,7 @@ use super::keys::Keys;
 use super::options::{Durability, Options, Waits};
 use super::scripts::{self, Scripts, done};
 use super::trouble::{looked, trouble};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::journal::warning::Warning;
 use crate::name::Name;
 use firstcome_core::names::SpaceId;

@@ -2,7 +2,7 @@
 
 use super::info::replicas;
 use super::trouble::looked;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::sqlite::KEEP_FOR;
 use firstcome_core::names::SpaceId;
 use firstcome_store::{Command, RedisOptions, Wire};

@@ -8,13 +8,13 @@ use super::value;
 use super::{head, stored};
 use crate::archive;
 use crate::entry::{EntryRun, Head, Sealer};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::snapshots::manifest::{Manifest, names};
 use crate::transaction::cell::{self, Kind};
 use firstcome_core::names::PieceName;
 use firstcome_core::state::Skip;
 use firstcome_core::{Timestamp, newest_level};
-use firstcome_store::{Command, RedisOptions, Reply, Wire};
+use firstcome_store::{Command, RedisOptions, RedisReply, Wire};
 use std::path::PathBuf;
 use tokio::runtime::{Builder, Runtime};
 
@@ -126,7 +126,7 @@ impl ReadOnly {
         stored::manifests(&self.ask(&stored::ask_manifests(&self.keys))?)
     }
 
-    fn ask(&self, command: &Command) -> Result<Reply, JournalError> {
+    fn ask(&self, command: &Command) -> Result<RedisReply, JournalError> {
         self.runtime.block_on(self.wire.send(command)).map_err(looked)
     }
 
@@ -142,7 +142,7 @@ impl ReadOnly {
     pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, JournalError> {
         let reply = self.ask(&range(&self.keys.journal, next - 1))?;
         let rows = reply.list().map_err(|_| unexpected(&reply, "entries"))?;
-        let value::Entries { good, bad } = value::Entries::of(rows);
+        let value::StreamEntries { good, bad } = value::StreamEntries::of(rows);
         // Not there because it was trimmed is for the reader to see.
         if good.first().is_some_and(|(entry, _)| entry.position != next) {
             return Ok(EntryRun::default());
@@ -170,7 +170,7 @@ async fn ask_head(wire: &Wire, keys: &Keys) -> Result<Option<Head>, JournalError
     };
     let now = i64::try_from(number(seconds)? * 1_000_000 + number(micros)?).unwrap_or(i64::MAX);
     // A newer build may have written the rest of it otherwise.
-    if let Some(level @ Reply::Bytes(_)) = fields.list().map_err(looked)?.get(1)
+    if let Some(level @ RedisReply::Bytes(_)) = fields.list().map_err(looked)?.get(1)
         && small(level)? > newest_level()
     {
         return Err(JournalError::TooNew(small(level)?));

@@ -1,11 +1,11 @@
 //! The Lua scripts, and how their answers are read.
 
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Name;
 use crate::redis::trouble::unexpected;
 use firstcome_core::names::PieceName;
 use firstcome_core::names::SpaceId;
-use firstcome_store::{Reply, Script};
+use firstcome_store::{RedisReply, Script};
 use std::sync::LazyLock;
 
 /// How a script reads the server's clock; tests put a clock of their own in its place.
@@ -79,17 +79,17 @@ impl Scripts {
 ///
 /// `applied` is the position the caller rested on and `name` the name there, for the failures that repeat them.
 pub(super) fn done(
-    reply: Reply,
+    reply: RedisReply,
     space: SpaceId,
     rested_on: (u64, Name),
     term: u64,
-) -> Result<Vec<Reply>, JournalError> {
-    let Reply::List(mut parts) = reply else { return Err(unexpected(&reply, "a list")) };
+) -> Result<Vec<RedisReply>, JournalError> {
+    let RedisReply::List(mut parts) = reply else { return Err(unexpected(&reply, "a list")) };
     if parts.is_empty() {
-        return Err(unexpected(&Reply::List(parts), "a code"));
+        return Err(unexpected(&RedisReply::List(parts), "a code"));
     }
     let code = number(&parts.remove(0))?;
-    let part = |at: usize| parts.get(at).unwrap_or(&Reply::Nil);
+    let part = |at: usize| parts.get(at).unwrap_or(&RedisReply::Nil);
     let (applied, applied_name) = rested_on;
     Err(match code {
         0 => return Ok(parts),
@@ -109,36 +109,38 @@ pub(super) fn done(
         },
         10 => JournalError::Broken("it has entries and no head".to_owned()),
         11 => JournalError::Applied { position: applied, who: text(part(0)) },
-        _ => return Err(unexpected(&Reply::List(parts), "a known code")),
+        _ => return Err(unexpected(&RedisReply::List(parts), "a known code")),
     })
 }
 
-pub(super) fn number(reply: &Reply) -> Result<u64, JournalError> {
+pub(super) fn number(reply: &RedisReply) -> Result<u64, JournalError> {
     let read = reply.number().ok().and_then(|number| u64::try_from(number).ok());
     read.ok_or_else(|| unexpected(reply, "a number"))
 }
 
-pub(super) fn signed(reply: &Reply) -> Result<i64, JournalError> {
+pub(super) fn signed(reply: &RedisReply) -> Result<i64, JournalError> {
     reply.number().map_err(|_| unexpected(reply, "a number"))
 }
 
-pub(super) fn small(reply: &Reply) -> Result<u32, JournalError> {
+pub(super) fn small(reply: &RedisReply) -> Result<u32, JournalError> {
     u32::try_from(number(reply)?).map_err(|_| unexpected(reply, "a small number"))
 }
 
-pub(super) fn bytes(reply: &Reply) -> Result<&[u8], JournalError> {
+pub(super) fn bytes(reply: &RedisReply) -> Result<&[u8], JournalError> {
     match reply {
-        Reply::Bytes(bytes) => Ok(bytes),
-        Reply::Nil | Reply::Number(_) | Reply::List(_) => Err(unexpected(reply, "bytes")),
+        RedisReply::Bytes(bytes) => Ok(bytes),
+        RedisReply::Nil | RedisReply::Number(_) | RedisReply::List(_) => {
+            Err(unexpected(reply, "bytes"))
+        }
     }
 }
 
-pub(super) fn space(reply: &Reply) -> Result<SpaceId, JournalError> {
+pub(super) fn space(reply: &RedisReply) -> Result<SpaceId, JournalError> {
     Ok(SpaceId(hex(reply)?))
 }
 
 /// Reads a name.
-pub(super) fn name(reply: &Reply) -> Result<Name, JournalError> {
+pub(super) fn name(reply: &RedisReply) -> Result<Name, JournalError> {
     Name::from_bytes(bytes(reply)?).ok_or_else(|| unexpected(reply, "a name"))
 }
 
@@ -146,11 +148,11 @@ pub(super) fn name_bytes(name: Name) -> [u8; 24] {
     name.to_bytes()
 }
 
-fn text(reply: &Reply) -> String {
+fn text(reply: &RedisReply) -> String {
     reply.text().unwrap_or_default()
 }
 
-fn hex(reply: &Reply) -> Result<[u8; 16], JournalError> {
+fn hex(reply: &RedisReply) -> Result<[u8; 16], JournalError> {
     let bad = || unexpected(reply, "32 hexadecimal digits");
     let digits = bytes(reply)?;
     let digits = std::str::from_utf8(digits).map_err(|_| bad())?;

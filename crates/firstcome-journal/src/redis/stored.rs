@@ -3,11 +3,11 @@
 use super::keys::Keys;
 use super::scripts::{bytes, number};
 use super::trouble::{looked, unexpected};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::snapshots::manifest::{Manifest, check_piece};
 use crate::transaction::cell::{Cell, Kind};
 use firstcome_core::names::PieceName;
-use firstcome_store::{Command, Reply};
+use firstcome_store::{Command, RedisReply};
 
 /// The fields of each kept manifest, the newest first: its position, its bytes, the names of its pieces.
 pub(super) const MANIFEST_FIELDS: [[&str; 3]; 2] =
@@ -19,7 +19,7 @@ pub(super) fn ask_manifests(keys: &Keys) -> Command {
 }
 
 /// Reads the fields and values of the manifests.
-pub(super) fn manifests(reply: &Reply) -> Result<Vec<Manifest>, JournalError> {
+pub(super) fn manifests(reply: &RedisReply) -> Result<Vec<Manifest>, JournalError> {
     let pairs = reply.list().map_err(|_| unexpected(reply, "manifests"))?;
     let field = |name: &str| {
         let found = pairs.chunks_exact(2).find(|pair| pair[0].text().is_ok_and(|f| f == name));
@@ -38,7 +38,7 @@ pub(super) fn manifests(reply: &Reply) -> Result<Vec<Manifest>, JournalError> {
 }
 
 /// Reads the names of pieces.
-fn names(reply: &Reply) -> Result<Vec<PieceName>, JournalError> {
+fn names(reply: &RedisReply) -> Result<Vec<PieceName>, JournalError> {
     let text = reply.text().map_err(looked)?;
     let name = |name| u128::from_str_radix(name, 16).map(|name| PieceName(name.to_be_bytes()));
     let names: Result<_, _> = text.split_whitespace().map(name).collect();
@@ -57,10 +57,10 @@ pub(super) fn ask_piece(keys: &Keys, name: PieceName) -> Command {
 }
 
 /// Reads a piece.
-pub(super) fn piece(name: PieceName, reply: Reply) -> Result<Option<Vec<u8>>, JournalError> {
+pub(super) fn piece(name: PieceName, reply: RedisReply) -> Result<Option<Vec<u8>>, JournalError> {
     match reply {
-        Reply::Bytes(bytes) => check_piece(name, Some(bytes)),
-        Reply::Nil | Reply::Number(_) | Reply::List(_) => Ok(None),
+        RedisReply::Bytes(bytes) => check_piece(name, Some(bytes)),
+        RedisReply::Nil | RedisReply::Number(_) | RedisReply::List(_) => Ok(None),
     }
 }
 
@@ -70,9 +70,9 @@ pub(super) fn ask_piece_names(keys: &Keys) -> Command {
 }
 
 /// Reads the names of pieces, and gives their keys.
-pub(super) fn piece_keys(keys: &Keys, reply: &Reply) -> Result<Vec<String>, JournalError> {
+pub(super) fn piece_keys(keys: &Keys, reply: &RedisReply) -> Result<Vec<String>, JournalError> {
     let names = reply.list().map_err(|_| unexpected(reply, "the names of pieces"))?;
-    let key = |name: &Reply| {
+    let key = |name: &RedisReply| {
         let name = name.text().map_err(|_| unexpected(reply, "the names of pieces"))?;
         Ok(format!("{}{name}", keys.piece))
     };
@@ -90,7 +90,7 @@ pub(super) fn ask_skips(keys: &Keys) -> Command {
 }
 
 /// Reads cells of a kind, which are the fields of a hash.
-pub(super) fn cells(kind: Kind, reply: &Reply) -> Result<Vec<Cell>, JournalError> {
+pub(super) fn cells(kind: Kind, reply: &RedisReply) -> Result<Vec<Cell>, JournalError> {
     let strange = || unexpected(reply, "the fields of a hash");
     let mut cells = Vec::new();
     for pair in reply.list().map_err(|_| strange())?.chunks(2) {

@@ -1,7 +1,7 @@
 //! Maps failures of the store to failures of the journal.
 
-use crate::failure::JournalError;
-use firstcome_store::{Effect, Meaning, Passes, Reply, StoreError};
+use crate::error::JournalError;
+use firstcome_store::{Effect, Meaning, Passes, RedisReply, StoreError};
 
 /// Says what became of a call that may have changed something.
 pub(super) fn trouble(failure: StoreError) -> JournalError {
@@ -49,7 +49,7 @@ pub(super) fn looked(failure: StoreError) -> JournalError {
 }
 
 /// An answer of a shape that no script of ours gives.
-pub(super) fn unexpected(reply: &Reply, wanted: &str) -> JournalError {
+pub(super) fn unexpected(reply: &RedisReply, wanted: &str) -> JournalError {
     let mut found = format!("{reply:?}");
     found.truncate(found.floor_char_boundary(200));
     JournalError::Unknown(format!("the store answered {found} instead of {wanted}"))

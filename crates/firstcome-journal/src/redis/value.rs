@@ -11,11 +11,11 @@
 
 use super::scripts::name_bytes;
 use crate::entry::Entry;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::names::NodeId;
-use firstcome_store::Reply;
+use firstcome_store::RedisReply;
 
 const VERSION: u8 = 1;
 /// Bytes of the store part.
@@ -60,16 +60,16 @@ fn chunk<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 }
 
 /// Entries as they came from a stream, as far as they are whole.
-pub(super) struct Entries {
+pub(super) struct StreamEntries {
     /// The whole ones, each naming the one before it.
     pub(super) good: Vec<(Entry, Name)>,
     /// Why the next one is not among them.
     pub(super) bad: Option<JournalError>,
 }
 
-impl Entries {
+impl StreamEntries {
     /// Reads what a stream answered: a list of an id and its fields each.
-    pub(super) fn of(rows: &[Reply]) -> Self {
+    pub(super) fn of(rows: &[RedisReply]) -> Self {
         let mut entries = Self { good: Vec::with_capacity(rows.len()), bad: None };
         for row in rows {
             match entries.next(row) {
@@ -83,7 +83,7 @@ impl Entries {
         entries
     }
 
-    fn next(&self, row: &Reply) -> Result<(Entry, Name), JournalError> {
+    fn next(&self, row: &RedisReply) -> Result<(Entry, Name), JournalError> {
         let (position, part, body) = fields(row)?;
         let entry = read(position, part, body)?;
         let damaged = |position, why: String| Err(JournalError::Damaged { position, why });
@@ -111,19 +111,21 @@ impl Entries {
 }
 
 /// Returns the position of a row, if it is one of a journal.
-pub(super) fn position_of(row: &Reply) -> Option<u64> {
+pub(super) fn position_of(row: &RedisReply) -> Option<u64> {
     fields(row).ok().map(|(position, ..)| position)
 }
 
-fn fields(row: &Reply) -> Result<(u64, &[u8], &[u8]), JournalError> {
+fn fields(row: &RedisReply) -> Result<(u64, &[u8], &[u8]), JournalError> {
     let strange = || JournalError::Broken("a row of its stream is not one of a journal".to_owned());
-    let Reply::List(parts) = row else { return Err(strange()) };
-    let [Reply::Bytes(id), Reply::List(fields)] = &parts[..] else { return Err(strange()) };
+    let RedisReply::List(parts) = row else { return Err(strange()) };
+    let [RedisReply::Bytes(id), RedisReply::List(fields)] = &parts[..] else {
+        return Err(strange());
+    };
     let id = std::str::from_utf8(id).ok().and_then(|id| id.split_once('-'));
     let (position, rest) = id.ok_or_else(strange)?;
     let position = position.parse().map_err(|_| strange())?;
     match (rest, &fields[..]) {
-        ("0", [Reply::Bytes(part), Reply::Bytes(body)]) => Ok((position, part, body)),
+        ("0", [RedisReply::Bytes(part), RedisReply::Bytes(body)]) => Ok((position, part, body)),
         // Somebody else wrote there. Tried again it would be no other: whoever meets it must stop.
         _ => Err(JournalError::Damaged { position, why: "it is no entry of a journal".to_owned() }),
     }
@@ -135,22 +137,25 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    fn reply() -> impl Strategy<Value = Reply> {
+    fn reply() -> impl Strategy<Value = RedisReply> {
         let leaf = prop_oneof![
-            Just(Reply::Nil),
-            any::<i64>().prop_map(Reply::Number),
-            vec(any::<u8>(), 0..60).prop_map(Reply::Bytes),
-            vec(any::<u8>(), PART_BYTES..=PART_BYTES).prop_map(Reply::Bytes),
-            "[0-9]{1,21}-[0-9]".prop_map(|id| Reply::Bytes(id.into_bytes())),
+            Just(RedisReply::Nil),
+            any::<i64>().prop_map(RedisReply::Number),
+            vec(any::<u8>(), 0..60).prop_map(RedisReply::Bytes),
+            vec(any::<u8>(), PART_BYTES..=PART_BYTES).prop_map(RedisReply::Bytes),
+            "[0-9]{1,21}-[0-9]".prop_map(|id| RedisReply::Bytes(id.into_bytes())),
         ];
-        leaf.prop_recursive(3, 24, 4, |inner| vec(inner, 0..4).prop_map(Reply::List))
+        leaf.prop_recursive(3, 24, 4, |inner| vec(inner, 0..4).prop_map(RedisReply::List))
     }
 
-    fn row() -> impl Strategy<Value = Reply> {
+    fn row() -> impl Strategy<Value = RedisReply> {
         let parts = (0..4_u64, vec(any::<u8>(), 30..40), vec(any::<u8>(), 0..60));
         let row = parts.prop_map(|(position, part, body)| {
-            let id = Reply::Bytes(format!("{position}-0").into_bytes());
-            Reply::List(vec![id, Reply::List(vec![Reply::Bytes(part), Reply::Bytes(body)])])
+            let id = RedisReply::Bytes(format!("{position}-0").into_bytes());
+            RedisReply::List(vec![
+                id,
+                RedisReply::List(vec![RedisReply::Bytes(part), RedisReply::Bytes(body)]),
+            ])
         });
         prop_oneof![reply(), row]
     }
@@ -161,7 +166,7 @@ mod tests {
         /// Whatever stands in the stream, it is an entry or refused.
         #[test]
         fn no_answer_of_a_stream_makes_its_reader_panic(rows in vec(row(), 0..4)) {
-            let entries = Entries::of(&rows);
+            let entries = StreamEntries::of(&rows);
             prop_assert_eq!(entries.good.len() == rows.len(), entries.bad.is_none());
         }
     }

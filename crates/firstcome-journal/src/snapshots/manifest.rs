@@ -1,6 +1,6 @@
 //! Manifests and the pieces they name.
 
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_core::names::PieceName;
 use std::collections::BTreeSet;
 

@@ -3,10 +3,10 @@
 //! What may go is decided here: entries that the snapshot before the newest covers and that are old enough, and
 //! pieces that no kept manifest has named for as long. Where there is an archive, entries are in it first.
 
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::journal::Journal;
 use crate::snapshots::manifest::{Manifest, names};
-use crate::transaction::call::Call;
+use crate::transaction::call::JournalCall;
 use crate::transaction::cell::{self, Kind};
 use crate::transaction::{Check, IDLE_PIECES, Read, Seen, Transaction, Write};
 use firstcome_core::Timestamp;
@@ -34,7 +34,7 @@ impl Journal {
     ///
     /// [`JournalError::OldTerm`] when a later term was minted; those of the store and of the archive's folder.
     pub async fn trim(&self, term: u64) -> Result<u64, JournalError> {
-        let look = Transaction::new(Call::Look).check(Check::There).check(Check::Term(term));
+        let look = Transaction::new(JournalCall::Look).check(Check::There).check(Check::Term(term));
         let seen = self.commit(look.read(Read::Manifests)).await?;
         let head = seen.head()?;
         let keep = i64::try_from(self.keep_for().as_micros()).unwrap_or(i64::MAX);
@@ -59,12 +59,12 @@ impl Journal {
         if ground.covered < first {
             return Ok(first);
         }
-        let mut seen = self.commit(look(Transaction::new(Call::Look))).await?;
+        let mut seen = self.commit(look(Transaction::new(JournalCall::Look))).await?;
         loop {
             first = seen.head()?.first;
             let Some(last) = seen.old else { return Ok(first) };
             self.put_in_archive(first, last, &seen).await?;
-            let trim = look(Transaction::new(Call::Trim).frees())
+            let trim = look(Transaction::new(JournalCall::Trim).frees())
                 .check(Check::Positions(ground.positions.clone()))
                 .write(Write::Trim(last));
             seen = match self.commit(trim).await {
@@ -87,7 +87,7 @@ impl Journal {
     ) -> Result<(), JournalError> {
         let at_once = inject(Mistake::PiecesDroppedAtOnce);
         loop {
-            let mut trim = Transaction::new(Call::Trim)
+            let mut trim = Transaction::new(JournalCall::Trim)
                 .frees()
                 .check(Check::There)
                 .check(Check::Term(ground.term));

@@ -4,7 +4,7 @@ use super::record::{CHECKSUM_BYTES, FRONT_BYTES, Kind, checksum};
 use super::{About, HEADER_BYTES, bad, chunk};
 use crate::archive::read_entry;
 use crate::entry::Chain;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::{Name, Tip};
 use firstcome_core::names::PieceName;
 use firstcome_core::newest_level;
@@ -55,7 +55,7 @@ pub(super) fn check(
     if about.level > newest_level() {
         return Err(JournalError::TooNew(about.level));
     }
-    let mut check = Check::new(about);
+    let mut check = FileCheck::new(about);
     let mut at = HEADER_BYTES as u64;
     let mut content = Vec::new();
     while at < bytes {
@@ -107,7 +107,7 @@ fn read(
 }
 
 /// What a file said so far.
-struct Check {
+struct FileCheck {
     about: About,
     start: Option<Manifest>,
     skips: Vec<Skip>,
@@ -124,7 +124,7 @@ struct Check {
     records: u64,
 }
 
-impl Check {
+impl FileCheck {
     fn new(about: About) -> Self {
         Self {
             about,

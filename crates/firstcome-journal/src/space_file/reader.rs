@@ -7,7 +7,7 @@ use crate::archive::read_entry;
 use crate::clock::Clock;
 use crate::cluster::Seed;
 use crate::entry::{EntryRun, Head, Sealer};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::PieceName;
 use firstcome_core::snapshot::Manifest;

@@ -4,7 +4,7 @@ use super::record::{Kind, checksum, front};
 use super::{About, bad};
 use crate::archive::write_entry;
 use crate::entry::Entry;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::folder::sync_folder;
 use firstcome_core::names::PieceName;
 use firstcome_core::snapshot::Manifest;

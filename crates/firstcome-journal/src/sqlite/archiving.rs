@@ -3,7 +3,7 @@
 use super::rows;
 use super::writer::Writer;
 use crate::archive::Archive;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_core::state::Skip;
 
 impl Writer {

@@ -5,7 +5,7 @@ use super::rows;
 use super::stored;
 use super::writer::{CachedHead, Writer};
 use crate::entry::{Entry, Head, Sealer};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Tip;
 use crate::snapshots::manifest::Manifest;
 use crate::transaction::cell::{Cell, Kind};

@@ -6,7 +6,7 @@
 
 use super::log::{CHECKPOINT_PAGES_OF_PIECES, Checkpointer};
 use super::writer::Writer;
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::worker::{Lost, Owned, PAUSE};
 use parking_lot::Mutex;
 use std::sync::Arc;

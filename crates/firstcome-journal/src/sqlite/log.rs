@@ -29,12 +29,12 @@ pub struct WriteAheadLog {
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     connection: Connection,
-    observed: Arc<Observed>,
+    observed: Arc<ObservedLog>,
 }
 
 /// What the connections of a file know of its log.
 #[derive(Debug)]
-pub(super) struct Observed {
+pub(super) struct ObservedLog {
     /// Pages after the commit before.
     pages: AtomicU32,
     page_bytes: u32,
@@ -46,7 +46,8 @@ impl Checkpointer {
     /// Takes a connection of its own to the file.
     pub(super) fn new(connection: Connection) -> rusqlite::Result<Self> {
         let page_bytes = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
-        let observed = Observed { pages: AtomicU32::new(0), page_bytes, trouble: Mutex::default() };
+        let observed =
+            ObservedLog { pages: AtomicU32::new(0), page_bytes, trouble: Mutex::default() };
         Ok(Self { connection, observed: Arc::new(observed) })
     }
 
@@ -67,7 +68,7 @@ impl Checkpointer {
     }
 
     /// Returns what is known of the log.
-    pub(super) fn observed(&self) -> Arc<Observed> {
+    pub(super) fn observed(&self) -> Arc<ObservedLog> {
         Arc::clone(&self.observed)
     }
 
@@ -82,7 +83,7 @@ impl Checkpointer {
     }
 }
 
-impl Observed {
+impl ObservedLog {
     /// Returns how the log is.
     pub(super) fn log(&self) -> WriteAheadLog {
         let pages = u64::from(self.pages.load(Ordering::Relaxed));
@@ -99,13 +100,13 @@ impl Observed {
 
 /// When the log is to be written into the file.
 pub(super) struct Due {
-    observed: Arc<Observed>,
+    observed: Arc<ObservedLog>,
     /// Pages when it was last to be written into the file.
     tried: u32,
 }
 
 impl Due {
-    pub(super) fn new(observed: Arc<Observed>) -> Self {
+    pub(super) fn new(observed: Arc<ObservedLog>) -> Self {
         Self { observed, tried: 0 }
     }
 
@@ -136,7 +137,7 @@ pub(super) fn checkpoint(connection: &Connection) -> rusqlite::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Checkpointer, Due, Observed, WriteAheadLog};
+    use super::{Checkpointer, Due, ObservedLog, WriteAheadLog};
     use crate::entry::Append;
     use crate::folder::DataFolder;
     use crate::name::Name;
@@ -222,9 +223,9 @@ mod tests {
         assert!(alone.bytes_of_the_file() > 8 << 20);
     }
 
-    fn observed(pages: u32) -> Arc<Observed> {
+    fn observed(pages: u32) -> Arc<ObservedLog> {
         let pages = AtomicU32::new(pages);
-        Arc::new(Observed { pages, page_bytes: 4_096, trouble: Mutex::default() })
+        Arc::new(ObservedLog { pages, page_bytes: 4_096, trouble: Mutex::default() })
     }
 
     #[test]

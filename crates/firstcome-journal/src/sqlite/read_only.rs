@@ -7,7 +7,7 @@ use super::writer::{FORM, HeadRow};
 use crate::archive;
 use crate::clock::Clock;
 use crate::entry::{EntryRun, Head, Sealer};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::folder;
 use crate::name::{Name, Tip};
 use crate::snapshots::manifest::names;

@@ -3,7 +3,7 @@
 use super::stored;
 use super::trouble::is_corrupt;
 use crate::entry::{Chain, Entry, Sealer};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::{Name, Tip};
 use firstcome_core::Timestamp;
 use firstcome_core::names::NodeId;

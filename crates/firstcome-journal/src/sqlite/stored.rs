@@ -1,6 +1,6 @@
 //! Reads what stands beside the entries in SQLite: manifests, pieces, skipped entries.
 
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::snapshots::manifest::{Manifest, check_piece};
 use crate::transaction::cell::{Cell, Kind};
 use firstcome_core::names::PieceName;

@@ -1,6 +1,6 @@
 //! Maps errors of SQLite to failures.
 
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 use std::path::Path;

@@ -7,8 +7,8 @@ use super::rows::{self, Rows};
 use super::stored;
 use crate::archive::Archive;
 use crate::clock::Clock;
-use crate::entry::{Append, Confirm, EntriesRead, Entry, Exchange, Head, Sealer};
-use crate::failure::JournalError;
+use crate::entry::{Append, AppendAnswer, Confirm, EntriesRead, Entry, Head, Sealer};
+use crate::error::JournalError;
 use crate::folder::DataFolder;
 use crate::name::{Name, Tip};
 use firstcome_core::command::level_of;
@@ -148,7 +148,7 @@ impl Writer {
         &mut self,
         append: Append,
         asked: tokio::time::Instant,
-    ) -> Result<Exchange, JournalError> {
+    ) -> Result<AppendAnswer, JournalError> {
         let Self { file, sealer, clock, head, .. } = self;
         self.untidy = true;
         let Append { body, name, applied, applied_name } = append;
@@ -181,7 +181,7 @@ impl Writer {
         }
         self.appended = Instant::now();
         let read = EntriesRead::of(applied, entries, self.head.position, asked);
-        Ok(Exchange::of(read, Confirm::AtOnce))
+        Ok(AppendAnswer::of(read, Confirm::AtOnce))
     }
 
     pub(super) fn read(

@@ -2,7 +2,7 @@
 
 /// What can be asked of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Call {
+pub enum JournalCall {
     /// [`Journal::append`](crate::Journal::append).
     Append,
     /// [`Journal::read`](crate::Journal::read).

@@ -1,6 +1,6 @@
 //! Cells: the small values beside the entries.
 
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use firstcome_core::state::Skip;
 
 /// What a cell is about. Each store knows where it keeps which kind.

@@ -5,7 +5,7 @@
 use crate::cluster::MEMBER_FOR;
 use crate::cluster::heartbeat;
 use crate::entry::{Entry, Head};
-use crate::failure::JournalError;
+use crate::error::JournalError;
 use crate::name::Name;
 use crate::snapshots::manifest::Manifest;
 use crate::transaction::cell::{Cell, Kind};

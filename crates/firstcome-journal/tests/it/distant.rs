@@ -1,7 +1,7 @@
 //! A journal at the end of a way does what its way says, and never tells of an answer that did not come.
 
 use crate::world::{Hands, Player, SPACE, all, name_of};
-use firstcome_faults::distant::{self, Call, Carried, Way, Work};
+use firstcome_faults::distant::{self, Carried, JournalCall, ServerWork, Way};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Confirm, Journal, JournalError};
 use std::sync::{Arc, Mutex};
@@ -30,7 +30,7 @@ pub(crate) struct Road {
     incarnation: watch::Sender<u64>,
     /// Given with the next answer in the place of a confirmation at once.
     confirm: Arc<Mutex<Option<oneshot::Receiver<()>>>>,
-    carried: Arc<Mutex<Vec<Call>>>,
+    carried: Arc<Mutex<Vec<JournalCall>>>,
 }
 
 impl Road {
@@ -56,7 +56,7 @@ impl Road {
 }
 
 impl Way for Road {
-    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, JournalError>> {
+    fn carry(&self, call: JournalCall, work: ServerWork) -> Carried<Result<Confirm, JournalError>> {
         let (road, mut open) = (self.clone(), self.open.subscribe());
         road.carried.lock().unwrap().push(call);
         let lost = || Err(JournalError::Unknown("as planned".into()));
@@ -117,7 +117,7 @@ async fn a_call_arrives_though_its_caller_is_dropped() {
     road.open.send_replace(true);
     let news = there.follow(0, LONG).await.unwrap();
     assert_eq!(news.read.entries.len(), 1, "it did not arrive");
-    assert_eq!(*road.carried.lock().unwrap(), [Call::Append]);
+    assert_eq!(*road.carried.lock().unwrap(), [JournalCall::Append]);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use crate::world::{Hands, Player, SPACE, all, name_of, subject_of};
 use firstcome_core::command::{Body, Command};
 use firstcome_core::names::NodeId;
-use firstcome_faults::faulty::{Call, Fault, Faulty};
+use firstcome_faults::faulty::{Fault, Faulty, JournalCall};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Entry, Journal, JournalError, Name};
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ async fn each_fault_does_what_it_says() {
     ];
     for (fault, stored, unknown) in cases {
         let (faulty, memory, journal) = faulty();
-        faulty.fault(Call::Append, 1, fault);
+        faulty.fault(JournalCall::Append, 1, fault);
         let failure = Player::new(b'a').claims(&journal, "ann").await.unwrap_err();
         assert_eq!(matches!(failure, JournalError::Unknown(_)), unknown, "{fault:?}: {failure}");
         assert_eq!(all(&Journal::Memory(memory), 0).await.len(), stored, "{fault:?}");
@@ -82,7 +82,7 @@ async fn faults_come_up_at_their_number() {
     }
     assert_eq!(went_wrong, [2, 4]);
     assert_eq!(all(&journal, 0).await.len(), 4);
-    faulty.fault(Call::Head, 1, Fault::Refuse);
+    faulty.fault(JournalCall::Head, 1, Fault::Refuse);
     assert!(journal.head().await.is_err());
     assert!(journal.head().await.is_ok());
     faulty.always(Fault::Full);

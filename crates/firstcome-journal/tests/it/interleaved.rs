@@ -5,7 +5,7 @@ use crate::skips::skip;
 use crate::world::{Hands, MINUTE, Player, SPACE, all, install, node};
 use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;
-use firstcome_faults::distant::{self, Call, Carried, Way, Work};
+use firstcome_faults::distant::{self, Carried, JournalCall, ServerWork, Way};
 use firstcome_journal::cluster::Seed;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Confirm, Journal, JournalError, Name};
@@ -19,7 +19,7 @@ type Action = Box<dyn FnOnce(Journal) -> Carried<()> + Send>;
 /// A way on which somebody else comes first, once, before a call of one kind.
 struct Between {
     memory: Memory,
-    before: Call,
+    before: JournalCall,
     actions: Mutex<Vec<Action>>,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Debug for Between {
 }
 
 impl Way for Between {
-    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, JournalError>> {
+    fn carry(&self, call: JournalCall, work: ServerWork) -> Carried<Result<Confirm, JournalError>> {
         let memory = self.memory.clone();
         let comes = call == self.before;
         let action = if comes { self.actions.lock().unwrap().pop() } else { None };
@@ -77,7 +77,7 @@ impl Scene {
     }
 
     /// The journal as a caller reaches it who is interrupted before each call of a kind.
-    fn interrupted<const N: usize>(&self, before: Call, actions: [Action; N]) -> Journal {
+    fn interrupted<const N: usize>(&self, before: JournalCall, actions: [Action; N]) -> Journal {
         let (memory, actions) =
             (self.memory.clone(), Mutex::new(actions.into_iter().rev().collect()));
         distant::over(Arc::new(Between { memory, before, actions }))
@@ -110,7 +110,7 @@ async fn a_snapshot_that_others_install_meanwhile_is_kept_with_its_pieces() {
     snapshot(&scene.there, 2, &[1, 2], term).await;
     snapshot(&scene.there, 4, &[2, 3], term).await;
     let others = [installs(8, &[3, 8], term), installs(8, &[8, 9], term)];
-    let journal = scene.interrupted(Call::Install, others);
+    let journal = scene.interrupted(JournalCall::Install, others);
     snapshot(&journal, 6, &[2, 6], term).await;
     // At 8 and 6: with the snapshots that it had seen, 4 and 2 would be kept, or 8 with the pieces of before.
     assert_eq!(scene.there.newest_snapshot().await.unwrap(), Some(vec![8]));
@@ -126,7 +126,7 @@ async fn others_that_never_stop_are_told_of() {
     let scene = Scene::with_entries(20).await;
     let term = scene.term;
     let others = [10, 11, 12, 13, 14].map(|position| installs(position, &[], term));
-    let journal = scene.interrupted(Call::Install, others);
+    let journal = scene.interrupted(JournalCall::Install, others);
     let failure = install(&journal, 5, vec![5], Vec::new(), term).await.unwrap_err();
     assert!(matches!(failure, JournalError::Moved { head: 20, .. }), "{failure}");
     assert_eq!(scene.there.newest_snapshot().await.unwrap(), Some(vec![14]));
@@ -140,7 +140,7 @@ async fn an_entry_that_a_node_applies_meanwhile_is_not_skipped() {
             there.announce(announcement(b'b', 5), 1).await.unwrap();
         })
     });
-    let journal = scene.interrupted(Call::Skip, [applies]);
+    let journal = scene.interrupted(JournalCall::Skip, [applies]);
     let failure = journal.skip(skip(5, b'a', 5)).await.unwrap_err();
     assert!(matches!(failure, JournalError::Applied { position: 5, .. }), "{failure}");
     assert_eq!(scene.there.skips().await.unwrap(), []);
@@ -149,7 +149,7 @@ async fn an_entry_that_a_node_applies_meanwhile_is_not_skipped() {
 #[tokio::test]
 async fn an_entry_that_a_snapshot_covers_meanwhile_is_not_skipped() {
     let scene = Scene::with_entries(5).await;
-    let journal = scene.interrupted(Call::Skip, [installs(5, &[], scene.term)]);
+    let journal = scene.interrupted(JournalCall::Skip, [installs(5, &[], scene.term)]);
     let failure = journal.skip(skip(5, b'a', 5)).await.unwrap_err();
     assert!(matches!(failure, JournalError::Applied { position: 5, .. }), "{failure}");
     assert_eq!(scene.there.skips().await.unwrap(), []);
@@ -172,7 +172,7 @@ async fn a_journal_that_was_seeded_meanwhile_is_not_trimmed() {
             shared.put_back(2, name, entries[2..].to_vec()).await.unwrap();
         })
     });
-    let journal = scene.interrupted(Call::Trim, [seeds]);
+    let journal = scene.interrupted(JournalCall::Trim, [seeds]);
     journal.trim(scene.term).await.unwrap();
     assert_eq!(all(&scene.there, 2).await.len(), 18, "the snapshot at 2 covers none of them");
 }
@@ -180,7 +180,7 @@ async fn a_journal_that_was_seeded_meanwhile_is_not_trimmed() {
 #[tokio::test]
 async fn a_seed_is_refused_where_a_snapshot_came_meanwhile() {
     let scene = Scene::with_entries(3).await;
-    let journal = scene.interrupted(Call::Reseed, [installs(3, &[7], scene.term)]);
+    let journal = scene.interrupted(JournalCall::Reseed, [installs(3, &[7], scene.term)]);
     let seen = scene.there.head().await.unwrap();
     let seed = Seed {
         position: 10,
@@ -207,7 +207,7 @@ async fn a_node_that_comes_back_meanwhile_is_not_forgotten() {
             there.announce(announcement(b'b', 1), 1).await.unwrap();
         })
     });
-    let journal = scene.interrupted(Call::Leave, [comes_back]);
+    let journal = scene.interrupted(JournalCall::Leave, [comes_back]);
     let roll = journal.announce(announcement(b'c', 1), 1).await.unwrap();
     assert_eq!((roll.nodes.len(), roll.gone.len()), (1, 0), "it was not back then");
     let roll = shared.announce(announcement(b'c', 1), 1).await.unwrap();

@@ -4,10 +4,10 @@ use crate::mariadb_opening::{Own, open};
 use crate::redis_failing::until;
 use crate::world::{Player, all, name_of, name_of_database, patiently, subject_of};
 use firstcome_inject::Mistake;
-use firstcome_journal::mysql::{Durability, Options};
-use firstcome_journal::{Append, Entry, Exchange, Journal, JournalError};
+use firstcome_journal::mysql::{DatabaseOptions, Durability};
+use firstcome_journal::{Append, AppendAnswer, Entry, Journal, JournalError};
 use firstcome_store::mysql::{MySqlOptions, MySqlPool};
-use firstcome_testbed::{Fault, MariaDb as Server, Proxy};
+use firstcome_testbed::{MariaDb as Server, Proxy, ProxyFault};
 use std::time::{Duration, Instant};
 use tokio::task::block_in_place;
 
@@ -41,7 +41,7 @@ async fn one_waiting(own: &Own) -> String {
 fn begin(
     journal: &Journal,
     append: &Append,
-) -> tokio::task::JoinHandle<Result<Exchange, JournalError>> {
+) -> tokio::task::JoinHandle<Result<AppendAnswer, JournalError>> {
     let (journal, append) = (journal.clone(), append.clone());
     tokio::spawn(async move { journal.append(append).await })
 }
@@ -127,25 +127,25 @@ async fn an_append_whose_answer_is_lost_is_unknown_and_stored() {
     let mut ann = Player::new(b'a');
     ann.claims(&journal, "first").await.unwrap();
     // The second of its two round trips is the one that stores it.
-    way.set(Fault::CutAtReplyToNumber(way.requests() + 2));
+    way.set(ProxyFault::CutAtReplyToNumber(way.requests() + 2));
     let append = ann.next("lost");
     let failure = journal.append(append.clone()).await.unwrap_err();
     assert!(matches!(failure, JournalError::Unknown(_)), "{failure}");
-    way.set(Fault::None);
+    way.set(ProxyFault::None);
     until(|| own.sql("SELECT count(*) FROM `~entries`") == "2").await;
     let exchange = patiently(async || journal.append(append.clone()).await).await.unwrap();
     assert_eq!(exchange.entries.len(), 2, "both copies are there");
     ann.apply(&exchange.entries);
     // What never reached the server is not there, and nobody knows on this side.
-    way.set(Fault::CutAtRequestNumber(way.requests() + 2));
+    way.set(ProxyFault::CutAtRequestNumber(way.requests() + 2));
     let append = ann.next("never");
     let failure = journal.append(append.clone()).await.unwrap_err();
     assert!(matches!(failure, JournalError::Unknown(_)), "{failure}");
     // No connection at all: nothing was sent.
-    way.set(Fault::Refuse);
+    way.set(ProxyFault::Refuse);
     let failure = journal.append(append).await.unwrap_err();
     assert!(matches!(failure, JournalError::Unavailable(_)), "{failure}");
-    way.set(Fault::None);
+    way.set(ProxyFault::None);
     assert_eq!(patiently(async || journal.read(0).await).await.unwrap().entries.len(), 3);
 }
 
@@ -169,7 +169,7 @@ async fn a_trigger_that_refuses_and_a_table_without_room_change_nothing() {
     }
 }
 
-fn fsync(options: &mut Options) {
+fn fsync(options: &mut DatabaseOptions) {
     options.durability = Durability::Fsync;
 }
 

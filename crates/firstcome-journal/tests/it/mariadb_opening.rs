@@ -2,7 +2,7 @@
 
 use crate::world::{MINUTE, Player, SPACE, all, install, name_of_database, says};
 use firstcome_core::names::SpaceId;
-use firstcome_journal::mysql::{Durability, MySql, Options};
+use firstcome_journal::mysql::{DatabaseOptions, Durability, MySql};
 use firstcome_journal::{Journal, JournalError};
 use firstcome_store::mysql::MySqlOptions;
 use firstcome_testbed::MariaDb as Server;
@@ -38,14 +38,14 @@ impl Own {
 
 pub(crate) async fn open(
     url: &str,
-    change: impl FnOnce(&mut Options),
+    change: impl FnOnce(&mut DatabaseOptions),
 ) -> Result<MySql, JournalError> {
-    let mut options = Options::new(SPACE, Durability::Memory);
+    let mut options = DatabaseOptions::new(SPACE, Durability::Memory);
     change(&mut options);
     MySql::open(MySqlOptions::new(url), options).await
 }
 
-fn fsync(options: &mut Options) {
+fn fsync(options: &mut DatabaseOptions) {
     options.durability = Durability::Fsync;
 }
 
@@ -79,7 +79,7 @@ async fn a_space_is_made_once_and_is_that_of_whoever_came_first() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_space_that_somebody_knows_is_not_made_again() {
     let Some(own) = Own::start().await else { return };
-    let wanted = |options: &mut Options| options.wanted = Some(SPACE);
+    let wanted = |options: &mut DatabaseOptions| options.wanted = Some(SPACE);
     own.sql("TRUNCATE `~head`");
     let failure = open(&own.url, wanted).await.unwrap_err();
     assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
@@ -154,7 +154,7 @@ async fn a_user_without_rights_is_told_and_one_with_those_of_the_page_is_enough(
     own.sql(&format!("CREATE USER {user}@'127.0.0.1' IDENTIFIED BY 'word'"));
     own.sql(&format!("GRANT SELECT ON {name}.* TO {user}@'127.0.0.1'"));
     let url = own.url.replace("firstcome:secret-of-the-tests", &format!("{user}:word"));
-    let elsewhere = |options: &mut Options| options.space_name = "other".to_owned();
+    let elsewhere = |options: &mut DatabaseOptions| options.space_name = "other".to_owned();
     says(&open(&url, elsewhere).await.unwrap_err(), &["denied", "in-mariadb.md"]);
     // What the page tells an administrator to run.
     let page = include_str!("../../../../docs/reference/in-mariadb.md");

@@ -4,7 +4,7 @@ use crate::nats_opening::open;
 use crate::world::{Player, all, name_of, patiently, subject_of};
 use firstcome_inject::Mistake;
 use firstcome_journal::{Entry, Journal, JournalError};
-use firstcome_testbed::{Fault, Nats as Server, NatsCluster, Proxy};
+use firstcome_testbed::{Nats as Server, NatsCluster, Proxy, ProxyFault};
 use std::time::Duration;
 use tokio::task::block_in_place;
 use tokio::time::timeout;
@@ -19,7 +19,7 @@ async fn an_append_whose_answer_is_lost_is_unknown_and_stored() {
     let mut ann = Player::new(b'a');
     ann.claims(&journal, "first").await.unwrap();
     // Once there was a look, an append begins with the message of the entry.
-    way.set(Fault::StallReplies);
+    way.set(ProxyFault::StallReplies);
     let append = ann.next("lost");
     let appending = tokio::spawn({
         let (journal, append) = (journal.clone(), append.clone());
@@ -31,12 +31,12 @@ async fn an_append_whose_answer_is_lost_is_unknown_and_stored() {
     way.cut();
     let failure = timeout(Duration::from_secs(30), appending).await.unwrap().unwrap().unwrap_err();
     assert!(matches!(failure, JournalError::Unknown(_)), "{failure}");
-    way.set(Fault::None);
+    way.set(ProxyFault::None);
     let exchange = patiently(async || journal.append(append.clone()).await).await.unwrap();
     assert_eq!(exchange.entries.len(), 2, "both copies are there");
     ann.apply(&exchange.entries);
     // No connection at all: nothing was sent.
-    way.set(Fault::Refuse);
+    way.set(ProxyFault::Refuse);
     let append = ann.next("never");
     let failure = loop {
         match journal.append(append.clone()).await {

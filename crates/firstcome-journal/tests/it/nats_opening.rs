@@ -3,7 +3,7 @@
 use crate::world::{Player, SPACE, all, delete_streams, says};
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::SpaceId;
-use firstcome_journal::nats::{Durability, Nats, Options};
+use firstcome_journal::nats::{DatabaseOptions, Durability, Nats};
 use firstcome_journal::{Journal, JournalError};
 use firstcome_store::nats::{NatsConnection, NatsOptions};
 use firstcome_testbed::Nats as Server;
@@ -13,9 +13,9 @@ use serde_json::json;
 pub(crate) async fn open(
     url: &str,
     space: &str,
-    change: impl FnOnce(&mut Options),
+    change: impl FnOnce(&mut DatabaseOptions),
 ) -> Result<Nats, JournalError> {
-    let mut options = Options::new(SPACE, Durability::Memory);
+    let mut options = DatabaseOptions::new(SPACE, Durability::Memory);
     space.clone_into(&mut options.space_name);
     change(&mut options);
     Nats::open(NatsOptions::new(url), options).await
@@ -50,7 +50,7 @@ async fn a_space_is_made_once_and_is_that_of_whoever_came_first() {
 async fn a_space_that_somebody_knows_is_not_made_again() {
     let Some(server) = Server::shared() else { return };
     let (url, name) = (server.url(), Server::new_space());
-    let wanted = |options: &mut Options| options.wanted = Some(SPACE);
+    let wanted = |options: &mut DatabaseOptions| options.wanted = Some(SPACE);
     let failure = open(&url, &name, wanted).await.unwrap_err();
     assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
     let journal = Journal::Nats(open(&url, &name, |_| {}).await.unwrap());

@@ -4,10 +4,10 @@ use crate::postgres_opening::{Own, SCHEMA, open};
 use crate::redis_failing::until;
 use crate::world::{Player, all, name_of, name_of_database, patiently, subject_of};
 use firstcome_inject::Mistake;
-use firstcome_journal::postgres::{Durability, Options};
-use firstcome_journal::{Append, Entry, Exchange, Journal, JournalError};
+use firstcome_journal::postgres::{DatabaseOptions, Durability};
+use firstcome_journal::{Append, AppendAnswer, Entry, Journal, JournalError};
 use firstcome_store::postgres::{Access, PostgresOptions, PostgresPool, Session};
-use firstcome_testbed::{Fault, Postgres as Server, PostgresSettings, Proxy};
+use firstcome_testbed::{Postgres as Server, PostgresSettings, Proxy, ProxyFault};
 use std::time::{Duration, Instant};
 use tokio::task::block_in_place;
 
@@ -16,7 +16,7 @@ pub(crate) fn durable(more: &[&str]) -> PostgresSettings {
     PostgresSettings { fsync: true, more, ..PostgresSettings::default() }
 }
 
-pub(crate) fn fsync(options: &mut Options) {
+pub(crate) fn fsync(options: &mut DatabaseOptions) {
     options.durability = Durability::Fsync;
 }
 
@@ -50,7 +50,7 @@ pub(crate) async fn one_waiting(own: &Own, event: &str) -> String {
 pub(crate) fn begin(
     journal: &Journal,
     append: &Append,
-) -> tokio::task::JoinHandle<Result<Exchange, JournalError>> {
+) -> tokio::task::JoinHandle<Result<AppendAnswer, JournalError>> {
     let (journal, append) = (journal.clone(), append.clone());
     tokio::spawn(async move { journal.append(append).await })
 }
@@ -122,19 +122,19 @@ async fn an_append_whose_answer_is_lost_is_unknown_and_stored() {
     let journal = Journal::Postgres(open(&url, |_| {}).await.unwrap());
     let mut ann = Player::new(b'a');
     ann.claims(&journal, "first").await.unwrap();
-    way.set(Fault::CutAtReply);
+    way.set(ProxyFault::CutAtReply);
     let append = ann.next("lost");
     let failure = journal.append(append.clone()).await.unwrap_err();
     assert!(matches!(failure, JournalError::Unknown(_)), "{failure}");
-    way.set(Fault::None);
+    way.set(ProxyFault::None);
     until(|| own.sql(&format!("SELECT count(*) FROM {SCHEMA}.entries")) == "2").await;
     let exchange = patiently(async || journal.append(append.clone()).await).await.unwrap();
     assert_eq!(exchange.entries.len(), 2, "both copies are there");
     // No connection at all: nothing was sent.
-    way.set(Fault::Refuse);
+    way.set(ProxyFault::Refuse);
     let failure = patiently_unavailable(&journal, &ann.next("never")).await;
     assert!(matches!(failure, JournalError::Unavailable(_)), "{failure}");
-    way.set(Fault::None);
+    way.set(ProxyFault::None);
     assert_eq!(patiently(async || journal.read(0).await).await.unwrap().entries.len(), 3);
 }
 
@@ -195,7 +195,7 @@ async fn after_a_failover(
     }
     let count = format!("SELECT count(*) FROM {SCHEMA}.entries");
     until(|| standby.try_sql("ledger", &count) == Ok("3".to_owned())).await;
-    link.set(Fault::StallReplies);
+    link.set(ProxyFault::StallReplies);
     for number in 4..=5 {
         ann.claims(&journal, &format!("ann{number}")).await.unwrap();
     }

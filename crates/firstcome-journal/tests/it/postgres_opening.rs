@@ -2,7 +2,7 @@
 
 use crate::world::{MINUTE, Player, SPACE, all, install, name_of, name_of_database, says};
 use firstcome_core::names::{PieceName, SpaceId};
-use firstcome_journal::postgres::{self, Durability, Options, Postgres};
+use firstcome_journal::postgres::{self, DatabaseOptions, Durability, Postgres};
 use firstcome_journal::{Journal, JournalError, Reading};
 use firstcome_store::postgres::PostgresOptions;
 use firstcome_testbed::{Postgres as Server, PostgresSettings};
@@ -37,9 +37,9 @@ impl Own {
 
 pub(crate) async fn open(
     url: &str,
-    change: impl FnOnce(&mut Options),
+    change: impl FnOnce(&mut DatabaseOptions),
 ) -> Result<Postgres, JournalError> {
-    let mut options = Options::new(SPACE, Durability::Memory);
+    let mut options = DatabaseOptions::new(SPACE, Durability::Memory);
     change(&mut options);
     Postgres::open(PostgresOptions::new(url), options).await
 }
@@ -74,7 +74,7 @@ async fn a_space_is_made_once_and_is_that_of_whoever_came_first() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_space_that_somebody_knows_is_not_made_again() {
     let Some(own) = Own::start().await else { return };
-    let wanted = |options: &mut Options| options.wanted = Some(SPACE);
+    let wanted = |options: &mut DatabaseOptions| options.wanted = Some(SPACE);
     own.sql(&format!("TRUNCATE {SCHEMA}.head"));
     let failure = open(&own.url, wanted).await.unwrap_err();
     assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
@@ -109,7 +109,7 @@ async fn tables_of_a_newer_build_and_newer_levels_are_refused() {
 async fn what_is_not_forced_to_the_disk_is_memory_and_never_durable() {
     let Some(server) = Server::shared() else { return };
     let url = server.new_database();
-    let fsync = |options: &mut Options| options.durability = Durability::Fsync;
+    let fsync = |options: &mut DatabaseOptions| options.durability = Durability::Fsync;
     says(&open(&url, fsync).await.unwrap_err(), &["fsync is off", "--durability memory"]);
     let memory = open(&url, |_| {}).await.unwrap();
     assert!(memory.promise().starts_with("memory: "), "{}", memory.promise());
@@ -144,7 +144,7 @@ async fn a_user_without_rights_is_told_and_one_with_those_of_the_page_is_enough(
     let user = format!("clerk_{name}");
     own.sql(&format!("CREATE ROLE {user} LOGIN PASSWORD 'word'"));
     let url = own.url.replace("firstcome:secret-of-the-tests", &format!("{user}:word"));
-    let elsewhere = |options: &mut Options| options.space_name = "other".to_owned();
+    let elsewhere = |options: &mut DatabaseOptions| options.space_name = "other".to_owned();
     let failure = open(&url, elsewhere).await.unwrap_err();
     says(&failure, &["permission denied", "in-postgresql.md"]);
     // What the page tells an administrator to run, for tables that are there.

@@ -6,7 +6,7 @@ use crate::redis_failing::until;
 use crate::world::{Player, name_of, name_of_database, patiently};
 use firstcome_journal::{Journal, JournalError};
 use firstcome_store::postgres::{PostgresOptions, PostgresPool};
-use firstcome_testbed::{Fault, PgBouncer, Postgres as Server, Proxy};
+use firstcome_testbed::{PgBouncer, Postgres as Server, Proxy, ProxyFault};
 use std::time::{Duration, Instant};
 use tokio::task::block_in_place;
 
@@ -212,7 +212,7 @@ async fn what_a_server_lost_before_it_was_on_the_disk_is_read_by_nobody() {
     block_in_place(|| server.sql(&database, &late));
     // The rows are on their way when the server goes.
     let sent = proxy.requests();
-    proxy.set(Fault::StallReplies);
+    proxy.set(ProxyFault::StallReplies);
     let reading = tokio::spawn({
         let bob = bob.clone();
         async move { bob.read(1).await }
@@ -223,7 +223,7 @@ async fn what_a_server_lost_before_it_was_on_the_disk_is_read_by_nobody() {
         assert_eq!(server.sql(&database, &count), "2");
         server.restart();
     });
-    proxy.set(Fault::None);
+    proxy.set(ProxyFault::None);
     let read = reading.await.unwrap();
     let there: usize = block_in_place(|| server.sql(&database, &count)).parse().unwrap();
     let seen = 1 + read.as_ref().map_or(0, |read| read.entries.len());

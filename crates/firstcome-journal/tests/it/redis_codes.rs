@@ -3,7 +3,7 @@
 use crate::redis_opening::open;
 use crate::world::{Player, all};
 use firstcome_journal::{Journal, JournalError};
-use firstcome_testbed::Redis as Server;
+use firstcome_testbed::RedisServer as Server;
 
 /// Has a server refuse, looks what an append and a read give, and says that it goes on once the server takes writes.
 async fn refused(

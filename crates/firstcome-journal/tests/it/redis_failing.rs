@@ -5,9 +5,9 @@ use crate::world::{Player, SPACE, all, name_of, subject_of};
 use firstcome_core::names::PieceName;
 use firstcome_inject::Mistake;
 use firstcome_journal::redis::{Durability, Options, Redis};
-use firstcome_journal::{Append, Confirm, Entry, Exchange, Journal, JournalError};
+use firstcome_journal::{Append, AppendAnswer, Confirm, Entry, Journal, JournalError};
 use firstcome_store::{Command, RedisOptions, Wire};
-use firstcome_testbed::{Fault, Proxy, Redis as Server, Sentinels, Settings};
+use firstcome_testbed::{Proxy, ProxyFault, RedisServer as Server, RedisSettings, Sentinels};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,7 @@ async fn patiently<T>(ask: impl AsyncFn() -> Result<T, JournalError>) -> Result<
 /// A server with one replica that keeps up.
 async fn pair() -> Option<(Server, Server)> {
     let master = Server::start()?;
-    let settings = Settings { replica_of: Some(master.port()), ..Settings::default() };
+    let settings = RedisSettings { replica_of: Some(master.port()), ..RedisSettings::default() };
     let replica = Server::with(settings)?;
     until(|| master.ask("INFO replication").contains("state=online")).await;
     Some((master, replica))
@@ -49,7 +49,7 @@ async fn with_copies(server: &Server) -> Journal {
     Journal::Redis(redis.await.unwrap())
 }
 
-fn later(exchange: Exchange) -> tokio::sync::oneshot::Receiver<()> {
+fn later(exchange: AppendAnswer) -> tokio::sync::oneshot::Receiver<()> {
     match exchange.confirm {
         Confirm::Later(receiver) => receiver,
         Confirm::AtOnce => panic!("a copy takes its time"),
@@ -109,7 +109,7 @@ async fn a_lost_tail_is_noticed_and_put_back() {
 }
 
 /// What an append says that rests on entry 5, where the store lost it and has others at 4 and 5.
-async fn on_a_fork(without_names: bool, others: u64) -> Option<Result<Exchange, JournalError>> {
+async fn on_a_fork(without_names: bool, others: u64) -> Option<Result<AppendAnswer, JournalError>> {
     let mut server = Server::start()?;
     // The scripts are chosen when the journal is opened.
     firstcome_inject::set(without_names.then_some(Mistake::PredecessorIgnored));
@@ -342,9 +342,11 @@ fn applied(entries: &[Entry]) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_is_lost_is_unknown_and_the_same_body_counts_once() {
     let Some(server) = Server::start() else { return };
-    for (fault, stored) in
-        [(Fault::CutAtReply, true), (Fault::CutAtRequest, false), (Fault::StallReplies, true)]
-    {
+    for (fault, stored) in [
+        (ProxyFault::CutAtReply, true),
+        (ProxyFault::CutAtRequest, false),
+        (ProxyFault::StallReplies, true),
+    ] {
         let proxy = Proxy::start(server.port()).await;
         let options = Options::new(SPACE, Durability::Memory);
         let store = RedisOptions::new(server.url_through(proxy.port()));
@@ -356,7 +358,7 @@ async fn an_answer_that_is_lost_is_unknown_and_the_same_body_counts_once() {
         proxy.set(fault);
         let failure = journal.append(append.clone()).await.unwrap_err();
         assert!(matches!(failure, JournalError::Unknown(_)), "{fault:?}: {failure}");
-        proxy.set(Fault::None);
+        proxy.set(ProxyFault::None);
         let (entries, _) = until_it_comes_back(&journal, &append).await;
         let there = all(&journal, 0).await;
         if stored {
@@ -389,7 +391,7 @@ async fn many_append_through_cuts_and_every_claim_counts_once() {
         });
     }
     for cut in 0..20_u64 {
-        proxy.set(if cut % 2 == 0 { Fault::CutAtReply } else { Fault::CutAtRequest });
+        proxy.set(if cut % 2 == 0 { ProxyFault::CutAtReply } else { ProxyFault::CutAtRequest });
         let seen = proxy.connections();
         // The next cut comes when this one has had its effect.
         while proxy.connections() == seen && !writers.is_empty() {
@@ -398,7 +400,7 @@ async fn many_append_through_cuts_and_every_claim_counts_once() {
                 ended.unwrap();
             }
         }
-        proxy.set(Fault::None);
+        proxy.set(ProxyFault::None);
         let head = journal.head().await.map_or(0, |head| head.position);
         let more = async || {
             let now = journal.head().await?;

@@ -5,7 +5,7 @@ use firstcome_core::names::SpaceId;
 use firstcome_journal::redis::{Durability, Options, Redis};
 use firstcome_journal::{Journal, JournalError};
 use firstcome_store::RedisOptions;
-use firstcome_testbed::{Certificates, Redis as Server, Settings};
+use firstcome_testbed::{Certificates, RedisServer as Server, RedisSettings};
 
 /// Opens a journal that promises memory, changed as the test wants it.
 pub(crate) async fn open(
@@ -156,7 +156,7 @@ async fn copies_need_as_many_replicas() {
     let default = Durability::default_for(RedisOptions::new(server.url())).await.unwrap();
     assert_eq!(default, Durability::Memory);
 
-    let settings = Settings { replica_of: Some(server.port()), ..Settings::default() };
+    let settings = RedisSettings { replica_of: Some(server.port()), ..RedisSettings::default() };
     let replica = Server::with(settings).unwrap();
     crate::redis_failing::until(|| server.ask("INFO replication").contains("state=online")).await;
     let default = Durability::default_for(RedisOptions::new(server.url())).await.unwrap();
@@ -267,7 +267,7 @@ async fn every_call(journal: &Journal) {
 
 #[tokio::test]
 async fn a_journal_works_over_tls() {
-    let settings = Settings { tls: Some(Certificates::new()), ..Settings::default() };
+    let settings = RedisSettings { tls: Some(Certificates::new()), ..RedisSettings::default() };
     let Some(server) = Server::with(settings) else { return };
     let options = Options::new(SPACE, Durability::Memory);
     let trusting = RedisOptions::new(server.url()).trust(server.authority().unwrap());

@@ -7,7 +7,7 @@ use firstcome_journal::archive::{Frames, parts};
 use firstcome_journal::entry::Sealer;
 use firstcome_journal::redis::{Options, Redis};
 use firstcome_journal::{Journal, JournalError};
-use firstcome_testbed::Redis as Server;
+use firstcome_testbed::RedisServer as Server;
 use std::path::Path;
 use std::time::Duration;
 

@@ -13,8 +13,8 @@ use firstcome_journal::folder::DataFolder;
 use firstcome_journal::redis::{self, Durability, Redis};
 use firstcome_journal::sqlite::Sqlite;
 use firstcome_journal::{Journal, JournalError, Name};
-use firstcome_store::{Command, RedisOptions, Reply, Wire};
-use firstcome_testbed::Redis as Server;
+use firstcome_store::{Command, RedisOptions, RedisReply, Wire};
+use firstcome_testbed::RedisServer as Server;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use std::fmt::Write as _;
@@ -113,12 +113,12 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
 }
 
-fn shown(reply: &Reply) -> String {
+fn shown(reply: &RedisReply) -> String {
     match reply {
-        Reply::Nil => "nothing".to_owned(),
-        Reply::Number(number) => number.to_string(),
-        Reply::Bytes(bytes) => hex(bytes),
-        Reply::List(parts) => parts.iter().map(shown).collect::<Vec<_>>().join(" "),
+        RedisReply::Nil => "nothing".to_owned(),
+        RedisReply::Number(number) => number.to_string(),
+        RedisReply::Bytes(bytes) => hex(bytes),
+        RedisReply::List(parts) => parts.iter().map(shown).collect::<Vec<_>>().join(" "),
     }
 }
 
@@ -140,10 +140,10 @@ async fn keys_of(wire: &Wire) -> String {
             "hash" => (ask("HGETALL", &[&key]).await, 2),
             "zset" => (ask("ZRANGE", &[&key, "0", "-1", "WITHSCORES"]).await, 2),
             "stream" => (ask("XRANGE", &[&key, "-", "+"]).await, 1),
-            _ => (Reply::List(vec![ask("GET", &[&key]).await]), 1),
+            _ => (RedisReply::List(vec![ask("GET", &[&key]).await]), 1),
         };
         let rows = content.list().unwrap().chunks(width);
-        let mut rows: Vec<_> = rows.map(|row| shown(&Reply::List(row.to_vec()))).collect();
+        let mut rows: Vec<_> = rows.map(|row| shown(&RedisReply::List(row.to_vec()))).collect();
         // Only a stream has an order of its own.
         if kind == "hash" {
             rows.sort();

@@ -11,9 +11,10 @@ use firstcome_journal::nats::{self, Nats};
 use firstcome_journal::postgres::{self, Postgres};
 use firstcome_journal::redis::{self, Durability, Redis};
 use firstcome_journal::sqlite::{Options, Sqlite};
-use firstcome_journal::{Append, Clock, Entry, Exchange, Journal, JournalError, Name};
+use firstcome_journal::{Append, AppendAnswer, Clock, Entry, Journal, JournalError, Name};
 use firstcome_testbed::{
-    MariaDb, Nats as NatsServer, NatsCluster, PgBouncer, Postgres as Database, Redis as Server,
+    MariaDb, Nats as NatsServer, NatsCluster, PgBouncer, Postgres as Database,
+    RedisServer as Server,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -161,7 +162,7 @@ impl Stage {
 
     async fn in_database(server: &'static Database, url: &str, through: String) -> Option<Self> {
         let hands = Hands::new();
-        let mut options = postgres::Options::new(SPACE, postgres::Durability::Memory);
+        let mut options = postgres::DatabaseOptions::new(SPACE, postgres::Durability::Memory);
         options.clock = Some(hands.clock());
         let store = firstcome_store::postgres::PostgresOptions::new(through);
         let journal = Journal::Postgres(Postgres::open(store, options).await.unwrap());
@@ -173,7 +174,7 @@ impl Stage {
     pub(crate) async fn mariadb() -> Option<Self> {
         let server = MariaDb::shared()?;
         let (url, hands) = (server.new_database(), Hands::new());
-        let mut options = mysql::Options::new(SPACE, mysql::Durability::Memory);
+        let mut options = mysql::DatabaseOptions::new(SPACE, mysql::Durability::Memory);
         options.clock = Some(hands.clock());
         let store = firstcome_store::mysql::MySqlOptions::new(&*url);
         let journal = Journal::MySql(MySql::open(store, options).await.unwrap());
@@ -192,7 +193,7 @@ impl Stage {
 
     async fn in_nats(url: String) -> Option<Self> {
         let (space, hands) = (NatsServer::new_space(), Hands::new());
-        let mut options = nats::Options::new(SPACE, nats::Durability::Memory);
+        let mut options = nats::DatabaseOptions::new(SPACE, nats::Durability::Memory);
         (options.clock, options.space_name) = (Some(hands.clock()), space.clone());
         let store = firstcome_store::nats::NatsOptions::new(&*url);
         let journal = Journal::Nats(Nats::open(store, options).await.unwrap());
@@ -315,7 +316,7 @@ impl Player {
         &mut self,
         journal: &Journal,
         subject: &str,
-    ) -> Result<Exchange, JournalError> {
+    ) -> Result<AppendAnswer, JournalError> {
         let append = self.next(subject);
         let exchange = journal.append(append).await?;
         self.apply(&exchange.entries);

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::keys::Keys;
+use crate::keys::LockKeys;
 use crate::lease::held_lock::LeaseOptions;
 use crate::owner::Owner;
 
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
-    pub(crate) keys: Arc<Keys>,
+    pub(crate) keys: Arc<LockKeys>,
     pub(crate) options: LeaseOptions,
     pub(crate) owner: Option<Owner>,
 }

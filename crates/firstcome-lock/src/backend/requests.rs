@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::keys::{Keys, prefixed};
+use crate::keys::{LockKeys, prefixed};
 
 /// The answer to an acquire.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct NotAfter(pub(crate) i64);
 /// A request to give back one hold. It may be sent again, as the same request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReleaseRequest<'a> {
-    pub(crate) keys: &'a Keys,
+    pub(crate) keys: &'a LockKeys,
     pub(crate) owner: &'a str,
     /// The owner may hold it several times.
     pub(crate) reentrant: bool,
@@ -82,7 +82,7 @@ impl UndoAnswer {
 }
 
 /// One hold to renew: the lock and its owner.
-pub(crate) type RenewalRequest<'a> = (&'a Keys, &'a str);
+pub(crate) type RenewalRequest<'a> = (&'a LockKeys, &'a str);
 
 /// The answer to the renewal of one hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl From<bool> for RenewalAnswer {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Topic<'a> {
     /// The releases of a lock.
-    Lock(&'a Keys),
+    Lock(&'a LockKeys),
     /// The changes of who leads in the election of this name.
     Leader(&'a str),
 }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::event::Event;
 use crate::event::teller::Teller;
 use crate::fence::Fence;
-use crate::keys::Keys;
+use crate::keys::LockKeys;
 use crate::lease::loss::Loss;
 use crate::release::released::Released;
 use firstcome_store::client::{later, safety_margin};
@@ -28,7 +28,7 @@ pub(crate) struct LeaseOptions {
 #[derive(Debug)]
 pub(crate) struct HeldLock {
     pub(crate) id: u64,
-    pub(crate) keys: Arc<Keys>,
+    pub(crate) keys: Arc<LockKeys>,
     pub(crate) owner: String,
     pub(crate) fence: u64,
     pub(crate) renewed: bool,
@@ -88,7 +88,7 @@ pub(crate) struct Asked {
 
 /// What a new hold is made of.
 pub(crate) struct Grant {
-    pub(crate) keys: Arc<Keys>,
+    pub(crate) keys: Arc<LockKeys>,
     pub(crate) owner: String,
     pub(crate) fence: u64,
     pub(crate) options: LeaseOptions,
@@ -375,7 +375,7 @@ mod tests {
 
     fn hold() -> Arc<HeldLock> {
         let grant = Grant {
-            keys: Arc::new(Keys::new(Kind::Plain, "x").unwrap()),
+            keys: Arc::new(LockKeys::new(Kind::Plain, "x").unwrap()),
             owner: "ann:1".to_owned(),
             fence: 1,
             options: LeaseOptions { lease: MINUTE, renewed: true, at_most: None },

@@ -33,7 +33,7 @@ type Group = (Duration, Sort);
 /// All holds of one client.
 #[derive(Debug, Default)]
 pub(crate) struct Watchdog {
-    watched: Mutex<Watched>,
+    watched: Mutex<WatchedHold>,
     changed: Notify,
     stop: Notify,
     teller: Arc<Teller>,
@@ -41,7 +41,7 @@ pub(crate) struct Watchdog {
 }
 
 #[derive(Debug, Default)]
-struct Watched {
+struct WatchedHold {
     holds: HashMap<u64, Weak<HeldLock>>,
     groups: BTreeMap<Group, Beat>,
 }
@@ -75,7 +75,7 @@ impl Watchdog {
         Self { mistakes, teller: Arc::clone(teller), ..Self::default() }
     }
 
-    fn watched(&self) -> MutexGuard<'_, Watched> {
+    fn watched(&self) -> MutexGuard<'_, WatchedHold> {
         // Every change under this lock is complete in itself.
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -17,7 +17,7 @@ use crate::wait::subscriber::Subscriber;
 use crate::wait::{LONGEST_SLEEP, Patience, Until};
 
 /// Which lock another owner had, and for how long.
-type Held = Option<(String, Remaining)>;
+type HeldElsewhere = Option<(String, Remaining)>;
 
 /// The lock that is waited for, and the subscription to its releases.
 type Awaited<'a> = Option<(&'a Ask, Subscriber)>;
@@ -53,7 +53,7 @@ pub(super) async fn wait(
 async fn ask_until_had(
     shared: &Arc<Shared>,
     asks: &[Ask],
-    held: &mut Held,
+    held: &mut HeldElsewhere,
     patience: &mut Patience,
     call: &mut Call<'_>,
 ) -> Result<Vec<Lease>, Error> {

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use firstcome_store::{Command, Pinned, RedisOptions, Reply, StoreError, Wire};
+use firstcome_store::{Command, Pinned, RedisOptions, RedisReply, StoreError, Wire};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::{millis, renewal};
 use crate::error::Error;
-use crate::keys::Keys;
+use crate::keys::LockKeys;
 use crate::lease::loss::Loss;
 
 /// Twice the longest wait: a connection that answers nothing for this long is taken for dead.
@@ -56,7 +56,7 @@ impl ReplicaCheck {
     /// the acquire in what replicas are sent, and shows that this very server has the hold.
     pub(crate) async fn wait_for(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         owner: &str,
         lease: Duration,
     ) -> Result<(), Error> {
@@ -90,11 +90,11 @@ impl ReplicaCheck {
     async fn renew(
         &self,
         on: &Pinned,
-        keys: &Keys,
+        keys: &LockKeys,
         owner: &str,
         lease: Duration,
         deadline: Instant,
-    ) -> Result<Reply, Error> {
+    ) -> Result<RedisReply, Error> {
         let holds = [(keys, owner)];
         let (script, command) = renewal(&holds, Some(lease));
         match on.send(command.clone(), deadline).await {

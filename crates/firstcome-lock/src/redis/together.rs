@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::{RedisBackend, millis, remaining};
 use crate::backend::requests::{NotAfter, TogetherAnswer};
 use crate::error::Error;
-use crate::keys::Keys;
+use crate::keys::LockKeys;
 
 static ACQUIRE_TOGETHER: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("acquire_together.lua")));
@@ -17,7 +17,7 @@ static ACQUIRE_TOGETHER: LazyLock<Script> =
 impl RedisBackend {
     pub(crate) async fn acquire_together(
         &self,
-        keys: &[&Keys],
+        keys: &[&LockKeys],
         owner: &str,
         lease: Duration,
     ) -> Result<TogetherAnswer, (Error, NotAfter)> {

@@ -14,7 +14,7 @@ use super::numbers::{micros, request_id, short_id, signed, unsigned};
 use super::retry::{TRIES, pause};
 use super::row::{Rows, Seen, Step};
 use super::subscriber::SqlSubscriber;
-use super::table::Table;
+use super::table::LockTable;
 use crate::backend::holder::Holder;
 use crate::backend::requests::{
     AcquireAnswer, NotAfter, Record, ReleaseAnswer, ReleaseRequest, RenewalAnswer, RenewalRequest,
@@ -23,7 +23,7 @@ use crate::backend::requests::{
 use crate::backend::store_clock::StoreClock;
 use crate::error::Error;
 use crate::inject::{Mistake, Mistakes};
-use crate::keys::Keys;
+use crate::keys::LockKeys;
 
 /// How many rows are looked at for old ones with one request.
 const SWEEP_ROWS: i64 = 500;
@@ -34,7 +34,7 @@ const PAGE: i64 = 500;
 /// A table of locks, and what is known of its server's clock.
 #[derive(Debug)]
 pub(crate) struct SqlBackend {
-    pub(super) table: Table,
+    pub(super) table: LockTable,
     pub(super) clock: StoreClock,
     pub(super) mistakes: Mistakes,
     sweep: Mutex<Sweep>,
@@ -52,7 +52,7 @@ struct Sweep {
 }
 
 impl SqlBackend {
-    pub(crate) fn new(table: Table, sweep_every: Duration, mistakes: Mistakes) -> Self {
+    pub(crate) fn new(table: LockTable, sweep_every: Duration, mistakes: Mistakes) -> Self {
         // Clients that are started together do not all look at once.
         let ago = sweep_every.mul_f64(fastrand::f64());
         let last = Instant::now().checked_sub(ago).unwrap_or_else(Instant::now);
@@ -76,7 +76,7 @@ impl SqlBackend {
 
     pub(crate) async fn acquire(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         owner: &str,
         lease: Duration,
         waits: bool,
@@ -117,7 +117,7 @@ impl SqlBackend {
 
     pub(crate) async fn undo(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         owner: &str,
         keep: u64,
         not_after: NotAfter,
@@ -163,7 +163,7 @@ impl SqlBackend {
     pub(crate) async fn pass(
         &self,
         owner: &str,
-        next_keys: &Keys,
+        next_keys: &LockKeys,
         next: &str,
         lease: Duration,
         more_wait: bool,
@@ -202,7 +202,7 @@ impl SqlBackend {
             .collect())
     }
 
-    pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Error> {
+    pub(crate) async fn inspect(&self, keys: &LockKeys) -> Result<Option<Holder>, Error> {
         let seen = self.look(&keys.name).await?;
         Ok(seen.held().map(|row| row.holder(seen.now)))
     }
@@ -221,14 +221,17 @@ impl SqlBackend {
         }
     }
 
-    pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Error> {
+    pub(crate) async fn force(&self, keys: &LockKeys) -> Result<bool, Error> {
         let request = request_id();
         let seen = self.complete(keys, request, &Step::Force, |seen| seen.held().is_none());
         let seen = seen.await?;
         Ok(seen.carried_out || seen.changed_by(request).is_some())
     }
 
-    pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Error> {
+    pub(crate) async fn taken_for(
+        &self,
+        keys: &LockKeys,
+    ) -> Result<Option<Option<Duration>>, Error> {
         #[cfg(feature = "permits")]
         if let Some(most) = keys.kind.permits() {
             return self.permit_taken_for(keys, most.into()).await;
@@ -345,7 +348,7 @@ impl SqlBackend {
     /// A step that waited for another one's end may show the row as it was before that.
     async fn complete(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         request: i64,
         step: &Step<'_>,
         nothing_to_do: impl Fn(&Seen) -> bool,

@@ -20,12 +20,12 @@ use crate::backend::requests::{
 };
 use crate::error::Error;
 use crate::inject::Mistake;
-use crate::keys::Keys;
+use crate::keys::LockKeys;
 
 impl SqlBackend {
     pub(super) async fn acquire_permit(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         most: i64,
         owner: &str,
         lease: Duration,
@@ -73,7 +73,7 @@ impl SqlBackend {
 
     pub(super) async fn undo_permit(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         owner: &str,
         not_after: NotAfter,
     ) -> Result<UndoAnswer, Error> {
@@ -99,7 +99,7 @@ impl SqlBackend {
     }
 
     /// Sends a return until it was carried out, or until there was nothing for it to do.
-    async fn returned(&self, keys: &Keys, owner: &str, request: i64) -> Result<Permits, Error> {
+    async fn returned(&self, keys: &LockKeys, owner: &str, request: i64) -> Result<Permits, Error> {
         for _ in 0..TRIES {
             let seen = self.permit(keys, owner, request, PermitStep::Return).await?;
             if seen.was_changed_by(request) || seen.mine.is_none() {
@@ -145,7 +145,7 @@ impl SqlBackend {
 
     pub(super) async fn permit_taken_for(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         most: i64,
     ) -> Result<Option<Option<Duration>>, Error> {
         let seen = self.permit(keys, "", 0, PermitStep::Look).await?;
@@ -154,7 +154,7 @@ impl SqlBackend {
 
     async fn permit(
         &self,
-        keys: &Keys,
+        keys: &LockKeys,
         owner: &str,
         request: i64,
         step: PermitStep,

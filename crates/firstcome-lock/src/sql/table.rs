@@ -18,7 +18,7 @@ use crate::error::Error;
 
 /// The table of locks in a database of one kind.
 #[derive(Debug)]
-pub(crate) enum Table {
+pub(crate) enum LockTable {
     #[cfg(feature = "postgres")]
     Postgres(PostgresTable),
     #[cfg(feature = "mysql")]
@@ -34,18 +34,18 @@ macro_rules! on_each {
     ($self:ident, $table:ident => $call:expr) => {
         match $self {
             #[cfg(feature = "postgres")]
-            Table::Postgres($table) => $call,
+            LockTable::Postgres($table) => $call,
             #[cfg(feature = "mysql")]
-            Table::MySql($table) => $call,
+            LockTable::MySql($table) => $call,
             #[cfg(feature = "nats")]
-            Table::Nats($table) => $call,
+            LockTable::Nats($table) => $call,
             #[cfg(feature = "sqlite")]
-            Table::Sqlite($table) => $call,
+            LockTable::Sqlite($table) => $call,
         }
     };
 }
 
-impl Table {
+impl LockTable {
     /// Carries out a step, and gives the row as it stands after it.
     pub(super) async fn step(
         &self,

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::backend::Backend;
 use crate::backend::requests::{NotAfter, UndoAnswer};
 use crate::error::Error;
-use crate::keys::Keys;
+use crate::keys::LockKeys;
 use crate::owner::EntryGuard;
 use firstcome_store::client::later;
 use firstcome_store::client::pause;
@@ -17,7 +17,7 @@ use firstcome_store::client::pause;
 /// there was something.
 pub(crate) async fn undo(
     backend: Arc<Backend>,
-    keys: Arc<Keys>,
+    keys: Arc<LockKeys>,
     owner: String,
     keep: u64,
     not_after: NotAfter,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use firstcome_lock::{Effect, Error, Lock, Locks, RedisOptions, Remaining, TryLock};
 use firstcome_store::StoreError;
-use firstcome_testbed::{OldServer, Redis, Settings};
+use firstcome_testbed::{OldServer, RedisServer, RedisSettings};
 
 use crate::stage::{SECOND, client_of, ms, take};
 
@@ -37,7 +37,7 @@ async fn names_and_durations() {
 
 #[tokio::test]
 async fn a_lease_of_a_century_is_possible_at_the_store() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let locks = client_of(&redis).await;
     let lock = locks.mutex("x").unwrap().lease(Duration::from_secs(3_155_760_000));
     let lease = take(&lock).await;
@@ -47,7 +47,7 @@ async fn a_lease_of_a_century_is_possible_at_the_store() {
 
 #[tokio::test]
 async fn a_key_of_another_kind() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let locks = client_of(&redis).await;
     for words in ["SET x 1", "LPUSH y 1", "SADD z 1"] {
         assert!(!redis.ask(words).starts_with('-'));
@@ -70,8 +70,9 @@ async fn a_key_of_another_kind() {
 
 #[tokio::test]
 async fn a_wrong_password() {
-    let settings = Settings { password: Some("secret".to_owned()), ..Settings::default() };
-    let Some(redis) = Redis::with(settings) else { return };
+    let settings =
+        RedisSettings { password: Some("secret".to_owned()), ..RedisSettings::default() };
+    let Some(redis) = RedisServer::with(settings) else { return };
     take(&client_of(&redis).await.mutex("x").unwrap()).await.release().await.unwrap();
     let port = redis.port();
     for url in [format!("redis://:wrong@127.0.0.1:{port}"), format!("redis://127.0.0.1:{port}")] {
@@ -83,7 +84,7 @@ async fn a_wrong_password() {
 
 #[tokio::test]
 async fn a_user_without_the_right() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let said = redis.ask("ACL SETUSER ann on >pw ~x ~fc:fence:{x} +@all");
     assert_eq!(said, "+OK");
     let url = format!("redis://ann:pw@127.0.0.1:{}", redis.port());
@@ -96,9 +97,9 @@ async fn a_user_without_the_right() {
 
 #[tokio::test]
 async fn a_replica() {
-    let Some(master) = Redis::start() else { return };
-    let settings = Settings { replica_of: Some(master.port()), ..Settings::default() };
-    let Some(replica) = Redis::with(settings) else { return };
+    let Some(master) = RedisServer::start() else { return };
+    let settings = RedisSettings { replica_of: Some(master.port()), ..RedisSettings::default() };
+    let Some(replica) = RedisServer::with(settings) else { return };
     let locks = client_of(&replica).await;
     let refused = hinted(locks.mutex("x").unwrap().try_lock().await.unwrap_err());
     assert!(matches!(refused, Error::Store(StoreError::ReadOnly { .. })), "{refused}");
@@ -134,7 +135,7 @@ async fn a_silent_server_is_given_up_in_time() {
 /// A counter of fences that is something else fails the acquire before anything is taken.
 #[tokio::test]
 async fn a_counter_of_another_kind_leaves_nothing_held() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let locks = client_of(&redis).await;
     let kinds: [(Lock, &str); 3] = [
         (locks.mutex("x").unwrap(), "fc:fence:{x}"),
@@ -158,7 +159,7 @@ async fn a_counter_of_another_kind_leaves_nothing_held() {
 
 #[tokio::test]
 async fn times_that_cannot_be_counted_with() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let options = || RedisOptions::new(redis.url());
     for time in [Duration::ZERO, Duration::MAX] {
         for options in [
@@ -183,7 +184,9 @@ async fn a_redis_cluster() {
     // By itself it takes a port for its neighbours among those of outgoing connections.
     let bus = firstcome_testbed::free_port().to_string();
     let more = ["--cluster-enabled", "yes", "--cluster-port", &bus].map(str::to_owned).to_vec();
-    let Some(redis) = Redis::with(Settings { more, ..Settings::default() }) else { return };
+    let Some(redis) = RedisServer::with(RedisSettings { more, ..RedisSettings::default() }) else {
+        return;
+    };
     let refused = hinted(Locks::connect(&redis.url()).await.unwrap_err());
     assert!(refused.to_string().contains("is part of a Redis Cluster"), "{refused}");
     assert_eq!(refused.effect(), Effect::None);

@@ -7,7 +7,7 @@ use std::time::Instant;
 use firstcome_lock::{Locks, Memory, MemoryLink};
 use firstcome_store::StoreError;
 use firstcome_store::sqlite::{Sqlite, SqliteOptions};
-use firstcome_testbed::{Folder, MariaDb, Postgres, Redis};
+use firstcome_testbed::{Folder, MariaDb, Postgres, RedisServer};
 use rusqlite::Connection;
 
 use crate::stage::{SECOND, Stage, ms, take, until_free};
@@ -26,7 +26,7 @@ async fn a_wait_is_not_longer_than_it_may_be(locks: &Locks) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn at_a_redis_that_stands_still() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let locks = Locks::connect(&redis.url()).await.unwrap();
     take(&locks.mutex("x").unwrap()).await.release().await.unwrap();
     redis.pause();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use firstcome_lock::{Locks, Loss, RedisOptions, Released};
-use firstcome_testbed::{MariaDb, Postgres, Redis, Settings};
+use firstcome_testbed::{MariaDb, Postgres, RedisServer, RedisSettings};
 use tokio::time::timeout;
 
 use crate::stage::{SECOND, Stage, client_of, is_held, ms, take, until};
@@ -111,7 +111,10 @@ async fn a_redis_that_is_started_again_and_reads_its_file_keeps_what_is_held() {
     let more = ["--appendonly", "yes", "--appendfsync", "always", "--enable-debug-command", "yes"];
     let loading = ["--loading-process-events-interval-bytes", "1024", "--key-load-delay", "20000"];
     let more = more.iter().chain(&loading).map(ToString::to_string).collect();
-    let Some(mut redis) = Redis::with(Settings { more, ..Settings::default() }) else { return };
+    let Some(mut redis) = RedisServer::with(RedisSettings { more, ..RedisSettings::default() })
+    else {
+        return;
+    };
     for number in 0..40 {
         assert_eq!(redis.ask(&format!("SET filler{number} {}", "x".repeat(600))), "+OK");
     }
@@ -137,7 +140,7 @@ async fn a_redis_that_is_started_again_and_reads_its_file_keeps_what_is_held() {
 /// use to another runtime, which it says.
 #[test]
 fn a_runtime_that_ends_leaves_its_locks_to_the_end_of_their_leases() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let runtime = || tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let first = runtime();
     let ann = first.block_on(renewing().connect(RedisOptions::new(redis.url()))).unwrap();

@@ -3,18 +3,18 @@
 use firstcome_lock::{
     Error, FencedWrite, Lease, Locks, Loss, RedisOptions, Released, Remaining, TryLock,
 };
-use firstcome_testbed::{Fault, Proxy, Redis};
+use firstcome_testbed::{Proxy, ProxyFault, RedisServer};
 
 use crate::stage::{SECOND, client_of, is_held, take, until};
 
 const TEN_MINUTES: i64 = 600;
 
-async fn renewing(redis: &Redis) -> Locks {
+async fn renewing(redis: &RedisServer) -> Locks {
     Locks::builder().watchdog(3 * SECOND).connect(RedisOptions::new(redis.url())).await.unwrap()
 }
 
 /// Returns the store's clock in µs.
-fn clock(redis: &Redis) -> u64 {
+fn clock(redis: &RedisServer) -> u64 {
     let said = redis.ask("TIME");
     let numbers: Vec<u64> = said.lines().filter_map(|line| line.trim().parse().ok()).collect();
     let [seconds, micros] = numbers[..] else { panic!("two numbers: {said}") };
@@ -43,7 +43,7 @@ async fn some_fences(locks: &Locks) -> [Vec<u64>; 3] {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fences_grow_whichever_way_the_clock_jumps() {
-    let Some(redis) = Redis::with_movable_clock() else { return };
+    let Some(redis) = RedisServer::with_movable_clock() else { return };
     let ann = client_of(&redis).await;
     let mut seen = [const { Vec::new() }; 3];
     let mut clocks = Vec::new();
@@ -67,7 +67,7 @@ async fn fences_grow_whichever_way_the_clock_jumps() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_jump_ahead_ends_leases_and_is_signalled_at_the_next_renewal() {
-    let Some(redis) = Redis::with_movable_clock() else { return };
+    let Some(redis) = RedisServer::with_movable_clock() else { return };
     let (ann, bob) = (renewing(&redis).await, client_of(&redis).await);
     let renewed = take(&ann.mutex("x").unwrap()).await;
     let token = take(&ann.token("t").unwrap()).await;
@@ -100,7 +100,7 @@ async fn a_jump_ahead_ends_leases_and_is_signalled_at_the_next_renewal() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_jump_back_keeps_what_is_held_and_nobody_hangs() {
-    let Some(redis) = Redis::with_movable_clock() else { return };
+    let Some(redis) = RedisServer::with_movable_clock() else { return };
     let (ann, bob) = (renewing(&redis).await, client_of(&redis).await);
     let renewed = take(&ann.mutex("x").unwrap()).await;
     let waiting = {
@@ -136,7 +136,7 @@ async fn a_jump_back_keeps_what_is_held_and_nobody_hangs() {
 /// does not wait for that, nor does closing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_undoing_does_not_wait_for_a_clock_that_was_set_back() {
-    let Some(redis) = Redis::with_movable_clock() else { return };
+    let Some(redis) = RedisServer::with_movable_clock() else { return };
     let proxy = Proxy::start(redis.port()).await;
     let options = RedisOptions::new(redis.url_through(proxy.port())).answer_within(2 * SECOND);
     let ann = Locks::builder().connect(options).await.unwrap();
@@ -144,11 +144,11 @@ async fn an_undoing_does_not_wait_for_a_clock_that_was_set_back() {
     let lock = ann.mutex("x").unwrap().lease(SECOND).owner(&me);
     take(&lock).await.release().await.unwrap();
     for answer_was_lost in [true, false] {
-        let fault = if answer_was_lost { Fault::CutAtReply } else { Fault::CutAtRequest };
+        let fault = if answer_was_lost { ProxyFault::CutAtReply } else { ProxyFault::CutAtRequest };
         proxy.set(fault);
         assert!(matches!(lock.try_lock().await, Err(Error::Store(_))));
         redis.set_clock(if answer_was_lost { -TEN_MINUTES } else { -2 * TEN_MINUTES });
-        proxy.set(Fault::None);
+        proxy.set(ProxyFault::None);
         // Until then it says that the one before is not settled.
         until("its owner can take it again", async || {
             let Some(held) = lock.try_lock().await.ok().and_then(TryLock::acquired) else {
@@ -159,10 +159,10 @@ async fn an_undoing_does_not_wait_for_a_clock_that_was_set_back() {
         })
         .await;
     }
-    proxy.set(Fault::CutAtRequest);
+    proxy.set(ProxyFault::CutAtRequest);
     assert!(matches!(lock.try_lock().await, Err(Error::Store(_))));
     redis.set_clock(-3 * TEN_MINUTES);
-    proxy.set(Fault::None);
+    proxy.set(ProxyFault::None);
     tokio::time::timeout(5 * SECOND, ann.close()).await.expect("closing ends in time");
     let bob = client_of(&redis).await;
     until("nobody has it", async || !is_held(&bob, "x").await).await;

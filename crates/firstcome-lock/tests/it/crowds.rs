@@ -5,13 +5,13 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use firstcome_lock::{Locks, Mistake, RedisOptions};
-use firstcome_testbed::Redis;
+use firstcome_testbed::RedisServer;
 
 use crate::stage::{Inside, SECOND, client_of, is_held, ms, take, until, until_free};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_tasks_on_one_lock_each_get_their_turn() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let clients = [client_of(&redis).await, client_of(&redis).await];
     let inside = Inside::default();
     let tasks: Vec<_> = (0..1000)
@@ -69,7 +69,7 @@ pub(crate) async fn names_held(locks: &Locks) -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_futures_dropped_at_random_leave_nothing_held() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let locks = client_of(&redis).await;
     let tasks: Vec<_> = (0..10)
         .map(|_| {
@@ -96,7 +96,7 @@ async fn ten_thousand_futures_dropped_at_random_leave_nothing_held() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_names_under_one_watchdog() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let locks = Locks::builder().watchdog(3 * SECOND).connect(RedisOptions::new(redis.url()));
     let locks = locks.await.unwrap();
     let mut leases = Vec::new();
@@ -117,7 +117,7 @@ async fn ten_thousand_names_under_one_watchdog() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn timers_do_not_pile_up() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let locks =
         Locks::builder().watchdog(SECOND).connect(RedisOptions::new(redis.url())).await.unwrap();
     let lock = locks.mutex("x").unwrap();
@@ -135,7 +135,7 @@ async fn timers_do_not_pile_up() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn idle_waiters_cost_the_store_nothing() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let (ann, bob) = (client_of(&redis).await, client_of(&redis).await);
     let lease = take(&ann.mutex("x").unwrap()).await;
     let waiters: Vec<_> = (0..1000)
@@ -177,7 +177,7 @@ async fn idle_waiters_cost_the_store_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_may_pass_a_lock_on_less_often() {
     for (passes, said) in [(0, 11), (1, 6), (8, 2)] {
-        let Some(redis) = Redis::start() else { return };
+        let Some(redis) = RedisServer::start() else { return };
         let options = RedisOptions::new(redis.url());
         let ann = Locks::builder().passes(passes).connect(options).await.unwrap();
         let first = take(&ann.mutex("x").unwrap()).await;

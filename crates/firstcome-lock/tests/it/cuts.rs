@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use firstcome_lock::{Builder, Effect, Lock, Locks, Loss, Mistake, RedisOptions, TryLock};
-use firstcome_testbed::{Fault, Proxy, Redis};
+use firstcome_testbed::{Proxy, ProxyFault, RedisServer};
 
 use crate::stage::{SECOND, client_of, is_held, ms, take, until};
 
@@ -13,7 +13,7 @@ fn making(mistake: Mistake) -> Builder {
     Locks::builder().inject(mistake)
 }
 
-async fn through(proxy: &Proxy, redis: &Redis, builder: Builder) -> Locks {
+async fn through(proxy: &Proxy, redis: &RedisServer, builder: Builder) -> Locks {
     let options = RedisOptions::new(redis.url_through(proxy.port()))
         .answer_within(ms(400))
         .connect_within(2 * SECOND)
@@ -23,7 +23,7 @@ async fn through(proxy: &Proxy, redis: &Redis, builder: Builder) -> Locks {
 
 /// Returns whether one who waits for `x`, for so long, notices a release that was announced while its connections were cut.
 async fn notices_a_release_during_a_cut(builder: Builder, within: Duration) -> Option<bool> {
-    let redis = Redis::start()?;
+    let redis = RedisServer::start()?;
     let proxy = Proxy::start(redis.port()).await;
     let (ann, bob) = (through(&proxy, &redis, builder).await, client_of(&redis).await);
     // Far longer than anybody waits here, so that its end cannot be what wakes the waiter.
@@ -34,14 +34,14 @@ async fn notices_a_release_during_a_cut(builder: Builder, within: Duration) -> O
     until("it listens", async || redis.ask(LISTENING).ends_with(":1")).await;
     // Once it knows that it listens, it tries again: from then on it waits.
     until("it waits", async || scripts_run(&redis) >= tries).await;
-    proxy.set(Fault::Refuse);
+    proxy.set(ProxyFault::Refuse);
     until("it is cut", async || redis.ask(LISTENING).ends_with(":0")).await;
     lease.release().await.unwrap();
-    proxy.set(Fault::None);
+    proxy.set(ProxyFault::None);
     Some(waiter.await.unwrap().unwrap().acquired().is_some())
 }
 
-fn scripts_run(redis: &Redis) -> u64 {
+fn scripts_run(redis: &RedisServer) -> u64 {
     redis.calls_of("evalsha") + redis.calls_of("eval")
 }
 
@@ -57,7 +57,7 @@ async fn a_release_during_a_cut_is_noticed() {
 /// The connection for messages is cut and cannot be had again: the waiter goes on by asking.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_who_cannot_listen_any_more_asks() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     for (builder, notices) in [(Locks::builder(), true), (making(Mistake::IgnoreCut), false)] {
         assert_eq!(redis.ask("ACL SETUSER ann on >pw ~* &* +@all"), "+OK");
         let url = format!("redis://ann:pw@127.0.0.1:{}", redis.port());
@@ -87,7 +87,7 @@ async fn one_who_cannot_listen_any_more_asks() {
 /// A holder dies, and nobody says so: the waiter looks when the lease should have ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_end_of_a_lease_is_looked_for() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let bob = client_of(&redis).await;
     for (builder, noticed) in [(Locks::builder(), true), (making(Mistake::IgnoreLeaseEnd), false)] {
         let name = if noticed { "x" } else { "mistaken" };
@@ -107,7 +107,7 @@ enum Silence {
 /// Returns whether a holder that got no answer to two renewals in a row has its lease in the end, once there are answers
 /// again before its trust is over.
 async fn outlasts(silence: Silence, builder: Builder) -> Option<bool> {
-    let redis = Redis::start()?;
+    let redis = RedisServer::start()?;
     let proxy = Proxy::start(redis.port()).await;
     let ann = through(&proxy, &redis, builder.watchdog(12 * SECOND)).await;
     let lease = take(&ann.mutex("x").unwrap()).await;
@@ -119,13 +119,13 @@ async fn outlasts(silence: Silence, builder: Builder) -> Option<bool> {
     })
     .await;
     match silence {
-        Silence::Network => proxy.set(Fault::CutAtReply),
+        Silence::Network => proxy.set(ProxyFault::CutAtReply),
         Silence::Server => redis.pause(),
     }
     // The next two are not; the one after them would come too late.
     until("little trust is left", async || lease.remaining() < 2 * SECOND).await;
     match silence {
-        Silence::Network => proxy.set(Fault::None),
+        Silence::Network => proxy.set(ProxyFault::None),
         Silence::Server => redis.resume(),
     }
     let lost = tokio::time::timeout(3 * SECOND, lease.lost()).await;
@@ -154,7 +154,7 @@ async fn a_server_that_stands_still_costs_no_lease_that_could_be_renewed() {
 /// Returns whether something stays held of an acquire that a server got while it stood still, and whose sender has given
 /// up.
 async fn stays_after_a_pause(builder: Builder) -> Option<bool> {
-    let redis = Redis::start()?;
+    let redis = RedisServer::start()?;
     let options = RedisOptions::new(redis.url()).answer_within(SECOND).heartbeat(SECOND);
     let ann = builder.connect(options).await.unwrap();
     let lock = ann.mutex("x").unwrap();
@@ -185,7 +185,7 @@ async fn what_a_server_got_while_it_stood_still_leaves_nothing() {
 /// Acquires and releases a lot while connections are cut at random, and gives whether something of it stays held.
 async fn stays_after_random_cuts(builder: Builder) -> Option<bool> {
     const NAMES: u32 = 40;
-    let redis = Redis::start()?;
+    let redis = RedisServer::start()?;
     let proxy = Proxy::start(redis.port()).await;
     let (ann, bob) = (through(&proxy, &redis, builder).await, client_of(&redis).await);
     let try_all = async {
@@ -208,18 +208,18 @@ async fn stays_after_random_cuts(builder: Builder) -> Option<bool> {
             tokio::time::sleep(ms(fastrand::u64(5..40))).await;
             match fastrand::u32(..4) {
                 0 => proxy.cut(),
-                1 => proxy.set(Fault::CutAtRequest),
-                _ => proxy.set(Fault::CutAtReply),
+                1 => proxy.set(ProxyFault::CutAtRequest),
+                _ => proxy.set(ProxyFault::CutAtReply),
             }
             tokio::time::sleep(ms(fastrand::u64(1..15))).await;
-            proxy.set(Fault::None);
+            proxy.set(ProxyFault::None);
         }
     };
     tokio::select! {
         () = try_all => {}
         () = cut => {}
     }
-    proxy.set(Fault::None);
+    proxy.set(ProxyFault::None);
     ann.close().await;
     let mut held = 0;
     for number in 0..NAMES {
@@ -238,7 +238,7 @@ async fn acquires_cut_at_random_leave_nothing_held() {
 /// A server that comes back empty: one whose lease is fixed is told, too, because it looks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_held_is_looked_for_at_a_new_server() {
-    let Some(mut redis) = Redis::start() else { return };
+    let Some(mut redis) = RedisServer::start() else { return };
     let options = RedisOptions::new(redis.url()).heartbeat(ms(200));
     let ann = Locks::builder().connect(options.clone()).await.unwrap();
     let careless = making(Mistake::IgnoreReconnect).connect(options).await.unwrap();

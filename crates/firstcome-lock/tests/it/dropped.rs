@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use firstcome_lock::{Builder, Locks, Mistake, RedisOptions};
-use firstcome_testbed::{Fault, Proxy, Redis, Settings};
+use firstcome_testbed::{Proxy, ProxyFault, RedisServer, RedisSettings};
 
 use crate::crowds::names_held;
 use crate::stage::{SECOND, client_of, ms, until};
@@ -58,16 +58,16 @@ async fn acquire_and_drop(locks: Locks, mut dice: Rng, times: u32) {
 }
 
 /// Cuts, stalls and reloads, one after the other, for ever.
-async fn trouble(redis: &Arc<Redis>, proxy: &Proxy, mut dice: Rng) {
+async fn trouble(redis: &Arc<RedisServer>, proxy: &Proxy, mut dice: Rng) {
     loop {
         tokio::time::sleep(ms(dice.u64(5..60))).await;
         let lasts = ms(dice.u64(1..60));
         match dice.u32(..6) {
             0 => proxy.cut(),
-            1 => proxy.set(Fault::CutAtRequest),
-            2 => proxy.set(Fault::CutAtReply),
-            3 => proxy.set(Fault::StallRequests),
-            4 => proxy.set(Fault::StallReplies),
+            1 => proxy.set(ProxyFault::CutAtRequest),
+            2 => proxy.set(ProxyFault::CutAtReply),
+            3 => proxy.set(ProxyFault::StallRequests),
+            4 => proxy.set(ProxyFault::StallReplies),
             // It reads its file again, and says LOADING meanwhile.
             _ => {
                 let redis = Arc::clone(redis);
@@ -76,7 +76,7 @@ async fn trouble(redis: &Arc<Redis>, proxy: &Proxy, mut dice: Rng) {
             }
         }
         tokio::time::sleep(lasts).await;
-        proxy.set(Fault::None);
+        proxy.set(ProxyFault::None);
     }
 }
 
@@ -84,8 +84,9 @@ async fn trouble(redis: &Arc<Redis>, proxy: &Proxy, mut dice: Rng) {
 /// nobody wants any of them.
 async fn held_afterwards(builder: Builder, times: u32) -> Option<usize> {
     let more = ["--enable-debug-command", "yes", "--loading-process-events-interval-bytes", "1024"];
-    let settings = Settings { more: more.map(str::to_owned).into(), ..Settings::default() };
-    let redis = Arc::new(Redis::with(settings)?);
+    let settings =
+        RedisSettings { more: more.map(str::to_owned).into(), ..RedisSettings::default() };
+    let redis = Arc::new(RedisServer::with(settings)?);
     for words in [
         "CONFIG SET rdbcompression no",
         "DEBUG POPULATE 30 filler 600",
@@ -114,7 +115,7 @@ async fn held_afterwards(builder: Builder, times: u32) -> Option<usize> {
         () = all => {}
         () = trouble(&redis, &proxy, Rng::with_seed(seed)) => {}
     }
-    proxy.set(Fault::None);
+    proxy.set(ProxyFault::None);
     let loading = redis.ask("INFO errorstats").contains("errorstat_LOADING");
     let cuts = proxy.connections() - connections;
     println!("seed {seed}: {:?}, {cuts} new connections, loading {loading}", begun.elapsed());

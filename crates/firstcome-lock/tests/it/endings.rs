@@ -2,21 +2,21 @@
 
 use firstcome_lock::{Error, Locks, Loss, RedisOptions, Released};
 use firstcome_store::StoreError;
-use firstcome_testbed::{Fault, Proxy, Redis};
+use firstcome_testbed::{Proxy, ProxyFault, RedisServer};
 
 use crate::stage::{SECOND, client_of, is_held, ms, quiet, take, until};
 
 const LISTENING: &str = "PUBSUB NUMSUB redisson_lock__channel:{x}";
 
 struct Scene {
-    redis: Redis,
+    redis: RedisServer,
     proxy: Proxy,
     bob: Locks,
 }
 
 impl Scene {
     async fn new() -> Option<Self> {
-        let redis = Redis::start()?;
+        let redis = RedisServer::start()?;
         let proxy = Proxy::start(redis.port()).await;
         let bob = client_of(&redis).await;
         Some(Self { redis, proxy, bob })
@@ -35,9 +35,9 @@ async fn a_release_between_the_end_of_trust_and_that_of_the_lease_frees_it() {
     for lock in [ann.mutex("x").unwrap(), ann.token("t").unwrap()] {
         // The store renews it, and the answers do not come in time.
         let lease = take(&lock).await;
-        scene.proxy.set(Fault::StallReplies);
+        scene.proxy.set(ProxyFault::StallReplies);
         assert_eq!(lease.lost().await, Loss::RanOut);
-        scene.proxy.set(Fault::None);
+        scene.proxy.set(ProxyFault::None);
         until("there are answers again", async || ann.inspect(lock.name()).await.is_ok()).await;
         assert!(is_held(&scene.bob, lock.name()).await);
         assert_eq!(lease.release().await.unwrap(), Released::Free);
@@ -61,7 +61,7 @@ async fn a_latch_outlives_the_repetitions_of_its_release() {
         let lease = take(&ann.mutex("x").unwrap().lease(lease)).await;
         quiet(&scene.proxy).await;
         let repeated_for = lease.remaining() + answer_within;
-        scene.proxy.set(Fault::CutAtReply);
+        scene.proxy.set(ProxyFault::CutAtReply);
         let releasing = tokio::spawn(lease.release());
         until("it is free", async || !is_held(&scene.bob, "x").await).await;
         // That of the one before may be there still.
@@ -72,7 +72,7 @@ async fn a_latch_outlives_the_repetitions_of_its_release() {
         });
         let longest = lives.max().unwrap();
         assert!(longest > repeated_for, "{longest:?} for {repeated_for:?}");
-        scene.proxy.set(Fault::None);
+        scene.proxy.set(ProxyFault::None);
         let released = releasing.await.unwrap();
         assert!(matches!(released, Ok(Released::Free) | Err(Error::Pending { .. })));
         ann.close().await;
@@ -87,13 +87,13 @@ async fn a_token_release_without_an_answer_does_not_claim_a_loss() {
     take(&ann.token("t").unwrap()).await.release().await.unwrap();
     let lease = take(&ann.token("t").unwrap()).await;
     quiet(&scene.proxy).await;
-    scene.proxy.set(Fault::CutAtReply);
+    scene.proxy.set(ProxyFault::CutAtReply);
     let before = scene.proxy.connections();
     let releasing = tokio::spawn(lease.release());
     until("it is free", async || !is_held(&scene.bob, "t").await).await;
     // The answer is on its way until then.
     until("it dials again", async || scene.proxy.connections() > before).await;
-    scene.proxy.set(Fault::None);
+    scene.proxy.set(ProxyFault::None);
     let released = releasing.await.unwrap();
     let unknown =
         matches!(released, Err(Error::Store(StoreError::Unknown { .. }) | Error::Pending { .. }));
@@ -123,7 +123,7 @@ async fn a_hand_over_without_answers_does_not_claim_a_loss() {
         until("it is in line", async || scene.redis.ask(LISTENING).ends_with(":1")).await;
         quiet(&scene.proxy).await;
         let owner = lease.owner().to_owned();
-        scene.proxy.set(Fault::CutAtReply);
+        scene.proxy.set(ProxyFault::CutAtReply);
         let releasing = tokio::spawn(lease.release());
         until("it was passed", async || {
             let holder = scene.bob.inspect("x").await.unwrap();
@@ -131,7 +131,7 @@ async fn a_hand_over_without_answers_does_not_claim_a_loss() {
         })
         .await;
         tokio::time::sleep(ms(100)).await;
-        scene.proxy.set(Fault::None);
+        scene.proxy.set(ProxyFault::None);
         let released = releasing.await.unwrap();
         assert!(!matches!(released, Ok(Released::AlreadyLost)), "{released:?}");
         drop(waiter.await.unwrap());
@@ -142,7 +142,7 @@ async fn a_hand_over_without_answers_does_not_claim_a_loss() {
 /// A store that refuses to release is no loss: the lock stays taken, and that is said.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_release_that_is_refused_says_so() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     assert_eq!(redis.ask("ACL SETUSER ann on >pw ~* &* +@all"), "+OK");
     let ann = Locks::connect(&format!("redis://ann:pw@127.0.0.1:{}", redis.port())).await.unwrap();
     let lease = take(&ann.mutex("x").unwrap()).await;
@@ -155,7 +155,7 @@ async fn a_release_that_is_refused_says_so() {
 /// One name of many that must not be renewed any more does not take the others with it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_renewal_that_is_refused_for_one_is_granted_to_the_others() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     assert_eq!(redis.ask("ACL SETUSER ann on >pw ~* &* +@all"), "+OK");
     let url = format!("redis://ann:pw@127.0.0.1:{}", redis.port());
     let ann = Locks::builder().watchdog(4 * SECOND).connect(RedisOptions::new(url)).await.unwrap();
@@ -179,7 +179,7 @@ async fn closing_waits_for_what_is_under_way() {
         let held = take(&ann.mutex("held").unwrap()).await;
         take(&ann.mutex("x").unwrap()).await.release().await.unwrap();
         let requests = scene.proxy.requests();
-        scene.proxy.set(Fault::Delay(ms(300)));
+        scene.proxy.set(ProxyFault::Delay(ms(300)));
         let lock = ann.mutex("x").unwrap();
         let acquiring = tokio::spawn(async move { lock.try_lock().await });
         let releasing = tokio::spawn(held.release());
@@ -189,7 +189,7 @@ async fn closing_waits_for_what_is_under_way() {
         let acquired = acquiring.await.unwrap();
         assert!(matches!(acquired, Err(Error::Closed)), "{acquired:?}");
         drop(releasing.await.unwrap());
-        scene.proxy.set(Fault::None);
+        scene.proxy.set(ProxyFault::None);
         assert!(scene.proxy.requests() > requests);
     }
 }
@@ -197,7 +197,7 @@ async fn closing_waits_for_what_is_under_way() {
 /// A store that does not answer keeps nobody from ending, however long the leases are.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closing_does_not_wait_for_a_store_that_is_gone() {
-    let Some(mut redis) = Redis::start() else { return };
+    let Some(mut redis) = RedisServer::start() else { return };
     let options = RedisOptions::new(redis.url()).answer_within(SECOND).connect_within(SECOND);
     let ann = Locks::builder().connect(options).await.unwrap();
     let day = 86_400 * SECOND;
@@ -242,12 +242,12 @@ async fn an_owner_whose_acquire_is_being_undone_is_told_so() {
     let lock = ann.mutex("x").unwrap().owner(&ann.owner());
     take(&lock).await.release().await.unwrap();
     quiet(&scene.proxy).await;
-    scene.proxy.set(Fault::CutAtReply);
+    scene.proxy.set(ProxyFault::CutAtReply);
     assert!(matches!(lock.try_lock().await, Err(Error::Store(StoreError::Unknown { .. }))));
     let pending = tokio::time::timeout(10 * SECOND, lock.try_lock()).await.unwrap().unwrap_err();
     let pending_or_away = matches!(pending, Error::Pending { .. } | Error::Store(_));
     assert!(pending_or_away && pending.hint().is_some(), "{pending:?}");
-    scene.proxy.set(Fault::None);
+    scene.proxy.set(ProxyFault::None);
     until("it is undone", async || {
         lock.try_lock().await.is_ok_and(|tried| tried.acquired().is_some())
     })

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use firstcome_testbed::Redis;
+use firstcome_testbed::RedisServer;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdout, Command};
@@ -18,7 +18,7 @@ struct Example {
 }
 
 impl Example {
-    fn start(name: &str, redis: &Redis) -> Self {
+    fn start(name: &str, redis: &RedisServer) -> Self {
         let mut child = Command::new(program(name))
             .arg(redis.url())
             .stdout(Stdio::piped())
@@ -69,7 +69,7 @@ fn program(name: &str) -> PathBuf {
 
 #[tokio::test]
 async fn token_lock_waits_for_a_lock_set_by_another_library() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     // What `rslock` sends.
     assert_eq!(redis.ask("SET nightly-report somebody NX PX 8000"), "+OK");
     let mut example = Example::start("token_lock", &redis);
@@ -84,7 +84,7 @@ async fn token_lock_waits_for_a_lock_set_by_another_library() {
 
 #[tokio::test]
 async fn cron_does_each_job_on_one_of_three() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let mut hosts: Vec<Example> = (0..3).map(|_| Example::start("cron", &redis)).collect();
     for host in &mut hosts {
         assert!(host.hear().await.ends_with(": ready"));
@@ -125,7 +125,7 @@ async fn cron_does_each_job_on_one_of_three() {
 
 #[tokio::test]
 async fn leader_http_does_the_work_in_the_leader_alone() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let mut first = Example::start("leader_http", &redis);
     let one = address(&mut first).await;
     until_answered(&one, "200", "done in term ").await;

@@ -5,13 +5,13 @@ use std::time::Duration;
 use firstcome_lock::{
     Builder, Effect, Error, FencedWrite, Locks, Loss, Mistake, RedisOptions, Released,
 };
-use firstcome_testbed::{Fault, Proxy, Redis};
+use firstcome_testbed::{Proxy, ProxyFault, RedisServer};
 
 use crate::stage::{Inside, SECOND, client_of, is_held, ms, quiet, take, until, until_free};
 
 /// A server, a proxy before it, a client of each.
 struct Scene {
-    redis: Redis,
+    redis: RedisServer,
     proxy: Proxy,
     /// Reaches the server by itself.
     bob: Locks,
@@ -19,7 +19,7 @@ struct Scene {
 
 impl Scene {
     async fn new() -> Option<Self> {
-        let redis = Redis::start()?;
+        let redis = RedisServer::start()?;
         let proxy = Proxy::start(redis.port()).await;
         let bob = client_of(&redis).await;
         Some(Self { redis, proxy, bob })
@@ -47,11 +47,11 @@ async fn a_grant_whose_answer_was_lost_is_undone() {
         let lock = ann.mutex(if undone { "x" } else { "mistaken" }).unwrap();
         take(&lock).await.release().await.unwrap();
         quiet(&scene.proxy).await;
-        scene.proxy.set(Fault::CutAtReply);
+        scene.proxy.set(ProxyFault::CutAtReply);
         let failure = lock.try_lock().await.unwrap_err();
         assert_eq!(failure.effect(), Effect::Unknown, "{failure}");
         assert!(is_held(&scene.bob, lock.name()).await, "it had been granted");
-        scene.proxy.set(Fault::None);
+        scene.proxy.set(ProxyFault::None);
         if undone {
             until_free(&scene.bob, lock.name()).await;
         } else {
@@ -69,16 +69,16 @@ async fn a_request_that_was_lost_leaves_nothing() {
     let lock = ann.mutex("x").unwrap();
     take(&lock).await.release().await.unwrap();
     quiet(&scene.proxy).await;
-    scene.proxy.set(Fault::CutAtRequest);
+    scene.proxy.set(ProxyFault::CutAtRequest);
     let failure = lock.try_lock().await.unwrap_err();
     assert_eq!(failure.effect(), Effect::Unknown);
-    scene.proxy.set(Fault::None);
+    scene.proxy.set(ProxyFault::None);
     take(&scene.bob.mutex("x").unwrap()).await.release().await.unwrap();
     // A wait rides it out.
-    scene.proxy.set(Fault::CutAtRequest);
+    scene.proxy.set(ProxyFault::CutAtRequest);
     let waiter = tokio::spawn(async move { lock.lock().await.unwrap() });
     tokio::time::sleep(ms(50)).await;
-    scene.proxy.set(Fault::None);
+    scene.proxy.set(ProxyFault::None);
     assert!(waiter.await.unwrap().is_valid());
 }
 
@@ -92,7 +92,7 @@ async fn an_acquire_is_sent_once() {
         let lock = ann.mutex(if once { "x" } else { "mistaken" }).unwrap().owner(&ann.owner());
         take(&lock).await.release().await.unwrap();
         quiet(&scene.proxy).await;
-        scene.proxy.set(Fault::CutAtReply);
+        scene.proxy.set(ProxyFault::CutAtReply);
         let before = scene.proxy.connections();
         let trying = {
             let lock = lock.clone();
@@ -101,7 +101,7 @@ async fn an_acquire_is_sent_once() {
         until("it was granted", async || is_held(&scene.bob, lock.name()).await).await;
         // New connections are cut, too, until now.
         until("it dials again", async || scene.proxy.connections() > before).await;
-        scene.proxy.set(Fault::None);
+        scene.proxy.set(ProxyFault::None);
         let tried = trying.await.unwrap();
         if once {
             assert!(tried.is_err());
@@ -188,9 +188,9 @@ async fn a_wait_survives_a_cut() {
         scene.redis.ask("PUBSUB NUMSUB redisson_lock__channel:{x}").ends_with(":1")
     })
     .await;
-    scene.proxy.set(Fault::Refuse);
+    scene.proxy.set(ProxyFault::Refuse);
     lease.release().await.unwrap();
-    scene.proxy.set(Fault::None);
+    scene.proxy.set(ProxyFault::None);
     let lease = tokio::time::timeout(10 * SECOND, waiter).await.expect("not the whole lease");
     assert!(lease.unwrap().is_valid());
 }
@@ -207,12 +207,12 @@ async fn a_release_before_the_subscription_is_not_missed() {
         take(&lock).await.release().await.unwrap();
         let lease = take(&scene.bob.mutex(name).unwrap()).await;
         // Its subscription is a new connection: several pieces away, each of them late.
-        scene.proxy.set(Fault::Delay(ms(120)));
+        scene.proxy.set(ProxyFault::Delay(ms(120)));
         let tries = scene.redis.calls_of("evalsha");
         let waiter = tokio::spawn(async move { lock.lock_within(6 * SECOND).await.unwrap() });
         until("it has tried", async || scene.redis.calls_of("evalsha") > tries).await;
         lease.release().await.unwrap();
-        scene.proxy.set(Fault::None);
+        scene.proxy.set(ProxyFault::None);
         assert_eq!(waiter.await.unwrap().acquired().is_some(), noticed);
     }
 }
@@ -224,19 +224,19 @@ async fn loss_is_signalled_before_the_store_gives_the_lock_away() {
     let watchdog = 6 * SECOND;
     let ann = scene.ann(Locks::builder().watchdog(watchdog)).await;
     let lease = take(&ann.mutex("x").unwrap()).await;
-    scene.proxy.set(Fault::StallReplies);
+    scene.proxy.set(ProxyFault::StallReplies);
     assert_eq!(lease.lost().await, Loss::RanOut);
     assert!(!lease.is_valid());
     assert!(is_held(&scene.bob, "x").await, "the store still has it for the holder");
-    scene.proxy.set(Fault::None);
+    scene.proxy.set(ProxyFault::None);
 
     // In contrast: without trust ending, it believes in a lock that another has.
     let ann = scene.ann(making(Mistake::TrustForEver).watchdog(watchdog)).await;
     let lease = take(&ann.mutex("mistaken").unwrap()).await;
-    scene.proxy.set(Fault::StallRequests);
+    scene.proxy.set(ProxyFault::StallRequests);
     let next = scene.bob.mutex("mistaken").unwrap().lock_within(20 * SECOND).await.unwrap();
     assert!(next.acquired().is_some() && lease.is_valid());
-    scene.proxy.set(Fault::None);
+    scene.proxy.set(ProxyFault::None);
 }
 
 /// One renewal is lost, the next one in time is not: nothing is signalled.
@@ -245,10 +245,10 @@ async fn a_renewal_is_asked_again_while_there_is_trust() {
     let Some(scene) = Scene::new().await else { return };
     let ann = scene.ann(Locks::builder().watchdog(9 * SECOND)).await;
     let lease = take(&ann.mutex("x").unwrap()).await;
-    scene.proxy.set(Fault::CutAtReply);
+    scene.proxy.set(ProxyFault::CutAtReply);
     let lost = tokio::time::timeout(3 * SECOND, lease.lost()).await;
     assert!(lost.is_err());
-    scene.proxy.set(Fault::None);
+    scene.proxy.set(ProxyFault::None);
     let lost = tokio::time::timeout(6 * SECOND, lease.lost()).await;
     assert!(lost.is_err() && lease.is_valid());
 }
@@ -264,13 +264,13 @@ async fn a_release_whose_answer_was_lost_is_recognised() {
         take(&ann.mutex("x").unwrap()).await.release().await.unwrap();
         let lease = take(&ann.mutex("x").unwrap()).await;
         quiet(&scene.proxy).await;
-        scene.proxy.set(Fault::CutAtReply);
+        scene.proxy.set(ProxyFault::CutAtReply);
         let before = scene.proxy.connections();
         let releasing = tokio::spawn(lease.release());
         until("it is free", async || !is_held(&scene.bob, "x").await).await;
         // The answer is on its way until then.
         until("it dials again", async || scene.proxy.connections() > before).await;
-        scene.proxy.set(Fault::None);
+        scene.proxy.set(ProxyFault::None);
         let released = releasing.await.unwrap();
         let right = matches!(released, Ok(Released::Free) | Err(Error::Pending { .. }));
         assert_eq!(right, recognised, "{released:?}");
@@ -286,7 +286,7 @@ async fn latches_last_long_enough_and_not_for_ever() {
         let ann = scene.ann(Locks::builder()).await;
         let lease = ann.mutex(name).unwrap().lease(lease).lock().await.unwrap();
         quiet(&scene.proxy).await;
-        scene.proxy.set(Fault::CutAtReply);
+        scene.proxy.set(ProxyFault::CutAtReply);
         let releasing = tokio::spawn(lease.release());
         until("it is free", async || !is_held(&scene.bob, name).await).await;
         let latches = scene.redis.ask(&format!("KEYS redisson_unlock_latch:{{{name}}}:*"));
@@ -294,7 +294,7 @@ async fn latches_last_long_enough_and_not_for_ever() {
         let left = scene.redis.ask(&format!("PTTL {latch}"));
         let left: u64 = left.trim_start_matches(':').parse().expect("it has an end");
         assert!((19_000..=86_400_000).contains(&left), "{name}: {left} ms");
-        scene.proxy.set(Fault::None);
+        scene.proxy.set(ProxyFault::None);
         drop(releasing.await.unwrap());
         ann.close().await;
     }
@@ -346,11 +346,11 @@ async fn cuts_at_random_keep_owners_apart_and_leave_nothing_held() {
             tokio::time::sleep(ms(fastrand::u64(5..40))).await;
             match fastrand::u32(..3) {
                 0 => scene.proxy.cut(),
-                1 => scene.proxy.set(Fault::CutAtReply),
-                _ => scene.proxy.set(Fault::Delay(ms(3))),
+                1 => scene.proxy.set(ProxyFault::CutAtReply),
+                _ => scene.proxy.set(ProxyFault::Delay(ms(3))),
             }
             tokio::time::sleep(ms(fastrand::u64(1..15))).await;
-            scene.proxy.set(Fault::None);
+            scene.proxy.set(ProxyFault::None);
         }
     };
     let working = async {
@@ -362,7 +362,7 @@ async fn cuts_at_random_keep_owners_apart_and_leave_nothing_held() {
         () = working => {}
         () = cutting => {}
     }
-    scene.proxy.set(Fault::None);
+    scene.proxy.set(ProxyFault::None);
     assert_eq!(inside.most(), 1);
     until_free(&scene.bob, "x").await;
 }
@@ -370,7 +370,7 @@ async fn cuts_at_random_keep_owners_apart_and_leave_nothing_held() {
 /// The server dies and comes back with nothing: the holder is told, and fences still grow.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_forgot_everything_still_mints_higher_fences() {
-    let Some(mut redis) = Redis::start() else { return };
+    let Some(mut redis) = RedisServer::start() else { return };
     let options = RedisOptions::new(redis.url()).heartbeat(ms(200));
     let ann = Locks::builder().connect(options).await.unwrap();
     let lease = take(&ann.mutex("x").unwrap()).await;
@@ -388,7 +388,7 @@ async fn a_server_that_forgot_everything_still_mints_higher_fences() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_is_gone_fails_a_try_in_time_and_a_wait_by_its_deadline() {
-    let Some(mut redis) = Redis::start() else { return };
+    let Some(mut redis) = RedisServer::start() else { return };
     let options = RedisOptions::new(redis.url()).answer_within(SECOND);
     let patient = client_of(&redis).await;
     let ann = Locks::builder().ride_out(ms(500)).connect(options).await.unwrap();
@@ -411,7 +411,7 @@ async fn a_store_that_is_gone_fails_a_try_in_time_and_a_wait_by_its_deadline() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flushed_script_cache_is_filled_again() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let ann = client_of(&redis).await;
     let guard = ann.fenced_value("value").unwrap();
     for _ in 0..3 {
@@ -428,7 +428,7 @@ async fn a_flushed_script_cache_is_filled_again() {
 /// A server that stands still answers when it goes on; what was promised meanwhile is taken back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_paused_server_leaves_nothing_behind() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let options = RedisOptions::new(redis.url()).answer_within(SECOND).heartbeat(SECOND);
     let ann = Locks::builder().connect(options).await.unwrap();
     let lock = ann.mutex("x").unwrap();
@@ -444,7 +444,7 @@ async fn a_paused_server_leaves_nothing_behind() {
 /// How far in the future a fence may have been pushed does not matter: the next one is higher still.
 #[tokio::test]
 async fn a_fence_ahead_of_the_clock_still_grows() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let ann = client_of(&redis).await;
     let ahead = take(&ann.mutex("x").unwrap()).await.fence().get() + 1_000_000_000_000;
     until_free(&ann, "x").await;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use firstcome_lock::{Lease, Locks, Loss, RedisOptions, TryLock};
 use firstcome_store::{Event, Subscription};
-use firstcome_testbed::{Redis, redisson};
+use firstcome_testbed::{RedisServer, redisson};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::oneshot;
 
@@ -23,7 +23,7 @@ struct Java {
 }
 
 impl Java {
-    async fn start(redis: &Redis, watchdog_ms: u64) -> Option<Self> {
+    async fn start(redis: &RedisServer, watchdog_ms: u64) -> Option<Self> {
         let java = tokio::task::spawn_blocking(|| redisson("Peer")).await.unwrap()?;
         let mut child = tokio::process::Command::from(java)
             .args([&redis.url(), &watchdog_ms.to_string()])
@@ -84,7 +84,7 @@ fn lock(locks: &Locks, kind: &str) -> firstcome_lock::Lock {
 }
 
 /// Sets a key that lives as long as a fixed lease that begins now.
-fn mark(redis: &Redis, lease_ms: u64) {
+fn mark(redis: &RedisServer, lease_ms: u64) {
     assert_eq!(redis.ask(&format!("SET marker 1 PX {lease_ms}")), "+OK");
 }
 
@@ -94,7 +94,7 @@ fn by_message(entered: &str) {
     assert!(left > 10_000, "{left} ms are left of 20 s: it waited for the end of the lease");
 }
 
-async fn listens(redis: &Redis) {
+async fn listens(redis: &RedisServer) {
     until("somebody listens", async || {
         redis.ask("PUBSUB NUMSUB redisson_lock__channel:{x}").ends_with(":1")
     })
@@ -103,7 +103,7 @@ async fn listens(redis: &Redis) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_exclude_each_other() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let Some(mut java) = Java::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
     for kind in KINDS {
@@ -136,7 +136,7 @@ async fn both_exclude_each_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_wake_each_other() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let Some(mut java) = Java::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
     for kind in KINDS {
@@ -166,7 +166,7 @@ async fn both_wake_each_other() {
 /// Our tasks pass the lock on among themselves; a waiter in Java is woken when the chain ends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chain_of_ours_ends_for_redisson() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let Some(mut java) = Java::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
     let first = take(&rust.mutex("x").unwrap().lease(20 * SECOND)).await;
@@ -196,7 +196,7 @@ async fn a_chain_of_ours_ends_for_redisson() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn leases_end_and_are_renewed_for_both() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let Some(mut java) = Java::start(&redis, 3000).await else { return };
     let options = RedisOptions::new(redis.url());
     let rust = Locks::builder().watchdog(3 * SECOND).connect(options).await.unwrap();
@@ -222,7 +222,7 @@ async fn leases_end_and_are_renewed_for_both() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_can_free_what_the_other_holds() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let Some(mut java) = Java::start(&redis, 30_000).await else { return };
     let options = RedisOptions::new(redis.url());
     let rust = Locks::builder().watchdog(3 * SECOND).connect(options).await.unwrap();
@@ -247,7 +247,7 @@ async fn both_can_free_what_the_other_holds() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tokens_of_both_grow_over_each_other() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let Some(mut java) = Java::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
     let mut last = 0;
@@ -271,7 +271,7 @@ async fn tokens_of_both_grow_over_each_other() {
 /// A Java program that dies while it holds the lock, or waits for it, is outlived.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_redisson_is_followed() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let Some(mut java) = Java::start(&redis, 1000).await else { return };
     let rust = client_of(&redis).await;
     assert!(java.takes("plain", 1, -1).await);
@@ -280,7 +280,7 @@ async fn a_killed_redisson_is_followed() {
 }
 
 /// What is in the store, without what differs from one run to the next: owners, tokens, times, our own counters.
-fn left_behind(redis: &Redis) -> Vec<String> {
+fn left_behind(redis: &RedisServer) -> Vec<String> {
     let keys = redis.ask("KEYS *");
     let mut seen = Vec::new();
     for key in keys.lines().skip(1).filter(|line| !line.starts_with('$')) {
@@ -308,7 +308,7 @@ fn left_behind(redis: &Redis) -> Vec<String> {
 }
 
 /// Returns what was published until now.
-async fn messages(redis: &Redis, subscription: &mut Subscription) -> Vec<String> {
+async fn messages(redis: &RedisServer, subscription: &mut Subscription) -> Vec<String> {
     assert!(redis.ask("PUBLISH redisson_lock__channel:{x} until-now").starts_with(':'));
     let mut heard = Vec::new();
     loop {
@@ -322,7 +322,7 @@ async fn messages(redis: &Redis, subscription: &mut Subscription) -> Vec<String>
     }
 }
 
-async fn no_latches(redis: &Redis) {
+async fn no_latches(redis: &RedisServer) {
     until("latches are removed", async || {
         redis.ask("KEYS redisson_unlock_latch*").starts_with("*0")
     })
@@ -331,7 +331,7 @@ async fn no_latches(redis: &Redis) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_leave_the_same_keys_and_messages() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let Some(mut java) = Java::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
     let store = firstcome_store::Redis::connect(RedisOptions::new(redis.url())).await.unwrap();

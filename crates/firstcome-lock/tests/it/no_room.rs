@@ -1,11 +1,11 @@
 //! A Redis that has no memory left for anything new.
 
 use firstcome_lock::{Locks, Released};
-use firstcome_testbed::Redis;
+use firstcome_testbed::RedisServer;
 
 use crate::stage::{SECOND, client_of, ms, take, until};
 
-async fn locks_are_given_back_though_there_is_no_room(redis: Redis) {
+async fn locks_are_given_back_though_there_is_no_room(redis: RedisServer) {
     let (ann, bob) = (client_of(&redis).await, client_of(&redis).await);
     let me = ann.owner();
     let mine = ann.mutex("mine").unwrap().owner(&me);
@@ -37,14 +37,14 @@ async fn locks_are_given_back_though_there_is_no_room(redis: Redis) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_redis_takes_locks_back() {
-    if let Some(redis) = Redis::start() {
+    if let Some(redis) = RedisServer::start() {
         locks_are_given_back_though_there_is_no_room(redis).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_valkey_takes_locks_back() {
-    if let Some(redis) = Redis::valkey() {
+    if let Some(redis) = RedisServer::valkey() {
         locks_are_given_back_though_there_is_no_room(redis).await;
     }
 }
@@ -52,7 +52,7 @@ async fn a_full_valkey_takes_locks_back() {
 /// What is held stays renewed: a server without room still lets a key live longer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_redis_renews() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let options = firstcome_lock::RedisOptions::new(redis.url());
     let ann = Locks::builder().watchdog(2 * SECOND).connect(options).await.unwrap();
     let lease = take(&ann.mutex("x").unwrap()).await;

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use firstcome_lock::{Error, Loss};
 use firstcome_store::StoreError;
-use firstcome_testbed::Redis;
+use firstcome_testbed::RedisServer;
 
 use crate::stage::{SECOND, Stage, client_of, is_held, ms, take};
 
@@ -32,7 +32,7 @@ fn is_no_lock<T: std::fmt::Debug>(answer: Result<T, Error>) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_no_lock_is_neither_freed_nor_shown_as_one() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let bob = client_of(&redis).await;
     for (key, made_by) in NO_LOCKS {
         assert!(!redis.ask(made_by).starts_with('-'), "{made_by}");
@@ -56,7 +56,7 @@ async fn what_is_no_lock_is_neither_freed_nor_shown_as_one() {
 }
 
 /// Returns a connection that hears what is published on `channel`.
-fn listener(redis: &Redis, channel: &str) -> impl Iterator<Item = String> + use<> {
+fn listener(redis: &RedisServer, channel: &str) -> impl Iterator<Item = String> + use<> {
     let mut stream = TcpStream::connect(("127.0.0.1", redis.port())).unwrap();
     stream.set_read_timeout(Some(ms(5000))).unwrap();
     write!(stream, "SUBSCRIBE {channel}\r\n").unwrap();
@@ -68,7 +68,7 @@ fn listener(redis: &Redis, channel: &str) -> impl Iterator<Item = String> + use<
 /// Those who wait in Redisson for a read/write or a fair lock hear of it on channels of their own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn redissons_other_waiters_are_woken_too() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let bob = client_of(&redis).await;
     assert_eq!(redis.ask(&format!("HSET rw mode write {JAVA}:write 1")), ":2");
     let mut said = listener(&redis, "redisson_rwlock:{rw}");
@@ -91,7 +91,7 @@ async fn redissons_other_waiters_are_woken_too() {
 /// A token lock of another library is a string like any other: it is looked at and freed where it is asked for as a token.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_foreign_token_is_freed_where_it_is_asked_for_as_one() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let bob = client_of(&redis).await;
     assert_eq!(redis.ask("SET theirs 0a1b2c PX 60000"), "+OK");
     assert!(is_no_lock(bob.force_release("theirs").await));
@@ -124,7 +124,7 @@ async fn the_last_fence_is_shown(stage: Stage) {
 /// Redisson's plain lock mints no fence: the one that we minted before is not its holder's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn our_last_fence_is_not_shown_of_a_holder_in_java() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let bob = client_of(&redis).await;
     take(&bob.mutex("x").unwrap()).await.release().await.unwrap();
     assert_eq!(redis.ask(&format!("HSET x {JAVA} 1")), ":1");

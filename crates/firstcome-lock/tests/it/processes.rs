@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use firstcome_lock::{Election, FencedWrite, Locks, Loss};
-use firstcome_testbed::Redis;
+use firstcome_testbed::RedisServer;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
@@ -20,7 +20,7 @@ pub(crate) struct Actor {
 }
 
 impl Actor {
-    pub(crate) fn start(role: &str, redis: &Redis) -> Self {
+    pub(crate) fn start(role: &str, redis: &RedisServer) -> Self {
         Self::start_at(role, &redis.url())
     }
 
@@ -119,7 +119,7 @@ async fn careless(locks: &Locks) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_holder_paused_beyond_its_lease_is_told_and_refused() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let bob = client_of(&redis).await;
     let mut actor = Actor::start("hold", &redis);
     let old: u64 = actor.hear("held").await.parse().unwrap();
@@ -144,7 +144,7 @@ async fn a_holder_paused_beyond_its_lease_is_told_and_refused() {
 
 /// Returns whether an actor in this role takes a step for its old term after it was paused beyond it.
 async fn steps_after_a_pause(role: &str) -> Option<bool> {
-    let redis = Redis::start()?;
+    let redis = RedisServer::start()?;
     let bob = client_of(&redis).await;
     let mut actor = Actor::start(role, &redis);
     let old = actor.hear("step").await;
@@ -178,7 +178,7 @@ async fn a_leader_paused_beyond_its_term_does_not_go_on() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_holder_is_followed_when_its_lease_ends() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let bob = client_of(&redis).await;
     let mut actor = Actor::start("hold", &redis);
     let old: u64 = actor.hear("held").await.parse().unwrap();

@@ -1,7 +1,7 @@
 //! What is looked for when the connection stands again.
 
 use firstcome_lock::{Locks, Loss, Mistake, RedisOptions};
-use firstcome_testbed::Redis;
+use firstcome_testbed::RedisServer;
 
 use crate::stage::{SECOND, ms, take};
 
@@ -14,7 +14,7 @@ const BUSY: &str = "EVAL \"local t = redis.call('TIME')[1] + 2 while tonumber(re
 /// A server that lost a lock is busy when the connection to it stands again: the holder is told as soon as it answers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_loss_is_noticed_though_the_first_look_is_not_answered() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     assert_eq!(redis.ask("CONFIG SET busy-reply-threshold 20"), "+OK");
     let options = RedisOptions::new(redis.url()).heartbeat(ms(500)).answer_within(SECOND);
     let ann = Locks::builder().connect(options.clone()).await.unwrap();

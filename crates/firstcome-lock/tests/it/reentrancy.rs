@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use firstcome_lock::{Loss, RedisOptions, Released};
-use firstcome_store::{Command, Reply, Script};
-use firstcome_testbed::Redis;
+use firstcome_store::{Command, RedisReply, Script};
+use firstcome_testbed::RedisServer;
 
 use crate::stage::{SECOND, Stage, client_of, take, until};
 
@@ -63,7 +63,7 @@ async fn an_owner_that_has_nothing_waits_in_its_turn(stage: Stage) {
 /// The counter of fences ends a day after its last use, a lock that is renewed does not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_owner_that_takes_it_again_has_a_fence_though_the_counter_is_gone() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let ann = client_of(&redis).await;
     let me = ann.owner();
     let lock = ann.mutex("x").unwrap().owner(&me).lease(2 * SECOND);
@@ -82,13 +82,13 @@ async fn an_owner_that_takes_it_again_has_a_fence_though_the_counter_is_gone() {
 async fn what_a_release_left_may_have_ended_before_it_is_sent_again() {
     static RELEASE: LazyLock<Script> =
         LazyLock::new(|| Script::new(include_str!("../../src/redis/release.lua")));
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let store = firstcome_store::Redis::connect(RedisOptions::new(redis.url())).await.unwrap();
     assert_eq!(redis.ask("HSET x ann:1 2"), ":1");
     let release = Command::script(&RELEASE, &["x", "channel", "latch"]);
     let release = release.arg("ann:1").arg(1000).arg(60_000);
-    assert_eq!(store.send(&release).await.unwrap(), Reply::Number(1));
-    assert_eq!(store.send(&release).await.unwrap(), Reply::Number(1), "sent again");
+    assert_eq!(store.send(&release).await.unwrap(), RedisReply::Number(1));
+    assert_eq!(store.send(&release).await.unwrap(), RedisReply::Number(1), "sent again");
     assert_eq!(redis.ask("DEL x"), ":1");
-    assert_eq!(store.send(&release).await.unwrap(), Reply::Nil, "not that it was freed");
+    assert_eq!(store.send(&release).await.unwrap(), RedisReply::Nil, "not that it was freed");
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use firstcome_lock::{Election, Error, Locks, Memory, MemoryLink, Mistake};
-use firstcome_testbed::Redis;
+use firstcome_testbed::RedisServer;
 use tokio::task::{JoinHandle, block_in_place};
 use tokio::time::sleep;
 
@@ -41,7 +41,7 @@ async fn until(what: &str, done: impl Fn() -> bool) {
 }
 
 /// Has a leader's Redis refuse to save for longer than the lease; says whether the candidate stands on.
-async fn misconf(locks: Locks, server: &Redis) -> bool {
+async fn misconf(locks: Locks, server: &RedisServer) -> bool {
     let (election, running, terms) = stands(&locks, SECOND);
     until("it leads", || terms.load(Ordering::SeqCst) == 1).await;
     block_in_place(|| server.fail_saving());
@@ -65,7 +65,7 @@ async fn misconf(locks: Locks, server: &Redis) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_candidate_stands_on_while_its_redis_cannot_save() {
-    let Some(server) = Redis::start() else { return };
+    let Some(server) = RedisServer::start() else { return };
     let options = firstcome_lock::RedisOptions::new(server.url());
     let locks = Locks::builder().ride_out(ms(200)).connect(options).await.unwrap();
     assert!(misconf(locks, &server).await);
@@ -74,7 +74,7 @@ async fn a_candidate_stands_on_while_its_redis_cannot_save() {
 /// In contrast: without the list of errors that pass, nobody leads after that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_list_a_redis_that_cannot_save_ends_the_election() {
-    let Some(server) = Redis::start() else { return };
+    let Some(server) = RedisServer::start() else { return };
     let options = firstcome_lock::RedisOptions::new(server.url());
     let locks = Locks::builder().ride_out(ms(200)).inject(Mistake::EndElectionOnError);
     let locks = locks.connect(options).await.unwrap();
@@ -83,7 +83,7 @@ async fn without_the_list_a_redis_that_cannot_save_ends_the_election() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_waits_for_a_lock_waits_for_memory_too() {
-    let Some(server) = Redis::start() else { return };
+    let Some(server) = RedisServer::start() else { return };
     let locks = client_of(&server).await;
     assert_eq!(server.ask("CONFIG SET maxmemory 1"), "+OK");
     let lock = locks.mutex("x").unwrap();
@@ -96,7 +96,7 @@ async fn who_waits_for_a_lock_waits_for_memory_too() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lock_is_given_back_once_a_busy_redis_has_time() {
-    let Some(server) = Redis::start() else { return };
+    let Some(server) = RedisServer::start() else { return };
     assert_eq!(server.ask("CONFIG SET busy-reply-threshold 20"), "+OK");
     let (ann, bob) = (client_of(&server).await, client_of(&server).await);
     let lease = take(&ann.mutex("x").unwrap()).await;

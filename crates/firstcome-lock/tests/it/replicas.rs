@@ -1,15 +1,15 @@
 //! Locks that replicas have to acknowledge.
 
 use firstcome_lock::{Error, Locks, RedisOptions, Released};
-use firstcome_testbed::{Redis, Sentinels, Settings};
+use firstcome_testbed::{RedisServer, RedisSettings, Sentinels};
 
 use crate::stage::{SECOND, is_held, ms, take, until};
 
 /// A master and a replica that has caught up.
-async fn pair() -> Option<(Redis, Redis)> {
-    let master = Redis::start()?;
-    let settings = Settings { replica_of: Some(master.port()), ..Settings::default() };
-    let replica = Redis::with(settings)?;
+async fn pair() -> Option<(RedisServer, RedisServer)> {
+    let master = RedisServer::start()?;
+    let settings = RedisSettings { replica_of: Some(master.port()), ..RedisSettings::default() };
+    let replica = RedisServer::with(settings)?;
     // A server that never had a replica counts nothing of what it wrote, and takes the first one for up to date at once: so
     // twice.
     for _ in 0..2 {

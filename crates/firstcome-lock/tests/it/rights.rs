@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use firstcome_lock::{Election, Error, Locks, RedisOptions};
 use firstcome_store::StoreError;
-use firstcome_testbed::{MariaDb, Nats, NatsRights, Postgres, Redis};
+use firstcome_testbed::{MariaDb, Nats, NatsRights, Postgres, RedisServer};
 
 use crate::stage::{client_of, ms, take, until};
 
@@ -48,14 +48,14 @@ fn rule(name: &str, without: &[&str]) -> String {
     words.join(" ")
 }
 
-fn with_rights(redis: &Redis, name: &str, without: &[&str]) -> String {
+fn with_rights(redis: &RedisServer, name: &str, without: &[&str]) -> String {
     let said = redis.ask(&rule(name, without));
     assert_eq!(said, "+OK", "{}", rule(name, without));
     format!("redis://{name}:pw@127.0.0.1:{}", redis.port())
 }
 
 /// Makes a user who has the documented rights and no other, and gives the URL.
-pub(crate) fn limited_user(redis: &Redis) -> String {
+pub(crate) fn limited_user(redis: &RedisServer) -> String {
     with_rights(redis, "limited", &[])
 }
 
@@ -87,7 +87,7 @@ async fn refused(url: &str, what: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_who_lacks_a_command_is_refused_when_it_connects() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let optional = ["PING", "INFO", "ROLE"];
     for command in listed("and the commands") {
         let url = with_rights(&redis, "ann", &[command]);
@@ -108,7 +108,7 @@ async fn one_who_lacks_a_command_is_refused_when_it_connects() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_who_lacks_keys_or_channels_is_refused_when_it_connects() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let rights = "ACL SETUSER ann on >pw +@all resetkeys resetchannels";
     let url = format!("redis://ann:pw@127.0.0.1:{}", redis.port());
     let asked = async |more: &str| {
@@ -135,7 +135,7 @@ async fn one_who_lacks_keys_or_channels_is_refused_when_it_connects() {
 /// What the page of the server's keys grants is enough for the lock of its leader.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_servers_user_may_lock() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let rule = SERVER.lines().find(|line| line.starts_with("ACL SETUSER")).unwrap();
     assert_eq!(redis.ask(rule), "+OK");
     let url = format!("redis://firstcome:PASSWORD@127.0.0.1:{}", redis.port());
@@ -215,7 +215,7 @@ async fn a_user_of_nats_with_the_rights_of_the_page_may_lock_and_without_one_it_
 /// the right.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_release_that_is_refused_leaves_a_client_that_works() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     for missing in ["MULTI", "COPY", "HDEL", "PUBLISH"] {
         let url = with_rights(&redis, "ann", &[]);
         let ann = Locks::builder().connect(RedisOptions::new(&url)).await.unwrap();
@@ -232,7 +232,7 @@ async fn a_release_that_is_refused_leaves_a_client_that_works() {
     }
 }
 
-async fn limited_again(redis: &Redis, ann: &Locks) {
+async fn limited_again(redis: &RedisServer, ann: &Locks) {
     with_rights(redis, "ann", &[]);
     until("it works again", async || {
         let lock = ann.mutex("x").unwrap();

@@ -5,14 +5,14 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use firstcome_testbed::Redis;
+use firstcome_testbed::RedisServer;
 
 use crate::stage::{client_of, ms, take};
 
 /// Somebody flushes the scripts again and again, also between loading one and calling it: no call fails for that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scripts_that_are_flushed_all_the_time_are_loaded_until_they_run() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let over = Arc::new(AtomicBool::new(false));
     let (port, told) = (redis.port(), Arc::clone(&over));
     let flushing = std::thread::spawn(move || {

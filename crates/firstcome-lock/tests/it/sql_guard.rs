@@ -2,7 +2,7 @@
 
 use firstcome_lock::{Election, Term};
 use firstcome_store::mysql::{self, MySqlPool};
-use firstcome_testbed::{Folder, MariaDb, Postgres, Redis};
+use firstcome_testbed::{Folder, MariaDb, Postgres, RedisServer};
 use rusqlite::{Connection, named_params};
 
 use crate::processes::Actor;
@@ -160,7 +160,7 @@ pub(crate) async fn write_when_told(locks: &firstcome_lock::Locks, path: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_owner_that_was_paused_beyond_its_lease_changes_no_row() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let folder = Folder::new("guard");
     let path = folder.path().join("stock.sqlite");
     let row = Lite::create(&path);

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use firstcome_lock::{Builder, Lease, Lock, Locks, Memory, RedisOptions};
-use firstcome_testbed::{Folder, MariaDb, Nats, PgBouncer, Postgres, Proxy, Redis};
+use firstcome_testbed::{Folder, MariaDb, Nats, PgBouncer, Postgres, Proxy, RedisServer};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
@@ -15,9 +15,9 @@ pub(crate) const fn ms(millis: u64) -> Duration {
 
 /// A store under test, on which any number of clients can be made.
 pub(crate) enum Stage {
-    Redis(Redis),
+    Redis(RedisServer),
     /// A server, and the URL of a user who has the documented rights and no other.
-    Limited(#[expect(dead_code, reason = "it ends when it is dropped")] Redis, String),
+    Limited(#[expect(dead_code, reason = "it ends when it is dropped")] RedisServer, String),
     /// A database in a server, by its URL.
     Database(String),
     /// A database behind a pooler.
@@ -31,15 +31,15 @@ pub(crate) enum Stage {
 
 impl Stage {
     pub(crate) fn redis() -> Option<Self> {
-        Redis::start().map(Self::Redis)
+        RedisServer::start().map(Self::Redis)
     }
 
     pub(crate) fn valkey() -> Option<Self> {
-        Redis::valkey().map(Self::Redis)
+        RedisServer::valkey().map(Self::Redis)
     }
 
     pub(crate) fn limited() -> Option<Self> {
-        let redis = Redis::start()?;
+        let redis = RedisServer::start()?;
         let url = crate::rights::limited_user(&redis);
         Some(Self::Limited(redis, url))
     }
@@ -128,7 +128,7 @@ impl Stage {
 }
 
 /// A client of a real server.
-pub(crate) async fn client_of(redis: &Redis) -> Locks {
+pub(crate) async fn client_of(redis: &RedisServer) -> Locks {
     Locks::connect(&redis.url()).await.unwrap()
 }
 

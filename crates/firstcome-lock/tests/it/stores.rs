@@ -2,7 +2,7 @@
 
 use firstcome_lock::{Error, Locks, Loss, Mistake, RedisOptions, Released};
 use firstcome_store::StoreError;
-use firstcome_testbed::{Certificates, Redis, Sentinels, Settings};
+use firstcome_testbed::{Certificates, RedisServer, RedisSettings, Sentinels};
 
 use crate::stage::{SECOND, is_held, ms, take, until};
 
@@ -68,8 +68,8 @@ async fn a_failover_that_loses_the_lock_is_noticed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tls_with_an_authority_of_ones_own() {
-    let settings = Settings { tls: Some(Certificates::new()), ..Settings::default() };
-    let Some(redis) = Redis::with(settings) else { return };
+    let settings = RedisSettings { tls: Some(Certificates::new()), ..RedisSettings::default() };
+    let Some(redis) = RedisServer::with(settings) else { return };
     let authority = redis.authority().unwrap().to_owned();
     let trusting = RedisOptions::new(redis.url()).trust(authority);
     let (ann, bob) = (
@@ -95,7 +95,7 @@ async fn tls_with_an_authority_of_ones_own() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_and_a_user_of_ones_own() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     assert_eq!(redis.ask("ACL SETUSER ann on >p%40ss ~* &* +@all"), "+OK");
     let url = format!("redis://ann:p%2540ss@127.0.0.1:{}/3", redis.port());
     let ann = Locks::connect(&url).await.unwrap();

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use firstcome_testbed::{Folder, Redis, redisson};
+use firstcome_testbed::{Folder, RedisServer, redisson};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::monitor::Monitor;
@@ -71,7 +71,7 @@ struct Visitor {
 /// All processes of a run, with the store and the files they share; they die with their test.
 pub(crate) struct Crew {
     plan: Plan,
-    redis: Redis,
+    redis: RedisServer,
     folder: Folder,
     monitor: Option<Monitor>,
     dice: Rng,
@@ -83,7 +83,7 @@ pub(crate) struct Crew {
 impl Crew {
     /// Starts everybody; `None` where something is missing.
     pub(crate) fn start(plan: Plan) -> Option<Self> {
-        let redis = Redis::start()?;
+        let redis = RedisServer::start()?;
         let folder = Folder::new("neighbours");
         std::fs::write(folder.path().join("number"), format!("{:0DIGITS$}", 0)).unwrap();
         std::fs::write(folder.path().join("door"), "").unwrap();

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::{Duration, UNIX_EPOCH};
 
 use firstcome_lock::{Lock, Locks, Mistake, RedisOptions};
-use firstcome_testbed::{Redis, redisson};
+use firstcome_testbed::{RedisServer, redisson};
 
 /// Threads in Java, and tasks in Rust.
 const CROWD: usize = 8;
@@ -35,7 +35,7 @@ async fn turns_of_one(lock: Lock, turns: usize) -> Vec<Turn> {
 
 /// Has both take as many turns, and gives Java's share of the first half of all: after that, one side may be done.
 fn javas_share(entries: usize, mistake: Option<Mistake>) -> Option<f64> {
-    let redis = Redis::start()?;
+    let redis = RedisServer::start()?;
     let mut java = redisson("Figures")?;
     let java = java.args([redis.url().as_str(), "1"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut java = java.spawn().unwrap();

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::thread::JoinHandle;
 
-use firstcome_testbed::Redis;
+use firstcome_testbed::RedisServer;
 
 /// What ends it: the last thing that is asked.
 const LAST: &str = "nothing-more-to-see";
@@ -24,7 +24,7 @@ pub(crate) enum Step {
 pub(crate) struct Monitor(JoinHandle<Vec<Step>>);
 
 impl Monitor {
-    pub(crate) fn start(redis: &Redis, name: &'static str) -> Self {
+    pub(crate) fn start(redis: &RedisServer, name: &'static str) -> Self {
         let mut stream = TcpStream::connect(("127.0.0.1", redis.port())).unwrap();
         stream.write_all(b"MONITOR\r\n").unwrap();
         let mut lines = BufReader::new(stream).lines().map(|line| line.unwrap());
@@ -37,7 +37,7 @@ impl Monitor {
     }
 
     /// Returns what was seen; the store has nothing more to do by now.
-    pub(crate) fn end(self, redis: &Redis) -> Vec<Step> {
+    pub(crate) fn end(self, redis: &RedisServer) -> Vec<Step> {
         assert!(redis.ask(&format!("ECHO {LAST}")).contains(LAST));
         self.0.join().unwrap()
     }

@@ -1,9 +1,9 @@
 //! Answers a request from the state of the model, as a node answers from memory.
 
-use super::{Model, Said};
-use crate::campaign::Campaign;
+use super::{Model, SaidBy};
+use crate::campaign::ModelCampaign;
 use crate::coupons::Found;
-use crate::hall::{Owner, Unit};
+use crate::hall::{SeatOwner, Unit};
 use crate::wanted::refused;
 use firstcome_core::command::CodeCommand;
 use firstcome_core::outcome::Missing;
@@ -48,7 +48,7 @@ impl<'a> Model<'a> {
         if let Command::Claim { pool, subject, limit, .. } = command {
             let turn = self.turn?;
             let claim = campaign.check_claim(turn.at, *pool, subject, *limit);
-            let Said { outcome, since } = claim.err()?;
+            let SaidBy { outcome, since } = claim.err()?;
             let origin = since.unwrap_or(turn.entry);
             let again = campaign.settings.claim_again;
             return Some(Seen { outcome, origin, again, left: None });
@@ -67,7 +67,7 @@ impl<'a> Model<'a> {
     /// Returns the answer to a caller that typed a code.
     fn look_at_code(
         &self,
-        campaign: &Campaign<'_>,
+        campaign: &ModelCampaign<'_>,
         code: &CodeCommand<'_>,
         number: u32,
     ) -> Option<Seen> {
@@ -80,12 +80,12 @@ impl<'a> Model<'a> {
     }
 
     /// Returns the answer to a caller that requests a hold.
-    fn look_at_hold(&self, campaign: &Campaign<'a>, command: &Command<'_>) -> Option<Seen> {
+    fn look_at_hold(&self, campaign: &ModelCampaign<'a>, command: &Command<'_>) -> Option<Seen> {
         let Command::Hold { subject, .. } = command else { return None };
         let turn = self.turn?;
         let wanted = match campaign.may_hold(&turn, command) {
             Ok(wanted) => wanted,
-            Err(Said { outcome, since }) => {
+            Err(SaidBy { outcome, since }) => {
                 let origin = since.unwrap_or(turn.entry);
                 return Some(Seen { origin, ..self.sees(outcome) });
             }
@@ -93,8 +93,8 @@ impl<'a> Model<'a> {
         let (mut names, mut left) = (Vec::new(), None::<i64>);
         for (pool, seat) in campaign.taken(&wanted) {
             match campaign.pools[pool].hall.as_ref()?.seats[seat].owner {
-                Owner::Rank(_) => {}
-                Owner::Hold(at) => {
+                SeatOwner::Rank(_) => {}
+                SeatOwner::Hold(at) => {
                     let hold = &campaign.holds[at];
                     let more = hold.deadline - turn.service;
                     if hold.subject == *subject || more <= TAKEN_FOR {
@@ -102,7 +102,7 @@ impl<'a> Model<'a> {
                     }
                     left = Some(left.map_or(more, |left| left.min(more)));
                 }
-                Owner::Nobody | Owner::Kept => return None,
+                SeatOwner::Nobody | SeatOwner::Kept => return None,
             }
             names.push(campaign.unit_name(pool, Unit::Seat(seat)));
         }

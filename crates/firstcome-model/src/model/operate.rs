@@ -1,6 +1,6 @@
 //! The model's rules for what operators do to campaigns, and for results that a ledger has.
 
-use super::{Campaign, Event, Model, Said, Turn};
+use super::{Event, Model, ModelCampaign, SaidBy, Turn};
 use crate::acts::Act;
 use firstcome_core::command::{Expect, Steer};
 use firstcome_core::outcome::Missing;
@@ -33,7 +33,7 @@ impl<'a> Model<'a> {
         if let Expect::Version(_) = expect {
             return Err(Refusal::NotFound(Missing::Campaign));
         }
-        let mut campaign = Campaign::create(turn, asked.clone())?;
+        let mut campaign = ModelCampaign::create(turn, asked.clone())?;
         self.made += 1;
         campaign.number = self.made;
         self.campaigns.insert(name, campaign);
@@ -89,19 +89,19 @@ impl<'a> Model<'a> {
     }
 
     /// Notes the terms under which a campaign stands after a put or a steer.
-    pub(super) fn stands(&mut self, name: &'a str, outcome: Result<Outcome, Refusal>) -> Said {
+    pub(super) fn stands(&mut self, name: &'a str, outcome: Result<Outcome, Refusal>) -> SaidBy {
         let outcome = match outcome {
             Ok(outcome) => outcome,
-            Err(refusal) => return Said::from(refusal),
+            Err(refusal) => return SaidBy::from(refusal),
         };
-        let Some(campaign) = self.campaigns.get(name) else { return Said::from(outcome) };
+        let Some(campaign) = self.campaigns.get(name) else { return SaidBy::from(outcome) };
         self.events.push(Event::Terms {
             campaign: name,
             settings: Box::new(campaign.settings.clone()),
             shut: campaign.paused || campaign.closed_by_hand || campaign.archived,
         });
         let unchanged = matches!(outcome, Outcome::Unchanged { .. });
-        Said { outcome, since: unchanged.then_some(campaign.entry) }
+        SaidBy { outcome, since: unchanged.then_some(campaign.entry) }
     }
 
     pub(super) fn settle(&mut self, through: u64) -> Outcome {

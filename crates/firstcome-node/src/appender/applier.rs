@@ -6,7 +6,7 @@ use crate::appender::batch::{Answers, Batch};
 use crate::appender::pace::Pace;
 use crate::appender::queue::Queue;
 use crate::appender::signals::Signals;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::heal::retransmit::RetransmitBuffer;
 use crate::health::Health;
 use crate::metrics::Metrics;

@@ -6,9 +6,9 @@
 
 use crate::answer::{Answer, Decided};
 use crate::appender::queue::Queue;
-use crate::appender::queue::{Pending, Request};
+use crate::appender::queue::{Pending, QueuedRequest};
 use crate::appender::reply::{Wakeups, reply_channel};
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::replica::{AppliedEntry, Replica};
 use firstcome_core::command::{Body, BodyWriter, level_of};
 use firstcome_core::{Command, Outcome};
@@ -129,7 +129,7 @@ impl Batch {
 }
 
 /// A body without the commands that only hold in the branch they were written in.
-pub(crate) struct Kept {
+pub(crate) struct KeptBody {
     pub(crate) body: Vec<u8>,
     /// Whether each command of the body as it was is still there.
     pub(crate) kept: Vec<bool>,
@@ -141,7 +141,7 @@ pub(crate) struct Kept {
 /// # Panics
 ///
 /// The body is not one that was applied or written here.
-pub(crate) fn keep_unbound((name, batch): (Name, Name), body: &[u8]) -> Kept {
+pub(crate) fn keep_unbound((name, batch): (Name, Name), body: &[u8]) -> KeptBody {
     // Its commands were written at its level, and a raise of the space must not be lost with a branch.
     let level = level_of(body).expect("a body that was applied says its level");
     keep((name, batch, level), body, |command| {
@@ -155,7 +155,7 @@ fn keep(
     (name, batch, level): (Name, Name, u32),
     body: &[u8],
     mut stays: impl FnMut(&Command<'_>) -> bool,
-) -> Kept {
+) -> KeptBody {
     let commands = Body::open(body).and_then(|body| Ok(body.commands()?));
     let Ok(commands) = commands else { panic!("a body that was applied can be read again") };
     let mut writer = BodyWriter::at_level(level, name.node, name.number, 0);
@@ -171,7 +171,7 @@ fn keep(
         // What is left of a body fits where the whole body did.
         kept.push(stays && writer.push(command));
     }
-    Kept { body: writer.finish(), kept }
+    KeptBody { body: writer.finish(), kept }
 }
 
 /// Answers on their way out.
@@ -214,7 +214,7 @@ impl Answers {
             sleep(BEFORE_LATER_ENTRY).await;
             let (reply, ticked) = reply_channel();
             let since = Instant::now();
-            drop(queue.push(Pending { request: Request::Tick, reply, since }));
+            drop(queue.push(Pending { request: QueuedRequest::Tick, reply, since }));
             drop(ticked.until(since + LATER_ENTRY).await);
         };
         let mut confirmed = std::pin::pin!(confirmed);

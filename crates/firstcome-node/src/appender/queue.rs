@@ -2,7 +2,7 @@
 
 use crate::answer::Answer;
 use crate::appender::reply::{ReplySender, Wakeups};
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use firstcome_core::Command;
 use firstcome_core::command::{Encoded, Mark};
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 /// What waits to be appended.
 #[derive(Debug)]
-pub(crate) enum Request {
+pub(crate) enum QueuedRequest {
     /// A caller's command, in its stored bytes.
     Command(Encoded),
     /// A command that raises the space, in its stored bytes: the body it gets into is of that level.
@@ -33,7 +33,7 @@ pub(crate) enum Request {
     },
 }
 
-impl Request {
+impl QueuedRequest {
     /// Returns the command as it is written into a body, with what this node knows at that moment.
     pub(crate) fn encoded(&self, mark: Mark) -> Cow<'_, Encoded> {
         let own = |command: &Command<'_>| {
@@ -65,7 +65,7 @@ impl Request {
 /// A request in the queue or in the batch under way, with whoever waits for its answer.
 #[derive(Debug)]
 pub(crate) struct Pending {
-    pub(crate) request: Request,
+    pub(crate) request: QueuedRequest,
     pub(crate) reply: ReplySender,
     /// When it was asked.
     pub(crate) since: Instant,
@@ -83,7 +83,7 @@ impl Pending {
 /// The queue between intake and appender.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    content: Mutex<Content>,
+    content: Mutex<QueueContent>,
     arrival: Notify,
     /// Requests were taken: see [`Queue::room_for_many`].
     room: Notify,
@@ -92,7 +92,7 @@ pub(crate) struct Queue {
 }
 
 #[derive(Debug, Default)]
-struct Content {
+struct QueueContent {
     pending: VecDeque<Pending>,
     bytes: usize,
     closed: bool,
@@ -107,7 +107,7 @@ const CLEAR_EVERY: Duration = Duration::from_millis(100);
 /// Requests of callers that bring many have this part of the queue: a half. The other one is for those who bring one.
 pub(crate) const MANY_PART: usize = 2;
 
-impl Content {
+impl QueueContent {
     /// Drops the requests that nobody waits for any more, unless that was done a moment ago.
     fn drop_over(&mut self, now: Instant) {
         if self.cleared.is_some_and(|cleared| now - cleared < CLEAR_EVERY) {
@@ -139,18 +139,18 @@ impl Queue {
     }
 
     /// Adds one of many requests of one caller, or gives it back at once where they have their part of the queue.
-    pub(crate) fn push_of_many(&self, pending: Pending) -> Result<(), (NotTaken, Request)> {
+    pub(crate) fn push_of_many(&self, pending: Pending) -> Result<(), (NotTaken, QueuedRequest)> {
         self.push_into(MANY_PART, pending)
     }
 
     /// Adds a request where no more than this part of the queue is taken; an empty one takes any.
-    fn push_into(&self, part: usize, pending: Pending) -> Result<(), (NotTaken, Request)> {
+    fn push_into(&self, part: usize, pending: Pending) -> Result<(), (NotTaken, QueuedRequest)> {
         let size = pending.request.size();
         let mut content = self.lock();
         if content.closed {
             return Err((NotTaken::Closed, pending.request));
         }
-        let is_full = |content: &Content| {
+        let is_full = |content: &QueueContent| {
             let bytes = if content.pending.is_empty() { 1 } else { part };
             content.pending.len() >= self.max.div_ceil(part)
                 || content.bytes + size > self.max_bytes / bytes
@@ -245,7 +245,7 @@ impl Queue {
         self.lock().pending.len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Content> {
+    fn lock(&self) -> MutexGuard<'_, QueueContent> {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -258,7 +258,8 @@ mod tests {
     use firstcome_core::command::Encoded;
 
     fn claim(subject: &str) -> (Pending, ReplyReceiver) {
-        let request = Request::Command(Encoded::new(&Command::claim("c", None, subject)).unwrap());
+        let request =
+            QueuedRequest::Command(Encoded::new(&Command::claim("c", None, subject)).unwrap());
         let (reply, waiting) = reply_channel();
         (Pending { request, reply, since: Instant::now() }, waiting)
     }

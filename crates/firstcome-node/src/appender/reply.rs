@@ -8,7 +8,7 @@
 //! then wakes its callers itself, which takes no system call.
 
 use crate::answer::Answer;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use firstcome_inject::{Mistake, inject};
 use std::cell::RefCell;
 use std::pin::Pin;

@@ -12,9 +12,9 @@ mod report;
 
 use crate::appender::applier::{Applier, Applying};
 use crate::appender::batch::{Answers, Batch, keep_unbound};
+use crate::error::CommandError;
 use crate::event::Event;
 use crate::event::log;
-use crate::failure::CommandError;
 use crate::heal::suspensions::Suspensions;
 use crate::replica::Stop;
 use crate::replica::load::{self, Branch, CannotStart};
@@ -48,11 +48,11 @@ pub(crate) struct Fork {
     /// Codes that changed hands.
     suspensions: Arc<Suspensions>,
     /// The last reports of this node: the store may lose them as it may lose entries.
-    reports: VecDeque<Report>,
+    reports: VecDeque<SaidReport>,
 }
 
 /// What this node said of a fork.
-struct Report {
+struct SaidReport {
     epoch: u32,
     writer: NodeId,
     text: String,
@@ -227,7 +227,7 @@ impl Fork {
     pub(crate) async fn report(&mut self, applier: &mut Applier) {
         let is_new = self.compare(applier);
         for (number, report) in self.reports.iter().rev().enumerate() {
-            let Report { epoch, writer, text } = report;
+            let SaidReport { epoch, writer, text } = report;
             let stored = applier.journal.report(*epoch, *writer, text.clone());
             let stored = applier.until_answer_or_shutdown(None, stored).await;
             if stored.is_err() && number == 0 && is_new {
@@ -254,7 +254,7 @@ impl Fork {
         let summary = text.lines().next().unwrap_or_default();
         log!(ForkMended, "{summary}; `firstcome nodes forks` lists whose");
         (self.says)(Event::ForkReport, &text);
-        self.reports.push_back(Report { epoch, writer: applier.writer, text });
+        self.reports.push_back(SaidReport { epoch, writer: applier.writer, text });
         if self.reports.len() > REPORTS {
             self.reports.pop_front();
         }

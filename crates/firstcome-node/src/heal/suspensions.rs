@@ -6,7 +6,7 @@
 //! same codes.
 
 use crate::appender::queue::Queue;
-use crate::appender::queue::{Pending, Request};
+use crate::appender::queue::{Pending, QueuedRequest};
 use crate::appender::reply::{ReplyReceiver, reply_channel};
 use crate::event::log;
 use firstcome_core::command::Encoded;
@@ -35,7 +35,7 @@ impl Suspension {
     fn is_queued(&mut self, queue: &Queue) -> bool {
         if self.under_way.is_none() {
             let (reply, waiting) = reply_channel();
-            let request = Request::Command(self.command.clone());
+            let request = QueuedRequest::Command(self.command.clone());
             let pending = Pending { request, reply, since: Instant::now() };
             self.under_way = queue.push(pending).is_ok().then_some(waiting);
         }
@@ -98,14 +98,14 @@ mod tests {
     use super::*;
     use crate::answer::{Answer, Decided};
     use crate::appender::reply::Wakeups;
-    use crate::failure::CommandError;
-    use firstcome_core::codes::{CodeKey, Verdict};
+    use crate::error::CommandError;
+    use firstcome_core::codes::{CodeKey, CodeVerdict};
     use firstcome_core::command::{CodeCommand, Order};
     use firstcome_core::{CodeOutcome, Command, SpaceId, State};
 
     fn command() -> Encoded {
         let order = Order { id: None, who: "fork" };
-        let (campaign, pool, reason, verdict) = ("sale", "main", "", Verdict::Suspend);
+        let (campaign, pool, reason, verdict) = ("sale", "main", "", CodeVerdict::Suspend);
         let codes = vec![CodeKey::Rank(1), CodeKey::Rank(2)];
         let mark = CodeCommand::Mark { campaign, pool, codes, verdict, reason, order };
         Encoded::new(&Command::Code(mark)).expect("it is well formed")
@@ -128,7 +128,7 @@ mod tests {
 
     fn done() -> Answer {
         let marked =
-            CodeOutcome::Marked { verdict: Verdict::Suspend, changed: 2, unknown: Vec::new() };
+            CodeOutcome::Marked { verdict: CodeVerdict::Suspend, changed: 2, unknown: Vec::new() };
         let (outcome, position) = (marked.into(), State::new(SpaceId([0; 16])).token());
         Answer { outcome, position, decided: Decided::Journal }
     }
@@ -138,7 +138,7 @@ mod tests {
         let queue = Queue::new(1, 1 << 20);
         let (_keeps_waiting, full) = {
             let (reply, waiting) = reply_channel();
-            let pending = Pending { request: Request::Tick, reply, since: Instant::now() };
+            let pending = Pending { request: QueuedRequest::Tick, reply, since: Instant::now() };
             (waiting, queue.push(pending))
         };
         assert_eq!(full, Ok(()));

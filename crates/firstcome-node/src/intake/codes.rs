@@ -6,7 +6,7 @@
 use super::Intake;
 use crate::answer::{Answer, Decided};
 use crate::codes::{CodePool, NoCodeKey, NotRead, ReadCode};
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::health::Condition;
 use firstcome_core::campaign::Campaign;
 use firstcome_core::codes::IssuedCode;

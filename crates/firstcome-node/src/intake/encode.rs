@@ -2,9 +2,9 @@
 
 use super::Intake;
 use crate::answer::{Answer, Decided};
-use crate::appender::queue::Request;
+use crate::appender::queue::QueuedRequest;
 use crate::codes::{CodeKeys, NoCodeKey};
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::health::Condition;
 use firstcome_core::command::{BadCommand, Encoded};
 use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, State};
@@ -90,7 +90,7 @@ impl Intake {
     ///
     /// As [`Self::decide`].
     pub async fn decide_encoded(&self, encoded: Encoded) -> Result<Answer, CommandError> {
-        self.enqueue(Request::Command(encoded)).await
+        self.enqueue(QueuedRequest::Command(encoded)).await
     }
 
     /// Has the journal decide a claim once more that [lacked its tag](lacked_its_tag).

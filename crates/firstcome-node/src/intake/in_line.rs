@@ -2,8 +2,8 @@
 
 use super::Intake;
 use crate::answer::Answer;
-use crate::failure::CommandError;
-use crate::wait_queue::{Waiter, Wanted};
+use crate::error::CommandError;
+use crate::wait_queue::{SeatWaiter, Wanted};
 use firstcome_core::campaign::Campaign;
 use firstcome_core::command::{Pick, Wanted as Units};
 use firstcome_core::limits::SERVICE_STEP_US;
@@ -114,7 +114,7 @@ impl Intake {
     /// before those who came earlier. Where memory cannot say so, it keeps nobody waiting meanwhile.
     async fn comes_first(
         &self,
-        waiter: &Waiter,
+        waiter: &SeatWaiter,
         hold: &Command<'_>,
         tried: &mut Option<i64>,
         until: Instant,

@@ -6,9 +6,9 @@
 use super::Intake;
 use crate::answer::Answer;
 use crate::appender::queue::NotTaken;
-use crate::appender::queue::{Pending, Request};
+use crate::appender::queue::{Pending, QueuedRequest};
 use crate::appender::reply::{ReplyReceiver, reply_channel};
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use firstcome_core::command::Encoded;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub enum NotSubmitted {
 ///
 /// Dropped, a command that was not sent never happens; one that was sent may.
 #[derive(Debug)]
-pub struct UnderWay {
+pub struct SentCommand {
     waiting: ReplyReceiver,
     until: Instant,
 }
@@ -39,13 +39,15 @@ impl Intake {
     /// # Errors
     ///
     /// [`NotSubmitted::Full`] with the command, or [`NotSubmitted::Closed`]: nothing changed.
-    pub fn submit(&self, command: Encoded) -> Result<UnderWay, NotSubmitted> {
+    pub fn submit(&self, command: Encoded) -> Result<SentCommand, NotSubmitted> {
         let (reply, waiting) = reply_channel();
         let since = Instant::now();
-        let pending = Pending { request: Request::Command(command), reply, since };
+        let pending = Pending { request: QueuedRequest::Command(command), reply, since };
         match self.queue.push_of_many(pending) {
-            Ok(()) => Ok(UnderWay { waiting, until: since + self.limits.wait }),
-            Err((NotTaken::Full, Request::Command(command))) => Err(NotSubmitted::Full(command)),
+            Ok(()) => Ok(SentCommand { waiting, until: since + self.limits.wait }),
+            Err((NotTaken::Full, QueuedRequest::Command(command))) => {
+                Err(NotSubmitted::Full(command))
+            }
             Err(_) => {
                 let why = "this node is shutting down".into();
                 Err(NotSubmitted::Closed(CommandError::Unavailable(why)))
@@ -64,7 +66,7 @@ impl Intake {
     }
 }
 
-impl UnderWay {
+impl SentCommand {
     /// Returns the moment from which on nobody waits for it any more.
     pub fn until(&self) -> Instant {
         self.until

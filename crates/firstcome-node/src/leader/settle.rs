@@ -6,7 +6,7 @@
 
 use super::Standing;
 use crate::agreement::LedgerMark;
-use crate::ledger::{Batch, Ledger, LedgerFailure, Row};
+use crate::ledger::{Batch, Ledger, LedgerError, Row};
 use crate::metrics::Metrics;
 use crate::{Intake, stopped, stopped_within};
 use firstcome_core::State;
@@ -228,13 +228,13 @@ impl Settle {
         last: u64,
         term: u64,
         rows: Vec<Row>,
-    ) -> Result<(), LedgerFailure> {
+    ) -> Result<(), LedgerError> {
         match self.ledger.settle(Batch { after, term, rows }).await {
             Ok(_) => Ok(()),
             Err(failure) if inject(Mistake::SettleWithoutReread) => Err(failure),
-            Err(LedgerFailure::Unknown(why)) => match self.ledger.standing().await? {
+            Err(LedgerError::Unknown(why)) => match self.ledger.standing().await? {
                 now if now.through == last && now.term == term => Ok(()),
-                _ => Err(LedgerFailure::Unknown(why)),
+                _ => Err(LedgerError::Unknown(why)),
             },
             Err(failure) => Err(failure),
         }

@@ -1,6 +1,6 @@
 //! Putting a ledger out of the way, so that another can be written in its place. Nothing is deleted.
 
-use super::LedgerFailure;
+use super::LedgerError;
 use crate::ledger::choice::LedgerChoice;
 use firstcome_journal::folder::DataFolder;
 use std::path::Path;
@@ -17,13 +17,13 @@ pub async fn set_aside(
     kind: &LedgerChoice,
     folder: Option<&DataFolder>,
     name: &str,
-) -> Result<Option<String>, LedgerFailure> {
+) -> Result<Option<String>, LedgerError> {
     match kind {
         LedgerChoice::None => Ok(None),
         LedgerChoice::Sqlite => match folder {
             Some(folder) => set_file_aside(&folder.ledger()),
             None => {
-                Err(LedgerFailure::ReadOnly("no data folder is named that it could be in".into()))
+                Err(LedgerError::ReadOnly("no data folder is named that it could be in".into()))
             }
         },
         LedgerChoice::SqliteFile(file) => set_file_aside(file),
@@ -32,7 +32,7 @@ pub async fn set_aside(
     }
 }
 
-fn set_file_aside(file: &Path) -> Result<Option<String>, LedgerFailure> {
+fn set_file_aside(file: &Path) -> Result<Option<String>, LedgerError> {
     if !file.exists() {
         return Ok(None);
     }
@@ -48,7 +48,7 @@ fn set_file_aside(file: &Path) -> Result<Option<String>, LedgerFailure> {
         };
         if with(file).exists() {
             std::fs::rename(with(file), with(&aside)).map_err(|why| {
-                LedgerFailure::ReadOnly(format!("cannot rename {}: {why}", with(file).display()))
+                LedgerError::ReadOnly(format!("cannot rename {}: {why}", with(file).display()))
             })?;
         }
     }

@@ -1,6 +1,6 @@
 //! Reading a ledger beside whoever writes it, for somebody who may block.
 
-use super::{LedgerFailure, Reader, Row};
+use super::{LedgerError, Reader, Row};
 use crate::ledger::choice::LedgerChoice;
 use firstcome_core::SpaceId;
 use firstcome_journal::folder;
@@ -16,14 +16,14 @@ pub enum Look {
         /// What its connections run on.
         runtime: tokio::runtime::Runtime,
         /// The ledger.
-        ledger: super::Postgres,
+        ledger: super::PostgresLedger,
     },
     /// In a MariaDB.
     MySql {
         /// What its connections run on.
         runtime: tokio::runtime::Runtime,
         /// The ledger.
-        ledger: super::MySql,
+        ledger: super::MySqlLedger,
     },
 }
 
@@ -40,7 +40,7 @@ impl Look {
         data: Option<&Path>,
         name: &str,
         space: SpaceId,
-    ) -> Result<Option<Self>, LedgerFailure> {
+    ) -> Result<Option<Self>, LedgerError> {
         match kind {
             LedgerChoice::None => Ok(None),
             LedgerChoice::Sqlite => match data {
@@ -51,23 +51,23 @@ impl Look {
             LedgerChoice::Postgres(url) => {
                 let runtime = runtime()?;
                 let looked = runtime.block_on(async {
-                    let ledger = super::Postgres::new(url.reveal(), name, space)?;
-                    Ok::<_, LedgerFailure>(ledger.through().await?.map(|_| ledger))
+                    let ledger = super::PostgresLedger::new(url.reveal(), name, space)?;
+                    Ok::<_, LedgerError>(ledger.through().await?.map(|_| ledger))
                 });
                 Ok(looked?.map(|ledger| Self::Postgres { runtime, ledger }))
             }
             LedgerChoice::MySql(url) => {
                 let runtime = runtime()?;
                 let looked = runtime.block_on(async {
-                    let ledger = super::MySql::new(url.reveal(), name, space)?;
-                    Ok::<_, LedgerFailure>(ledger.through().await?.map(|_| ledger))
+                    let ledger = super::MySqlLedger::new(url.reveal(), name, space)?;
+                    Ok::<_, LedgerError>(ledger.through().await?.map(|_| ledger))
                 });
                 Ok(looked?.map(|ledger| Self::MySql { runtime, ledger }))
             }
         }
     }
 
-    fn open_file(file: &Path, space: SpaceId) -> Result<Option<Self>, LedgerFailure> {
+    fn open_file(file: &Path, space: SpaceId) -> Result<Option<Self>, LedgerError> {
         if !file.exists() {
             return Ok(None);
         }
@@ -79,7 +79,7 @@ impl Look {
     /// # Errors
     ///
     /// It cannot be read.
-    pub fn through(&self) -> Result<u64, LedgerFailure> {
+    pub fn through(&self) -> Result<u64, LedgerError> {
         match self {
             Self::Sqlite(reader) => reader.through(),
             Self::Postgres { runtime, ledger } => {
@@ -94,7 +94,7 @@ impl Look {
     /// # Errors
     ///
     /// It cannot be read.
-    pub fn results(&self, after: u64, limit: usize) -> Result<Vec<Row>, LedgerFailure> {
+    pub fn results(&self, after: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
         match self {
             Self::Sqlite(reader) => reader.results(after, limit),
             Self::Postgres { runtime, ledger } => {
@@ -109,7 +109,7 @@ impl Look {
     /// # Errors
     ///
     /// It cannot be read.
-    pub fn claim_counts(&self, campaign: &str, pool: &str) -> Result<(u64, u64), LedgerFailure> {
+    pub fn claim_counts(&self, campaign: &str, pool: &str) -> Result<(u64, u64), LedgerError> {
         match self {
             Self::Sqlite(reader) => reader.claim_counts(campaign, pool),
             Self::Postgres { runtime, ledger } => {
@@ -123,11 +123,11 @@ impl Look {
 }
 
 /// Makes what the connections of a ledger run on.
-fn runtime() -> Result<tokio::runtime::Runtime, LedgerFailure> {
+fn runtime() -> Result<tokio::runtime::Runtime, LedgerError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|why| LedgerFailure::Unavailable(why.to_string()))
+    runtime.map_err(|why| LedgerError::Unavailable(why.to_string()))
 }
 
-fn gone() -> LedgerFailure {
-    LedgerFailure::Unavailable("its tables are gone".to_owned())
+fn gone() -> LedgerError {
+    LedgerError::Unavailable("its tables are gone".to_owned())
 }

@@ -3,9 +3,9 @@
 mod tables;
 mod way;
 
-pub use way::{Call, Way, Work};
+pub use way::{LedgerCall, LedgerWork, Way};
 
-use super::{Batch, LedgerFailure, Row, SettledClaim, Standing};
+use super::{Batch, LedgerError, Row, SettledClaim, Standing};
 use firstcome_core::SpaceId;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 ///
 /// Cheap to clone: clones are the same ledger, and closed together.
 #[derive(Clone, Debug)]
-pub struct Memory {
+pub struct MemoryLedger {
     space: SpaceId,
     id: u128,
     tables: Arc<Mutex<Tables>>,
@@ -35,7 +35,7 @@ impl Kept {
     }
 }
 
-impl Memory {
+impl MemoryLedger {
     /// Makes an empty ledger of a space.
     pub fn new(space: SpaceId) -> Self {
         let (tables, id) = (Arc::default(), u128::from_be_bytes(space.0));
@@ -56,10 +56,10 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`LedgerFailure::OtherSpace`].
-    pub fn open(&self, space: SpaceId) -> Result<Self, LedgerFailure> {
+    /// [`LedgerError::OtherSpace`].
+    pub fn open(&self, space: SpaceId) -> Result<Self, LedgerError> {
         if space != self.space {
-            return Err(LedgerFailure::OtherSpace { found: self.space, wanted: space });
+            return Err(LedgerError::OtherSpace { found: self.space, wanted: space });
         }
         let tables = Arc::clone(&self.tables);
         let (id, way) = (self.id, self.way.clone());
@@ -90,37 +90,37 @@ impl Memory {
     /// Has something done at the ledger, over the way if there is one.
     async fn ask<R: Send + 'static>(
         &self,
-        call: Call,
+        call: LedgerCall,
         job: impl FnOnce(&mut Tables) -> R + Send + 'static,
-    ) -> Result<R, LedgerFailure> {
+    ) -> Result<R, LedgerError> {
         if self.closed.load(Ordering::Relaxed) {
-            return Err(LedgerFailure::Unavailable("the ledger is closed".into()));
+            return Err(LedgerError::Unavailable("the ledger is closed".into()));
         }
         let Some(way) = &self.way else {
             return Ok(job(&mut self.tables()));
         };
         let (said, answer) = oneshot::channel();
         let there = self.clone();
-        let work: Work = Box::new(move || {
+        let work: LedgerWork = Box::new(move || {
             // Nobody may wait any more: it is done all the same.
             drop(said.send(job(&mut there.tables())));
         });
-        let lost = || LedgerFailure::Unknown("the way to it ended without an answer".into());
+        let lost = || LedgerError::Unknown("the way to it ended without an answer".into());
         // A caller that walks away changes nothing for a call that was made.
         tokio::spawn(way.carry(call, work)).await.map_err(|_| lost())??;
         answer.await.map_err(|_| lost())
     }
 
-    pub(super) async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
-        self.ask(Call::MintTerm, Tables::mint_term).await
+    pub(super) async fn mint_term(&self) -> Result<Standing, LedgerError> {
+        self.ask(LedgerCall::MintTerm, Tables::mint_term).await
     }
 
-    pub(super) async fn standing(&self) -> Result<Standing, LedgerFailure> {
-        self.ask(Call::Standing, |tables| tables.standing()).await
+    pub(super) async fn standing(&self) -> Result<Standing, LedgerError> {
+        self.ask(LedgerCall::Standing, |tables| tables.standing()).await
     }
 
-    pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerFailure> {
-        self.ask(Call::Settle, move |tables| tables.settle(&batch)).await?
+    pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerError> {
+        self.ask(LedgerCall::Settle, move |tables| tables.settle(&batch)).await?
     }
 
     pub(super) async fn results(
@@ -128,9 +128,9 @@ impl Memory {
         after: u64,
         limit: usize,
         campaign: Option<&str>,
-    ) -> Result<Vec<Row>, LedgerFailure> {
+    ) -> Result<Vec<Row>, LedgerError> {
         let campaign = campaign.map(str::to_owned);
-        self.ask(Call::Results, move |tables| {
+        self.ask(LedgerCall::Results, move |tables| {
             let rows = tables.results_after(after);
             let of = |row: &&Row| campaign.as_deref().is_none_or(|named| *row.campaign == *named);
             rows.filter(of).take(limit).cloned().collect()
@@ -143,9 +143,9 @@ impl Memory {
         campaign: &str,
         pool: &str,
         rank: u32,
-    ) -> Result<Option<SettledClaim>, LedgerFailure> {
+    ) -> Result<Option<SettledClaim>, LedgerError> {
         let key = (campaign.into(), pool.into(), rank);
-        self.ask(Call::Claim, move |tables| tables.claims.get(&key).cloned()).await
+        self.ask(LedgerCall::Claim, move |tables| tables.claims.get(&key).cloned()).await
     }
 
     pub(super) async fn claims(
@@ -153,11 +153,11 @@ impl Memory {
         campaign: &str,
         after: Option<(&str, u32)>,
         limit: usize,
-    ) -> Result<Vec<SettledClaim>, LedgerFailure> {
+    ) -> Result<Vec<SettledClaim>, LedgerError> {
         let campaign: Box<str> = campaign.into();
         let (pool, rank): (Box<str>, u32) =
             after.map_or(("".into(), 0), |(pool, rank)| (pool.into(), rank));
-        self.ask(Call::Claims, move |tables| {
+        self.ask(LedgerCall::Claims, move |tables| {
             tables.claims_after(campaign, pool, rank).take(limit).cloned().collect()
         })
         .await
@@ -167,9 +167,9 @@ impl Memory {
         &self,
         campaign: &str,
         pool: &str,
-    ) -> Result<(u64, u64), LedgerFailure> {
+    ) -> Result<(u64, u64), LedgerError> {
         let (campaign, pool): (Box<str>, Box<str>) = (campaign.into(), pool.into());
-        self.ask(Call::ClaimCounts, move |tables| {
+        self.ask(LedgerCall::ClaimCounts, move |tables| {
             let claims = tables.claims_after(campaign, pool.clone(), 0);
             let claims = claims.take_while(|claim| claim.pool == pool);
             claims.fold((0, 0), |(all, cancelled), claim| {

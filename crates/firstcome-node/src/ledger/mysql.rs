@@ -10,7 +10,7 @@ mod rows;
 mod writer;
 
 use super::queue::Queue;
-use super::{Batch, LedgerFailure, Standing};
+use super::{Batch, LedgerError, Standing};
 use firstcome_core::SpaceId;
 use firstcome_store::mysql::{MySqlOptions, MySqlPool};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
 /// A ledger in a MariaDB.
 #[derive(Clone, Debug)]
-pub struct MySql {
+pub struct MySqlLedger {
     queue: Queue,
     reader: Arc<MySqlPool>,
     identity: Arc<Identity>,
@@ -50,9 +50,9 @@ impl Identity {
     }
 }
 
-impl MySql {
+impl MySqlLedger {
     /// Begins; nothing is sent yet.
-    pub(super) fn new(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerFailure> {
+    pub(super) fn new(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerError> {
         let identity = Arc::new(Identity { space, database: database(name)? });
         let options = MySqlOptions::new(url)
             .answer_within(ANSWER_WITHIN)
@@ -64,19 +64,19 @@ impl MySql {
     }
 
     /// Looks whether it is there and ours, and makes it if it is not there.
-    pub(super) async fn ready(&self) -> Result<(), LedgerFailure> {
+    pub(super) async fn ready(&self) -> Result<(), LedgerError> {
         self.queue.standing().await.map(drop)
     }
 
-    pub(super) async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
+    pub(super) async fn mint_term(&self) -> Result<Standing, LedgerError> {
         self.queue.mint_term().await
     }
 
-    pub(super) async fn standing(&self) -> Result<Standing, LedgerFailure> {
+    pub(super) async fn standing(&self) -> Result<Standing, LedgerError> {
         self.queue.standing().await
     }
 
-    pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerFailure> {
+    pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerError> {
         self.queue.settle(batch).await
     }
 
@@ -87,11 +87,11 @@ impl MySql {
 }
 
 /// Returns the database of a space, by the name that the space has in the configuration.
-fn database(name: &str) -> Result<String, LedgerFailure> {
+fn database(name: &str) -> Result<String, LedgerError> {
     let database = format!("{PREFIX}{name}");
     if database.len() > LONGEST {
         let most = LONGEST - PREFIX.len();
-        return Err(LedgerFailure::Broken(format!(
+        return Err(LedgerError::Broken(format!(
             "the name of a space whose ledger is in MariaDB may have {most} bytes, not {}",
             name.len()
         )));
@@ -100,7 +100,7 @@ fn database(name: &str) -> Result<String, LedgerFailure> {
 }
 
 /// Moves the tables of a space to another database; gives its name, or nothing if there are none.
-pub(super) async fn set_aside(url: &str, name: &str) -> Result<Option<String>, LedgerFailure> {
+pub(super) async fn set_aside(url: &str, name: &str) -> Result<Option<String>, LedgerError> {
     let database = database(name)?;
     let pool = MySqlPool::new(MySqlOptions::new(url).connections(1))?;
     let moved = opening::set_aside(&pool, &database).await;

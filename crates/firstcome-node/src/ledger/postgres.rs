@@ -10,7 +10,7 @@ mod rows;
 mod writer;
 
 use super::queue::Queue;
-use super::{Batch, LedgerFailure, Standing};
+use super::{Batch, LedgerError, Standing};
 use firstcome_core::SpaceId;
 use firstcome_store::postgres::{Access, PostgresOptions, PostgresPool, Type};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ const LONGEST: usize = 63;
 
 /// A ledger in a PostgreSQL database.
 #[derive(Clone, Debug)]
-pub struct Postgres {
+pub struct PostgresLedger {
     queue: Queue,
     reader: PostgresPool,
     identity: Arc<Identity>,
@@ -52,9 +52,9 @@ impl Identity {
     }
 }
 
-impl Postgres {
+impl PostgresLedger {
     /// Begins; nothing is sent yet.
-    pub(super) fn new(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerFailure> {
+    pub(super) fn new(url: &str, name: &str, space: SpaceId) -> Result<Self, LedgerError> {
         let schema = schema(name)?;
         let options = PostgresOptions::new(url).schema(&schema);
         let identity = Arc::new(Identity {
@@ -75,27 +75,27 @@ impl Postgres {
     }
 
     /// Looks whether it is there and ours, and makes it if it is not there.
-    pub(super) async fn ready(&self) -> Result<(), LedgerFailure> {
+    pub(super) async fn ready(&self) -> Result<(), LedgerError> {
         self.queue.standing().await.map(drop)
     }
 
     /// Returns the id.
-    pub(super) async fn id(&self) -> Result<u128, LedgerFailure> {
+    pub(super) async fn id(&self) -> Result<u128, LedgerError> {
         let rows = self.read("SELECT id FROM meta", &[]).await?;
         let id = rows.first().and_then(|row| <[u8; 16]>::try_from(row.get::<_, &[u8]>(0)).ok());
         let id = id.map(u128::from_be_bytes);
         id.ok_or_else(|| opening::broken(&self.identity, "`meta` has no id"))
     }
 
-    pub(super) async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
+    pub(super) async fn mint_term(&self) -> Result<Standing, LedgerError> {
         self.queue.mint_term().await
     }
 
-    pub(super) async fn standing(&self) -> Result<Standing, LedgerFailure> {
+    pub(super) async fn standing(&self) -> Result<Standing, LedgerError> {
         self.queue.standing().await
     }
 
-    pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerFailure> {
+    pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerError> {
         self.queue.settle(batch).await
     }
 
@@ -106,11 +106,11 @@ impl Postgres {
 }
 
 /// Returns the schema of a space, by the name that the space has in the configuration.
-fn schema(name: &str) -> Result<String, LedgerFailure> {
+fn schema(name: &str) -> Result<String, LedgerError> {
     let schema = format!("{PREFIX}{name}");
     if schema.len() > LONGEST {
         let most = LONGEST - PREFIX.len();
-        return Err(LedgerFailure::Broken(format!(
+        return Err(LedgerError::Broken(format!(
             "the name of a space whose ledger is in PostgreSQL may have {most} bytes, not {}",
             name.len()
         )));
@@ -119,12 +119,12 @@ fn schema(name: &str) -> Result<String, LedgerFailure> {
 }
 
 /// Renames the schema of a space; gives its new name, or nothing if there is none.
-pub(super) async fn set_aside(url: &str, name: &str) -> Result<Option<String>, LedgerFailure> {
+pub(super) async fn set_aside(url: &str, name: &str) -> Result<Option<String>, LedgerError> {
     let schema = schema(name)?;
     let pool = PostgresPool::new(PostgresOptions::new(url).connections(1))?;
     let mut session = pool.session().await?;
     let work = session.begin(Access::Usual).await?;
-    let is_there = async |schema: &str| -> Result<bool, LedgerFailure> {
+    let is_there = async |schema: &str| -> Result<bool, LedgerError> {
         let sql = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
         Ok(!work.query(sql, &[(&schema, Type::NAME)]).await?.is_empty())
     };

@@ -1,6 +1,6 @@
 //! The one task that changes a ledger in a database, and who asks it.
 
-use super::{Batch, LedgerFailure, Standing};
+use super::{Batch, LedgerError, Standing};
 use firstcome_core::results::Kind;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
@@ -9,19 +9,19 @@ use tokio_util::task::TaskTracker;
 const QUEUE: usize = 64;
 
 /// What changes a ledger: one call after the other.
-pub(super) trait Write: Send + 'static {
+pub(super) trait LedgerWrite: Send + 'static {
     /// Mints a term.
-    fn mint_term(&mut self) -> impl Future<Output = Result<Standing, LedgerFailure>> + Send;
+    fn mint_term(&mut self) -> impl Future<Output = Result<Standing, LedgerError>> + Send;
 
     /// Says where the ledger stands. It looks under a lock: a transaction whose COMMIT was sent and not heard of has
     /// ended by then.
-    fn standing(&mut self) -> impl Future<Output = Result<Standing, LedgerFailure>> + Send;
+    fn standing(&mut self) -> impl Future<Output = Result<Standing, LedgerError>> + Send;
 
     /// Writes a batch, all of it or nothing.
     fn settle(
         &mut self,
         batch: &Batch,
-    ) -> impl Future<Output = Result<Standing, LedgerFailure>> + Send;
+    ) -> impl Future<Output = Result<Standing, LedgerError>> + Send;
 
     /// Ends its connections.
     fn close(&self) -> impl Future<Output = ()> + Send;
@@ -38,21 +38,21 @@ enum Asked {
 }
 
 #[derive(Debug)]
-struct Job {
+struct LedgerJob {
     asked: Asked,
-    answer: oneshot::Sender<Result<Standing, LedgerFailure>>,
+    answer: oneshot::Sender<Result<Standing, LedgerError>>,
 }
 
 /// The calls that wait for the writer. Clones are the same queue.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::Sender<LedgerJob>,
     writing: TaskTracker,
 }
 
 impl Queue {
     /// Starts the writer's task. It ends when it is told to, or when the last clone is gone.
-    pub(super) fn start(writer: impl Write) -> Self {
+    pub(super) fn start(writer: impl LedgerWrite) -> Self {
         let (jobs, queued) = mpsc::channel(QUEUE);
         let writing = TaskTracker::new();
         writing.spawn(run(writer, queued));
@@ -60,42 +60,42 @@ impl Queue {
         Self { jobs, writing }
     }
 
-    pub(super) async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
+    pub(super) async fn mint_term(&self) -> Result<Standing, LedgerError> {
         self.ask(Asked::Term).await
     }
 
-    pub(super) async fn standing(&self) -> Result<Standing, LedgerFailure> {
+    pub(super) async fn standing(&self) -> Result<Standing, LedgerError> {
         self.ask(Asked::Standing).await
     }
 
-    pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerFailure> {
+    pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerError> {
         self.ask(Asked::Settle(batch)).await
     }
 
     pub(super) async fn close(&self) {
         let (answer, _) = oneshot::channel();
         // With a writer that ended before there is nobody to tell.
-        drop(self.jobs.send(Job { asked: Asked::Close, answer }).await);
+        drop(self.jobs.send(LedgerJob { asked: Asked::Close, answer }).await);
         // A writer that panicked has ended, too.
         self.writing.wait().await;
     }
 
-    async fn ask(&self, asked: Asked) -> Result<Standing, LedgerFailure> {
+    async fn ask(&self, asked: Asked) -> Result<Standing, LedgerError> {
         let (answer, answered) = oneshot::channel();
-        self.jobs.try_send(Job { asked, answer }).map_err(|refused| {
-            LedgerFailure::Unavailable(match refused {
+        self.jobs.try_send(LedgerJob { asked, answer }).map_err(|refused| {
+            LedgerError::Unavailable(match refused {
                 mpsc::error::TrySendError::Full(_) => "as many calls wait as may".to_owned(),
                 mpsc::error::TrySendError::Closed(_) => "it was closed".to_owned(),
             })
         })?;
-        let lost = |_| LedgerFailure::Unknown("its task ended".to_owned());
+        let lost = |_| LedgerError::Unknown("its task ended".to_owned());
         answered.await.map_err(lost)?
     }
 }
 
 /// Does what it is asked, in order, until it is told to end. What was asked is done whether anybody waits or not.
-async fn run(mut writer: impl Write, mut jobs: mpsc::Receiver<Job>) {
-    while let Some(Job { asked, answer }) = jobs.recv().await {
+async fn run(mut writer: impl LedgerWrite, mut jobs: mpsc::Receiver<LedgerJob>) {
+    while let Some(LedgerJob { asked, answer }) = jobs.recv().await {
         let answered = match asked {
             Asked::Term => writer.mint_term().await,
             Asked::Standing => writer.standing().await,
@@ -112,15 +112,15 @@ async fn run(mut writer: impl Write, mut jobs: mpsc::Receiver<Job>) {
 }
 
 /// Says why a batch does not go on from where the ledger stands.
-pub(super) fn refusal(found: Standing, after: u64, term: u64) -> LedgerFailure {
+pub(super) fn refusal(found: Standing, after: u64, term: u64) -> LedgerError {
     if found.term != term {
-        return LedgerFailure::OldTerm { ours: term, theirs: found.term };
+        return LedgerError::OldTerm { ours: term, theirs: found.term };
     }
-    LedgerFailure::Moved { after, through: found.through }
+    LedgerError::Moved { after, through: found.through }
 }
 
 /// Says that a result of a batch, the one with this number, does not fit the ledger.
-pub(super) fn misfit(batch: &Batch, number: u64) -> LedgerFailure {
+pub(super) fn misfit(batch: &Batch, number: u64) -> LedgerError {
     let kind = batch.rows.iter().find(|row| row.number == number).map(|row| row.kind);
     let why = match kind {
         Some(Kind::Cancel) => "there is no such claim to cancel",
@@ -135,5 +135,5 @@ pub(super) fn misfit(batch: &Batch, number: u64) -> LedgerFailure {
         )
         | None => "its rank was claimed before",
     };
-    LedgerFailure::Differs { number, why: why.to_owned() }
+    LedgerError::Differs { number, why: why.to_owned() }
 }

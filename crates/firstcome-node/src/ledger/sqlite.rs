@@ -8,7 +8,7 @@ mod writer;
 
 pub use reader::Reader;
 
-use super::{Batch, LedgerFailure, Row, SettledClaim, Standing};
+use super::{Batch, LedgerError, Row, SettledClaim, Standing};
 use firstcome_core::SpaceId;
 use firstcome_journal::worker::{Lost, Owned, Worker};
 use std::path::{Path, PathBuf};
@@ -19,15 +19,15 @@ const QUEUE: usize = 64;
 
 /// A ledger in a SQLite file.
 #[derive(Clone, Debug)]
-pub struct Sqlite {
+pub struct SqliteLedger {
     writer: Worker<Connection<Writer>>,
     reader: Worker<Connection<Reader>>,
 }
 
-impl Sqlite {
+impl SqliteLedger {
     /// Opens the file, or has later calls open it where what keeps it from being opened may pass by itself.
-    pub(super) fn open(path: &Path, space: SpaceId) -> Result<Self, LedgerFailure> {
-        let unavailable = |error: std::io::Error| LedgerFailure::Unavailable(error.to_string());
+    pub(super) fn open(path: &Path, space: SpaceId) -> Result<Self, LedgerError> {
+        let unavailable = |error: std::io::Error| LedgerError::Unavailable(error.to_string());
         let mut writer = Connection::to(path, space, Writer::open);
         let mut reader = Connection::to(path, space, Reader::open);
         // The reader comes second: a file that is only half made it would take for something else than a ledger.
@@ -44,19 +44,19 @@ impl Sqlite {
         self.writer.close().await;
     }
 
-    pub(super) async fn id(&self) -> Result<u128, LedgerFailure> {
+    pub(super) async fn id(&self) -> Result<u128, LedgerError> {
         ask(&self.writer, |writer| writer.id()).await
     }
 
-    pub(super) async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
+    pub(super) async fn mint_term(&self) -> Result<Standing, LedgerError> {
         ask(&self.writer, Writer::mint_term).await
     }
 
-    pub(super) async fn standing(&self) -> Result<Standing, LedgerFailure> {
+    pub(super) async fn standing(&self) -> Result<Standing, LedgerError> {
         ask(&self.writer, |writer| writer.standing()).await
     }
 
-    pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerFailure> {
+    pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerError> {
         ask(&self.writer, move |writer| writer.settle(&batch)).await
     }
 
@@ -65,7 +65,7 @@ impl Sqlite {
         after: u64,
         limit: usize,
         campaign: Option<&str>,
-    ) -> Result<Vec<Row>, LedgerFailure> {
+    ) -> Result<Vec<Row>, LedgerError> {
         let campaign = campaign.map(str::to_owned);
         ask(&self.reader, move |reader| match campaign {
             Some(campaign) => reader.results_of(&campaign, after, limit),
@@ -79,7 +79,7 @@ impl Sqlite {
         campaign: &str,
         pool: &str,
         rank: u32,
-    ) -> Result<Option<SettledClaim>, LedgerFailure> {
+    ) -> Result<Option<SettledClaim>, LedgerError> {
         let (campaign, pool) = (campaign.to_owned(), pool.to_owned());
         ask(&self.reader, move |reader| reader.claim(&campaign, &pool, rank)).await
     }
@@ -89,7 +89,7 @@ impl Sqlite {
         campaign: &str,
         after: Option<(&str, u32)>,
         limit: usize,
-    ) -> Result<Vec<SettledClaim>, LedgerFailure> {
+    ) -> Result<Vec<SettledClaim>, LedgerError> {
         let campaign = campaign.to_owned();
         let (pool, rank) = after.map_or((String::new(), 0), |(pool, rank)| (pool.to_owned(), rank));
         ask(&self.reader, move |reader| reader.claims(&campaign, &pool, rank, limit)).await
@@ -99,13 +99,13 @@ impl Sqlite {
         &self,
         campaign: &str,
         pool: &str,
-    ) -> Result<(u64, u64), LedgerFailure> {
+    ) -> Result<(u64, u64), LedgerError> {
         let (campaign, pool) = (campaign.to_owned(), pool.to_owned());
         ask(&self.reader, move |reader| reader.claim_counts(&campaign, &pool)).await
     }
 }
 
-type Open<T> = fn(&Path, SpaceId) -> Result<T, LedgerFailure>;
+type Open<T> = fn(&Path, SpaceId) -> Result<T, LedgerError>;
 
 /// A connection to the file, which every call tries to open again until it is.
 struct Connection<T> {
@@ -120,7 +120,7 @@ impl<T> Connection<T> {
         Self { open, path: path.to_owned(), space, opened: None }
     }
 
-    fn opened(&mut self) -> Result<&mut T, LedgerFailure> {
+    fn opened(&mut self) -> Result<&mut T, LedgerError> {
         let opened = match self.opened.take() {
             Some(opened) => opened,
             None => (self.open)(&self.path, self.space)?,
@@ -145,13 +145,11 @@ impl<T: Owned> Owned for Connection<T> {
 
 async fn ask<T: Owned, R: Send + 'static>(
     worker: &Worker<Connection<T>>,
-    job: impl FnOnce(&mut T) -> Result<R, LedgerFailure> + Send + 'static,
-) -> Result<R, LedgerFailure> {
+    job: impl FnOnce(&mut T) -> Result<R, LedgerError> + Send + 'static,
+) -> Result<R, LedgerError> {
     match worker.call(|connection| job(connection.opened()?)).await {
         Ok(answer) => answer,
-        Err(lost @ (Lost::Busy | Lost::Closed)) => {
-            Err(LedgerFailure::Unavailable(lost.to_string()))
-        }
-        Err(lost @ Lost::Unknown) => Err(LedgerFailure::Unknown(lost.to_string())),
+        Err(lost @ (Lost::Busy | Lost::Closed)) => Err(LedgerError::Unavailable(lost.to_string())),
+        Err(lost @ Lost::Unknown) => Err(LedgerError::Unknown(lost.to_string())),
     }
 }

@@ -8,7 +8,7 @@ mod mysql;
 mod postgres;
 mod settling;
 
-use super::{Batch, Details, Ledger, LedgerFailure, Memory, Reader, Row, Standing};
+use super::{Batch, Details, Ledger, LedgerError, MemoryLedger, Reader, Row, Standing};
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::{SpaceId, Timestamp};
@@ -81,11 +81,11 @@ enum Place {
     Space(&'static Postgres, String),
     /// A database of the server that all tests share, by the name of the space.
     Database(&'static MariaDb, String),
-    Memory(Memory),
+    Memory(MemoryLedger),
 }
 
 impl Place {
-    async fn open(&self, space: SpaceId) -> Result<Ledger, LedgerFailure> {
+    async fn open(&self, space: SpaceId) -> Result<Ledger, LedgerError> {
         match self {
             Self::Folder(folder) => Ledger::open_sqlite(&file(folder), space).await,
             Self::Space(server, name) => {
@@ -115,7 +115,7 @@ impl Stage {
     }
 
     async fn memory() -> Self {
-        let place = Place::Memory(Memory::new(SPACE));
+        let place = Place::Memory(MemoryLedger::new(SPACE));
         let ledger = place.open(SPACE).await.unwrap();
         Self { place, ledger }
     }
@@ -133,7 +133,7 @@ impl Stage {
     }
 
     /// Opens it once more, for this space or another one.
-    async fn open(&self, space: SpaceId) -> Result<Ledger, LedgerFailure> {
+    async fn open(&self, space: SpaceId) -> Result<Ledger, LedgerError> {
         self.place.open(space).await
     }
 
@@ -143,12 +143,7 @@ impl Stage {
         self.ledger = self.open(SPACE).await.unwrap();
     }
 
-    async fn settle(
-        &self,
-        term: u64,
-        after: u64,
-        rows: Vec<Row>,
-    ) -> Result<Standing, LedgerFailure> {
+    async fn settle(&self, term: u64, after: u64, rows: Vec<Row>) -> Result<Standing, LedgerError> {
         self.ledger.settle(Batch { after, term, rows }).await
     }
 

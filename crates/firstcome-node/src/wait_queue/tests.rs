@@ -10,14 +10,14 @@ fn seats(campaign: u32, seats: &[u32]) -> Wanted {
 }
 
 /// Sends somebody into line for seats that are known.
-fn joins(queue: &Arc<WaitQueue>, subject: &str, wanted: Wanted) -> Option<Waiter> {
+fn joins(queue: &Arc<WaitQueue>, subject: &str, wanted: Wanted) -> Option<SeatWaiter> {
     let waiter = queue.join(&wanted.campaign.to_string(), subject, wanted.units.len())?;
     waiter.wants(Some(&wanted));
     Some(waiter)
 }
 
 /// Says who of them were called since this was asked last.
-async fn called<const N: usize>(waiters: [&Waiter; N]) -> [bool; N] {
+async fn called<const N: usize>(waiters: [&SeatWaiter; N]) -> [bool; N] {
     let mut called = [false; N];
     for (waiter, called) in waiters.iter().zip(&mut called) {
         *called = tokio::time::timeout(SOON, waiter.called()).await.is_ok();
@@ -220,7 +220,7 @@ impl House {
     }
 
     /// Sends somebody into line for some units.
-    fn waits(&self, queue: &Arc<WaitQueue>, subject: &str, units: &[&str]) -> Waiter {
+    fn waits(&self, queue: &Arc<WaitQueue>, subject: &str, units: &[&str]) -> SeatWaiter {
         let waiter = queue.join("hall", subject, units.len()).unwrap();
         waiter.wants(Some(&self.wanted(subject, units)));
         waiter
@@ -252,8 +252,9 @@ fn an_entry_calls_those_whose_seat_it_frees_and_nobody_else() {
     let table = house.waits(&queue, "cem", &["T2"]);
     let called = |house: &House| {
         let calls = queue.freed(&house.0).0;
-        let who =
-            |waiter: &Waiter| calls.iter().filter(|call| Arc::ptr_eq(call, &waiter.call)).count();
+        let who = |waiter: &SeatWaiter| {
+            calls.iter().filter(|call| Arc::ptr_eq(call, &waiter.call)).count()
+        };
         (calls.len(), who(&a), who(&table))
     };
     assert_eq!(called(&house), (0, 0, 0));

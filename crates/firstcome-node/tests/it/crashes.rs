@@ -8,7 +8,7 @@ use firstcome_journal::Journal;
 use firstcome_journal::memory::Memory;
 use firstcome_node::CommandError;
 use firstcome_node::Metrics;
-use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
+use firstcome_node::leader::{Election, LeaderPace, Leadership, SettleDelay};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -107,7 +107,7 @@ async fn a_leader_that_is_dropped_does_nothing_more() {
     let store = store();
     let one = Seat::at(&store).await;
     one.opens("spring", 10).await;
-    let pace = Pace {
+    let pace = LeaderPace {
         settle_interval: Duration::from_millis(200),
         settle_delay: SettleDelay::default(),
         keep_for: Some(Duration::from_secs(1)),
@@ -115,7 +115,7 @@ async fn a_leader_that_is_dropped_does_nothing_more() {
         snapshot_every: Duration::from_secs(1),
     };
     let metrics = Arc::new(Metrics::default());
-    let leader = Leader::start(&one.node, None, pace, Election::Alone, &metrics);
+    let leader = Leadership::start(&one.node, None, pace, Election::Alone, &metrics);
     let newest = async || Journal::Memory(store.clone()).newest_snapshot().await.unwrap();
     sleep(MINUTE).await;
     let before = newest().await;
@@ -136,7 +136,7 @@ async fn another_leads_after_a_leader_was_dropped() {
     use firstcome_lock::{Locks, Memory as Locked, MemoryLink};
     let (store, locked, way) = (store(), Locked::starting_at(1_000), MemoryLink::new());
     let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
-    let pace = Pace {
+    let pace = LeaderPace {
         settle_interval: Duration::from_millis(200),
         settle_delay: SettleDelay::default(),
         keep_for: None,
@@ -148,7 +148,7 @@ async fn another_leads_after_a_leader_was_dropped() {
         let election = firstcome_lock::Election::new(&locks, "leader").unwrap();
         let candidate = election.node(seat.node.id.to_string());
         let watch = candidate.watch().await.unwrap();
-        Leader::start(&seat.node, None, pace, Election::Among { candidate, watch }, &metrics)
+        Leadership::start(&seat.node, None, pace, Election::Among { candidate, watch }, &metrics)
     };
     let first = stand(&one, Locks::with_memory(&locked.through(&way))).await;
     sleep(Duration::from_secs(1)).await;

@@ -3,11 +3,11 @@
 use crate::leading::{SECOND, is_settled, leads, until};
 use crate::several::{Seat, agree, clock};
 use firstcome_core::SpaceId;
-use firstcome_journal::postgres::{Durability, Options, Postgres};
+use firstcome_journal::postgres::{DatabaseOptions, Durability, Postgres};
 use firstcome_journal::{Clock, Journal};
 use firstcome_lock::Locks;
 use firstcome_node::Metrics;
-use firstcome_node::leader::{Election, Leader};
+use firstcome_node::leader::{Election, Leadership};
 use firstcome_node::ledger::Ledger;
 use firstcome_store::postgres::PostgresOptions;
 use firstcome_testbed::{Postgres as Server, PostgresSettings};
@@ -18,13 +18,13 @@ const SPACE: SpaceId = SpaceId([7; 16]);
 /// A node with all that it has in a database.
 struct Whole {
     seat: Seat,
-    leader: Leader,
+    leader: Leadership,
     ledger: Ledger,
     locks: Locks,
 }
 
 async fn whole(url: &str, clock: &Clock, number: u64) -> Whole {
-    let mut options = Options::new(SPACE, Durability::Fsync);
+    let mut options = DatabaseOptions::new(SPACE, Durability::Fsync);
     options.clock = Some(clock.clone());
     let journal = Postgres::open(PostgresOptions::new(url), options).await.unwrap();
     let schema = journal.schema().to_owned();

@@ -9,12 +9,12 @@ use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::NodeId;
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::{Outcome, SpaceId};
-use firstcome_faults::distant::{self, Call, Carried, Way, Work};
+use firstcome_faults::distant::{self, Carried, JournalCall, ServerWork, Way};
 use firstcome_inject::Mistake;
 use firstcome_journal::memory::{Kept, Memory};
 use firstcome_journal::{Confirm, Journal, JournalError, Name};
 use firstcome_node::CommandError::StalePosition;
-use firstcome_node::ledger::Memory as Tables;
+use firstcome_node::ledger::MemoryLedger as Tables;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -34,7 +34,7 @@ struct Link {
 struct LinkState {
     server: Memory,
     /// The calls that are waited for, one after the other, with the server that each finds if it is another one.
-    next: VecDeque<(Call, Option<Memory>)>,
+    next: VecDeque<(JournalCall, Option<Memory>)>,
     /// The server to which it is connected once the next append is stored, whose answer is lost.
     lost: Option<Memory>,
 }
@@ -54,7 +54,7 @@ impl Link {
     }
 
     /// Connects it to another server now, and again when the last of these calls comes.
-    fn fails_over<const N: usize>(&self, server: &Memory, next: [Call; N], then: &Memory) {
+    fn fails_over<const N: usize>(&self, server: &Memory, next: [JournalCall; N], then: &Memory) {
         let mut state = self.state.lock().unwrap();
         state.server = server.clone();
         state.next = next.into_iter().map(|call| (call, None)).collect();
@@ -77,7 +77,7 @@ impl Link {
     }
 
     /// Returns the server that a call finds.
-    fn reached(&self, call: Call) -> Memory {
+    fn reached(&self, call: JournalCall) -> Memory {
         let mut state = self.state.lock().unwrap();
         if let Some((_, other)) = state.next.pop_front_if(|(next, _)| *next == call)
             && let Some(other) = other
@@ -90,11 +90,11 @@ impl Link {
 }
 
 impl Way for Link {
-    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, JournalError>> {
+    fn carry(&self, call: JournalCall, work: ServerWork) -> Carried<Result<Confirm, JournalError>> {
         let (server, link) = (self.reached(call), self.clone());
         Box::pin(async move {
             work(server).await;
-            let lost = link.state.lock().unwrap().lost.take_if(|_| call == Call::Append);
+            let lost = link.state.lock().unwrap().lost.take_if(|_| call == JournalCall::Append);
             let Some(then) = lost else { return Ok(Confirm::AtOnce) };
             link.goes_on(&then);
             Err(JournalError::Unknown("the answer was lost".to_owned()))
@@ -153,7 +153,7 @@ async fn a_node_that_reads_one_branch_goes_on_when_the_store_goes_on_with_anothe
         one.claims("ann").await;
         // Each has more than one read brings: the node reads the beginning of one, and the end of the other.
         let (second, third) = (forked(&begin, 1, 9, 100), forked(&begin, 1, 8, 100));
-        link.fails_over(&second, [Call::Look, Call::Read, Call::Read], &third);
+        link.fails_over(&second, [JournalCall::Look, JournalCall::Read, JournalCall::Read], &third);
         sleep(20 * SECOND).await;
         one.node.has_stopped() || !have(&one, &["ann"]).await || one.claims("bob").await != 102
     })
@@ -173,7 +173,7 @@ async fn the_head_of_one_branch_and_an_entry_of_another_are_not_taken_for_one() 
     let (second, third) = (forked(&begin, 1, 9, 2), store());
     third.restore(&first.kept());
     third.lose_tail(3);
-    link.fails_over(&second, [Call::Read], &third);
+    link.fails_over(&second, [JournalCall::Read], &third);
     sleep(20 * SECOND).await;
     assert!(!one.node.has_stopped(), "{:?}", one.node.intake.condition());
     assert!(have(&one, &["ann", "bob", "cid"]).await);
@@ -191,7 +191,7 @@ async fn what_one_branch_has_of_this_one_does_not_tell_what_another_has() {
     let all = first.kept();
     // Of the first one only cid is lost; the node looks where it forked, and gets the state of the other.
     let (second, third) = (forked(&all, 3, 9, 1), forked(&all, 1, 8, 1));
-    link.fails_over(&second, [Call::Look], &third);
+    link.fails_over(&second, [JournalCall::Look], &third);
     sleep(20 * SECOND).await;
     assert!(have(&one, &["ann", "bob", "cid"]).await);
 }
@@ -278,7 +278,7 @@ async fn who_went_over_and_back_brings_what_was_before_the_snapshot_too() {
         one.journal.hold();
         sleep(2 * SECOND).await;
         // It goes over, and before it has brought anything the first server is back.
-        two_link.fails_over(&second, [Call::RaiseEpoch], &first);
+        two_link.fails_over(&second, [JournalCall::RaiseEpoch], &first);
         sleep(20 * SECOND).await;
         one_link.goes_on(&first);
         one.journal.let_go();
@@ -299,7 +299,7 @@ async fn what_is_brought_behind_more_than_one_read_is_not_called_lost() {
     let second = forked(&begin, 1, 9, 1);
     // While it goes over others append more than it reads with one append.
     let longer = forked(&second.kept(), 2, 8, 100);
-    link.fails_over(&second, [Call::RaiseEpoch], &longer);
+    link.fails_over(&second, [JournalCall::RaiseEpoch], &longer);
     sleep(20 * SECOND).await;
     assert!(have(&one, &["ann"]).await);
     let said = one.said().join("");
@@ -329,7 +329,7 @@ async fn who_had_a_rank_in_either_of_two_branches_of_which_nothing_can_be_read_i
     }
     one.claims("ann").await;
     one.claims("bob").await;
-    link.fails_over(&second, [Call::Append], &third);
+    link.fails_over(&second, [JournalCall::Append], &third);
     sleep(20 * SECOND).await;
     let said = one.said().join("");
     for line in ["\"zed\" lost rank 6", "\"ann\" changed from rank 1 to 22"] {
@@ -395,7 +395,7 @@ async fn positions_of_each_branch_that_is_over_are_stale() {
     let two = Seat::at(&second).await;
     let bobs = two.tries("bob", None).await.unwrap().position;
     assert_eq!((bobs.epoch, bobs.position), (1, 3));
-    link.fails_over(&second, [Call::Append], &third);
+    link.fails_over(&second, [JournalCall::Append], &third);
     sleep(20 * SECOND).await;
     let heard = one.tries("ann", Some(bobs)).await;
     assert!(matches!(heard, Err(StalePosition)), "{heard:?} at {}", one.position());

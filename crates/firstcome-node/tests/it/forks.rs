@@ -15,7 +15,7 @@ use firstcome_core::outcome::By;
 use firstcome_core::settings::CodeSource::Generated;
 use firstcome_core::settings::{CodeSettings, CodeSource, PoolSettings};
 use firstcome_core::{Outcome, Settings};
-use firstcome_faults::faulty::{Call, Fault};
+use firstcome_faults::faulty::{Fault, JournalCall};
 use firstcome_inject::Mistake;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
@@ -84,7 +84,7 @@ async fn who_had_a_rank_in_either_of_two_histories_that_are_over_is_on_the_list(
     }
     // It goes over, and cannot bring anything before it has to go over again.
     for n in 1..=1_000 {
-        one.journal.fault(Call::RaiseEpoch, n, Fault::Refuse);
+        one.journal.fault(JournalCall::RaiseEpoch, n, Fault::Refuse);
     }
     forks(&store, 2, 9, "zed");
     sleep(Duration::from_secs(5)).await;

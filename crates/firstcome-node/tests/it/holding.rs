@@ -5,7 +5,7 @@ use firstcome_core::command::{Late, Order, Pick, Steer, Step};
 use firstcome_core::hall::{Chunk, SeatSettings};
 use firstcome_core::settings::{HoldSettings, PoolSettings};
 use firstcome_core::{Command, Outcome, Settings, State};
-use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
+use firstcome_node::leader::{Election, LeaderPace, Leadership, SettleDelay};
 use firstcome_node::{Answer, Decided, Metrics};
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,7 +92,7 @@ async fn what_is_taken_for_long_and_what_is_held_by_that_id_is_said_without_the_
 async fn a_closed_campaign_stays_in_memory_until_its_last_hold_is_over() {
     let store = store();
     let one = Seat::at(&store).await;
-    let pace = Pace {
+    let pace = LeaderPace {
         settle_interval: Duration::from_millis(200),
         settle_delay: SettleDelay::default(),
         keep_for: Some(Duration::from_secs(60)),
@@ -100,7 +100,7 @@ async fn a_closed_campaign_stays_in_memory_until_its_last_hold_is_over() {
         snapshot_every: Duration::MAX,
     };
     let leader =
-        Leader::start(&one.node, None, pace, Election::Alone, &Arc::new(Metrics::default()));
+        Leadership::start(&one.node, None, pace, Election::Alone, &Arc::new(Metrics::default()));
     opens(&one, Duration::from_secs(480)).await;
     assert_eq!(holds(&one, "h1", "ann", &["A1"]).await.outcome.as_str(), "held");
     assert_eq!(holds(&one, "h2", "bob", &["B1"]).await.outcome.as_str(), "held");

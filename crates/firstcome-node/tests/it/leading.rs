@@ -5,11 +5,11 @@
 use crate::several::{Seat, store};
 use firstcome_core::SpaceId;
 use firstcome_core::command::{Command, Order, Steer};
-use firstcome_faults::faulty::{Call as Stored, Fault};
+use firstcome_faults::faulty::{Fault, JournalCall};
 use firstcome_node::Metrics;
-use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
-use firstcome_node::ledger::memory::{Call, Memory as Tables, Way, Work};
-use firstcome_node::ledger::{Ledger, LedgerFailure};
+use firstcome_node::leader::{Election, LeaderPace, Leadership, SettleDelay};
+use firstcome_node::ledger::memory::{LedgerCall, LedgerWork, MemoryLedger as Tables, Way};
+use firstcome_node::ledger::{Ledger, LedgerError};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -33,10 +33,10 @@ impl Panics {
 impl Way for Panics {
     fn carry(
         &self,
-        call: Call,
-        work: Work,
-    ) -> Pin<Box<dyn Future<Output = Result<(), LedgerFailure>> + Send>> {
-        if call == Call::Settle {
+        call: LedgerCall,
+        work: LedgerWork,
+    ) -> Pin<Box<dyn Future<Output = Result<(), LedgerError>> + Send>> {
+        if call == LedgerCall::Settle {
             let left = self.0.load(Ordering::SeqCst);
             self.0.store(left.saturating_sub(1), Ordering::SeqCst);
             assert!(left == 0, "a mistake in settling");
@@ -51,15 +51,15 @@ pub(crate) fn leads(
     ledger: Ledger,
     election: Election,
     metrics: &Arc<Metrics>,
-) -> Leader {
-    let pace = Pace {
+) -> Leadership {
+    let pace = LeaderPace {
         settle_interval: SECOND / 5,
         settle_delay: SettleDelay::default(),
         keep_for: None,
         snapshot_bytes: u64::MAX,
         snapshot_every: Duration::MAX,
     };
-    Leader::start(&seat.node, Some(ledger), pace, election, metrics)
+    Leadership::start(&seat.node, Some(ledger), pace, election, metrics)
 }
 
 pub(crate) fn is_settled(seat: &Seat) -> bool {
@@ -104,7 +104,7 @@ async fn a_mark_of_what_the_ledger_has_that_failed_is_said_again() {
     let leader = leads(&one, ledger, Election::Alone, &Arc::new(Metrics::default()));
     one.opens("spring", 10).await;
     one.claims("ann").await;
-    one.journal.fault(Stored::Append, 1, Fault::Refuse);
+    one.journal.fault(JournalCall::Append, 1, Fault::Refuse);
     sleep(SECOND).await;
     assert_eq!(tables.kept().results().count(), 1);
     assert!(!is_settled(&one), "the first mark was not refused");
@@ -117,7 +117,7 @@ mod elected {
     use super::*;
     use firstcome_inject::Mistake;
     use firstcome_lock::{Locks, Memory, MemoryLink};
-    use firstcome_testbed::Redis;
+    use firstcome_testbed::RedisServer;
 
     async fn candidate(seat: &Seat, locks: &Locks) -> Election {
         let election = firstcome_lock::Election::new(locks, "leader").unwrap();
@@ -131,7 +131,7 @@ mod elected {
         let (store, locked) = (store(), Memory::starting_at(1_000));
         let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
         let metrics = Arc::new(Metrics::default());
-        let pace = Pace {
+        let pace = LeaderPace {
             settle_interval: SECOND / 5,
             settle_delay: SettleDelay::default(),
             keep_for: Some(SECOND),
@@ -139,7 +139,7 @@ mod elected {
             snapshot_every: Duration::MAX,
         };
         let stands = candidate(&one, &Locks::with_memory(&locked)).await;
-        let without = Leader::start(&one.node, None, pace, stands, &metrics);
+        let without = Leadership::start(&one.node, None, pace, stands, &metrics);
         sleep(3 * SECOND).await;
         assert!(without.leads(), "nobody else is there");
         assert_eq!(without.standing().trouble, None, "there is no ledger in this space");
@@ -309,7 +309,7 @@ mod elected {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_leader_stands_again_after_its_redis_could_not_save() {
-        let Some(server) = Redis::start() else { return };
+        let Some(server) = RedisServer::start() else { return };
         let locks = Locks::connect(&server.url()).await.unwrap();
         let one = Seat::at(&store()).await;
         let election = firstcome_lock::Election::new(&locks, "leader").unwrap().lease(SECOND);

@@ -3,7 +3,7 @@
 use crate::several::{Seat, agree, at, places, store};
 use firstcome_core::command::{Body, BodyWriter, Late, Order, Pick, Step, level_of};
 use firstcome_core::{Command, Expect, LEVEL, NodeId, Outcome, State};
-use firstcome_faults::faulty::{Call, Fault};
+use firstcome_faults::faulty::{Fault, JournalCall};
 use firstcome_inject::{Mistake, invent_level, set};
 use firstcome_journal::cluster::NodeStatus;
 use firstcome_journal::memory::Memory;
@@ -153,7 +153,7 @@ async fn a_raise_whose_caller_gave_up_before_it_was_sent_leaves_the_space_as_it_
     let raises = timeout(SECOND, one.node.intake.raise_level("ops"));
     let store_stands_still = async {
         for n in 1..=1_000 {
-            one.journal.fault(Call::Head, n, Fault::Refuse);
+            one.journal.fault(JournalCall::Head, n, Fault::Refuse);
         }
         store.lose_tail(0);
         sleep(2 * SECOND).await;

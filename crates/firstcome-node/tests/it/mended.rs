@@ -6,12 +6,12 @@ use crate::mistakes::{SPACE, leader};
 use crate::several::{Seat, agree, store};
 use firstcome_core::command::{Body, Command};
 use firstcome_core::{Outcome, State};
-use firstcome_faults::faulty::{Call, Fault};
+use firstcome_faults::faulty::{Fault, JournalCall};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Head, Journal};
 use firstcome_node::CommandError;
 use firstcome_node::Decided;
-use firstcome_node::ledger::{Ledger, Memory as Tables};
+use firstcome_node::ledger::{Ledger, MemoryLedger as Tables};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
@@ -97,7 +97,7 @@ async fn those_whose_time_is_not_over_stay_in_a_batch_that_others_leave() {
             assert!(one.node.waiting() >= 4, "they are in one queue");
             // While it is mended it does not say where it stands; the first batch gets through.
             for n in 1..=100 {
-                one.journal.fault(Call::Head, n, Fault::Refuse);
+                one.journal.fault(JournalCall::Head, n, Fault::Refuse);
             }
             fail_over(&store).await;
             one.journal.let_go();
@@ -133,7 +133,7 @@ async fn a_node_that_stops_appends_nothing_to_a_journal_it_could_not_mend() {
     // Appends get through again, and where the journal stands is not to be had.
     one.journal.mend();
     for n in 1..=100 {
-        one.journal.fault(Call::Head, n, Fault::Refuse);
+        one.journal.fault(JournalCall::Head, n, Fault::Refuse);
     }
     one.node.stop().await.unwrap();
     assert!(claims(&store).await.is_empty(), "others may have seen more, and were not waited for");

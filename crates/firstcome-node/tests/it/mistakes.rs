@@ -13,9 +13,9 @@ use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
 use firstcome_node::CommandError;
 use firstcome_node::Metrics;
-use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
-use firstcome_node::ledger::memory::{Call, Way, Work};
-use firstcome_node::ledger::{Batch, Ledger, LedgerFailure, Memory as Tables, Row};
+use firstcome_node::leader::{Election, LeaderPace, Leadership, SettleDelay};
+use firstcome_node::ledger::memory::{LedgerCall, LedgerWork, Way};
+use firstcome_node::ledger::{Batch, Ledger, LedgerError, MemoryLedger as Tables, Row};
 use firstcome_node::{Answer, Decided};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -338,15 +338,21 @@ async fn a_settle_mark_of_another_history_is_appended() {
 }
 
 /// A leader that settles into a ledger.
-pub(crate) fn leader(seat: &Seat, ledger: Ledger) -> Leader {
-    let pace = Pace {
+pub(crate) fn leader(seat: &Seat, ledger: Ledger) -> Leadership {
+    let pace = LeaderPace {
         settle_interval: SECOND / 5,
         settle_delay: SettleDelay::default(),
         keep_for: None,
         snapshot_bytes: u64::MAX,
         snapshot_every: Duration::MAX,
     };
-    Leader::start(&seat.node, Some(ledger), pace, Election::Alone, &Arc::new(Metrics::default()))
+    Leadership::start(
+        &seat.node,
+        Some(ledger),
+        pace,
+        Election::Alone,
+        &Arc::new(Metrics::default()),
+    )
 }
 
 /// A way on which one kind of call, or its answer, is lost, the first time or always.
@@ -365,19 +371,19 @@ impl Bad {
 impl Way for Bad {
     fn carry(
         &self,
-        call: Call,
-        work: Work,
-    ) -> Pin<Box<dyn Future<Output = Result<(), LedgerFailure>> + Send>> {
+        call: LedgerCall,
+        work: LedgerWork,
+    ) -> Pin<Box<dyn Future<Output = Result<(), LedgerError>> + Send>> {
         use std::sync::atomic::Ordering::Relaxed;
-        let lost = call == Call::Settle
+        let lost = call == LedgerCall::Settle
             && self.times.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok();
         let done = self.done || !lost;
         Box::pin(async move {
             match done {
                 true => work(),
-                false => return Err(LedgerFailure::Unavailable("as planned".into())),
+                false => return Err(LedgerError::Unavailable("as planned".into())),
             }
-            if lost { Err(LedgerFailure::Unknown("as planned".into())) } else { Ok(()) }
+            if lost { Err(LedgerError::Unknown("as planned".into())) } else { Ok(()) }
         })
     }
 }

@@ -6,9 +6,9 @@ use crate::several::{BEGIN, Seat, store};
 use firstcome_core::SpaceId;
 use firstcome_journal::Clock;
 use firstcome_journal::memory::Memory;
-use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
+use firstcome_node::leader::{Election, LeaderPace, Leadership, SettleDelay};
 use firstcome_node::ledger::Ledger;
-use firstcome_node::ledger::memory::Memory as Tables;
+use firstcome_node::ledger::memory::MemoryLedger as Tables;
 use firstcome_node::{CommandError, Condition, Metrics};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -60,7 +60,7 @@ async fn an_appender_that_panicked_leaves_nobody_waiting() {
         BEGIN
     });
     let one = Seat::at(&Memory::new(SpaceId([7; 16]), clock)).await;
-    let pace = Pace {
+    let pace = LeaderPace {
         settle_interval: SECOND / 5,
         settle_delay: SettleDelay::default(),
         keep_for: None,
@@ -69,7 +69,7 @@ async fn an_appender_that_panicked_leaves_nobody_waiting() {
     };
     let ledger = Some(Ledger::Memory(Tables::new(SpaceId([7; 16]))));
     let metrics = Arc::new(Metrics::default());
-    let leader = Leader::start(&one.node, ledger, pace, Election::Alone, &metrics);
+    let leader = Leadership::start(&one.node, ledger, pace, Election::Alone, &metrics);
     one.opens("spring", 9).await;
     one.claims("cid").await;
     // Its result is in the ledger: nothing else is appended now.

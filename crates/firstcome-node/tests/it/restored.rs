@@ -3,7 +3,7 @@
 use crate::mistakes::leader;
 use crate::several::{Seat, store};
 use firstcome_core::{SpaceId, State};
-use firstcome_node::ledger::{Ledger, Memory as Tables};
+use firstcome_node::ledger::{Ledger, MemoryLedger as Tables};
 use std::time::Duration;
 use tokio::time::sleep;
 

@@ -5,7 +5,7 @@
 
 use crate::several::{Seat, agree, store};
 use firstcome_core::{Outcome, State};
-use firstcome_faults::faulty::{Call, Fault};
+use firstcome_faults::faulty::{Fault, JournalCall};
 use firstcome_journal::Journal;
 use firstcome_node::Answer;
 use firstcome_node::CommandError;
@@ -88,17 +88,17 @@ async fn live_through(seed: u64) -> (u64, u64, usize) {
                     ])
                     .unwrap();
                 storm.tell(format_args!("{step}: node {which}: {fault:?}"));
-                journal.fault(Call::Append, 1, fault);
+                journal.fault(JournalCall::Append, 1, fault);
             }
             5 => {
                 let call = *storm
                     .random
                     .choice(&[
-                        Call::Read,
-                        Call::Head,
-                        Call::PutBack,
-                        Call::RaiseEpoch,
-                        Call::Follow,
+                        JournalCall::Read,
+                        JournalCall::Head,
+                        JournalCall::PutBack,
+                        JournalCall::RaiseEpoch,
+                        JournalCall::Follow,
                     ])
                     .unwrap();
                 let fault = *storm.random.choice(&[Fault::LoseAnswer, Fault::LoseCall]).unwrap();

@@ -10,12 +10,12 @@ use firstcome_core::settings::HoldSettings;
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::state::Skip;
 use firstcome_core::{Command, Outcome, Settings, SpaceId, State};
-use firstcome_faults::faulty::{Call, Fault};
+use firstcome_faults::faulty::{Fault, JournalCall};
 use firstcome_inject::{Mistake, set};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
-use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
-use firstcome_node::ledger::{Ledger, Memory as Tables};
+use firstcome_node::leader::{Election, LeaderPace, Leadership, SettleDelay};
+use firstcome_node::ledger::{Ledger, MemoryLedger as Tables};
 use firstcome_node::{CommandError, Condition, Metrics, Stuck};
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,8 +45,8 @@ async fn claims(seat: &Seat, campaign: &str, subject: &str) -> Result<Outcome, C
 }
 
 /// Has a node lead, and write a snapshot every second.
-pub(crate) fn leads(seat: &Seat, tables: &Tables) -> Leader {
-    let pace = Pace {
+pub(crate) fn leads(seat: &Seat, tables: &Tables) -> Leadership {
+    let pace = LeaderPace {
         settle_interval: SECOND / 5,
         settle_delay: SettleDelay::default(),
         keep_for: None,
@@ -54,7 +54,7 @@ pub(crate) fn leads(seat: &Seat, tables: &Tables) -> Leader {
         snapshot_every: SECOND,
     };
     let ledger = Some(Ledger::Memory(tables.clone()));
-    Leader::start(&seat.node, ledger, pace, Election::Alone, &Arc::new(Metrics::default()))
+    Leadership::start(&seat.node, ledger, pace, Election::Alone, &Arc::new(Metrics::default()))
 }
 
 async fn stuck(seat: &Seat) -> Stuck {
@@ -251,7 +251,7 @@ async fn nothing_of_a_broken_entry_is_left_when_a_snapshot_has_the_skip_already(
     two_campaigns(&one).await;
     // It is stuck, and cannot read what stands before the entry.
     for n in 1..=10_000 {
-        one.journal.fault(Call::Head, n, Fault::Refuse);
+        one.journal.fault(JournalCall::Head, n, Fault::Refuse);
     }
     // Both in one batch: bob's claim is applied before eve's breaks.
     let (bob, eve) = tokio::join!(claims(&one, "spring", "bob"), claims(&one, "poison", "eve"));

@@ -12,9 +12,9 @@ use super::answer::{self, ClaimAnswer, Frame};
 use super::checker::Known;
 use super::sequence::Request;
 use super::shared::Shared;
-use super::tally::{Again, Kind};
+use super::tally::{Kind, WhyAgain};
 use super::violation::Violation;
-use crate::failure::LoadError;
+use crate::error::LoadError;
 use firstcome_client::{Failure, Problem, Server};
 
 /// How long one exchange may take before its connection is given up and the claim sent again.
@@ -35,9 +35,9 @@ struct Connection {
 }
 
 /// What one exchange came to.
-enum Exchange {
+enum ExchangeEnd {
     Decided(Kind),
-    Again(Again, Duration),
+    Again(WhyAgain, Duration),
 }
 
 pub(super) async fn run(shared: Arc<Shared>, number: usize) {
@@ -105,14 +105,14 @@ impl Connection {
                     sent = true;
                     self.exchange(stream, std::mem::take(&mut cut), request.subject, before).await?
                 }
-                Err(_) => Exchange::Again(Again::Unreachable, self.pause()),
+                Err(_) => ExchangeEnd::Again(WhyAgain::Unreachable, self.pause()),
             };
             match exchange {
-                Exchange::Decided(kind) => {
+                ExchangeEnd::Decided(kind) => {
                     self.record(kind, due);
                     return Ok(());
                 }
-                Exchange::Again(why, pause) => {
+                ExchangeEnd::Again(why, pause) => {
                     self.shared.plan.tally.again(why);
                     if due.elapsed() > self.shared.plan.patience + EXCHANGE {
                         return Err(self.gave_up(sent));
@@ -171,15 +171,15 @@ impl Connection {
         cut: bool,
         subject: u32,
         before: Known,
-    ) -> Result<Exchange, LoadError> {
+    ) -> Result<ExchangeEnd, LoadError> {
         if stream.write_all(&self.request).await.is_err() {
-            return Ok(Exchange::Again(Again::Broken, Duration::ZERO));
+            return Ok(ExchangeEnd::Again(WhyAgain::Broken, Duration::ZERO));
         }
         if cut {
-            return Ok(Exchange::Again(Again::Cut, Duration::ZERO));
+            return Ok(ExchangeEnd::Again(WhyAgain::Cut, Duration::ZERO));
         }
         let Ok(Some(frame)) = timeout(EXCHANGE, self.read(&mut stream)).await else {
-            return Ok(Exchange::Again(Again::Broken, Duration::ZERO));
+            return Ok(ExchangeEnd::Again(WhyAgain::Broken, Duration::ZERO));
         };
         let frame = frame?;
         let decided = self.decide(&frame, subject, before)?;
@@ -210,13 +210,13 @@ impl Connection {
         frame: &Frame,
         subject: u32,
         before: Known,
-    ) -> Result<Exchange, LoadError> {
+    ) -> Result<ExchangeEnd, LoadError> {
         let body = &self.buffer[frame.body.clone()];
         let answer: ClaimAnswer<'_> = match serde_json::from_slice(body) {
             Ok(answer) => answer,
             // A gateway's own page says nothing about the claim.
             Err(_) if frame.status >= 500 => {
-                return Ok(Exchange::Again(Again::Unknown, LONGEST_PAUSE));
+                return Ok(ExchangeEnd::Again(WhyAgain::Unknown, LONGEST_PAUSE));
             }
             Err(error) => return Err(self.strange(&error.to_string())),
         };
@@ -242,21 +242,21 @@ impl Connection {
                 } else if checker.won(subject, Known { rank, at: at.as_microsecond() }) {
                     self.shared.plan.tally.newly_acknowledged();
                 }
-                Ok(Exchange::Decided(kind))
+                Ok(ExchangeEnd::Decided(kind))
             }
             Some(kind) => {
                 checker.refused(subject, before, kind);
-                Ok(Exchange::Decided(kind))
+                Ok(ExchangeEnd::Decided(kind))
             }
             None => {
                 let why = match (frame.status, answer.changed) {
-                    (_, Some("unknown")) => Again::Unknown,
-                    (408 | 429 | 500.., _) => Again::Busy,
+                    (_, Some("unknown")) => WhyAgain::Unknown,
+                    (408 | 429 | 500.., _) => WhyAgain::Busy,
                     (status, _) => return Err(self.refused(status, body)),
                 };
                 let proposed =
                     answer.retry_after_ms.map_or(self.shortest_pause(), Duration::from_millis);
-                Ok(Exchange::Again(why, proposed.min(LONGEST_PAUSE)))
+                Ok(ExchangeEnd::Again(why, proposed.min(LONGEST_PAUSE)))
             }
         }
     }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::shared::{Latencies, Shared};
-use super::tally::{Kind, Progress};
-use super::verdict::{RankLine, Verdict};
-use super::violation::{Promised, Violations};
+use super::tally::{ClaimsProgress, Kind};
+use super::verdict::{RankLine, ResultsVerdict};
+use super::violation::{ClaimsPromise, Violations};
 use crate::latency::Latency;
 use crate::outage::whole_ms;
 use crate::promise::Promise;
@@ -20,7 +20,7 @@ pub struct Report {
     /// The seed everything was drawn from.
     pub seed: u64,
     /// The counts at the end.
-    pub counts: Progress,
+    pub counts: ClaimsProgress,
     /// Stretches during which no server could be reached.
     pub outages: Vec<Duration>,
     /// From when a request was due to its final answer, sent again or not.
@@ -49,7 +49,7 @@ impl Report {
     pub(super) fn new(
         shared: &Shared,
         elapsed: Duration,
-        verdict: Verdict,
+        verdict: ResultsVerdict,
         cut_short: Option<String>,
     ) -> Self {
         let counts = shared.plan.tally.progress(elapsed, None);
@@ -78,7 +78,7 @@ impl Report {
             cut_short,
         };
         report.promises =
-            Promised::ALL.into_iter().map(|promise| report.promise(promise)).collect();
+            ClaimsPromise::ALL.into_iter().map(|promise| report.promise(promise)).collect();
         report
     }
 
@@ -92,22 +92,24 @@ impl Report {
         self.counts.answered as f64 / self.counts.elapsed.as_secs_f64().max(1e-9)
     }
 
-    fn promise(&self, promise: Promised) -> Promise {
+    fn promise(&self, promise: ClaimsPromise) -> Promise {
         let (places, winners) = (self.places, self.winners);
         let repeats = self.counts.of(Kind::AlreadyWon);
         let (name, words) = match promise {
-            Promised::TooMany if winners == places => {
+            ClaimsPromise::TooMany if winners == places => {
                 ("places", format!("places = winners: {winners} of {places}"))
             }
-            Promised::TooMany => {
+            ClaimsPromise::TooMany => {
                 ("places", format!("no more winners than places: {winners} of {places}"))
             }
-            Promised::Ranks => ("ranks", "ranks are gap-free and nobody shares one".to_owned()),
-            Promised::Twice => ("once", "nobody won twice".to_owned()),
-            Promised::Repeats => {
+            ClaimsPromise::Ranks => {
+                ("ranks", "ranks are gap-free and nobody shares one".to_owned())
+            }
+            ClaimsPromise::Twice => ("once", "nobody won twice".to_owned()),
+            ClaimsPromise::Repeats => {
                 ("repeats", format!("all {repeats} repeated answers are identical"))
             }
-            Promised::Lost => {
+            ClaimsPromise::Lost => {
                 let acknowledged = self.counts.acknowledged;
                 ("kept", format!("nothing acknowledged is missing: {acknowledged} checked"))
             }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use super::checker::Checker;
 use super::plan::Plan;
 use super::sequence::Sequence;
-use crate::failure::LoadError;
+use crate::error::LoadError;
 use crate::latency::Latency;
 use crate::outage::Outages;
 

@@ -65,7 +65,7 @@ pub struct Tally {
 
 /// The counts at one moment.
 #[derive(Debug, Clone, Default)]
-pub struct Progress {
+pub struct ClaimsProgress {
     /// Since the load test began.
     pub elapsed: Duration,
     /// Requests answered for good.
@@ -86,7 +86,7 @@ pub struct Progress {
     pub outage: Option<Duration>,
 }
 
-impl Progress {
+impl ClaimsProgress {
     /// How often the answer was of this kind.
     pub fn of(&self, kind: Kind) -> u64 {
         self.kinds[kind as usize]
@@ -95,7 +95,7 @@ impl Progress {
 
 /// Why a claim was sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Again {
+pub(super) enum WhyAgain {
     Unknown,
     Busy,
     Broken,
@@ -111,10 +111,10 @@ impl Tally {
     }
 
     /// All counts at this moment; they may be a request or two apart from each other.
-    pub fn progress(&self, elapsed: Duration, outage: Option<Duration>) -> Progress {
+    pub fn progress(&self, elapsed: Duration, outage: Option<Duration>) -> ClaimsProgress {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let kinds = std::array::from_fn(|kind| read(&self.kinds[kind]));
-        Progress {
+        ClaimsProgress {
             elapsed,
             answered: kinds.iter().sum(),
             acknowledged: read(&self.acknowledged),
@@ -135,13 +135,13 @@ impl Tally {
         self.acknowledged.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn again(&self, why: Again) {
+    pub(super) fn again(&self, why: WhyAgain) {
         let count = match why {
-            Again::Unknown => &self.unknown,
-            Again::Busy => &self.busy,
-            Again::Broken => &self.broken,
-            Again::Cut => &self.cut,
-            Again::Unreachable => return,
+            WhyAgain::Unknown => &self.unknown,
+            WhyAgain::Busy => &self.busy,
+            WhyAgain::Broken => &self.broken,
+            WhyAgain::Cut => &self.cut,
+            WhyAgain::Unreachable => return,
         };
         count.fetch_add(1, Ordering::Relaxed);
     }

@@ -8,14 +8,14 @@ use firstcome_core::names::Position;
 use super::checker::{Checker, Known};
 use super::plan::{Plan, subject_number};
 use super::violation::{Violation, Violations};
-use crate::failure::LoadError;
+use crate::error::LoadError;
 use firstcome_client::{
     Ask, Campaign, Client, Failure, Reply, ResultFormat, ResultLine, ResultPage, ResultRange,
 };
 
 /// What the results showed.
 #[derive(Debug, Default)]
-pub(super) struct Verdict {
+pub(super) struct ResultsVerdict {
     pub(super) violations: Violations,
     pub(super) places: u64,
     pub(super) winners: u64,
@@ -59,7 +59,7 @@ impl PoolCount {
 struct Reading<'a> {
     plan: &'a Plan,
     after: u64,
-    verdict: Verdict,
+    verdict: ResultsVerdict,
     pools: BTreeMap<String, PoolCount>,
     /// By number of subject: what the results say of ours.
     ours: Vec<Known>,
@@ -69,11 +69,11 @@ struct Reading<'a> {
     others: HashMap<(String, String), u64>,
 }
 
-pub(super) async fn read(plan: &Plan, checker: &Checker) -> Result<Verdict, LoadError> {
+pub(super) async fn read(plan: &Plan, checker: &Checker) -> Result<ResultsVerdict, LoadError> {
     let mut reading = Reading {
         plan,
         after: 0,
-        verdict: Verdict::default(),
+        verdict: ResultsVerdict::default(),
         pools: BTreeMap::new(),
         ours: vec![Known::default(); plan.subjects as usize],
         cancelled: HashSet::new(),

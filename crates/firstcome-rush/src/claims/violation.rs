@@ -19,7 +19,7 @@ pub enum Violation {
 
 /// The promises, in the order they are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Promised {
+pub(super) enum ClaimsPromise {
     TooMany,
     Ranks,
     Twice,
@@ -27,21 +27,21 @@ pub(super) enum Promised {
     Lost,
 }
 
-impl Promised {
+impl ClaimsPromise {
     pub(super) const ALL: [Self; 5] =
         [Self::TooMany, Self::Ranks, Self::Twice, Self::Repeats, Self::Lost];
 }
 
 impl Violation {
-    pub(super) fn promise(&self) -> Promised {
+    pub(super) fn promise(&self) -> ClaimsPromise {
         match self {
-            Self::Oversold { .. } | Self::Miscounted { .. } => Promised::TooMany,
-            Self::DuplicateRank { .. } | Self::Gap { .. } => Promised::Ranks,
-            Self::Twice { .. } => Promised::Twice,
+            Self::Oversold { .. } | Self::Miscounted { .. } => ClaimsPromise::TooMany,
+            Self::DuplicateRank { .. } | Self::Gap { .. } => ClaimsPromise::Ranks,
+            Self::Twice { .. } => ClaimsPromise::Twice,
             Self::ChangedAnswer { .. } | Self::RefusedWinner { .. } | Self::OtherSubject { .. } => {
-                Promised::Repeats
+                ClaimsPromise::Repeats
             }
-            Self::Lost { .. } => Promised::Lost,
+            Self::Lost { .. } => ClaimsPromise::Lost,
         }
     }
 }
@@ -106,11 +106,11 @@ impl Violations {
         self.kept.extend(other.kept);
     }
 
-    pub(super) fn count(&self, promise: Promised) -> u64 {
+    pub(super) fn count(&self, promise: ClaimsPromise) -> u64 {
         self.counts[promise as usize]
     }
 
-    pub(super) fn first(&self, promise: Promised) -> Option<&Violation> {
+    pub(super) fn first(&self, promise: ClaimsPromise) -> Option<&Violation> {
         self.kept.iter().find(|violation| violation.promise() == promise)
     }
 

@@ -6,9 +6,9 @@ mod waiting;
 
 use std::time::Instant;
 
-use super::plan::Codes;
-use super::record::{Cancelled, Issued, Step, Verb};
-use crate::failure::LoadError;
+use super::plan::CodesPlan;
+use super::record::{Cancelled, GivenCode, Step, Verb};
+use crate::error::LoadError;
 use crate::people::{Answer, Person, text};
 use firstcome_api::code::{CodeStepRequest, RedeemRequest, ReserveRequest};
 use firstcome_client::{Ask, CancelAsk};
@@ -24,8 +24,8 @@ enum Nature {
 }
 
 /// One person, and what they do.
-pub(super) struct Holder {
-    person: Person<Codes>,
+pub(super) struct CodeHolder {
+    person: Person<CodesPlan>,
     nature: Nature,
     /// What they do besides.
     direct: bool,
@@ -42,9 +42,9 @@ const LETTERS: &[u8] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// Orders for which a code is redeemed at once, beyond its uses.
 const CROWD: u32 = 3;
 
-impl Holder {
+impl CodeHolder {
     /// Draws what somebody does.
-    pub(super) fn new(mut person: Person<Codes>) -> Self {
+    pub(super) fn new(mut person: Person<CodesPlan>) -> Self {
         let (shares, random) = (person.plan.visit.shares, &mut person.random);
         let mut drawn = random.f64();
         let natures = [
@@ -89,7 +89,7 @@ impl Holder {
     }
 
     /// Claims until there is a code, or none for long enough.
-    async fn claim(&mut self, mut due: Instant) -> Result<Option<Issued>, LoadError> {
+    async fn claim(&mut self, mut due: Instant) -> Result<Option<GivenCode>, LoadError> {
         let pool = self.person.plan.pool.clone();
         let ask = Ask::claim(&self.person.plan.campaign, &self.person.subject, Some(&pool));
         for attempt in 0..self.person.plan.visit.tries {
@@ -126,15 +126,15 @@ impl Holder {
         Ok(None)
     }
 
-    fn issued(&self, answer: &Answer) -> Issued {
+    fn issued(&self, answer: &Answer) -> GivenCode {
         let document = answer.document();
         let code = text(&document["code"]);
         let rank = document["rank"].as_u64().unwrap_or_default();
-        Issued { subject: self.person.subject.clone(), code, rank }
+        GivenCode { subject: self.person.subject.clone(), code, rank }
     }
 
     /// Cancels the claim, and then tries the code all the same.
-    async fn cancel(&mut self, issued: Issued) -> Result<(), LoadError> {
+    async fn cancel(&mut self, issued: GivenCode) -> Result<(), LoadError> {
         let ask = Ask::cancel(&CancelAsk {
             campaign: self.person.plan.campaign.clone(),
             subject: self.person.subject.clone(),
@@ -147,13 +147,13 @@ impl Holder {
         if answer.outcome() != "cancelled" {
             return Ok(());
         }
-        let Issued { subject, code, rank } = issued;
+        let GivenCode { subject, code, rank } = issued;
         let redeem = self.body(Verb::Redeem, &code, &format!("{subject}-late"));
         self.person.recorder.cancelled(Cancelled { subject, code, rank });
         self.expect_refusal(redeem, "a code whose claim is cancelled").await
     }
 
-    async fn release(&mut self, issued: &Issued) -> Result<(), LoadError> {
+    async fn release(&mut self, issued: &GivenCode) -> Result<(), LoadError> {
         if self.step(Verb::Reserve, issued, "1").await?.is_done() {
             self.person.think(1).await;
             self.step(Verb::Release, issued, "1").await?;
@@ -161,7 +161,7 @@ impl Holder {
         Ok(())
     }
 
-    async fn redeem(&mut self, issued: &Issued) -> Result<(), LoadError> {
+    async fn redeem(&mut self, issued: &GivenCode) -> Result<(), LoadError> {
         if !self.direct && self.step(Verb::Reserve, issued, "1").await?.is_done() {
             self.person.think(1).await;
         }
@@ -169,7 +169,7 @@ impl Holder {
     }
 
     /// Redeems, rolls back, and uses the code again.
-    async fn roll_back(&mut self, issued: &Issued) -> Result<(), LoadError> {
+    async fn roll_back(&mut self, issued: &GivenCode) -> Result<(), LoadError> {
         self.redeem(issued).await?;
         self.person.think(1).await;
         if self.step(Verb::RollBack, issued, "1").await?.is_done() && self.person.random.bool() {
@@ -179,7 +179,7 @@ impl Holder {
     }
 
     /// Reserves for one order, and then redeems for it and for several others at the same time.
-    async fn redeem_at_once(&mut self, issued: &Issued) -> Result<(), LoadError> {
+    async fn redeem_at_once(&mut self, issued: &GivenCode) -> Result<(), LoadError> {
         if !self.direct {
             self.step(Verb::Reserve, issued, "1").await?;
         }
@@ -222,7 +222,12 @@ impl Holder {
     }
 
     /// Takes a step and records its answer; people who repeat themselves take it twice.
-    async fn step(&mut self, verb: Verb, issued: &Issued, order: &str) -> Result<Step, LoadError> {
+    async fn step(
+        &mut self,
+        verb: Verb,
+        issued: &GivenCode,
+        order: &str,
+    ) -> Result<Step, LoadError> {
         let reference = format!("{}-{order}", self.person.subject);
         let first = self.take(verb, issued, &reference).await?;
         self.person.recorder.step(first.clone(), false);
@@ -245,7 +250,7 @@ impl Holder {
     async fn take(
         &mut self,
         verb: Verb,
-        issued: &Issued,
+        issued: &GivenCode,
         reference: &str,
     ) -> Result<Step, LoadError> {
         let ask = self.body(verb, &issued.code, reference);

@@ -46,7 +46,7 @@ impl Default for Shares {
 
 /// What people want of codes, and what they do.
 #[derive(Debug)]
-pub struct Codes {
+pub struct CodesPlan {
     /// How many times a code can be redeemed.
     pub uses: u32,
     /// How long a reservation is asked for.

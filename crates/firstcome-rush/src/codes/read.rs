@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::Plan;
 use super::record::Record;
-use crate::failure::LoadError;
+use crate::error::LoadError;
 use crate::people::{CampaignCounts, Connections, PersonResult, all_results};
 
 /// The results once more, as the ledger has them.

@@ -7,7 +7,7 @@ use firstcome_core::names::Position;
 
 /// A code that somebody was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Issued {
+pub(super) struct GivenCode {
     pub(super) subject: String,
     pub(super) code: String,
     pub(super) rank: u64,
@@ -124,7 +124,7 @@ impl Waited {
 /// What was answered about codes so far.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
-    pub(super) issued: Vec<Issued>,
+    pub(super) issued: Vec<GivenCode>,
     /// Who won a code by a claim that did not wait, and at which position.
     pub(super) claimed: Vec<(String, Position)>,
     /// Those who waited, once they do not wait any more.
@@ -141,7 +141,7 @@ pub(crate) struct Steps {
 
 /// What people have got so far.
 #[derive(Debug, Clone)]
-pub struct Done {
+pub struct CodesDone {
     /// Codes that were issued in answers.
     pub issued: u64,
     /// Redemptions that were not rolled back.
@@ -156,7 +156,7 @@ pub(super) type Record = people::Record<Steps>;
 pub(super) type Recorder = people::Recorder<Steps>;
 
 impl Recorder {
-    pub(super) fn issued(&self, issued: Issued) {
+    pub(super) fn issued(&self, issued: GivenCode) {
         self.record().answers.issued.push(issued);
     }
 

@@ -16,7 +16,7 @@ fn plan_of(fault: Fault, uses: u32) -> Plan {
         ..Shares::default()
     };
     let waits = Duration::from_secs(2);
-    let visit = Codes { uses, reservation: RESERVATION, tries: 2, waits, shares };
+    let visit = CodesPlan { uses, reservation: RESERVATION, tries: 2, waits, shares };
     let plan = people::tests::plan(FaultyServer::new(fault, uses), visit);
     Plan { people: 150, think: Duration::from_millis(150), ..plan }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use firstcome_client::{Ask, Campaign, Client, Match, OperatorDone, Reply};
 use serde_json::Value;
 
-use crate::failure::LoadError;
+use crate::error::LoadError;
 use crate::server::{ServerError, ServerProcess};
 
 /// Why a demonstration or a rehearsal could not be carried to its end.

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::campaign::{CAMPAIGN, DemoError, POOL, client, ledger_complete, opens_in, schedule};
 use super::proofs::{self, Proof};
-use crate::claims::{self, Kind, Pace, Progress, Report, Speed, Tally};
-use crate::failure::LoadError;
+use crate::claims::{self, ClaimsProgress, Kind, Pace, Report, Speed, Tally};
+use crate::error::LoadError;
 use crate::outage::whole_ms;
 use crate::server::{ServerError, ServerProcess, Setup};
 
@@ -38,7 +38,7 @@ pub trait Observer: Sync {
     /// So long until the opening.
     fn countdown(&self, left: Duration);
     /// The counts of the load test, about ten times a second.
-    fn progress(&self, now: &Progress);
+    fn progress(&self, now: &ClaimsProgress);
 }
 
 /// What the demonstration showed.
@@ -145,7 +145,7 @@ pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoErro
 struct Watching<'a>(&'a dyn Observer);
 
 impl claims::Observer for Watching<'_> {
-    fn progress(&mut self, now: &Progress) {
+    fn progress(&mut self, now: &ClaimsProgress) {
         self.0.progress(now);
     }
 

@@ -190,7 +190,7 @@ fn load_plan(plan: &Plan, server: &ServerProcess) -> codes::Plan {
         patience: Duration::from_secs(30),
         slack: Duration::from_secs(2),
         alone: true,
-        visit: codes::Codes {
+        visit: codes::CodesPlan {
             uses: 1,
             reservation: Duration::from_secs(2),
             tries: 2,

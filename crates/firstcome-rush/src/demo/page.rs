@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::campaign::{CAMPAIGN, DemoError, POOL, ask, client, opens_in, schedule};
 use super::claims::{Observer, wait_for_opening};
-use crate::claims::{self, Pace, Progress, Speed, Tally};
+use crate::claims::{self, ClaimsProgress, Pace, Speed, Tally};
 use crate::outage::whole_ms;
 use crate::seats::{self, Shares};
 use crate::server::{ServerProcess, Setup};
@@ -73,7 +73,7 @@ pub async fn run(
     match seats {
         None => {
             wait_for_opening(&mut client, observer).await?;
-            let report = claims::run(crowd(plan, &server), &mut Watching(observer)).await?;
+            let report = claims::run(crowd(plan, &server), &mut PageWatching(observer)).await?;
             observer.say(&format!("the crowd is gone: {} claims", report.counts.acknowledged));
         }
         Some(seats) => {
@@ -114,10 +114,10 @@ async fn create(
     ask::<Value>(client, Ask::import_seats(CAMPAIGN, POOL, seats.into())).await.map(drop)
 }
 
-struct Watching<'a>(&'a dyn Observer);
+struct PageWatching<'a>(&'a dyn Observer);
 
-impl claims::Observer for Watching<'_> {
-    fn progress(&mut self, now: &Progress) {
+impl claims::Observer for PageWatching<'_> {
+    fn progress(&mut self, now: &ClaimsProgress) {
         self.0.progress(now);
     }
 

@@ -23,8 +23,8 @@ use crate::outage::whole_ms;
 use crate::seats::{self, Progress, Report, Shares};
 use crate::server::{ServerProcess, Setup};
 use crate::venue::{self, VenueSeat};
-pub use frame::{Counts, Frame, Observer};
-use watch::Watch;
+pub use frame::{Frame, Observer, SeatCounts};
+use watch::VenueWatch;
 
 /// What the demonstration is to show.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ impl Shown {
 
     /// The result for machines.
     pub fn json(&self) -> Value {
-        let Counts { free, held, confirmed, blocked } = self.last.counts;
+        let SeatCounts { free, held, confirmed, blocked } = self.last.counts;
         let totals = &self.report.totals;
         json!({
             "kept": self.kept(),
@@ -123,7 +123,7 @@ pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoErro
         server.folder().display()
     ));
     let opens_at = Instant::now() + opens_in(&mut client, CAMPAIGN).await?;
-    let mut watch = Watch::new(client, opens_at).await?;
+    let mut watch = VenueWatch::new(client, opens_at).await?;
     let load = load_plan(plan, &server, &seats, &kept_back);
     let report = sell(load, &mut watch, opens_at, observer).await?;
 
@@ -149,7 +149,7 @@ pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoErro
 /// Lets people come until the venue is sold out and the last of them has gone, and shows it meanwhile.
 async fn sell(
     load: seats::Plan,
-    watch: &mut Watch,
+    watch: &mut VenueWatch,
     opens_at: Instant,
     observer: &dyn Observer,
 ) -> Result<Report, DemoError> {

@@ -11,14 +11,14 @@ use crate::outage::Outages;
 
 /// Why a request was sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Again {
+pub(crate) enum WhyAgain {
     Unknown,
     Busy,
     Unreachable,
     Cut,
 }
 
-impl Again {
+impl WhyAgain {
     fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -30,7 +30,7 @@ impl Again {
 }
 
 /// Counts answers.
-pub(crate) struct Answers {
+pub(crate) struct AnswerCounts {
     began: Instant,
     counts: Mutex<Counts>,
     latency: Mutex<Latency>,
@@ -46,7 +46,7 @@ pub(crate) struct Counts {
     pub(crate) again: BTreeMap<&'static str, u64>,
 }
 
-impl Answers {
+impl AnswerCounts {
     pub(crate) fn new(began: Instant) -> Self {
         Self {
             began,
@@ -76,7 +76,7 @@ impl Answers {
         }
     }
 
-    pub(crate) fn again(&self, why: Again) {
+    pub(crate) fn again(&self, why: WhyAgain) {
         let mut counts = self.counts.lock().expect("nothing panics under this lock");
         *counts.again.entry(why.as_str()).or_default() += 1;
     }

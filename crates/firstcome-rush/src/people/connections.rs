@@ -7,9 +7,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use super::answers::{Again, Answers};
+use super::answers::{AnswerCounts, WhyAgain};
 use super::plan::Plan;
-use crate::failure::LoadError;
+use crate::error::LoadError;
 use firstcome_api::key::Secret;
 use firstcome_client::{Ask, Client, Failure, Reply, Server};
 
@@ -69,11 +69,11 @@ pub(crate) struct Connections {
     patience: Duration,
     free: Semaphore,
     idle: Mutex<Vec<(usize, Client)>>,
-    pub(crate) answers: Arc<Answers>,
+    pub(crate) answers: Arc<AnswerCounts>,
 }
 
 impl Connections {
-    pub(super) fn new<V>(plan: &Plan<V>, answers: Arc<Answers>) -> Self {
+    pub(super) fn new<V>(plan: &Plan<V>, answers: Arc<AnswerCounts>) -> Self {
         Self {
             servers: plan.servers.clone(),
             key: plan.key.clone(),
@@ -113,7 +113,7 @@ impl Connections {
                     biased;
                     answer = exchange => answer,
                     () = until => {
-                        self.answers.again(Again::Cut);
+                        self.answers.again(WhyAgain::Cut);
                         doubt = true;
                         (server, client) = self.client(server);
                         continue;
@@ -141,7 +141,7 @@ impl Connections {
             doubt |= failure.may_have_happened();
             let why = why(&failure);
             self.answers.again(why);
-            missed = if why == Again::Unreachable { missed + 1 } else { 0 };
+            missed = if why == WhyAgain::Unreachable { missed + 1 } else { 0 };
             if missed >= self.servers.len() {
                 self.answers.outages.lost();
             }
@@ -199,10 +199,10 @@ impl Connections {
     }
 }
 
-fn why(failure: &Failure) -> Again {
+fn why(failure: &Failure) -> WhyAgain {
     match (failure.problem(), failure.may_have_happened()) {
-        (Some(_), false) => Again::Busy,
-        (_, true) => Again::Unknown,
-        (None, false) => Again::Unreachable,
+        (Some(_), false) => WhyAgain::Busy,
+        (_, true) => WhyAgain::Unknown,
+        (None, false) => WhyAgain::Unreachable,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use super::answers::Answers;
+use super::answers::AnswerCounts;
 
 /// Every answer so far.
 #[derive(Debug, Default)]
@@ -22,11 +22,11 @@ pub(crate) struct Record<A> {
 /// Records every answer.
 pub(crate) struct Recorder<A> {
     record: Mutex<Record<A>>,
-    counted: Arc<Answers>,
+    counted: Arc<AnswerCounts>,
 }
 
 impl<A: Default> Recorder<A> {
-    pub(super) fn new(counted: Arc<Answers>) -> Self {
+    pub(super) fn new(counted: Arc<AnswerCounts>) -> Self {
         Self { record: Mutex::default(), counted }
     }
 

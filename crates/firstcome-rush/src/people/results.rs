@@ -4,7 +4,7 @@ use firstcome_client::{Ask, ResultFormat, ResultRange};
 use serde::Deserialize;
 
 use super::connections::Connections;
-use crate::failure::LoadError;
+use crate::error::LoadError;
 
 /// The campaign as far as the checks need it.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -53,7 +53,7 @@ pub(crate) struct PersonResult {
 }
 
 #[derive(Debug, Deserialize)]
-struct Page {
+struct ResultsPage {
     results: Vec<PersonResult>,
     #[serde(default)]
     next: Option<u64>,
@@ -68,7 +68,7 @@ pub(crate) async fn all_results(
     let mut after = 0;
     loop {
         let range = ResultRange { after, limit: 10_000 };
-        let page: Page =
+        let page: ResultsPage =
             connections.read(Ask::results(campaign, range, ResultFormat::Json)).await?;
         results.extend(page.results);
         match page.next {

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use super::answers::Answers;
+use super::answers::AnswerCounts;
 use super::connections::Connections;
 use super::plan::Plan;
 use super::progress::{Observer, Progress};
 use super::record::{Record, Recorder};
 use super::report::Report;
 use super::visit::{Person, Visit};
-use crate::failure::LoadError;
+use crate::error::LoadError;
 
 /// What came of the people of a plan.
 pub(crate) struct Visited<V: Visit> {
@@ -51,7 +51,7 @@ pub(crate) async fn come<V: Visit>(
     observer: &mut Observer<'_, V::Done>,
 ) -> Visited<V> {
     let began = Instant::now();
-    let answers = Arc::new(Answers::new(began));
+    let answers = Arc::new(AnswerCounts::new(began));
     let recorder = Arc::new(Recorder::new(Arc::clone(&answers)));
     let connections = Arc::new(Connections::new(&plan, Arc::clone(&answers)));
     let plan = Arc::new(plan);
@@ -114,7 +114,7 @@ pub(crate) async fn come<V: Visit>(
 
 fn progress<V: Visit>(
     recorder: &Recorder<V::Answers>,
-    counted: &Answers,
+    counted: &AnswerCounts,
     (people, came): (u32, u32),
 ) -> Progress<V::Done> {
     let record = recorder.record();

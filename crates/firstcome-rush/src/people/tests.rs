@@ -51,12 +51,29 @@ pub(crate) async fn every_fault_is_seen<V: Visit, F: std::fmt::Debug + Copy + Se
     for some in faults.chunks(5) {
         let mut rushes = JoinSet::new();
         for (fault, promise) in some.iter().copied() {
-            rushes.spawn(async move { (fault, promise, report(plan(fault)).await) });
+            rushes.spawn(async move { assert_seen(fault, promise, plan).await });
         }
         while let Some(ended) = rushes.join_next().await {
-            let (fault, promise, report) = ended.unwrap();
-            let promises = &report.promises;
-            assert!(broken(promises).contains(&promise), "{fault:?}: {promises:?}");
+            ended.unwrap();
         }
     }
+}
+
+/// How many crowds a fault has to show itself: on a machine with other work, few people of one may come to meet it.
+const CROWDS: u64 = 3;
+
+async fn assert_seen<V: Visit, F: std::fmt::Debug + Copy>(
+    fault: F,
+    promise: &str,
+    plan: fn(F) -> Plan<V>,
+) {
+    let mut last = None;
+    for seed in 1..=CROWDS {
+        let report = report(Plan { seed, ..plan(fault) }).await;
+        if broken(&report.promises).contains(&promise) {
+            return;
+        }
+        last = Some(report.promises);
+    }
+    panic!("{fault:?}: {last:?}");
 }

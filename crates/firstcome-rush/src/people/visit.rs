@@ -9,7 +9,7 @@ use super::connections::{Answer, Connections};
 use super::plan::Plan;
 use super::record::{Record, Recorder};
 use super::violation::{Promises, Violation};
-use crate::failure::LoadError;
+use crate::error::LoadError;
 use firstcome_client::Ask;
 
 /// A kind of visit; its value says what people want and do.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use firstcome_client::{Ask, Campaign, CampaignPool, Client, SeatMap};
 
-use super::{CAMPAIGN, Crowd, Observer, Progress, Report};
+use super::{CAMPAIGN, Crowd, Observer, PoolReport, Progress};
 use crate::claims::{self, MOST_SUBJECTS, Pace, Speed, Tally};
 use crate::demo::DemoError;
 use crate::demo::campaign::ask;
@@ -35,14 +35,14 @@ const TRIES: u32 = 3;
 const WAITS: Duration = Duration::from_secs(4);
 
 /// A pool whose crowd comes.
-pub(super) struct Pool<'a> {
+pub(super) struct CrowdPool<'a> {
     pub(super) pool: &'a CampaignPool,
     /// Its number among the pools.
     pub(super) index: usize,
     pub(super) settings: &'a Campaign,
 }
 
-impl Pool<'_> {
+impl CrowdPool<'_> {
     /// What the names of its people begin with: nobody is in two crowds, so that no limit over all pools is between them.
     fn prefix(&self, crowd: &Crowd) -> String {
         format!("rehearsal-{}-{}-", crowd.seed, self.index)
@@ -58,10 +58,10 @@ impl Pool<'_> {
 pub(super) async fn comes(
     client: &mut Client,
     server: &ServerProcess,
-    pool: &Pool<'_>,
+    pool: &CrowdPool<'_>,
     crowd: &Crowd,
     observer: &mut dyn Observer,
-) -> Result<Report, DemoError> {
+) -> Result<PoolReport, DemoError> {
     let report = match &*pool.pool.kind {
         "seated" => {
             let map: SeatMap = ask(client, Ask::seats(CAMPAIGN, &pool.pool.name, false)).await?;
@@ -71,7 +71,7 @@ pub(super) async fn comes(
                 observer.progress(Progress::Seats(now));
                 ControlFlow::Continue(())
             };
-            Report::Seats(Box::new(seats::run(plan, &mut going).await?))
+            PoolReport::Seats(Box::new(seats::run(plan, &mut going).await?))
         }
         "coded" => {
             let plan = codes_plan(server, pool, crowd);
@@ -80,13 +80,13 @@ pub(super) async fn comes(
                 observer.progress(Progress::Codes(now));
                 ControlFlow::Continue(())
             };
-            Report::Codes(Box::new(codes::run(plan, &mut going).await?))
+            PoolReport::Codes(Box::new(codes::run(plan, &mut going).await?))
         }
         _ => {
             let plan = claims_plan(server, pool, crowd);
             observer.begins(pool.pool, plan.requests);
             let report = claims::run(plan, &mut Going(observer)).await?;
-            Report::Claims(Box::new(report))
+            PoolReport::Claims(Box::new(report))
         }
     };
     observer.ended();
@@ -96,7 +96,7 @@ pub(super) async fn comes(
 struct Going<'a>(&'a mut dyn Observer);
 
 impl claims::Observer for Going<'_> {
-    fn progress(&mut self, now: &claims::Progress) {
+    fn progress(&mut self, now: &claims::ClaimsProgress) {
         self.0.progress(Progress::Claims(now));
     }
 }
@@ -107,7 +107,7 @@ fn people(capacity: u32, for_each: u32, most: u32) -> u32 {
     many.max(capacity.saturating_add(capacity / 10)).min(MOST_SUBJECTS)
 }
 
-fn claims_plan(server: &ServerProcess, pool: &Pool<'_>, crowd: &Crowd) -> claims::Plan {
+fn claims_plan(server: &ServerProcess, pool: &CrowdPool<'_>, crowd: &Crowd) -> claims::Plan {
     let subjects = crowd.subjects.unwrap_or_else(|| people(pool.pool.capacity, 10, 100_000));
     let requests = crowd.requests.unwrap_or(u64::from(subjects) * 3 / 2).max(1);
     let new = (f64::from(subjects) / requests as f64).min(1.0);
@@ -132,7 +132,7 @@ fn claims_plan(server: &ServerProcess, pool: &Pool<'_>, crowd: &Crowd) -> claims
 
 fn seats_plan(
     server: &ServerProcess,
-    pool: &Pool<'_>,
+    pool: &CrowdPool<'_>,
     crowd: &Crowd,
     map: &SeatMap,
 ) -> seats::Plan {
@@ -164,7 +164,7 @@ fn seats_plan(
     }
 }
 
-fn codes_plan(server: &ServerProcess, pool: &Pool<'_>, crowd: &Crowd) -> codes::Plan {
+fn codes_plan(server: &ServerProcess, pool: &CrowdPool<'_>, crowd: &Crowd) -> codes::Plan {
     codes::Plan {
         servers: vec![server.address().clone()],
         key: Some(server.key().clone()),
@@ -179,7 +179,7 @@ fn codes_plan(server: &ServerProcess, pool: &Pool<'_>, crowd: &Crowd) -> codes::
         patience: PATIENCE,
         slack: SLACK,
         alone: true,
-        visit: codes::Codes {
+        visit: codes::CodesPlan {
             uses: pool.pool.codes.as_ref().map_or(1, |codes| codes.uses),
             reservation: RESERVATION,
             tries: TRIES,

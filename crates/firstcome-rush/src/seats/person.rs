@@ -7,8 +7,8 @@ mod evening;
 use std::time::{Duration, Instant};
 
 use super::plan::Seats;
-use super::record::{Heard, HoldRecord, Verb, Wish};
-use crate::failure::LoadError;
+use super::record::{Heard, HoldRecord, HoldVerb, WishedUnits};
+use crate::error::LoadError;
 use crate::people::Person;
 use firstcome_client::{Ask, HoldStep, Picks};
 
@@ -31,7 +31,7 @@ pub(super) struct Guest {
 }
 
 /// A hold that is asked for: its index in the record, and what steps on it are sent with.
-struct Hold {
+struct AskedHold {
     index: usize,
     step: HoldStep,
 }
@@ -82,7 +82,7 @@ impl Guest {
             }
             let wish = self.wants();
             let hold = self.begins(format!("{}-{attempt}", self.person.subject));
-            let heard = self.takes(&hold, Verb::Hold, wish, due).await?;
+            let heard = self.takes(&hold, HoldVerb::Hold, wish, due).await?;
             match &*heard.outcome {
                 "held" | "already_held" => return self.decide(hold).await,
                 // It was held, and over before the answer came through.
@@ -102,30 +102,30 @@ impl Guest {
     }
 
     /// Begins to ask for a hold.
-    fn begins(&self, id: String) -> Hold {
+    fn begins(&self, id: String) -> AskedHold {
         let late = self.nature == Nature::PaysLate && self.person.plan.visit.hall.is_none();
         let record = HoldRecord::new(id.clone(), &self.person.subject, late);
         let index = self.person.recorder.begins(record);
         let (campaign, subject) = (self.person.plan.campaign.clone(), self.person.subject.clone());
-        Hold { index, step: HoldStep { campaign, hold: id, subject } }
+        AskedHold { index, step: HoldStep { campaign, hold: id, subject } }
     }
 
     /// Takes a step, and returns what came of it.
     async fn takes(
         &mut self,
-        hold: &Hold,
-        verb: Verb,
-        wish: Wish,
+        hold: &AskedHold,
+        verb: HoldVerb,
+        wish: WishedUnits,
         due: Instant,
     ) -> Result<Heard, LoadError> {
         let ask = self.asks(hold, verb, &wish);
         let heard = self.hears(hold, ask.clone(), (verb, &wish), (due, false)).await?;
         let decided = !["unit_taken", "sold_out", "hold_expired"].contains(&&*heard.outcome);
         let may_repeat = match verb {
-            Verb::Confirm | Verb::Retake => true,
+            HoldVerb::Confirm | HoldVerb::Retake => true,
             // An extension that is asked for again is another one.
-            Verb::Extend => false,
-            Verb::Hold | Verb::Add | Verb::Drop | Verb::Release => {
+            HoldVerb::Extend => false,
+            HoldVerb::Hold | HoldVerb::Add | HoldVerb::Drop | HoldVerb::Release => {
                 self.person.plan.visit.hall.is_some() && decided
             }
         };
@@ -143,9 +143,9 @@ impl Guest {
 
     async fn hears(
         &mut self,
-        hold: &Hold,
+        hold: &AskedHold,
         ask: Ask,
-        asked: (Verb, &Wish),
+        asked: (HoldVerb, &WishedUnits),
         (due, again): (Instant, bool),
     ) -> Result<Heard, LoadError> {
         let sent = self.person.recorder.now();
@@ -156,7 +156,12 @@ impl Guest {
         Ok(heard)
     }
 
-    fn asks(&mut self, Hold { index, step }: &Hold, verb: Verb, wish: &Wish) -> Ask {
+    fn asks(
+        &mut self,
+        AskedHold { index, step }: &AskedHold,
+        verb: HoldVerb,
+        wish: &WishedUnits,
+    ) -> Ask {
         let visit = &self.person.plan.visit;
         let area = visit.hall.as_ref().map(|hall| &hall.area.0);
         let standing = area.and_then(|area| wish.units.get_key_value(area));
@@ -170,17 +175,17 @@ impl Guest {
             ..Picks::default()
         };
         let mut ask = match verb {
-            Verb::Hold => {
+            HoldVerb::Hold => {
                 let waits = visit.hall.is_some() && self.person.random.u32(..8) == 0;
                 let (HoldStep { campaign, hold, subject }, wait) = (step, u64::from(waits) * 300);
                 return Ask::hold(campaign, hold, subject, picks.requests(), wait);
             }
-            Verb::Retake => return step.confirm(&picks, true),
-            Verb::Confirm => step.confirm(&picks, false),
-            Verb::Release => step.release(&picks),
-            Verb::Add => step.add(&picks),
-            Verb::Drop => step.drop(&picks),
-            Verb::Extend => step.extend(None),
+            HoldVerb::Retake => return step.confirm(&picks, true),
+            HoldVerb::Confirm => step.confirm(&picks, false),
+            HoldVerb::Release => step.release(&picks),
+            HoldVerb::Add => step.add(&picks),
+            HoldVerb::Drop => step.drop(&picks),
+            HoldVerb::Extend => step.extend(None),
         };
         if visit.hall.is_some() && ask.headers.is_empty() {
             let id = format!("{index}-{}", self.person.random.u64(..));
@@ -189,23 +194,23 @@ impl Guest {
         ask
     }
 
-    fn wants(&mut self) -> Wish {
+    fn wants(&mut self) -> WishedUnits {
         if !self.browses {
-            return Wish { best: self.party, ..Wish::default() };
+            return WishedUnits { best: self.party, ..WishedUnits::default() };
         }
         let rows = &self.person.plan.visit.rows;
         let row = &rows[self.person.random.usize(..rows.len())];
         let party = (self.party as usize).min(row.len());
         let first = self.person.random.usize(..=row.len() - party);
-        Wish::seats(&row[first..first + party])
+        WishedUnits::seats(&row[first..first + party])
     }
 
-    async fn decide(mut self, hold: Hold) -> Result<(), LoadError> {
+    async fn decide(mut self, hold: AskedHold) -> Result<(), LoadError> {
         let verb = match self.nature {
             Nature::Abandons => return Ok(()),
-            Nature::GivesBack => Verb::Release,
-            Nature::Pays => Verb::Confirm,
-            Nature::PaysLate => Verb::Retake,
+            Nature::GivesBack => HoldVerb::Release,
+            Nature::Pays => HoldVerb::Confirm,
+            Nature::PaysLate => HoldVerb::Retake,
         };
         if self.nature == Nature::PaysLate {
             let more = Duration::from_millis(self.person.random.u64(..800));
@@ -213,6 +218,6 @@ impl Guest {
         } else {
             self.person.think(1).await;
         }
-        self.takes(&hold, verb, Wish::default(), Instant::now()).await.map(drop)
+        self.takes(&hold, verb, WishedUnits::default(), Instant::now()).await.map(drop)
     }
 }

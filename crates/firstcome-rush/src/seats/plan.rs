@@ -40,7 +40,7 @@ pub struct Seats {
     pub all_pay_after: Option<Duration>,
     /// All there is in the pool, where nobody else has any of it: then people also stand in the area, change their holds,
     /// and pay in part, and the map, the counts and every refusal are compared with it.
-    pub hall: Option<Hall>,
+    pub hall: Option<HallPlan>,
 }
 
 impl Seats {
@@ -53,7 +53,7 @@ impl Seats {
 
 /// All there is in a pool; any seats in it can be had together.
 #[derive(Debug, Clone)]
-pub struct Hall {
+pub struct HallPlan {
     /// Its seats by rows, in the order of the map.
     pub rows: Vec<Vec<String>>,
     /// Seats that nobody may have.
@@ -64,7 +64,7 @@ pub struct Hall {
     pub longest: Duration,
 }
 
-impl Hall {
+impl HallPlan {
     /// Returns all seats, as the map has them.
     pub(super) fn seats(&self) -> impl Iterator<Item = &String> {
         self.rows.iter().flatten()

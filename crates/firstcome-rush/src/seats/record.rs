@@ -13,7 +13,7 @@ pub(super) type Basket = BTreeMap<String, u32>;
 
 /// What is asked of a hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verb {
+pub(super) enum HoldVerb {
     Hold,
     Add,
     Drop,
@@ -26,7 +26,7 @@ pub(super) enum Verb {
 
 /// Which units are wanted; none means all the hold has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(super) struct WishedUnits {
     pub(super) units: Basket,
     /// So many of the best seats besides.
     pub(super) best: u32,
@@ -34,7 +34,7 @@ pub(super) struct Wish {
     pub(super) apart: bool,
 }
 
-impl Wish {
+impl WishedUnits {
     pub(super) fn seats<'a>(names: impl IntoIterator<Item = &'a String>) -> Self {
         let units = names.into_iter().map(|name| (name.clone(), 1)).collect();
         Self { units, ..Self::default() }
@@ -44,8 +44,8 @@ impl Wish {
 /// One thing that was asked until it was decided, and the answer.
 #[derive(Debug, Clone)]
 pub(super) struct Heard {
-    pub(super) verb: Verb,
-    pub(super) wish: Wish,
+    pub(super) verb: HoldVerb,
+    pub(super) wish: WishedUnits,
     pub(super) outcome: String,
     pub(super) units: Basket,
     pub(super) ranks: BTreeMap<String, BTreeSet<u64>>,
@@ -68,7 +68,7 @@ pub(super) struct Heard {
 }
 
 impl Heard {
-    pub(super) fn of((verb, wish): (Verb, &Wish), answer: &Answer) -> Self {
+    pub(super) fn of((verb, wish): (HoldVerb, &WishedUnits), answer: &Answer) -> Self {
         let said = answer.document();
         let (mut units, mut ranks) = (Basket::new(), BTreeMap::<_, BTreeSet<_>>::new());
         for unit in said["units"].as_array().into_iter().flatten() {
@@ -98,13 +98,13 @@ impl Heard {
 
     /// Whether a hold began with it.
     pub(super) fn is_held(&self) -> bool {
-        self.verb == Verb::Hold && matches!(&*self.outcome, "held" | "already_held")
+        self.verb == HoldVerb::Hold && matches!(&*self.outcome, "held" | "already_held")
     }
 }
 
 /// What became of some units of a hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fate {
+pub(super) struct UnitsFate {
     pub(super) unit: String,
     pub(super) count: u32,
     pub(super) state: String,
@@ -115,7 +115,7 @@ pub(super) struct Fate {
 #[derive(Debug, Clone)]
 pub(super) struct Shown {
     pub(super) started: i64,
-    pub(super) fates: Vec<Fate>,
+    pub(super) fates: Vec<UnitsFate>,
 }
 
 impl Shown {
@@ -128,7 +128,7 @@ impl Shown {
         let fate = |unit: &Value| {
             let (unit_name, count) = named(unit);
             let state = unit["state"].as_str().unwrap_or_default().to_owned();
-            Fate { unit: unit_name, count, state, rank: unit["rank"].as_u64() }
+            UnitsFate { unit: unit_name, count, state, rank: unit["rank"].as_u64() }
         };
         let started = micros(&answer.document()["started_at"]).unwrap_or_default();
         Some(Self { started, fates: units.iter().map(fate).collect() })
@@ -195,7 +195,7 @@ impl Glance {
 
 /// What was answered about seats so far.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Holds {
+pub(crate) struct SeatAnswers {
     pub(super) holds: Vec<HoldRecord>,
     /// Where there is a hall: the map as people saw it, and the counts.
     pub(super) glances: Vec<Glance>,
@@ -204,7 +204,7 @@ pub(crate) struct Holds {
     pub(super) confirmed: u64,
 }
 
-impl Holds {
+impl SeatAnswers {
     /// Returns all answers, with what they were about.
     pub(super) fn all(&self) -> impl Iterator<Item = &Heard> {
         self.holds.iter().flat_map(|hold| &hold.heard)
@@ -213,13 +213,13 @@ impl Holds {
 
 /// What people have got so far.
 #[derive(Debug, Clone)]
-pub struct Done {
+pub struct SeatsDone {
     /// Seats that were confirmed in answers.
     pub confirmed: u64,
 }
 
-pub(super) type Record = people::Record<Holds>;
-pub(super) type Recorder = people::Recorder<Holds>;
+pub(super) type Record = people::Record<SeatAnswers>;
+pub(super) type Recorder = people::Recorder<SeatAnswers>;
 
 impl Recorder {
     /// Records that a hold is asked for, and returns its index.

@@ -3,7 +3,7 @@
 use firstcome_shedlock::{
     Effect, KeySpace, MySqlOptions, PostgresOptions, RedisOptions, ShedLock, Table, Unlocked,
 };
-use firstcome_testbed::{Fault, Postgres, Proxy, Redis};
+use firstcome_testbed::{Postgres, Proxy, ProxyFault, RedisServer};
 
 use crate::scene::{Scene, fresh, on, take, try_take, until_taken};
 use crate::stage::{SECOND, ms};
@@ -54,14 +54,14 @@ async fn a_lost_answer_leaves_nothing_taken(scene: Scene) {
     // A row that is there, and one that is not.
     for _ in 0..2 {
         warm_up(&ann).await;
-        proxy.set(Fault::CutAtReply);
+        proxy.set(ProxyFault::CutAtReply);
         let lost = ann.lock(&x, 3600 * SECOND, 3600 * SECOND).await.unwrap_err();
         assert_eq!(lost.effect(), Effect::Unknown, "{lost}");
         // While it cannot be undone, it is nobody's and taken; unless what was cut was an answer on the way there.
         if let Some(lock) = try_take(&bob, &x).await {
             lock.unlock().await.unwrap();
         }
-        proxy.set(Fault::None);
+        proxy.set(ProxyFault::None);
         until_taken(&bob, &x).await.unlock().await.unwrap();
     }
     ann.close().await;
@@ -74,10 +74,10 @@ async fn an_unlock_and_an_extension_are_sent_again(scene: Scene) {
     let x = fresh("cut");
     warm_up(&ann).await;
     let lock = take(&ann, &x).await;
-    proxy.set(Fault::CutAtReply);
+    proxy.set(ProxyFault::CutAtReply);
     let unlocking = tokio::spawn(lock.unlock());
     until_taken(&bob, &x).await.unlock().await.unwrap();
-    proxy.set(Fault::None);
+    proxy.set(ProxyFault::None);
     // It had freed the lock; whether it says so depends on who has had it since.
     let said = unlocking.await.unwrap();
     assert!(matches!(said, Ok(Unlocked::AlreadyLost) | Err(_)), "{said:?}");
@@ -85,10 +85,10 @@ async fn an_unlock_and_an_extension_are_sent_again(scene: Scene) {
     let y = fresh("cut");
     warm_up(&ann).await;
     let lock = ann.lock(&y, 600 * SECOND, ms(0)).await.unwrap().expect("it is free");
-    proxy.set(Fault::CutAtReply);
+    proxy.set(ProxyFault::CutAtReply);
     let extending = tokio::spawn(lock.extend(3600 * SECOND, ms(0)));
     crate::stage::until("it was carried out", async || scene.is_long(&y)).await;
-    proxy.set(Fault::None);
+    proxy.set(ProxyFault::None);
     let lock = extending.await.unwrap().unwrap().expect("it is ours");
     assert_eq!(lock.unlock().await.unwrap(), Unlocked::Yes);
 }
@@ -143,7 +143,7 @@ async fn a_bare_host_name_is_no_holder() {
 /// What a Redis in another use has under the key is in the way, and stays as it is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_of_another_kind_is_held() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let ann = ShedLock::redis(RedisOptions::new(redis.url()), KeySpace::default()).await.unwrap();
     assert_eq!(redis.ask("HSET job-lock:default:x a 1"), ":1");
     assert!(try_take(&ann, "x").await.is_none());

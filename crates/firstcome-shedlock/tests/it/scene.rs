@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use firstcome_shedlock::{
     KeySpace, MySqlOptions, PostgresOptions, RedisOptions, ShedLock, SimpleLock, Table,
 };
-use firstcome_testbed::{MariaDb, Postgres, Redis};
+use firstcome_testbed::{MariaDb, Postgres, RedisServer};
 
 use crate::stage::{SECOND, ms};
 
 /// A store with a clock, on which any number of clients can be made.
 pub(crate) enum Scene {
-    Redis(Redis),
+    Redis(RedisServer),
     Postgres { server: &'static Postgres, client_time: bool },
     MariaDb { server: &'static MariaDb, url: String, client_time: bool },
 }
@@ -24,7 +24,7 @@ pub(crate) fn fresh(prefix: &str) -> String {
 
 impl Scene {
     pub(crate) fn redis() -> Option<Self> {
-        Redis::start().map(Self::Redis)
+        RedisServer::start().map(Self::Redis)
     }
 
     pub(crate) fn db_time() -> Option<Self> {

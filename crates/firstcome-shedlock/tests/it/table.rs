@@ -3,7 +3,7 @@
 use firstcome_shedlock::{
     Error, KeySpace, PostgresOptions, RedisOptions, ShedLock, Table, Unlocked,
 };
-use firstcome_testbed::{MariaDb, Postgres, Redis};
+use firstcome_testbed::{MariaDb, Postgres, RedisServer};
 
 use crate::scene::{fresh, on, take, try_take, until_taken};
 use crate::stage::{SECOND, ms, until};
@@ -22,7 +22,7 @@ async fn names_are_as_long_as_the_column() {
     }
     assert!(matches!(ann.lock("a\0b", SECOND, ms(0)).await, Err(Error::Unfit { .. })));
     // A key has no column.
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let bob = ShedLock::redis(RedisOptions::new(redis.url()), KeySpace::default()).await.unwrap();
     take(&bob, &"x".repeat(4096)).await.unlock().await.unwrap();
     assert!(matches!(bob.lock(&"x".repeat(4097), SECOND, ms(0)).await, Err(Error::Unfit { .. })));

@@ -3,7 +3,7 @@
 //! The entry is in the final journal, and then it is what the rules made of it; or its batch was brought there, ran again
 //! and came to the same; or a fork's list says of the hold what it has now.
 
-use super::answers::Heard;
+use super::answers::HeardAnswer;
 use super::excuses::Excuses;
 use super::replay::Replay;
 use super::tree::Tree;
@@ -14,7 +14,7 @@ use firstcome_core::{CodeOutcome, Command, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What came of a promise.
-pub(super) enum Fate {
+pub(super) enum PromiseFate {
     Kept,
     /// It stands in a fork's list.
     Listed,
@@ -74,32 +74,39 @@ impl<'h> Holds<'h> {
         &self,
         (campaign, pool, subject): (&str, &str, &str),
         rank: u32,
-    ) -> Option<Fate> {
+    ) -> Option<PromiseFate> {
         let mut holds = self.ranks.get(&(campaign, pool, rank, subject))?.iter();
-        holds.any(|hold| self.excuses.names_hold(campaign, hold)).then_some(Fate::Listed)
+        holds.any(|hold| self.excuses.names_hold(campaign, hold)).then_some(PromiseFate::Listed)
     }
 
     /// Says what came of a redemption, or of its rollback.
-    fn fate_of_use(&self, step: &CodeStep<'_>, redeemed: bool) -> Fate {
+    fn fate_of_use(&self, step: &CodeStep<'_>, redeemed: bool) -> PromiseFate {
         let CodeStep { campaign, pool, code, reference } = *step;
         let Some(found) = self.replay.last.campaign(campaign) else {
-            return Fate::Gone("there is no such campaign".into());
+            return PromiseFate::Gone("there is no such campaign".into());
         };
         let is_so =
             |(was, rolled_back): (bool, bool)| if redeemed { was } else { rolled_back || !was };
         if found.redeemed(pool, code, reference).is_some_and(is_so) {
-            return Fate::Kept;
+            return PromiseFate::Kept;
         }
         if self.excuses.names_reference(campaign, reference) {
-            return Fate::Listed;
+            return PromiseFate::Listed;
         }
-        Fate::Gone(format!("{reference:?} has not what it had of the code, and no list names it"))
+        PromiseFate::Gone(format!(
+            "{reference:?} has not what it had of the code, and no list names it"
+        ))
     }
 
     /// Says what came of a yes about a hold or about seats.
-    pub(super) fn fate(&self, command: &Command<'_>, outcome: &Outcome, heard: &Heard) -> Fate {
+    pub(super) fn fate(
+        &self,
+        command: &Command<'_>,
+        outcome: &Outcome,
+        heard: &HeardAnswer,
+    ) -> PromiseFate {
         if self.excuses.is_final(heard.origin) {
-            return Fate::Kept;
+            return PromiseFate::Kept;
         }
         let campaign = command.campaign().unwrap_or_default();
         let id = match command {
@@ -137,26 +144,26 @@ impl<'h> Holds<'h> {
             | Command::Tick { .. }
             | Command::Settled { .. } => {
                 return if self.excuses.is_brought(heard.origin, self.replay) {
-                    Fate::Kept
+                    PromiseFate::Kept
                 } else {
-                    Fate::Gone("its batch never ran there".into())
+                    PromiseFate::Gone("its batch never ran there".into())
                 };
             }
         };
         if self.excuses.names_hold(campaign, id) {
-            return Fate::Listed;
+            return PromiseFate::Listed;
         }
         let found = self.replay.last.campaign(campaign);
         let Some((found, now)) = found.and_then(|found| Some((found, found.hold_of(id)?))) else {
-            return Fate::Gone(format!("there is no hold {id:?}, and no list names it"));
+            return PromiseFate::Gone(format!("there is no hold {id:?}, and no list names it"));
         };
         let gave_up = |unit: &UnitName| {
             let moved = |unit: &str| self.moved.contains(&(campaign, id, unit));
             self.dropped.contains(&(campaign, id)) || unit.unit.as_deref().is_some_and(moved)
         };
         if found.has_as_told(now, outcome, gave_up) {
-            return Fate::Kept;
+            return PromiseFate::Kept;
         }
-        Fate::Gone(format!("hold {id:?} is {now:?}, and no list names it"))
+        PromiseFate::Gone(format!("hold {id:?} is {now:?}, and no list names it"))
     }
 }

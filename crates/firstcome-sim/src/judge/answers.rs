@@ -13,7 +13,7 @@ use firstcome_node::Decided;
 use std::collections::BTreeSet;
 
 /// What a caller heard from an answer that was true when it was given.
-pub(super) struct Heard {
+pub(super) struct HeardAnswer {
     /// The exchange.
     pub(super) exchange: usize,
     /// The entry that made true what was said; an index into the stored ones.
@@ -31,7 +31,7 @@ pub(super) fn check(
     replay: &Replay<'_>,
     verdict: &mut Verdict,
     wrong: &mut Vec<Broken>,
-) -> Vec<Heard> {
+) -> Vec<HeardAnswer> {
     let mut heard = Vec::new();
     let (mut claims, mut holds) = (BTreeSet::new(), BTreeSet::new());
     for (number, exchange) in history.exchanges.iter().enumerate() {
@@ -76,7 +76,7 @@ pub(super) fn check(
         };
         match found {
             Ok((origin, entry, command)) => {
-                heard.push(Heard { exchange: number, origin, entry, command });
+                heard.push(HeardAnswer { exchange: number, origin, entry, command });
             }
             Err(broken) => wrong.push(broken),
         }

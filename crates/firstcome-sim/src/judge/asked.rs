@@ -17,9 +17,9 @@ use firstcome_node::Decided;
 use std::collections::BTreeMap;
 
 /// Distinguishes commands, roughly: the rest is compared.
-type Key<'a> = (u8, &'a str, &'a str, u32);
+type CommandKey<'a> = (u8, &'a str, &'a str, u32);
 
-fn key_of_command<'a>(command: &Command<'a>) -> Option<Key<'a>> {
+fn key_of_command<'a>(command: &Command<'a>) -> Option<CommandKey<'a>> {
     match command {
         Command::Claim { campaign, subject, .. } => Some((0, campaign, subject, 0)),
         Command::Cancel { campaign, subject, rank, .. } => Some((1, campaign, subject, *rank)),
@@ -48,7 +48,7 @@ fn key_of_command<'a>(command: &Command<'a>) -> Option<Key<'a>> {
     }
 }
 
-fn key_of_asked(asked: &Asked) -> Key<'_> {
+fn key_of_asked(asked: &Asked) -> CommandKey<'_> {
     match asked {
         Asked::Claim { campaign, subject, .. } => (0, campaign, subject, 0),
         Asked::Cancel { campaign, subject, rank, .. } => (1, campaign, subject, *rank),
@@ -73,7 +73,7 @@ struct Carried<'t, 'a> {
 
 /// Checks every command of every entry.
 pub(super) fn check(history: &History, tree: &Tree<'_>, wrong: &mut Vec<Broken>) {
-    let mut asked: BTreeMap<Key<'_>, Vec<&Exchange>> = BTreeMap::new();
+    let mut asked: BTreeMap<CommandKey<'_>, Vec<&Exchange>> = BTreeMap::new();
     for exchange in &history.exchanges {
         asked.entry(key_of_asked(&exchange.asked)).or_default().push(exchange);
     }
@@ -89,7 +89,7 @@ pub(super) fn check(history: &History, tree: &Tree<'_>, wrong: &mut Vec<Broken>)
 }
 
 /// Returns every command of every batch once, with the moment at which its batch was first stored.
-fn carried<'t, 'a>(tree: &'t Tree<'a>) -> BTreeMap<Key<'a>, Vec<Carried<'t, 'a>>> {
+fn carried<'t, 'a>(tree: &'t Tree<'a>) -> BTreeMap<CommandKey<'a>, Vec<Carried<'t, 'a>>> {
     let mut batches: BTreeMap<Name, (Moment, usize)> = BTreeMap::new();
     for (index, stored) in tree.stored.iter().enumerate() {
         let (moment, most) = batches.entry(stored.batch).or_insert((stored.moment, index));
@@ -99,7 +99,7 @@ fn carried<'t, 'a>(tree: &'t Tree<'a>) -> BTreeMap<Key<'a>, Vec<Carried<'t, 'a>>
             *most = index;
         }
     }
-    let mut all: BTreeMap<Key<'a>, Vec<Carried<'t, 'a>>> = BTreeMap::new();
+    let mut all: BTreeMap<CommandKey<'a>, Vec<Carried<'t, 'a>>> = BTreeMap::new();
     for (moment, index) in batches.into_values() {
         for command in &tree.commands[index] {
             if let Some(key) = key_of_command(command) {

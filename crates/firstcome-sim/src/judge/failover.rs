@@ -23,7 +23,7 @@ pub(super) fn check(history: &History, tree: &Tree<'_>, wrong: &mut Vec<Broken>)
             let stored = &history.stored[last];
             // It was appended there and then, as nothing that stood elsewhere before, by one who was there when the
             // store turned.
-            let known = |one: &crate::history::Stored| one.batch == stored.batch;
+            let known = |one: &crate::history::StoredEntry| one.batch == stored.batch;
             let is_new =
                 stored.moment == change.moment && !history.stored[..last].iter().any(known);
             if is_new

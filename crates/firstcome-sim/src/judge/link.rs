@@ -1,14 +1,14 @@
 //! Finds the predecessor of each entry.
 
 use super::Broken;
-use crate::history::{History, Stored};
+use crate::history::{History, StoredEntry};
 use firstcome_core::Command;
 use firstcome_core::command::Body;
 use firstcome_journal::Name;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads an entry's commands.
-pub(super) fn read(stored: &Stored) -> Result<Vec<Command<'_>>, String> {
+pub(super) fn read(stored: &StoredEntry) -> Result<Vec<Command<'_>>, String> {
     let body = Body::open(&stored.entry.body).map_err(|why| format!("its body {why}"))?;
     let name = body.head.name();
     if name != stored.name {
@@ -56,7 +56,7 @@ impl Links {
     }
 
     /// Finds what the others name.
-    fn by_name(&mut self, stored: &[Stored], linked: &[bool], wrong: &mut Vec<Broken>) {
+    fn by_name(&mut self, stored: &[StoredEntry], linked: &[bool], wrong: &mut Vec<Broken>) {
         let mut named: BTreeMap<(u64, Name), usize> = BTreeMap::new();
         for (index, one) in stored.iter().enumerate() {
             if let Some(other) = named.insert((one.entry.position, one.name), index) {
@@ -78,7 +78,7 @@ impl Links {
         }
     }
 
-    fn check_time(&self, stored: &[Stored], wrong: &mut Vec<Broken>) {
+    fn check_time(&self, stored: &[StoredEntry], wrong: &mut Vec<Broken>) {
         for (before, after) in &self.0 {
             let Some(before) = before.map(|before| &stored[before]) else { continue };
             for next in after.iter().map(|next| &stored[*next]) {
@@ -98,7 +98,7 @@ impl Links {
 }
 
 /// Says whether an entry names another, or nothing, as the one before it.
-fn fits(stored: &[Stored], before: Option<usize>, next: usize) -> bool {
+fn fits(stored: &[StoredEntry], before: Option<usize>, next: usize) -> bool {
     let next = &stored[next].entry;
     let (position, name) = match before.map(|before| &stored[before]) {
         None => (0, Name::default()),

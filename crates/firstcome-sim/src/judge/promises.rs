@@ -1,7 +1,7 @@
 //! Checks that every acknowledged yes still holds at the end, or is excused.
 
-use super::acknowledged::{Fate, Holds};
-use super::answers::Heard;
+use super::acknowledged::{Holds, PromiseFate};
+use super::answers::HeardAnswer;
 use super::excuses::{Excuses, Listed};
 use super::replay::Replay;
 use super::tree::Tree;
@@ -11,7 +11,7 @@ use firstcome_core::outcome::Clamped;
 use firstcome_core::results::Kind;
 use firstcome_core::settings::Opens;
 use firstcome_core::{LEVEL, Outcome, Settings};
-use firstcome_model::{Campaign, Event, Pool};
+use firstcome_model::{Event, ModelCampaign, ModelPool};
 
 /// Checks every yes that was true when it was said.
 pub(super) fn check(
@@ -19,7 +19,7 @@ pub(super) fn check(
     tree: &Tree<'_>,
     replay: &Replay<'_>,
     excuses: &Excuses<'_>,
-    true_answers: &[Heard],
+    true_answers: &[HeardAnswer],
     verdict: &mut Verdict,
     wrong: &mut Vec<Broken>,
 ) {
@@ -28,16 +28,20 @@ pub(super) fn check(
         let exchange = &history.exchanges[heard.exchange];
         let Reply::Answer { outcome, .. } = &exchange.reply else { continue };
         match fate(&holds, &exchange.asked, outcome, heard) {
-            Fate::Kept => {}
-            Fate::Listed if excuses.was_tried(heard.origin, replay) => verdict.ranks_excused += 1,
-            Fate::Listed => {
+            PromiseFate::Kept => {}
+            PromiseFate::Listed if excuses.was_tried(heard.origin, replay) => {
+                verdict.ranks_excused += 1
+            }
+            PromiseFate::Listed => {
                 let (story, origin) = (Story(exchange), tree.tell(heard.origin));
                 let what =
                     format!("{story}; it rests on {origin}, whose batch never ran in the end");
                 wrong.push(Broken::new("orphans_brought", what));
             }
-            Fate::Gone(_) if excuses.loss_is_allowed(heard.origin) => verdict.losses_allowed += 1,
-            Fate::Gone(instead) => {
+            PromiseFate::Gone(_) if excuses.loss_is_allowed(heard.origin) => {
+                verdict.losses_allowed += 1
+            }
+            PromiseFate::Gone(instead) => {
                 let origin = tree.tell(heard.origin);
                 let what =
                     format!("{}; it rests on {origin}, but in the end {instead}", Story(exchange));
@@ -48,7 +52,7 @@ pub(super) fn check(
 }
 
 /// Says what came of a yes; a no is kept.
-fn fate(holds: &Holds<'_>, asked: &Asked, outcome: &Outcome, heard: &Heard) -> Fate {
+fn fate(holds: &Holds<'_>, asked: &Asked, outcome: &Outcome, heard: &HeardAnswer) -> PromiseFate {
     let (replay, excuses) = (holds.replay, holds.excuses);
     match (asked, outcome) {
         (
@@ -80,22 +84,24 @@ fn fate(holds: &Holds<'_>, asked: &Asked, outcome: &Outcome, heard: &Heard) -> F
             let now = found.map(|found| found.version);
             let lower = now.is_none_or(|now| now < *version);
             if lower && excuses.went_back(campaign, now) {
-                Fate::Listed
+                PromiseFate::Listed
             } else {
                 operator(found, asked, *version, clamped(outcome), brought)
             }
         }
         // The level never goes down: see `level_as_raised`.
-        (Asked::Raise, _) if replay.last.level() > LEVEL => Fate::Kept,
-        (Asked::Raise, _) => Fate::Gone(format!("the space is at level {}", replay.last.level())),
-        (Asked::On { .. } | Asked::Code { .. }, _) if outcome.is_refusal() => Fate::Kept,
+        (Asked::Raise, _) if replay.last.level() > LEVEL => PromiseFate::Kept,
+        (Asked::Raise, _) => {
+            PromiseFate::Gone(format!("the space is at level {}", replay.last.level()))
+        }
+        (Asked::On { .. } | Asked::Code { .. }, _) if outcome.is_refusal() => PromiseFate::Kept,
         (Asked::On { command, .. } | Asked::Code { command, .. }, _) => {
             holds.fate(&command.command(), outcome, heard)
         }
         (
             Asked::Claim { .. } | Asked::Cancel { .. } | Asked::Put { .. } | Asked::Steer { .. },
             _,
-        ) => Fate::Kept,
+        ) => PromiseFate::Kept,
     }
 }
 
@@ -104,14 +110,14 @@ fn pool_of_claim<'r>(
     replay: &'r Replay<'_>,
     campaign: &str,
     pool: Option<&str>,
-) -> (Option<&'r Pool<'r>>, Option<&'r str>) {
+) -> (Option<&'r ModelPool<'r>>, Option<&'r str>) {
     let found = replay.last.campaign(campaign);
     let only = found.and_then(|found| found.settings.pools.first());
     (found.and_then(|found| found.pool(pool)), only.map(|pool| &*pool.name))
 }
 
 /// Returns the pool in which the entry a promise rests on gave a subject something.
-fn pool_of<'w>(replay: &'w Replay<'_>, heard: &Heard, subject: &str) -> Option<&'w str> {
+fn pool_of<'w>(replay: &'w Replay<'_>, heard: &HeardAnswer, subject: &str) -> Option<&'w str> {
     let events =
         replay.events.iter().zip(&replay.vertices).filter(|(_, at)| **at == Some(heard.origin));
     let mut results = events.flat_map(|(events, _)| events).filter_map(Event::result);
@@ -120,58 +126,58 @@ fn pool_of<'w>(replay: &'w Replay<'_>, heard: &Heard, subject: &str) -> Option<&
 }
 
 fn claim(
-    has: Option<&Pool<'_>>,
+    has: Option<&ModelPool<'_>>,
     rank: u32,
     name: (&str, &str, &str),
     undone: bool,
     excuses: &Excuses<'_>,
-) -> Fate {
+) -> PromiseFate {
     let subject = name.2;
     let is_theirs =
         |rank| has.and_then(|pool| pool.row(rank)).is_some_and(|row| row.subject == subject);
     if is_theirs(rank) {
-        return Fate::Kept;
+        return PromiseFate::Kept;
     }
     let live = has.and_then(|pool| pool.live(subject)).map(|(rank, _)| rank);
     let listed = excuses.listed(name);
     if let Listed { lost: true, .. } = listed.after(rank) {
-        return Fate::Listed;
+        return PromiseFate::Listed;
     }
     if listed.after(rank).ranks.into_iter().any(is_theirs) {
-        return Fate::Listed;
+        return PromiseFate::Listed;
     }
     // What they cancelled themselves is not missed, as long as they were told what they have instead.
     match live {
-        None if undone => return Fate::Kept,
-        Some(live) if undone && listed.is_named(live) => return Fate::Listed,
+        None if undone => return PromiseFate::Kept,
+        Some(live) if undone && listed.is_named(live) => return PromiseFate::Listed,
         Some(_) | None => {}
     }
     let whose = has.and_then(|pool| pool.row(rank)).map(|row| row.subject);
     let whose = whose.map_or("nobody's".into(), |other| format!("that of {other:?}"));
     let live = live.map_or("nothing".into(), |live| format!("rank {live}"));
     let listed = excuses.tell(name);
-    Fate::Gone(format!("rank {rank} is {whose}, {subject:?} has {live}, and {listed}"))
+    PromiseFate::Gone(format!("rank {rank} is {whose}, {subject:?} has {live}, and {listed}"))
 }
 
 fn cancel(
-    has: Option<&Pool<'_>>,
+    has: Option<&ModelPool<'_>>,
     rank: u32,
     name: (&str, &str, &str),
     excuses: &Excuses<'_>,
-) -> Fate {
+) -> PromiseFate {
     let subject = name.2;
     let row = |rank| has.and_then(|pool| pool.row(rank)).filter(|row| row.subject == subject);
     let is_theirs = |rank| row(rank).is_some();
     let live = has.and_then(|pool| pool.live(subject)).map(|(rank, _)| rank);
     if row(rank).is_some_and(|row| row.undone.is_some()) {
-        return Fate::Kept;
+        return PromiseFate::Kept;
     }
     let listed = excuses.listed(name);
     match live {
         // The claim is gone altogether: nothing of it stands.
-        None => Fate::Kept,
+        None => PromiseFate::Kept,
         // A cancel is void with the rank it undid.
-        Some(live) if listed.is_named(live) || listed.after(rank).lost => Fate::Listed,
+        Some(live) if listed.is_named(live) || listed.after(rank).lost => PromiseFate::Listed,
         // Of what they were told they have instead they may have cancelled that too, and claimed anew.
         Some(_)
             if listed
@@ -180,11 +186,11 @@ fn cancel(
                 .into_iter()
                 .any(|other| other != rank && is_theirs(other)) =>
         {
-            Fate::Listed
+            PromiseFate::Listed
         }
         Some(live) => {
             let listed = excuses.tell(name);
-            Fate::Gone(format!("{subject:?} has rank {live} all the same, and {listed}"))
+            PromiseFate::Gone(format!("{subject:?} has rank {live} all the same, and {listed}"))
         }
     }
 }
@@ -195,24 +201,24 @@ fn clamped(outcome: &Outcome) -> &[Clamped] {
 }
 
 fn operator(
-    found: Option<&Campaign<'_>>,
+    found: Option<&ModelCampaign<'_>>,
     asked: &Asked,
     version: u32,
     clamped: &[Clamped],
     brought: bool,
-) -> Fate {
+) -> PromiseFate {
     let Some(found) = found else {
-        return Fate::Gone("there is no such campaign".into());
+        return PromiseFate::Gone("there is no such campaign".into());
     };
     if brought || found.version > version {
-        return Fate::Kept;
+        return PromiseFate::Kept;
     }
     if found.version < version {
-        return Fate::Gone(format!("it is at version {}", found.version));
+        return PromiseFate::Gone(format!("it is at version {}", found.version));
     }
     match asked {
         Asked::Put { settings, .. } if !is_as_asked(&found.settings, settings, clamped) => {
-            Fate::Gone(format!("version {version} has {:?}", found.settings))
+            PromiseFate::Gone(format!("version {version} has {:?}", found.settings))
         }
         Asked::Put { .. }
         | Asked::Steer { .. }
@@ -220,7 +226,7 @@ fn operator(
         | Asked::Cancel { .. }
         | Asked::Raise
         | Asked::Code { .. }
-        | Asked::On { .. } => Fate::Kept,
+        | Asked::On { .. } => PromiseFate::Kept,
     }
 }
 

@@ -2,7 +2,7 @@
 //! memory.
 
 use super::tree::Tree;
-use crate::history::{Asked, Exchange, Reply, Stored};
+use crate::history::{Asked, Exchange, Reply, StoredEntry};
 use firstcome_core::command::{Expect, level_of};
 use firstcome_core::{Command, Stamp};
 use firstcome_model::{Applied, Decision, Event, Model, Seen};
@@ -45,7 +45,7 @@ impl<'a> Replay<'a> {
         let mut next = vec![(0, Model::default())];
         while let Some((vertex, mut model)) = next.pop() {
             if let Some(index) = tree.vertices[vertex].stored {
-                let Stored { entry, name, batch, .. } = &tree.stored[index];
+                let StoredEntry { entry, name, batch, .. } = &tree.stored[index];
                 let stamp = Stamp {
                     position: entry.position,
                     at: entry.at,

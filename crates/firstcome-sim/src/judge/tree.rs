@@ -6,7 +6,7 @@
 
 use super::Broken;
 use super::link::{Links, read};
-use crate::history::{History, Moment, Stored};
+use crate::history::{History, Moment, StoredEntry};
 use firstcome_core::command::level_of;
 use firstcome_core::{Command, LEVEL};
 use std::collections::{BTreeMap, VecDeque};
@@ -22,7 +22,7 @@ pub(super) struct Vertex {
 
 /// The tree.
 pub(super) struct Tree<'a> {
-    pub(super) stored: &'a [Stored],
+    pub(super) stored: &'a [StoredEntry],
     /// The commands of each stored entry.
     pub(super) commands: Vec<Vec<Command<'a>>>,
     /// The first vertex is the one before the first entry; parents stand before their children.

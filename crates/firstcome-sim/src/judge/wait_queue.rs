@@ -1,7 +1,7 @@
 //! Checks the wait queue: callers get a seat in the order in which they came to their node, and hear that it is taken
 //! only when their time is over.
 
-use super::answers::Heard;
+use super::answers::HeardAnswer;
 use super::tree::Tree;
 use super::{At, Broken, Story};
 use crate::history::{Asked, Exchange, History, Moment, QueueWait, Reply};
@@ -50,7 +50,12 @@ impl Waiting<'_> {
 }
 
 /// Checks every wait.
-pub(super) fn check(history: &History, tree: &Tree<'_>, heard: &[Heard], wrong: &mut Vec<Broken>) {
+pub(super) fn check(
+    history: &History,
+    tree: &Tree<'_>,
+    heard: &[HeardAnswer],
+    wrong: &mut Vec<Broken>,
+) {
     let areas = areas(tree);
     let decided =
         heard.iter().filter_map(|heard| Some((heard.exchange, (heard.entry?, heard.command?))));

@@ -6,7 +6,7 @@ use super::tree::Tree;
 use super::{Broken, Question};
 use crate::history::{History, ShownCode};
 use firstcome_core::Command;
-use firstcome_core::codes::{CodeKey, Verdict};
+use firstcome_core::codes::{CodeKey, CodeVerdict};
 use firstcome_core::command::CodeCommand;
 use firstcome_model::{Event, Issued};
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,6 +91,6 @@ fn is_restored(tree: &Tree<'_>, shown: &ShownCode) -> bool {
         let Command::Code(CodeCommand::Mark { campaign, pool, verdict, .. }) = command else {
             return false;
         };
-        *verdict == Verdict::Restore && (*campaign, *pool) == (&*shown.campaign, &*shown.pool)
+        *verdict == CodeVerdict::Restore && (*campaign, *pool) == (&*shown.campaign, &*shown.pool)
     })
 }

@@ -6,7 +6,7 @@ use super::{Cut, Fault, Plan, Want};
 use crate::history::Durability;
 use fastrand::Rng;
 use firstcome_core::Command;
-use firstcome_core::codes::Verdict;
+use firstcome_core::codes::CodeVerdict;
 use firstcome_core::command::{CodeCommand, Order};
 use firstcome_node::intake::CodeVerb;
 use std::time::Duration;
@@ -74,7 +74,7 @@ pub enum CouponStep {
         /// Whose.
         subject: u32,
         /// What is decided.
-        verdict: Verdict,
+        verdict: CodeVerdict,
     },
     /// To replace the code of somebody.
     Reissue {
@@ -155,7 +155,7 @@ impl Plan {
                     CouponStep::Guess { verb: verb(random), unit }
                 }
                 1 | 2 => {
-                    let verdict = Verdict::ALL[random.usize(..3)];
+                    let verdict = CodeVerdict::ALL[random.usize(..3)];
                     CouponStep::Mark { subject, verdict }
                 }
                 3 => {

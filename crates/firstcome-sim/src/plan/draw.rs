@@ -1,6 +1,6 @@
 //! Draws a plan from a seed.
 
-use super::{Ask, Campaign, Cut, DESK, Fault, INSISTS, Plan, Step, Want, What};
+use super::{Ask, Cut, DESK, Fault, INSISTS, Plan, PlannedCampaign, Step, Want, What};
 use crate::history::Durability;
 use fastrand::Rng;
 use firstcome_core::settings::HoldSettings;
@@ -259,7 +259,7 @@ pub(super) fn random_moment(random: &mut Rng, from: Duration, to: Duration) -> D
     Duration::from_micros(random.u64(from..to.max(from + 1)))
 }
 
-fn campaign(random: &mut Rng, number: usize, ends: Duration) -> Campaign {
+fn campaign(random: &mut Rng, number: usize, ends: Duration) -> PlannedCampaign {
     let pools = (0..*random.choice([1, 1, 2].iter()).unwrap_or(&1))
         .map(|pool| {
             let capacity = match random.u32(0..4) {
@@ -274,7 +274,7 @@ fn campaign(random: &mut Rng, number: usize, ends: Duration) -> Campaign {
         if random.bool() { Duration::ZERO } else { random_moment(random, ms(500), ends / 2) };
     let closes = (random.u32(0..3) == 0)
         .then(|| random_moment(random, opens + ms(1_000), opens.max(ends) + ms(5_000)));
-    Campaign {
+    PlannedCampaign {
         name: format!("c{number}"),
         pools,
         codes: Vec::new(),

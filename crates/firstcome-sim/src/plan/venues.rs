@@ -1,7 +1,7 @@
 //! Venues with a seat map, and the people who hold, change, confirm or leave seats there.
 
 use super::draw::{between, ms, random_moment};
-use super::{Ask, Campaign, Cut, DESK, Fault, Plan, Want, What};
+use super::{Ask, Cut, DESK, Fault, Plan, PlannedCampaign, Want, What};
 use fastrand::Rng;
 use firstcome_core::Command;
 use firstcome_core::command::{BestPick, Encoded, Late, Pick, Step, Wanted};
@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default)]
 pub struct Venue {
     /// In the order they are added.
-    pub seats: Vec<Seat>,
+    pub seats: Vec<PlannedSeat>,
     /// Areas: name and capacity.
     pub areas: Vec<(String, u32)>,
     /// The most units one subject may have of the pool.
@@ -22,7 +22,7 @@ pub struct Venue {
 
 /// A seat.
 #[derive(Clone, Debug)]
-pub struct Seat {
+pub struct PlannedSeat {
     /// Its name.
     pub name: String,
     /// Its row.
@@ -45,7 +45,7 @@ impl Venue {
         for row in ["A", "B", "C"].into_iter().take(random.usize(1..=3)) {
             let grade = if random.u32(0..4) == 0 { "R" } else { "" };
             for number in 1..=random.u32(2..=7) {
-                venue.seats.push(Seat {
+                venue.seats.push(PlannedSeat {
                     name: format!("{row}{number}"),
                     row: row.into(),
                     quality: random.u32(0..6),
@@ -58,7 +58,7 @@ impl Venue {
         }
         if random.bool() {
             for number in 1..=random.u32(2..=3) {
-                venue.seats.push(Seat {
+                venue.seats.push(PlannedSeat {
                     name: format!("T{number}"),
                     row: "T".into(),
                     quality: 3,
@@ -372,7 +372,8 @@ impl Plan {
     /// In some worlds people wait for seats at a node that does not know them yet, because it makes them itself or hears nothing
     /// meanwhile. One of the seats is held, most of them want it with others.
     pub(super) fn draw_early(&mut self, random: &mut Rng) {
-        let is_early = |campaign: &&Campaign| campaign.venue.is_some() && campaign.opens < ms(900);
+        let is_early =
+            |campaign: &&PlannedCampaign| campaign.venue.is_some() && campaign.opens < ms(900);
         let Some(campaign) = self.campaigns.iter().find(is_early).cloned() else { return };
         let (Some(venue), Some(import)) = (&campaign.venue, self.import_of(&campaign.name)) else {
             return;

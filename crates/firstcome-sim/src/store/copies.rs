@@ -1,13 +1,13 @@
 //! Replication from the primary to its copies and into its file, late and in order; and when that counts as durable.
 
-use super::{Connection, FILE_EVERY, Image, Server, Store};
+use super::{Connection, FILE_EVERY, Image, Store, StoreServer};
 use crate::history::{Durability, HeadChange};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 impl Store {
-    pub(super) fn image(server: &Server) -> Image {
+    pub(super) fn image(server: &StoreServer) -> Image {
         let chain = Arc::clone(&server.chain);
         Image { kept: server.memory.kept(), version: server.version, chain }
     }

@@ -9,7 +9,7 @@ use firstcome_core::acts::Act;
 use firstcome_core::campaign::Campaign;
 use firstcome_journal::Journal;
 use firstcome_node::Condition;
-use firstcome_node::leader::Leader;
+use firstcome_node::leader::Leadership;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -89,7 +89,7 @@ fn has_recovered(environment: &Environment, slots: &Slots) -> bool {
         (well, (position, digest), through.is_none_or(|through| through == last && last == settled))
     });
     // Who has just been elected has not looked at the ledger yet.
-    let begun = |leader: &Leader| environment.ledger.is_none() || leader.standing().term > 0;
+    let begun = |leader: &Leadership| environment.ledger.is_none() || leader.standing().term > 0;
     let led = slots.each(|_, _, leader| leader.leads() && begun(leader)).contains(&true);
     let all = led
         && said.len() == environment.plan.nodes

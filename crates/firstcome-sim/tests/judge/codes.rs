@@ -1,7 +1,7 @@
 //! Judges whose codes are, and what two people may not both have.
 
 use crate::story::{Story, is_broken, passes, tagged, units_for_sale};
-use firstcome_core::codes::{CodeKey, Verdict};
+use firstcome_core::codes::{CodeKey, CodeVerdict};
 use firstcome_core::command::{CodeCommand, CodeStep, Encoded, Order, StagedCode};
 use firstcome_core::settings::{CodeSettings, CodeSource, PoolSettings};
 use firstcome_core::{CodeOutcome, Command, NodeId, Outcome, Settings};
@@ -85,7 +85,7 @@ fn given_twice(suspended: bool) -> History {
     story.at(12.0);
     story.stores((1, 5), &[tagged("bob", None)], &[]);
     if suspended {
-        let (codes, verdict) = (vec![CodeKey::Imported { hash: [2; 16] }], Verdict::Suspend);
+        let (codes, verdict) = (vec![CodeKey::Imported { hash: [2; 16] }], CodeVerdict::Suspend);
         let (reason, order) = ("", Order { id: None, who: "fork" });
         let mark = CodeCommand::Mark { campaign, pool, codes, verdict, reason, order };
         story.stores((1, 6), &[on(mark)], &[]);

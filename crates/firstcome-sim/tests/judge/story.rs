@@ -12,7 +12,7 @@ use firstcome_node::CommandError;
 use firstcome_node::Decided;
 use firstcome_sim::history::{
     Asked, Cause, Durability, End, Exchange, HeadChange, History, Last, Loss, Moment, NodeRun,
-    Reply, Row, ShownCode, Stored,
+    Reply, Row, ShownCode, StoredEntry,
 };
 use firstcome_sim::judge::{Verdict, judge};
 use std::time::Duration;
@@ -192,7 +192,7 @@ impl Story {
         self.before.push(self.head);
         let results = results.iter().map(|(undone, rank, who)| (*undone, *rank, (*who).into()));
         self.results.push(results.collect());
-        self.history.stored.push(Stored { moment: self.now, entry, name, batch: name });
+        self.history.stored.push(StoredEntry { moment: self.now, entry, name, batch: name });
         let index = self.history.stored.len() - 1;
         self.heads(Some(index));
         index

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use super::options::MySqlOptions;
 use crate::database_url::UrlKind;
-use crate::failure::StoreError;
+use crate::error::StoreError;
 use crate::store_errors::{Meaning, Store};
 
 /// The URLs of a MariaDB.

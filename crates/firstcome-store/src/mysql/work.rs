@@ -5,7 +5,7 @@ use tokio::sync::SemaphorePermit;
 use tokio::time::timeout;
 
 use super::pool::{Line, MySqlPool, Sent, ask};
-use crate::failure::StoreError;
+use crate::error::StoreError;
 
 /// The error with which a commit fails of which nobody knows whether it counts.
 const DURING_COMMIT: u16 = 1180;

@@ -17,7 +17,7 @@ use super::answers::Answers;
 use super::denials::Denials;
 use super::error_code::refusal;
 use super::options::NatsOptions;
-use crate::failure::StoreError;
+use crate::error::StoreError;
 
 /// After how long without a word the connection has to show that it lives; it is left when it does not twice.
 const QUIET: Duration = Duration::from_secs(1);

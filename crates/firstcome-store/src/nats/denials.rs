@@ -4,7 +4,7 @@ use async_nats::ServerError;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::failure::StoreError;
+use crate::error::StoreError;
 
 /// How many denials are remembered.
 const MOST: usize = 64;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::failure::StoreError;
+use crate::error::StoreError;
 use crate::store_errors::{Meaning, Store};
 
 /// Makes the failure that an error in an answer is, by its code.

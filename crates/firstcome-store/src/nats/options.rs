@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::failure::StoreError;
+use crate::error::StoreError;
 use crate::percent::decode;
 
 /// What the URLs look like.

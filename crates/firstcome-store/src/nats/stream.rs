@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::connection::NatsConnection;
 use super::delivery::Delivery;
 use super::stored::Stored;
-use crate::failure::StoreError;
+use crate::error::StoreError;
 
 /// How many subjects a server gives the last messages of at once at most.
 const MANY: usize = 1024;

@@ -20,7 +20,7 @@ use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Statement};
 use super::options::PostgresOptions;
 use super::refusal;
 use crate::database_url::{DatabaseUrl, UrlKind};
-use crate::failure::StoreError;
+use crate::error::StoreError;
 use crate::tcp::prepare;
 use crate::tls::{self, Tls, TlsTo};
 
@@ -253,16 +253,16 @@ async fn run<S, T>(
 struct Secured(TlsTo);
 
 impl TlsConnect<TcpStream> for Secured {
-    type Stream = SecuredStream;
+    type Stream = PostgresStream;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<SecuredStream>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<PostgresStream>> + Send>>;
 
     fn connect(self, stream: TcpStream) -> Self::Future {
         Box::pin(async move { Ok(Unbound(Box::new(self.0.connect(stream).await?))) })
     }
 }
 
-type SecuredStream = Unbound<Box<tls::SecuredStream>>;
+type PostgresStream = Unbound<Box<tls::SecuredStream>>;
 
 /// A stream in the place of one that was secured, bound to no channel.
 ///

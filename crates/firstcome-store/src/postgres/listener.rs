@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use super::pool::{Inner, PostgresPool};
-use crate::failure::StoreError;
+use crate::error::StoreError;
 
 /// How many notifications a listener may be behind before it is notified of the loss.
 const WAITING: usize = 1024;

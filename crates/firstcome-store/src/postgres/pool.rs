@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::dial::{Dialler, Line};
 use super::options::PostgresOptions;
-use crate::failure::StoreError;
+use crate::error::StoreError;
 
 /// How long a connection that was not used for a while may take to show that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(2);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, Severity};
 
-use crate::failure::StoreError;
+use crate::error::StoreError;
 use crate::store_errors::{Meaning, Store};
 
 /// Says why something inside a transaction, or before one, did not happen.

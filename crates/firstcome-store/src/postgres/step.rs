@@ -9,7 +9,7 @@ use tokio_postgres::types::{ToSql, Type};
 use super::dial::{Dialler, Line, Manner};
 use super::pool::{PostgresPool, Session};
 use super::{identity, refusal};
-use crate::failure::StoreError;
+use crate::error::StoreError;
 
 /// The longest pause before a statement that was undone by the server is sent again.
 const PAUSE_MS: u64 = 20;

@@ -10,7 +10,7 @@ use tokio_postgres::{Error, Row};
 use super::dial::Line;
 use super::pool::Session;
 use super::refusal;
-use crate::failure::StoreError;
+use crate::error::StoreError;
 
 /// What a transaction may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

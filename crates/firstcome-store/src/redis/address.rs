@@ -1,6 +1,6 @@
 //! Reads the URL of a Redis or Valkey.
 
-use crate::failure::StoreError;
+use crate::error::StoreError;
 use crate::host::{Host, read_host};
 use crate::percent::decode;
 

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use super::address::{Address, FORM, Place};
 use super::error_code;
 use super::options::RedisOptions;
-use crate::failure::StoreError;
+use crate::error::StoreError;
 use crate::host::Host;
 use crate::store_errors::{Meaning, Store};
 use crate::tcp::prepare;

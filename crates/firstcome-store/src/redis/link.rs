@@ -17,10 +17,10 @@ use super::error_code;
 use super::exchange::{Trouble, answered, exchange, said};
 use super::link_state::{LinkState, State};
 use super::pinned::Pinned;
-use super::reply::Reply;
+use super::reply::RedisReply;
 use super::sentinel;
 use crate::client::pause;
-use crate::failure::StoreError;
+use crate::error::StoreError;
 use crate::host::Host;
 
 /// The connection for commands, kept up by a task of its own.
@@ -93,7 +93,7 @@ impl Link {
         &self,
         command: &Command,
         deadline: Instant,
-    ) -> Result<Reply, StoreError> {
+    ) -> Result<RedisReply, StoreError> {
         let (mut connection, _) = self.up(deadline).await?;
         loop {
             let reply = exchange(&mut connection, &command.words, deadline).await;
@@ -123,7 +123,7 @@ impl Link {
         &self,
         commands: Vec<Command>,
         deadline: Instant,
-    ) -> Result<Reply, StoreError> {
+    ) -> Result<RedisReply, StoreError> {
         let (mut connection, _) = self.up(deadline).await?;
         let count = commands.len() + 2;
         let mut words = redis::pipe();

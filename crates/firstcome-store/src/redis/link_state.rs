@@ -6,8 +6,8 @@ use tokio::sync::{Notify, watch};
 
 use super::error_code;
 use super::exchange::Trouble;
-use super::reply::Reply;
-use crate::failure::StoreError;
+use super::reply::RedisReply;
+use crate::error::StoreError;
 use crate::host::Host;
 
 #[derive(Debug)]
@@ -58,10 +58,10 @@ impl LinkState {
     }
 
     /// Makes an answer, or a failure, of what came back; checks the connection if that helps.
-    pub(super) fn answer(&self, reply: Result<Value, Trouble>) -> Result<Reply, StoreError> {
+    pub(super) fn answer(&self, reply: Result<Value, Trouble>) -> Result<RedisReply, StoreError> {
         let place = || self.name.clone();
         match reply {
-            Ok(value) => Reply::from_value(value),
+            Ok(value) => RedisReply::from_value(value),
             Err(Trouble::Lost(reason)) => {
                 self.suspect.notify_one();
                 Err(StoreError::Unknown { place: place(), reason })

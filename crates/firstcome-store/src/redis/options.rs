@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::failure::StoreError;
+use crate::error::StoreError;
 
 /// What one request may take at most, and a sign of life: beyond that nobody is there.
 const LONGEST: Duration = Duration::from_secs(3600);

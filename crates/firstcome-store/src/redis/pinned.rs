@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use super::command::{Command, Script};
 use super::exchange::exchange;
 use super::link_state::LinkState;
-use super::reply::Reply;
-use crate::failure::StoreError;
+use super::reply::RedisReply;
+use crate::error::StoreError;
 
 /// A handle to exactly one connection.
 ///
@@ -66,7 +66,7 @@ impl Pinned {
     fn hand_over(&self, words: redis::Cmd, deadline: Instant) -> Answer {
         let (shared, mut connection) = (Arc::clone(&self.shared), self.connection.clone());
         let number = self.number;
-        let mut work: Pin<Box<dyn Future<Output = Result<Reply, StoreError>> + Send>> =
+        let mut work: Pin<Box<dyn Future<Output = Result<RedisReply, StoreError>> + Send>> =
             Box::pin(async move {
                 if !shared.is_up(number) {
                     let reason = "the connection this rests on was lost".to_owned();
@@ -115,8 +115,8 @@ impl Pinned {
 /// A dropped one leaves the connection usable; its command may or may not have been sent.
 #[must_use = "whether the command was carried out is only known from its answer"]
 pub struct Answer {
-    work: Pin<Box<dyn Future<Output = Result<Reply, StoreError>> + Send>>,
-    done: Option<Result<Reply, StoreError>>,
+    work: Pin<Box<dyn Future<Output = Result<RedisReply, StoreError>> + Send>>,
+    done: Option<Result<RedisReply, StoreError>>,
 }
 
 impl std::fmt::Debug for Answer {
@@ -126,7 +126,7 @@ impl std::fmt::Debug for Answer {
 }
 
 impl Future for Answer {
-    type Output = Result<Reply, StoreError>;
+    type Output = Result<RedisReply, StoreError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.done.take() {

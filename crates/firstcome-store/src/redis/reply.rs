@@ -2,11 +2,11 @@
 
 use redis::Value;
 
-use crate::failure::StoreError;
+use crate::error::StoreError;
 
 /// What a store answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
+pub enum RedisReply {
     /// Nothing.
     Nil,
     /// A number.
@@ -14,10 +14,10 @@ pub enum Reply {
     /// Bytes; a status such as `OK` comes as bytes, too.
     Bytes(Vec<u8>),
     /// Several answers.
-    List(Vec<Reply>),
+    List(Vec<RedisReply>),
 }
 
-impl Reply {
+impl RedisReply {
     pub(crate) fn from_value(value: Value) -> Result<Self, StoreError> {
         Ok(match value {
             Value::Nil => Self::Nil,
@@ -71,7 +71,7 @@ impl Reply {
     /// # Errors
     ///
     /// [`StoreError::Unexpected`] where it is something else.
-    pub fn list(&self) -> Result<&[Reply], StoreError> {
+    pub fn list(&self) -> Result<&[RedisReply], StoreError> {
         match self {
             Self::List(list) => Ok(list),
             Self::Nil | Self::Number(_) | Self::Bytes(_) => Err(self.unexpected("a list")),

@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 use super::address::{FORM, Place};
 use super::dial::{Dialler, Line, unreachable};
 use crate::client::pause;
-use crate::failure::StoreError;
+use crate::error::StoreError;
 use crate::host::Host;
 
 impl Dialler {

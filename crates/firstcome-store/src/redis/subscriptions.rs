@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::dial::Dialler;
 use crate::client::pause;
-use crate::failure::StoreError;
+use crate::error::StoreError;
 use crate::host::Host;
 
 /// How many messages a subscriber may be behind before it gets [`Event::Gap`] instead.

@@ -11,8 +11,8 @@ use super::dial::Dialler;
 use super::link::Link;
 use super::options::RedisOptions;
 use super::pinned::Pinned;
-use super::reply::Reply;
-use crate::failure::StoreError;
+use super::reply::RedisReply;
+use crate::error::StoreError;
 
 /// One connection for commands alone, to one Redis or Valkey.
 ///
@@ -76,7 +76,7 @@ impl Wire {
     /// # Cancel safety
     ///
     /// Not cancel safe: a dropped command may or may not have been sent.
-    pub async fn send(&self, command: &Command) -> Result<Reply, StoreError> {
+    pub async fn send(&self, command: &Command) -> Result<RedisReply, StoreError> {
         self.inner.link.send(command, Instant::now() + self.answer_within()).await
     }
 

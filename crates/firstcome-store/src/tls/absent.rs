@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::net::TcpStream;
 
-use crate::failure::StoreError;
+use crate::error::StoreError;
 
 /// What a connection over TLS would be.
 pub(crate) type SecuredStream = TcpStream;

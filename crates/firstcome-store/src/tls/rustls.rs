@@ -9,7 +9,7 @@ use ::rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::failure::StoreError;
+use crate::error::StoreError;
 
 /// A connection over TLS.
 pub(crate) type SecuredStream = tokio_rustls::client::TlsStream<TcpStream>;

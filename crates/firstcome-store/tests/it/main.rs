@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use firstcome_store::{
-    Command, Effect, Event, Redis, RedisOptions, Reply, Script, StoreError, Wire,
+    Command, Effect, Event, Redis, RedisOptions, RedisReply, Script, StoreError, Wire,
 };
-use firstcome_testbed::{Fault, Proxy, Redis as Server, Sentinels, Settings};
+use firstcome_testbed::{Proxy, ProxyFault, RedisServer as Server, RedisSettings, Sentinels};
 use tokio::time::Instant;
 
 static TWICE: LazyLock<Script> = LazyLock::new(|| {
@@ -34,7 +34,7 @@ async fn scripts_are_loaded_when_the_server_does_not_know_them() {
         let reply = redis.send(&Command::script(&TWICE, &["n"]).arg(21)).await.unwrap();
         let [number, text, nil] = reply.list().unwrap() else { panic!("three parts") };
         assert_eq!((number.number().unwrap(), text.text().unwrap()), (42, "n".to_owned()));
-        assert_eq!(nil, &Reply::Nil);
+        assert_eq!(nil, &RedisReply::Nil);
         assert!(server.ask("GET n").ends_with(&run.to_string()), "it ran once each time");
         assert_eq!(server.ask("SCRIPT FLUSH"), "+OK");
     }
@@ -46,7 +46,7 @@ async fn what_is_sent_together_is_done_together() {
     let redis = Redis::connect(RedisOptions::new(server.url())).await.unwrap();
     let count = || Command::new("INCR").arg("n");
     let replies = redis.send_together(vec![count(), count()]).await.unwrap();
-    assert_eq!(replies, [Reply::Number(1), Reply::Number(2)]);
+    assert_eq!(replies, [RedisReply::Number(1), RedisReply::Number(2)]);
     // What the server refuses beforehand keeps the others from being done, too.
     let failure = redis.send_together(vec![count(), Command::new("NONSENSE")]).await.unwrap_err();
     assert!(matches!(failure, StoreError::Refused { .. }), "{failure}");
@@ -64,7 +64,7 @@ async fn what_is_sent_together_is_done_together() {
 #[tokio::test]
 async fn a_replica_does_nothing_of_what_is_sent_together() {
     let Some(master) = Server::start() else { return };
-    let settings = Settings { replica_of: Some(master.port()), ..Settings::default() };
+    let settings = RedisSettings { replica_of: Some(master.port()), ..RedisSettings::default() };
     let Some(replica) = Server::with(settings) else { return };
     let redis = Redis::connect(RedisOptions::new(replica.url())).await.unwrap();
     let failure = redis.send_together(vec![Command::new("INCR").arg("n")]).await.unwrap_err();
@@ -78,10 +78,10 @@ async fn nothing_is_sent_twice() {
     let redis = through(&proxy, &server, ms(5_000)).await;
     let mut generations = redis.generations();
     let first = *generations.borrow_and_update();
-    proxy.set(Fault::CutAtReply);
+    proxy.set(ProxyFault::CutAtReply);
     let failure = redis.send(&Command::new("INCR").arg("n")).await.unwrap_err();
     assert_eq!(failure.effect(), Effect::Unknown, "{failure}");
-    proxy.set(Fault::None);
+    proxy.set(ProxyFault::None);
     // The cut one is still there until its loss is noticed: `ready` alone could mean that one.
     generations.wait_for(|generation| *generation > first).await.unwrap();
     redis.ready().await.unwrap();
@@ -190,7 +190,10 @@ async fn a_pinned_connection_is_never_replaced() {
     // The wire goes on over another connection, on which the old handle still sends nothing.
     let next = wire.pin(deadline).await.unwrap();
     assert!(!next.is_same(&pinned));
-    assert_eq!(next.send(Command::new("INCR").arg("n"), deadline).await.unwrap(), Reply::Number(1));
+    assert_eq!(
+        next.send(Command::new("INCR").arg("n"), deadline).await.unwrap(),
+        RedisReply::Number(1)
+    );
     pinned.send(Command::new("INCR").arg("n"), deadline).await.unwrap_err();
     let other = wire.another().await.unwrap();
     assert_eq!(other.send(&Command::new("GET").arg("n")).await.unwrap().number().unwrap(), 1);

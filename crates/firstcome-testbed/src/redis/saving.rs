@@ -1,12 +1,12 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use super::Redis;
+use super::RedisServer;
 
 /// How long a save of a small server may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-impl Redis {
+impl RedisServer {
     /// Has the server fail to save its file, so that it refuses writes with `MISCONF`; for one without a password.
     ///
     /// # Panics

@@ -10,7 +10,7 @@ use crate::spread::Spread;
 use crate::table::{Budget, Table};
 use anyhow::{Context, Result, ensure};
 use firstcome_core::State;
-use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
+use firstcome_node::leader::{Election, LeaderPace, Leadership, SettleDelay};
 use firstcome_node::ledger::Ledger;
 use firstcome_node::ledger::choice::LedgerChoice;
 use std::path::Path;
@@ -109,8 +109,8 @@ async fn in_process(folder: &Path, claims: usize) -> Result<InProcess> {
     Ok(InProcess { snapshot, during, without })
 }
 
-fn lead(embedded: &Embedded, ledger: &Ledger, snapshot_every: Duration) -> Leader {
-    let pace = Pace {
+fn lead(embedded: &Embedded, ledger: &Ledger, snapshot_every: Duration) -> Leadership {
+    let pace = LeaderPace {
         settle_interval: Duration::from_millis(100),
         settle_delay: SettleDelay::default(),
         keep_for: None,
@@ -118,7 +118,7 @@ fn lead(embedded: &Embedded, ledger: &Ledger, snapshot_every: Duration) -> Leade
         snapshot_every,
     };
     let ledger = Some(ledger.clone());
-    Leader::start(&embedded.node, ledger, pace, Election::Alone, &embedded.metrics)
+    Leadership::start(&embedded.node, ledger, pace, Election::Alone, &embedded.metrics)
 }
 
 /// Lets so many subjects claim, two groups in turns.

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A `redis-server` of this benchmark's own.
-pub(crate) struct Store(firstcome_testbed::Redis);
+pub(crate) struct Store(firstcome_testbed::RedisServer);
 
 /// What a server did until a moment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,7 +36,7 @@ impl Work {
 impl Store {
     /// Starts one; `None` where it is not installed.
     pub(crate) fn start() -> Option<Self> {
-        firstcome_testbed::Redis::start().map(Self)
+        firstcome_testbed::RedisServer::start().map(Self)
     }
 
     pub(crate) fn url(&self) -> String {

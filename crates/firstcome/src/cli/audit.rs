@@ -12,7 +12,7 @@ use super::complaint::{Complaint, Exit};
 use super::connect::{LedgerArgs, watched};
 use super::source::ReadArgs;
 use super::terminal::out;
-use crate::offline::audit::{Report, ServerDigest, run as audit};
+use crate::offline::audit::{AuditReport, ServerDigest, run as audit};
 use firstcome_api::key::Secret;
 use firstcome_api::node::Audit;
 use firstcome_client::{Ask, Client, Reply, Server};
@@ -125,7 +125,7 @@ fn digests(
     Ok(said)
 }
 
-fn print(report: &Report) {
+fn print(report: &AuditReport) {
     let (from, to) = (report.from_position + 1, report.position);
     out::line(match report.from {
         _ if from <= to => format!("recomputed entries {from} to {to}, from the {}", report.from),

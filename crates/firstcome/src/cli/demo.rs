@@ -13,7 +13,7 @@ use super::complaint::{Complaint, Exit};
 use super::terminal::out;
 use super::terminal::progress::LoadProgress;
 use super::terminal::screen::width;
-use firstcome_rush::claims::{Kind, MOST_SUBJECTS, Progress};
+use firstcome_rush::claims::{ClaimsProgress, Kind, MOST_SUBJECTS};
 use firstcome_rush::demo::claims::{self, Observer, Plan, Shown};
 use firstcome_rush::demo::{
     CAMPAIGN, DemoError, Proof, codes as codes_demo, page, seats as seats_demo,
@@ -103,7 +103,7 @@ impl Observer for Printer {
         }
     }
 
-    fn progress(&self, now: &Progress) {
+    fn progress(&self, now: &ClaimsProgress) {
         self.lock().show(now);
     }
 }

@@ -20,7 +20,7 @@ pub(super) enum HoldVerb {
     /// Reserve units for a subject: all of them or none.
     Take(TakeArgs),
     /// Show a hold and its units.
-    Show(ShowArgs),
+    Show(HoldShowArgs),
     /// Reserve more units in a hold.
     Add(AddArgs),
     /// Release some units of a hold.
@@ -121,7 +121,7 @@ pub(super) struct TakeArgs {
 Examples:
   firstcome hold show gala order-4711
   firstcome hold show order-4711 --json")]
-pub(super) struct ShowArgs {
+pub(super) struct HoldShowArgs {
     #[command(flatten)]
     which: WhichArgs,
     #[command(flatten)]
@@ -180,7 +180,7 @@ pub(super) struct ExtendArgs {
 
 /// What becomes of a confirm that comes after the hold expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Late {
+enum LateConfirm {
     /// It is refused.
     Refuse,
     /// It takes the same units again if all are free; otherwise a refund is due.
@@ -204,8 +204,8 @@ pub(super) struct ConfirmArgs {
     #[command(flatten)]
     named: NamedArgs,
     /// What happens if the hold has expired.
-    #[arg(long, value_enum, default_value_t = Late::Refuse)]
-    late: Late,
+    #[arg(long, value_enum, default_value_t = LateConfirm::Refuse)]
+    late: LateConfirm,
     #[command(flatten)]
     server: ServerArgs,
 }
@@ -299,7 +299,7 @@ pub(super) async fn run(verb: HoldVerb, json: bool) -> Result<Exit, Complaint> {
         HoldVerb::Confirm(mut args) => {
             let mut client = args.server.client()?;
             let step = args.which.step(&mut client, &mut args.named.units).await?;
-            (client, step.confirm(&args.named.picks(), args.late == Late::Retake))
+            (client, step.confirm(&args.named.picks(), args.late == LateConfirm::Retake))
         }
         HoldVerb::Release(mut args) => {
             let mut client = args.server.client()?;
@@ -348,7 +348,7 @@ async fn longest(client: &mut Client, campaign: &str, answer: &HoldAnswer) -> Op
     (Duration::try_from(expires.duration_since(started)).ok()? >= most).then_some(most)
 }
 
-async fn show(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
+async fn show(args: HoldShowArgs, json: bool) -> Result<Exit, Complaint> {
     let (shown, raw) = args.which.find(&mut args.server.client()?).await?;
     if json {
         out::json(&raw);

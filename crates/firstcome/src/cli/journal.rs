@@ -21,20 +21,20 @@ use crate::offline::outcomes::{self, Replay};
 use crate::offline::raise_level;
 use export::ExportArgs;
 use firstcome_rush::terminal;
-use import::ImportArgs;
+use import::JournalImportArgs;
 use skip::SkipArgs;
 
 /// What can be done with a journal.
 #[derive(Debug, Subcommand)]
 pub(super) enum JournalVerb {
     /// Print entries as text.
-    Show(ShowArgs),
+    Show(JournalShowArgs),
     /// Read every entry and check its checksum, position, predecessor, time and epoch, and that snapshots are complete.
     Verify(VerifyArgs),
     /// Write a space into a file, to bring it to another store or to copy it.
     Export(ExportArgs),
     /// Bring a space from a file into a store or a data folder that has none.
-    Import(ImportArgs),
+    Import(JournalImportArgs),
     /// Make every server continue without an entry that breaks a rule.
     Skip(SkipArgs),
     /// Raise a data folder that no server uses to the newest level of stored bytes and rules.
@@ -78,7 +78,7 @@ Examples:
   firstcome journal show --last 5 --json
   firstcome journal show --all --stored --json > journal.ndjson
   firstcome journal show --store redis://10.0.0.5:6379 --last 5")]
-pub(super) struct ShowArgs {
+pub(super) struct JournalShowArgs {
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -125,7 +125,7 @@ fn document(entry: &Entry, skips: &[Skip]) -> Result<Value, JournalError> {
     Ok(document)
 }
 
-fn show(args: &ShowArgs, json: bool) -> Result<Exit, Complaint> {
+fn show(args: &JournalShowArgs, json: bool) -> Result<Exit, Complaint> {
     let journal = args.read.open(&args.space.space)?;
     let oldest = journal.first()?;
     let from = match (args.from, args.last) {

@@ -22,7 +22,7 @@ use crate::config::duration_from_text;
 use firstcome_client::CampaignPool;
 use firstcome_rush::claims::MOST_SUBJECTS;
 use firstcome_rush::rehearsal::{
-    self, CAMPAIGN, Crowd, Observer, Plan, PoolShown, Progress, Report, Shown,
+    self, CAMPAIGN, Crowd, Observer, Plan, PoolReport, PoolShown, Progress, Shown,
 };
 use firstcome_rush::terminal::{mark, short, thousands};
 
@@ -120,7 +120,7 @@ pub(super) async fn run(args: RehearseArgs, json: bool) -> Result<Exit, Complain
             seed,
         },
     };
-    let mut printer = Printer::default();
+    let mut printer = RehearsalPrinter::default();
     let (mut interrupt, mut terminate) =
         (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
     // Dropping the rehearsal is what kills its server.
@@ -157,7 +157,7 @@ fn listen(kind: SignalKind) -> Result<Signal, Complaint> {
 
 /// Shows how it is going.
 #[derive(Default)]
-struct Printer {
+struct RehearsalPrinter {
     /// Of a counted pool.
     load: Option<LoadProgress>,
     /// Of another pool.
@@ -165,7 +165,7 @@ struct Printer {
     seconds: Option<u64>,
 }
 
-impl Observer for Printer {
+impl Observer for RehearsalPrinter {
     fn say(&mut self, what: &str) {
         out::talk(what);
     }
@@ -225,9 +225,9 @@ fn print(shown: &Shown) {
     for pool in &shown.pools {
         out::line(format!("\n{}", outcome(pool)));
         match &pool.report {
-            Report::Claims(report) => print_claims(report),
-            Report::Seats(report) => print_people(report),
-            Report::Codes(report) => print_people(report),
+            PoolReport::Claims(report) => print_claims(report),
+            PoolReport::Seats(report) => print_people(report),
+            PoolReport::Codes(report) => print_people(report),
         }
     }
     proofs(&shown.proofs).into_iter().for_each(out::line);

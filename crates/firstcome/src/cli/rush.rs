@@ -23,8 +23,10 @@ use super::terminal::progress::LoadProgress;
 use crate::config::duration_from_text;
 use firstcome_api::key::Secret;
 use firstcome_client::{Ask, Campaign, Client, Match, OperatorDone, Reply, Server};
-use firstcome_rush::claims::{self, Kind, Observer, Pace, Plan, Progress, Report, Speed, Tally};
-use firstcome_rush::failure::LoadError;
+use firstcome_rush::claims::{
+    self, ClaimsProgress, Kind, Observer, Pace, Plan, Report, Speed, Tally,
+};
+use firstcome_rush::error::LoadError;
 use firstcome_rush::latency::Latency;
 use firstcome_rush::promise::Promise;
 use firstcome_rush::terminal::{self, thousands};
@@ -161,12 +163,12 @@ pub(super) fn share_from_text(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("`{text}` is no share: write a number from 0 to 1"))
 }
 
-struct Watching {
+struct RushWatching {
     progress: LoadProgress,
 }
 
-impl Observer for Watching {
-    fn progress(&mut self, now: &Progress) {
+impl Observer for RushWatching {
+    fn progress(&mut self, now: &ClaimsProgress) {
         self.progress.show(now);
     }
 
@@ -217,7 +219,7 @@ pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
         plan.connections
     ));
     let (pace, tally) = (Arc::clone(&plan.pace), Arc::clone(&plan.tally));
-    let mut watching = Watching { progress: LoadProgress::new(plan.requests, Some(places)) };
+    let mut watching = RushWatching { progress: LoadProgress::new(plan.requests, Some(places)) };
     let (mut interrupt, began) = (Interrupt::listen()?, Instant::now());
     // Dropping the rush is what stops it at once.
     let report = interrupt.during(claims::run(plan, &mut watching), || pace.finish()).await;
@@ -403,7 +405,7 @@ pub(super) fn print_load(report: &Report) {
     print_waiting(&report.outages, &report.latency);
 }
 
-fn print_counts(counts: &Progress) {
+fn print_counts(counts: &ClaimsProgress) {
     let seconds = counts.elapsed.as_secs_f64();
     let rate = counts.answered as f64 / seconds.max(1e-9);
     let answers = Kind::ALL.into_iter().filter(|&kind| counts.of(kind) > 0);

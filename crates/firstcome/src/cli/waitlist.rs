@@ -85,7 +85,7 @@ fn ahead(count: u32) -> String {
 #[derive(Debug, Subcommand)]
 pub(super) enum WaitlistVerb {
     /// Show the place of a subject, or its offer.
-    Show(ShowArgs),
+    Show(WaitlistShowArgs),
     /// List who waits for units of a pool, in order.
     List(ListArgs),
     /// Take a subject off the waitlist of a pool; its offer ends.
@@ -100,7 +100,7 @@ Whoever is not on the list gets `not_on_waitlist`: see its claims, or the result
 Examples:
   firstcome waitlist show gala ira
   firstcome waitlist show gala ira --pool main --json")]
-pub(super) struct ShowArgs {
+pub(super) struct WaitlistShowArgs {
     /// The campaign.
     campaign: String,
     /// The subject.
@@ -161,7 +161,7 @@ pub(super) async fn run(verb: WaitlistVerb, json: bool) -> Result<Exit, Complain
     }
 }
 
-async fn show(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
+async fn show(args: WaitlistShowArgs, json: bool) -> Result<Exit, Complaint> {
     let ask = Ask::place(&args.campaign, &args.subject, args.pool.as_deref());
     let (place, raw) = yes(args.server.client()?.ask::<Place>(ask).await?)?;
     if json {

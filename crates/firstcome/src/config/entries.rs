@@ -1,17 +1,17 @@
 //! What the `[[entries]]` of a setting are, and how each kind of them is read.
 
-use super::origin::Origin;
+use super::origin::SettingOrigin;
 
 /// The `[[entries]]` of a setting, and where they begin.
 #[derive(Debug)]
 pub(super) struct Section<E> {
     pub(super) entries: Vec<E>,
-    pub(super) origin: Origin,
+    pub(super) origin: SettingOrigin,
 }
 
 impl<E> Default for Section<E> {
     fn default() -> Self {
-        Self { entries: Vec::new(), origin: Origin::Default }
+        Self { entries: Vec::new(), origin: SettingOrigin::Default }
     }
 }
 

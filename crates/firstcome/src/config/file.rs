@@ -11,13 +11,13 @@ use super::eligibility::{ELIGIBILITY, EligibilitySetting};
 use super::entries::{Entries, Section};
 use super::guards::{TOKEN_KEYS, TokenKeySetting};
 use super::keys::{KEYS, KeySetting};
-use super::origin::Origin;
+use super::origin::SettingOrigin;
 use super::{ConfigError, table};
 
 /// What a file says: plain values by setting, and its keys.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
-    pub(super) scalars: BTreeMap<String, (Origin, String)>,
+    pub(super) scalars: BTreeMap<String, (SettingOrigin, String)>,
     pub(super) keys: Section<KeySetting>,
     pub(super) token_keys: Section<TokenKeySetting>,
     pub(super) code_keys: Section<CodeKeySetting>,
@@ -70,8 +70,8 @@ impl Page<'_> {
         self.text.bytes().take(offset).filter(|&byte| byte == b'\n').count() + 1
     }
 
-    fn origin(&self, line: usize) -> Origin {
-        Origin::File { path: self.path.clone(), line }
+    fn origin(&self, line: usize) -> SettingOrigin {
+        SettingOrigin::File { path: self.path.clone(), line }
     }
 
     fn bad(&self, key: &str, line: usize, reason: impl Into<String>) -> ConfigError {

@@ -333,7 +333,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
     layers.origins.insert("eligibility", layers.contents.eligibility.origin.clone());
     if shared && config.ledger == LedgerChoice::Sqlite {
         return Err(ConfigError::BadValue {
-            origin: layers.origins.get("ledger").cloned().unwrap_or(super::Origin::Default),
+            origin: layers.origins.get("ledger").cloned().unwrap_or(super::SettingOrigin::Default),
             key: "ledger".to_owned(),
             reason: "may not be `sqlite` with a shared store: that is a file in this server's own data folder, and \
                  whichever server leads must find the same ledger; name postgres://… or mysql://…, or sqlite:FILE where all \
@@ -348,7 +348,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
 /// Refuses what a journal or a ledger in a database cannot be given.
 fn check_database(layers: &Layers<'_>, config: &Config) -> Result<(), ConfigError> {
     let refuse = |key: &str, reason: String| {
-        let origin = layers.origins.get(key).cloned().unwrap_or(super::Origin::Default);
+        let origin = layers.origins.get(key).cloned().unwrap_or(super::SettingOrigin::Default);
         Err(ConfigError::BadValue { origin, key: key.to_owned(), reason })
     };
     let (longest, place) = match &config.ledger {

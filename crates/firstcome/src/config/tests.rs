@@ -53,7 +53,7 @@ fn the_defaults_stand_when_nobody_says_anything() {
     assert_eq!(resolved.config.keep_for, Some(Duration::from_secs(30 * 86_400)));
     assert!(resolved.config.memory_limit_mib >= 16);
     assert_eq!(resolved.origins.len(), SETTINGS.len());
-    assert!(resolved.origins.values().all(|origin| *origin == Origin::Default));
+    assert!(resolved.origins.values().all(|origin| *origin == SettingOrigin::Default));
 }
 
 #[test]

@@ -12,7 +12,7 @@ const WAITING: usize = 4_096;
 /// How long an ending program waits until they are read.
 const FLUSH: Duration = Duration::from_secs(5);
 
-enum Message {
+enum LogMessage {
     Line(Vec<u8>),
     /// Answered once all before it is written.
     Flush(Sender<()>),
@@ -21,7 +21,7 @@ enum Message {
 /// Where lines are put; a thread writes them out.
 #[derive(Clone)]
 pub(super) struct Lines {
-    waiting: SyncSender<Message>,
+    waiting: SyncSender<LogMessage>,
     lost: Arc<AtomicU64>,
 }
 
@@ -43,7 +43,7 @@ impl Lines {
     pub(super) fn flush(&self) {
         let (written, is_written) = channel();
         let end = Instant::now() + FLUSH;
-        let mut message = Message::Flush(written);
+        let mut message = LogMessage::Flush(written);
         while let Err(TrySendError::Full(full)) = self.waiting.try_send(message) {
             if Instant::now() >= end {
                 return;
@@ -59,7 +59,7 @@ impl Lines {
 impl Write for Lines {
     /// Takes a whole line, or counts it as lost.
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
-        if self.waiting.try_send(Message::Line(line.to_vec())).is_err() {
+        if self.waiting.try_send(LogMessage::Line(line.to_vec())).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
         Ok(line.len())
@@ -70,12 +70,12 @@ impl Write for Lines {
     }
 }
 
-fn write_out(lines: Receiver<Message>, lost: &AtomicU64, mut out: impl Write) {
+fn write_out(lines: Receiver<LogMessage>, lost: &AtomicU64, mut out: impl Write) {
     for message in lines {
         match message {
             // A reader that went away must not end the server.
-            Message::Line(line) => drop(out.write_all(&line)),
-            Message::Flush(written) => drop(written.send(())),
+            LogMessage::Line(line) => drop(out.write_all(&line)),
+            LogMessage::Flush(written) => drop(written.send(())),
         }
         let lost = lost.swap(0, Ordering::Relaxed);
         if lost > 0 {

@@ -47,7 +47,7 @@ pub struct PoolCount {
 
 /// What an audit found.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct AuditReport {
     /// Whether nothing differs.
     pub ok: bool,
     /// Where it began: `beginning`, or `snapshot` where earlier entries are no longer kept anywhere.
@@ -128,7 +128,7 @@ pub fn run(
     ledger: Option<Look>,
     ask: AskServers<'_>,
     mut progress: impl FnMut(u64, u64),
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<AuditReport> {
     // Before the head: what the ledger has is in the journal already.
     let ledger_through = ledger.as_ref().map(Look::through).transpose()?;
     let mut head = journal.head()?;
@@ -181,7 +181,7 @@ pub fn run(
         };
         differences.push(difference("server", Some(audit.state.position()), detail));
     }
-    Ok(Report {
+    Ok(AuditReport {
         ok: differences.is_empty(),
         from,
         from_position: audit.from_position,

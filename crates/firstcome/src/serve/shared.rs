@@ -57,17 +57,17 @@ fn in_database(
     config: &Config,
     archive: Option<PathBuf>,
     fresh: SpaceId,
-) -> anyhow::Result<database::Options> {
+) -> anyhow::Result<database::DatabaseOptions> {
     let durability = match config.durability {
         Wanted::Auto | Wanted::Fsync => database::Durability::Fsync,
         Wanted::Memory => database::Durability::Memory,
         Wanted::Copies(_) => anyhow::bail!("copies=N is for Redis"),
         Wanted::QuorumMemory => anyhow::bail!("quorum-memory is for NATS"),
     };
-    Ok(database::Options {
+    Ok(database::DatabaseOptions {
         space_name: config.space.clone(),
         archive,
-        ..database::Options::new(fresh, durability)
+        ..database::DatabaseOptions::new(fresh, durability)
     })
 }
 
@@ -144,10 +144,10 @@ impl SharedJournal {
         fresh: SpaceId,
     ) -> anyhow::Result<(Self, Candidates)> {
         let url = url.with_authorities(config.store_ca.as_deref());
-        let journal = nats::Options {
+        let journal = nats::DatabaseOptions {
             space_name: config.space.clone(),
             archive,
-            ..nats::Options::new(fresh, nats::Durability::Memory)
+            ..nats::DatabaseOptions::new(fresh, nats::Durability::Memory)
         };
         let nats = Nats::open(firstcome_store::nats::NatsOptions::new(&*url), journal).await?;
         let monitors = &config.nats_monitor;

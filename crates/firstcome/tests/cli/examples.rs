@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 
-use firstcome_testbed::Redis;
+use firstcome_testbed::RedisServer;
 
 use crate::help::pages;
 use crate::scene::{KEY, Said, Scene, Server, said};
@@ -221,7 +221,7 @@ const HALL: &str = "name,section,row,number,quality,grade,price_minor,currency,c
 /// A folder, and what runs beside it.
 struct Stage {
     scene: Scene,
-    _redis: Option<Redis>,
+    _redis: Option<RedisServer>,
     servers: Vec<Server>,
     store: String,
     /// Ends with the child it waits for.
@@ -252,8 +252,8 @@ impl Stage {
         std::fs::write(scene.path().join("hall.csv"), hall).unwrap();
         let has_servers = [Before::Unclaimed, Before::Store, Before::Stopped].contains(&before);
         let needs_redis = has_servers || [Before::Redis, Before::Lock].contains(&before);
-        let redis = if needs_redis { Some(Redis::start()?) } else { None };
-        let store = redis.as_ref().map_or_else(String::new, Redis::url);
+        let redis = if needs_redis { Some(RedisServer::start()?) } else { None };
+        let store = redis.as_ref().map_or_else(String::new, RedisServer::url);
         let mut stage = Self { scene, _redis: redis, servers: Vec::new(), store, holder: None };
         if ![Before::Nothing, Before::Redis, Before::Lock].contains(&before) {
             stage.serve(&["--data", "firstcome-data"]);

@@ -89,7 +89,7 @@ fn a_server_without_a_shared_store_is_not_asked_to_write_one_anew() {
 
 #[test]
 fn an_audit_of_a_shared_store_asks_the_server_that_is_named_for_every_verb() {
-    let Some(redis) = firstcome_testbed::Redis::start() else { return };
+    let Some(redis) = firstcome_testbed::RedisServer::start() else { return };
     let scene = Scene::new();
     let url = redis.url();
     let server = scene.serve_with(&["--store", &url]);

@@ -194,8 +194,8 @@ fn one_rehearsal_at_a_time_and_what_a_killed_one_left_is_cleared_away() {
 
 #[test]
 fn a_rehearsal_on_a_redis_has_a_space_of_its_own_and_removes_it() {
-    use firstcome_testbed::Redis;
-    let Some(redis) = Redis::start() else { return };
+    use firstcome_testbed::RedisServer;
+    let Some(redis) = RedisServer::start() else { return };
     let (scene, url) = (Scene::new(), redis.url());
     write_settings(&scene, &PLACES);
     let store = [("FIRSTCOME_STORE", url.as_str())];

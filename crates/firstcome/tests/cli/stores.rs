@@ -1,6 +1,6 @@
 //! Several servers on one Redis, PostgreSQL, MariaDB or NATS, as their operator meets them.
 
-use firstcome_testbed::{Folder, MariaDb, Nats, Postgres, Redis};
+use firstcome_testbed::{Folder, MariaDb, Nats, Postgres, RedisServer};
 use std::time::{Duration, Instant};
 
 use crate::scene::{KEY, Said, Scene, Server, said};
@@ -9,7 +9,7 @@ use crate::scene::{KEY, Said, Scene, Server, said};
 const NEXT_LEVEL: [(&str, &str); 1] = [("FIRSTCOME_INJECT_LEVEL", "1")];
 
 /// Runs a verb that reads the store.
-fn look(scene: &Scene, redis: &Redis, args: &[&str]) -> Said {
+fn look(scene: &Scene, redis: &RedisServer, args: &[&str]) -> Said {
     look_at(scene, &redis.url(), args)
 }
 
@@ -43,7 +43,7 @@ fn leader(scene: &Scene, server: &Server) -> String {
 
 #[test]
 fn an_operator_sees_the_servers_the_journal_and_that_all_agree() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let scene = Scene::new();
     sees_all(&scene, &redis.url(), &[]);
     assert_eq!(redis.ask("XDEL fc:{main}:journal 2-0"), ":1");
@@ -187,7 +187,7 @@ fn finds_entry_2_missing(scene: &Scene, url: &str) {
 
 #[test]
 fn a_store_that_was_emptied_gets_a_servers_state_on_the_operators_word() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     reseeds(&redis.url(), || assert_eq!(redis.ask("FLUSHALL"), "+OK"));
 }
 
@@ -226,7 +226,7 @@ fn reseeds(url: &str, empty: impl FnOnce()) {
 
 #[test]
 fn two_spaces_on_one_redis_never_touch() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let scene = Scene::new();
     let url = redis.url();
     let [east, west] =
@@ -256,7 +256,7 @@ fn two_spaces_on_one_redis_never_touch() {
 
 #[test]
 fn servers_on_one_machine_settle_into_one_file_whoever_leads() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let scene = Scene::new();
     let url = redis.url();
     let args = ["--store", &url, "--ledger", "sqlite:ledger.sqlite", "--leader-lease-ms", "500"];
@@ -333,7 +333,7 @@ fn servers_on_one_machine_settle_into_one_file_whoever_leads() {
 /// Builds of the next level come one after the other; then the space is raised, and an older build does not come back.
 #[test]
 fn a_space_is_raised_by_an_admin_and_then_no_older_build_serves_it() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let scene = Scene::new();
     let url = redis.url();
     let next = || scene.serve_in(&["--store", &url], &NEXT_LEVEL);

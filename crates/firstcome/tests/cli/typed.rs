@@ -154,7 +154,7 @@ fn is_like(came: &str, should: &Block<'_>) -> bool {
 
 /// Types a page, and looks that it has at least so many blocks to type.
 fn type_page(page: &str, at_least: usize) {
-    let Some(redis) = firstcome_testbed::Redis::start() else { return };
+    let Some(redis) = firstcome_testbed::RedisServer::start() else { return };
     let mut shell = Shell::new(redis.port());
     let blocks = blocks(page);
     let mut typed = 0;

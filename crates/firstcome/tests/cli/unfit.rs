@@ -1,6 +1,6 @@
 //! Stores that a server does not begin on: one sentence, one hint, and nothing changed.
 
-use firstcome_testbed::{Redis, Settings};
+use firstcome_testbed::{RedisServer, RedisSettings};
 
 use crate::scene::{KEY, Said, Scene, said};
 
@@ -11,7 +11,7 @@ fn serve(scene: &Scene, args: &[&str]) -> Said {
 
 /// Asserts that a server ends with this sentence and hint, and that the store is as it was.
 #[track_caller]
-fn refused(redis: &Redis, args: &[&str], sentence: &str, hint: &str) {
+fn refused(redis: &RedisServer, args: &[&str], sentence: &str, hint: &str) {
     let before = redis.ask("DEBUG DIGEST");
     let said = serve(&Scene::new(), args);
     assert_eq!((said.code, said.out.as_str()), (3, ""), "{said:?}");
@@ -21,9 +21,9 @@ fn refused(redis: &Redis, args: &[&str], sentence: &str, hint: &str) {
     assert_eq!(redis.ask("DEBUG DIGEST"), before, "the store must be as it was");
 }
 
-fn debuggable() -> Option<Redis> {
+fn debuggable() -> Option<RedisServer> {
     let more = ["--enable-debug-command", "yes"].map(str::to_owned).to_vec();
-    Redis::with(Settings { more, ..Settings::default() })
+    RedisServer::with(RedisSettings { more, ..RedisSettings::default() })
 }
 
 #[test]
@@ -47,12 +47,12 @@ fn a_server_ends_where_a_store_cannot_keep_what_is_promised() {
     refused(&redis, &with(&[]), "allkeys-lru", "CONFIG SET maxmemory-policy noeviction");
     assert_eq!(redis.ask("CONFIG SET maxmemory-policy noeviction"), "+OK");
 
-    let replica = Settings {
+    let replica = RedisSettings {
         replica_of: Some(redis.port()),
         more: ["--enable-debug-command", "yes"].map(str::to_owned).to_vec(),
-        ..Settings::default()
+        ..RedisSettings::default()
     };
-    let replica = Redis::with(replica).unwrap();
+    let replica = RedisServer::with(replica).unwrap();
     refused(
         &replica,
         &["--store", &replica.url()],
@@ -94,8 +94,8 @@ fn a_server_ends_where_the_keys_are_not_its_own() {
 
 #[test]
 fn a_server_ends_where_it_is_not_let_in() {
-    let locked = Settings { password: Some("secret".to_owned()), ..Settings::default() };
-    let Some(redis) = Redis::with(locked) else { return };
+    let locked = RedisSettings { password: Some("secret".to_owned()), ..RedisSettings::default() };
+    let Some(redis) = RedisServer::with(locked) else { return };
     let port = redis.port();
     let answer = redis.ask("ACL SETUSER ann on >pw ~* +info +ping +client");
     assert!(!answer.starts_with('-'), "{answer}");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use firstcome_client::{
     Answer, Client, CommandLine, Do, Done, Error, PickRequest, PoolRequest, Refusal, Retry, Won,
 };
-use firstcome_testbed::{Fault, Proxy};
+use firstcome_testbed::{Proxy, ProxyFault};
 
 use crate::server::{KEY, Server, places, yes};
 
@@ -97,11 +97,11 @@ async fn what_a_cut_left_open_is_sent_again_and_happens_once() {
         assert_eq!((done.number, &*won.subject), (number, &*format!("s{number}")));
         assert!(ranks.insert(won.rank), "rank {} twice", won.rank);
         if number == 500 || number == 20_000 {
-            proxy.set(Fault::CutAtReply);
+            proxy.set(ProxyFault::CutAtReply);
             let proxy = Arc::clone(&proxy);
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_millis(200)).await;
-                proxy.set(Fault::None);
+                proxy.set(ProxyFault::None);
             });
         }
     }
@@ -147,7 +147,7 @@ async fn an_unknown_line_is_resolved_by_its_own_route_and_a_key_that_may_not_is_
     let server = Server::start();
     yes(server.client().create_campaign("spring", &places(5)).await);
     let proxy = Proxy::start(server.address.port()).await;
-    proxy.set(Fault::CutAtReply);
+    proxy.set(ProxyFault::CutAtReply);
     let url = format!("http://127.0.0.1:{}", proxy.port());
     let client = Client::builder(&url).key(KEY).retry(Retry::never()).build().unwrap();
     let mut commands = client.commands(claims(1));

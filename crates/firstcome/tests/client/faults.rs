@@ -7,7 +7,7 @@ use std::time::Duration;
 use firstcome_client::{
     Answer, Client, Error, HoldStep, Late, Picks, PoolRequest, Retry, TakeHold, Taken, Won,
 };
-use firstcome_testbed::{Fault, Proxy};
+use firstcome_testbed::{Proxy, ProxyFault};
 
 use crate::server::{KEY, Server, places, yes};
 
@@ -18,7 +18,7 @@ fn through(proxy: &Arc<Proxy>) -> Client {
     let proxy = Arc::clone(proxy);
     client.watched_by(move |exchange| {
         if exchange.status.is_none() {
-            proxy.set(Fault::None);
+            proxy.set(ProxyFault::None);
         }
     })
 }
@@ -32,7 +32,7 @@ async fn a_claim_that_is_sent_again_is_one_claim() {
     for number in 0..40 {
         // Now the request is lost, now its answer.
         let answer_is_lost = number % 2 == 1;
-        proxy.set(if answer_is_lost { Fault::CutAtReply } else { Fault::CutAtRequest });
+        proxy.set(if answer_is_lost { ProxyFault::CutAtReply } else { ProxyFault::CutAtRequest });
         let won = yes(client.claim("spring", &format!("subject-{number}")).await);
         assert_eq!((won.rank, won.again()), (number + 1, answer_is_lost));
     }
@@ -54,7 +54,7 @@ async fn seats_are_held_and_paid_for_through_cuts() {
     yes(direct.create_campaign("hall", &hall).await);
     let proxy = Arc::new(Proxy::start(server.address.port()).await);
     let client = through(&proxy);
-    let cut = || proxy.set(Fault::CutAtReply);
+    let cut = || proxy.set(ProxyFault::CutAtReply);
 
     cut();
     let take = TakeHold::new("hall", "ann", Picks::quantity(Some("main"), 3));
@@ -77,7 +77,7 @@ async fn a_claim_whose_end_is_unknown_is_resolved_through_another_way() {
     let server = Server::start();
     yes(server.client().create_campaign("spring", &places(5)).await);
     let proxy = Proxy::start(server.address.port()).await;
-    proxy.set(Fault::CutAtReply);
+    proxy.set(ProxyFault::CutAtReply);
     let url = format!("http://127.0.0.1:{}", proxy.port());
     let client = Client::builder(&url).key(KEY).retry(Retry::never()).build().unwrap();
     let Err(Error::Unknown(unknown)) = client.claim("spring", "ann").await else {

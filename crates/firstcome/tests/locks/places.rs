@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use firstcome_testbed::{Certificates, Redis, Sentinels, Settings};
+use firstcome_testbed::{Certificates, RedisServer, RedisSettings, Sentinels};
 use rustix::process::Signal;
 
 use crate::scene::{Said, Shell, program, said};
@@ -85,8 +85,9 @@ fn behind_sentinels_with_a_user_and_a_database() {
 #[test]
 fn over_tls_with_a_user_and_a_database() {
     let more = USER.map(str::to_owned).to_vec();
-    let settings = Settings { tls: Some(Certificates::new()), more, ..Settings::default() };
-    let Some(redis) = Redis::with(settings) else { return };
+    let settings =
+        RedisSettings { tls: Some(Certificates::new()), more, ..RedisSettings::default() };
+    let Some(redis) = RedisServer::with(settings) else { return };
     let folder = tempfile::tempdir().unwrap();
     let authority = folder.path().join("authority.pem");
     std::fs::write(&authority, redis.authority().unwrap()).unwrap();

@@ -4,13 +4,13 @@ use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use firstcome_testbed::Redis;
+use firstcome_testbed::RedisServer;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// One test's server.
 pub(crate) struct Scene {
-    pub(crate) redis: Redis,
+    pub(crate) redis: RedisServer,
 }
 
 /// What a command said.
@@ -35,7 +35,7 @@ pub(crate) fn program(args: &[&str]) -> Command {
 impl Scene {
     /// Starts a server; `None` where it is skipped.
     pub(crate) fn new() -> Option<Self> {
-        Some(Self { redis: Redis::start()? })
+        Some(Self { redis: RedisServer::start()? })
     }
 
     pub(crate) fn program(&self, args: &[&str]) -> Command {

@@ -1,6 +1,6 @@
 //! Whatever is in the way is named, with what to do.
 
-use firstcome_testbed::{OldServer, Redis, Settings, free_port};
+use firstcome_testbed::{OldServer, RedisServer, RedisSettings, free_port};
 
 use crate::scene::{program, said};
 
@@ -50,8 +50,8 @@ fn a_store_that_is_away_is_named_and_the_command_does_not_run() {
 
 #[test]
 fn a_wrong_password_is_said_and_never_printed() {
-    let settings = Settings { password: Some("right".to_owned()), ..Settings::default() };
-    let Some(redis) = Redis::with(settings) else { return };
+    let settings = RedisSettings { password: Some("right".to_owned()), ..RedisSettings::default() };
+    let Some(redis) = RedisServer::with(settings) else { return };
     let url = redis.url().replace("right", "secret-but-wrong");
     let said = with_store(&url, &LOCK);
     assert!(!said.talk.contains("secret"), "{said:?}");
@@ -61,7 +61,7 @@ fn a_wrong_password_is_said_and_never_printed() {
 
 #[test]
 fn what_cannot_be_used_is_said_before_anything_happens() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = RedisServer::start() else { return };
     let url = redis.url();
     let lock = |name: &str, more: &[&str]| {
         with_store(&url, &[&["lock", name], more, &["--", "echo", "ran"]].concat())
@@ -107,9 +107,9 @@ fn a_store_that_cannot_be_used_is_named() {
     }
     with_store(&old.url(), &["locks", "list"]).complains(3, "the store runs version", "newer");
 
-    let Some(redis) = Redis::start() else { return };
-    let settings = Settings { replica_of: Some(redis.port()), ..Settings::default() };
-    let Some(replica) = Redis::with(settings) else { return };
+    let Some(redis) = RedisServer::start() else { return };
+    let settings = RedisSettings { replica_of: Some(redis.port()), ..RedisSettings::default() };
+    let Some(replica) = RedisServer::with(settings) else { return };
     with_store(&replica.url(), &LOCK).complains(125, "the store at", "master's address");
     let said = with_store(&replica.url(), &["lock", "a", "--wait", "0s", "--", "true"]);
     said.complains(125, "the store at", "Sentinel");

@@ -2,14 +2,14 @@
 
 use crate::flood::Flood;
 use crate::scene::{Scene, Setup};
-use firstcome_testbed::Settings;
+use firstcome_testbed::RedisSettings;
 use serde_json::json;
 use std::time::Duration;
 use tokio::time::sleep;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_stores_clock_jumps_and_time_never_goes_back_along_the_journal() {
-    let redis = Settings { movable_clock: true, ..Settings::default() };
+    let redis = RedisSettings { movable_clock: true, ..RedisSettings::default() };
     let Some(mut scene) = Scene::set(Setup { redis, ..Setup::default() }).await else { return };
     scene.nodes[0].talk().open("spring", 100_000).await;
     let now: jiff::Timestamp = {

@@ -6,7 +6,7 @@ use crate::scene::{Scene, Setup};
 use crate::server::KEY;
 use firstcome_api::key::Secret;
 use firstcome_client::Server;
-use firstcome_rush::codes::{self, Codes, Plan, Report, Shares};
+use firstcome_rush::codes::{self, CodesPlan, Plan, Report, Shares};
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -55,7 +55,7 @@ impl Crowd {
             // While no server was there, service time went on by 15 s at most.
             slack: Duration::from_secs(20),
             alone: true,
-            visit: Codes {
+            visit: CodesPlan {
                 uses: 2,
                 reservation: Duration::from_secs(6),
                 tries: 2,

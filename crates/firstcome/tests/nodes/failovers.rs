@@ -3,7 +3,7 @@
 use crate::databases::{told_again, was_put_back};
 use crate::flood::Flood;
 use crate::scene::{Agreed, Scene, Setup};
-use firstcome_testbed::Fault;
+use firstcome_testbed::ProxyFault;
 use std::time::Duration;
 use tokio::task::block_in_place;
 use tokio::time::sleep;
@@ -111,7 +111,7 @@ pub(crate) async fn lagged(setup: Setup<'_>) {
     scene.nodes[2].talk().get(&format!("/v1/time?min_position={behind}")).await;
     scene.keep_state().await;
     // The third hears nothing from here on.
-    scene.nodes[2].store.set(Fault::Refuse);
+    scene.nodes[2].store.set(ProxyFault::Refuse);
     for (who, rank) in [("bob", 2), ("cid", 3), ("dan", 4), ("eve", 5)] {
         assert_eq!(scene.nodes[rank % 2].talk().wins("spring", who).await, rank as u64);
     }
@@ -122,7 +122,7 @@ pub(crate) async fn lagged(setup: Setup<'_>) {
     scene.nodes[0].pause();
     scene.nodes[1].pause();
     block_in_place(|| scene.go_back());
-    scene.nodes[2].store.set(Fault::None);
+    scene.nodes[2].store.set(ProxyFault::None);
     let third = &scene.nodes[2];
     for (who, rank) in [("zoe", 2), ("cid", 3), ("yan", 4)] {
         assert_eq!(third.talk().wins("spring", who).await, rank, "nobody there knew more");

@@ -6,7 +6,7 @@ use crate::talk::condition;
 use firstcome_api::key::Secret;
 use firstcome_client::Server;
 use firstcome_rush::claims::{self, Pace, Plan, Report, Speed, Tally};
-use firstcome_rush::failure::LoadError;
+use firstcome_rush::error::LoadError;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;

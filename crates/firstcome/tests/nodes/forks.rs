@@ -3,7 +3,7 @@
 
 use crate::scene::{Scene, Setup};
 use crate::talk::Talk;
-use firstcome_testbed::Fault;
+use firstcome_testbed::ProxyFault;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -59,14 +59,14 @@ impl Crowd {
 /// One server and the replica miss the newest entries, and those who know them stand still for a while.
 async fn lose_sight(scene: &mut Scene, random: &mut fastrand::Rng) {
     let lags = random.usize(..3);
-    scene.nodes[lags].store.set(Fault::Refuse);
+    scene.nodes[lags].store.set(ProxyFault::Refuse);
     sleep(Duration::from_millis(random.u64(50..400))).await;
     let others: Vec<_> = (0..3).filter(|number| *number != lags).collect();
     for other in &others {
         scene.nodes[*other].pause();
     }
     scene.fail_over();
-    scene.nodes[lags].store.set(Fault::None);
+    scene.nodes[lags].store.set(ProxyFault::None);
     sleep(Duration::from_millis(random.u64(700..2_000))).await;
     for other in others {
         scene.nodes[other].resume();
@@ -79,7 +79,7 @@ async fn stumble(scene: &mut Scene, random: &mut fastrand::Rng) {
     sleep(Duration::from_millis(random.u64(50..400))).await;
     let (away, still) = (random.usize(..4), random.usize(..4));
     if let Some(node) = scene.nodes.get(away) {
-        node.store.set(Fault::Refuse);
+        node.store.set(ProxyFault::Refuse);
         sleep(Duration::from_millis(random.u64(0..200))).await;
     }
     if let Some(node) = scene.nodes.get(still) {
@@ -88,7 +88,7 @@ async fn stumble(scene: &mut Scene, random: &mut fastrand::Rng) {
     scene.fail_over();
     sleep(Duration::from_millis(random.u64(200..1_500))).await;
     if let Some(node) = scene.nodes.get(away) {
-        node.store.set(Fault::None);
+        node.store.set(ProxyFault::None);
     }
     sleep(Duration::from_millis(random.u64(0..800))).await;
     if let Some(node) = scene.nodes.get(still) {

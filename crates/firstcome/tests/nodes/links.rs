@@ -2,7 +2,7 @@
 
 use crate::flood::Flood;
 use crate::scene::{Scene, Setup};
-use firstcome_testbed::Fault;
+use firstcome_testbed::ProxyFault;
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -24,20 +24,20 @@ pub(crate) async fn bad_connections(setup: Setup<'_>) {
         let lasts = Duration::from_millis(random.u64(20..700));
         match random.u32(..7) {
             0 => link.cut(),
-            1 => link.set(Fault::Refuse),
-            2 => link.set(Fault::StallReplies),
-            3 => link.set(Fault::StallRequests),
-            4 => link.set(Fault::CutAtReply),
-            5 => link.set(Fault::CutAtRequest),
-            _ => link.set(Fault::Delay(Duration::from_millis(random.u64(1..60)))),
+            1 => link.set(ProxyFault::Refuse),
+            2 => link.set(ProxyFault::StallReplies),
+            3 => link.set(ProxyFault::StallRequests),
+            4 => link.set(ProxyFault::CutAtReply),
+            5 => link.set(ProxyFault::CutAtRequest),
+            _ => link.set(ProxyFault::Delay(Duration::from_millis(random.u64(1..60)))),
         }
         sleep(lasts).await;
         if random.bool() {
-            link.set(Fault::None);
+            link.set(ProxyFault::None);
         }
     }
     for node in &scene.nodes {
-        node.store.set(Fault::None);
+        node.store.set(ProxyFault::None);
     }
     let report = flood.ends().await;
     let agreed = scene.agrees("spring").await;
@@ -50,7 +50,7 @@ async fn servers_whose_links_are_slow_differently_agree_all_the_same() {
     let Some(mut scene) = Scene::set(Setup::default()).await else { return };
     scene.nodes[0].talk().open("spring", 400).await;
     for (node, ms) in scene.nodes.iter().zip([0, 5, 40]) {
-        node.store.set(Fault::Delay(Duration::from_millis(ms)));
+        node.store.set(ProxyFault::Delay(Duration::from_millis(ms)));
     }
     let flood = Flood::of(&scene, "spring", 300.0);
     flood.goes_on(300).await;

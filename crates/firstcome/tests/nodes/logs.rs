@@ -2,7 +2,7 @@
 
 use crate::scene::{Scene, Setup};
 use crate::server::{PATIENCE, Server};
-use firstcome_testbed::Fault;
+use firstcome_testbed::ProxyFault;
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -56,7 +56,7 @@ async fn each_change_is_said_once_by_everybody_who_sees_it() {
     // The one who does not lead loses sight of the store, for longer than commands are tried.
     let alone = others.into_iter().find(|node| *node != next).unwrap();
     let node = &scene.nodes[alone];
-    node.store.set(Fault::Refuse);
+    node.store.set(ProxyFault::Refuse);
     node.store.cut();
     let refused = |node: &Server| {
         lines(node, "store_lost").iter().filter(|line| line["commands"] == "refused").count()
@@ -70,7 +70,7 @@ async fn each_change_is_said_once_by_everybody_who_sees_it() {
     let losses = lines(node, "store_lost");
     assert_eq!(losses[losses.len() - 2]["commands"], "tried", "{losses:?}");
     let back = lines(node, "store_back").len();
-    node.store.set(Fault::None);
+    node.store.set(ProxyFault::None);
     let lost = said(node, "store_back", back + 1).await["lost_ms"].as_u64().unwrap();
     assert!(lost >= 4_000, "{lost} ms");
     node.talk().wins("spring", "ann-who-has-a-name").await;

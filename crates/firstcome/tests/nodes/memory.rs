@@ -6,7 +6,7 @@
 use crate::scene::{Scene, Setup};
 use crate::server::{PATIENCE, Server};
 use firstcome_client::Ask;
-use firstcome_testbed::Fault;
+use firstcome_testbed::ProxyFault;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -42,7 +42,7 @@ async fn hold_back(scene: &Scene, rows: &[(&str, &str, Row)], before: &[Ask], me
         }
         catch_up(scene).await;
         held.ready().await;
-        held.store.set(Fault::StallReplies);
+        held.store.set(ProxyFault::StallReplies);
         let asked = Instant::now();
         let asks = rows.iter().map(|(campaign, who, _)| async move {
             held.talk().try_claim(campaign, who).await.unwrap()
@@ -52,7 +52,7 @@ async fn hold_back(scene: &Scene, rows: &[(&str, &str, Row)], before: &[Ask], me
             scene.nodes[0].talk().tell(ask.clone()).await.unwrap();
         }
         let said = futures_util::future::join_all(asks).await;
-        held.store.set(Fault::None);
+        held.store.set(ProxyFault::None);
         // A machine that was busy elsewhere lets the state grow old meanwhile: that is another story.
         let slow = asked.elapsed() > Duration::from_millis(3_500);
         let wrong: Vec<_> =
@@ -157,11 +157,11 @@ async fn not_open_is_answered_until_the_stores_clock_may_be_there() {
     while now_of(held).await + jiff::SignedDuration::from_millis(250) < soon {
         sleep(Duration::from_millis(10)).await;
     }
-    held.store.set(Fault::StallReplies);
+    held.store.set(ProxyFault::StallReplies);
     sleep(Duration::from_millis(650)).await;
     let said = held.talk().claim("soon", "ann").await;
     assert!(fits(Row::Silent, &said), "{said}");
-    held.store.set(Fault::None);
+    held.store.set(ProxyFault::None);
     assert_eq!(held.talk().wins("soon", "ann").await, 1);
 }
 
@@ -211,13 +211,13 @@ async fn a_position_brought_along_is_seen_on_every_server_and_an_old_state_is_no
         assert_eq!(again["outcome"], "already_won", "{again}");
     }
     let held = &scene.nodes[2];
-    held.store.set(Fault::StallReplies);
+    held.store.set(ProxyFault::StallReplies);
     sleep(Duration::from_millis(1_700)).await;
     let said = held.talk().claim("spring", "s0").await;
     assert!(fits(Row::Silent, &said), "more than a second old: {said}");
     let read = held.talk().get("/v1/campaigns/spring/claims/s0").await;
     assert_eq!((&read["stale"], &read["claims"][0]["rank"]), (&true.into(), &1.into()));
-    held.store.set(Fault::None);
+    held.store.set(ProxyFault::None);
     held.ready().await;
     let end = Instant::now() + PATIENCE;
     while held.talk().claim("spring", "s0").await["decided"] != "replica" {

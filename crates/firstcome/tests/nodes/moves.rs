@@ -2,7 +2,7 @@
 
 use crate::scene::{Scene, Setup};
 use crate::server::{KEY, PATIENCE, Server};
-use firstcome_testbed::Fault;
+use firstcome_testbed::ProxyFault;
 use firstcome_testbed::{Folder, Proxy};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -272,7 +272,7 @@ async fn killed_imports(setup: Setup<'_>) {
         assert!(messages < 1_000, "no import comes to its end");
         let proxy = Proxy::start(scene.port()).await;
         // So that there is time for the kill between two messages.
-        proxy.set(Fault::Delay(Duration::from_millis(10)));
+        proxy.set(ProxyFault::Delay(Duration::from_millis(10)));
         let through = scene.url_through(proxy.port());
         let to = ["journal", "import", &file, "--store", &through, "--ledger", "none"];
         let mut import = verb(&to).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

@@ -2,7 +2,7 @@
 
 use crate::server::{PATIENCE, Server};
 use crate::space::{logged, until};
-use firstcome_testbed::{Fault, Nats, Proxy};
+use firstcome_testbed::{Nats, Proxy, ProxyFault};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -122,13 +122,13 @@ async fn a_monitor_that_is_silent_for_a_moment_proves_nothing_and_for_long_it_is
     let monitor = format!("http://127.0.0.1:{}", way.port());
     let server = asking(&nats, &monitor, "fsync").await;
     promises(&server, FSYNC).await;
-    way.set(Fault::Refuse);
+    way.set(ProxyFault::Refuse);
     sleep(Duration::from_millis(1_200)).await;
-    way.set(Fault::None);
+    way.set(ProxyFault::None);
     sleep(Duration::from_secs(3)).await;
     promises(&server, FSYNC).await;
     assert_eq!(lines(&server, "durability_unproven"), 0, "{}", server.errors());
-    way.set(Fault::Refuse);
+    way.set(ProxyFault::Refuse);
     let refused = Instant::now();
     let why = promises(&server, MEMORY).await;
     assert!(refused.elapsed() > Duration::from_secs(1), "the last proof counts for a while");
@@ -136,7 +136,7 @@ async fn a_monitor_that_is_silent_for_a_moment_proves_nothing_and_for_long_it_is
     // Where nothing is proven at the start either, a server that may choose is there, and promises less.
     let second = asking(&nats, &monitor, "auto").await;
     promises(&second, MEMORY).await;
-    way.set(Fault::None);
+    way.set(ProxyFault::None);
     for server in [&server, &second] {
         promises(server, FSYNC).await;
         each_logged(server, 1).await;

@@ -11,7 +11,7 @@ use crate::scene::{Scene, Setup};
 use crate::talk::Talk;
 use firstcome_api::code::RedeemRequest;
 use firstcome_client::{Ask, CancelAsk, Match, Picks};
-use firstcome_testbed::Fault;
+use firstcome_testbed::ProxyFault;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -261,7 +261,7 @@ async fn between_two_servers(setup: Setup<'_>, plan: Plan) -> Option<Report> {
         scene.add().await;
     }
     if plan.far {
-        scene.nodes[1].store.set(Fault::Delay(FAR));
+        scene.nodes[1].store.set(ProxyFault::Delay(FAR));
     }
     scene.all_ready().await;
     open(&scene, plan.pairs).await;

@@ -1,11 +1,11 @@
 //! The store that the servers of a story share.
 
-use firstcome_testbed::{Folder, MariaDb, Nats, NatsCluster, Postgres, Redis};
+use firstcome_testbed::{Folder, MariaDb, Nats, NatsCluster, Postgres, RedisServer};
 use serde_json::Value;
 
 /// The store that the servers share.
 pub(crate) enum Primary {
-    Redis(Redis),
+    Redis(RedisServer),
     Postgres(Postgres),
     /// And the name of the database.
     MariaDb(MariaDb, String),

@@ -3,7 +3,8 @@
 use crate::primary::Primary;
 use crate::server::{PATIENCE, Server};
 use firstcome_testbed::{
-    Fault, Folder, MariaDb, Nats, NatsCluster, Postgres, PostgresSettings, Proxy, Redis, Settings,
+    Folder, MariaDb, Nats, NatsCluster, Postgres, PostgresSettings, Proxy, ProxyFault, RedisServer,
+    RedisSettings,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use tokio::time::{Instant, sleep};
 /// What a scene is made of.
 #[derive(Default)]
 pub(crate) struct Setup<'a> {
-    pub(crate) redis: Settings,
+    pub(crate) redis: RedisSettings,
     /// A PostgreSQL with these settings in the place of the Redis.
     pub(crate) postgres: Option<PostgresSettings>,
     /// A MariaDB with these settings in the place of the Redis.
@@ -122,7 +123,7 @@ impl Scene {
                 let (_, database) = url.rsplit_once('/').unwrap();
                 Primary::MariaDb(mariadb, database.to_owned())
             }
-            (None, None) => Primary::Redis(Redis::with(setup.redis)?),
+            (None, None) => Primary::Redis(RedisServer::with(setup.redis)?),
         };
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let settings = setup.settings.iter().map(own).collect();
@@ -155,7 +156,7 @@ impl Scene {
     /// # Panics
     ///
     /// The story is told on another store.
-    pub(crate) fn redis(&self) -> &Redis {
+    pub(crate) fn redis(&self) -> &RedisServer {
         match &self.primary {
             Primary::Redis(redis) => redis,
             Primary::Postgres(_)
@@ -170,8 +171,9 @@ impl Scene {
         let link = Proxy::start(self.primary.port()).await;
         let replica = match &self.primary {
             Primary::Redis(_) => {
-                let settings = Settings { replica_of: Some(link.port()), ..Settings::default() };
-                Primary::Redis(Redis::with(settings).expect("it was there before"))
+                let settings =
+                    RedisSettings { replica_of: Some(link.port()), ..RedisSettings::default() };
+                Primary::Redis(RedisServer::with(settings).expect("it was there before"))
             }
             Primary::Postgres(postgres) => {
                 let standby = tokio::task::block_in_place(|| postgres.standby(link.port()));
@@ -242,7 +244,7 @@ impl Scene {
     /// Keeps back what the replica should hear from now on; what there is now it has.
     pub(crate) async fn stall_replica(&self) {
         self.until_copied().await;
-        self.replica.as_ref().unwrap().1.set(Fault::StallReplies);
+        self.replica.as_ref().unwrap().1.set(ProxyFault::StallReplies);
     }
 
     /// Keeps the store's state as of now, to which [`Scene::go_back`] goes back.

@@ -2,14 +2,14 @@
 
 use crate::flood::Flood;
 use crate::scene::{Scene, Setup};
-use firstcome_testbed::Settings;
+use firstcome_testbed::RedisSettings;
 use std::time::Duration;
 use tokio::task::block_in_place;
 use tokio::time::sleep;
 
-fn words(words: &[&str]) -> Settings {
+fn words(words: &[&str]) -> RedisSettings {
     let more = words.iter().map(|word| (*word).to_owned()).collect();
-    Settings { more, ..Settings::default() }
+    RedisSettings { more, ..RedisSettings::default() }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

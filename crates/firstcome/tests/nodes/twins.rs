@@ -3,7 +3,7 @@
 use crate::scene::{Scene, Setup};
 use crate::server::PATIENCE;
 use firstcome_client::Ask;
-use firstcome_testbed::Fault;
+use firstcome_testbed::ProxyFault;
 use serde_json::json;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -65,7 +65,7 @@ async fn an_older_copy(settings: &[(&str, &str)]) -> Option<Scene> {
     let said = scene.nodes[0].talk().get("/v1/time").await;
     let min = said["position"].as_str().unwrap();
     scene.nodes[2].talk().get(&format!("/v1/time?min_position={min}")).await;
-    scene.nodes[2].store.set(Fault::Refuse);
+    scene.nodes[2].store.set(ProxyFault::Refuse);
     for who in ["bob", "cid"] {
         scene.nodes[0].talk().wins("spring", who).await;
     }
@@ -79,7 +79,7 @@ async fn an_older_copy(settings: &[(&str, &str)]) -> Option<Scene> {
          RENAME fc:{main}:head-kept fc:{main}:head\r\nEXEC",
     );
     assert!(moved.ends_with("+OK\r\n+OK"), "{moved}");
-    scene.nodes[2].store.set(Fault::None);
+    scene.nodes[2].store.set(ProxyFault::None);
     for who in ["zoe", "yan", "xia", "wim"] {
         scene.nodes[2].talk().wins("spring", who).await;
     }

@@ -3,7 +3,7 @@
 use crate::process::{KEY, Server};
 use crate::scene::{DESK, PHONE, SECRET, click, has, nothing_wrong};
 use crate::wire::Talk;
-use firstcome_testbed::{Browser, Redis, Screen};
+use firstcome_testbed::{Browser, RedisServer, Screen};
 use serde_json::json;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -15,13 +15,13 @@ struct Several {
     servers: Vec<Option<Server>>,
     address: SocketAddr,
     /// Ended after the servers, whose store it is.
-    _redis: Redis,
+    _redis: RedisServer,
     _folders: Vec<tempfile::TempDir>,
 }
 
 impl Several {
     fn open() -> Option<Self> {
-        let redis = Redis::start()?;
+        let redis = RedisServer::start()?;
         let store = redis.url();
         let folders: Vec<_> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
         let settings = [("STORE", store.as_str()), SECRET];

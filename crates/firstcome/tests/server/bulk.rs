@@ -6,7 +6,7 @@ use crate::rates::subjects;
 use crate::team::{Mood, Team};
 use crate::wire::Answer;
 use axum::body::Body;
-use firstcome_faults::faulty::{Call, Fault};
+use firstcome_faults::faulty::{Fault, JournalCall};
 use firstcome_http::guard::Guards;
 use firstcome_http::guard::eligibility::{Check, Checks, CountsOfAll};
 use firstcome_inject::Mistake;
@@ -413,7 +413,7 @@ async fn sent_once_only() -> Vec<String> {
         while node.app.node.waiting() < 1 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        node.journal.fault(Call::Append, 2, Fault::Refuse);
+        node.journal.fault(JournalCall::Append, 2, Fault::Refuse);
         node.journal.let_go();
     };
     let ((), answers, ()) = tokio::join!(creates, claims, goes_on);

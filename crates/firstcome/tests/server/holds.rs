@@ -2,7 +2,7 @@
 
 use crate::inside::Inside;
 use crate::wire::Answer;
-use firstcome_faults::faulty::{Call, Fault};
+use firstcome_faults::faulty::{Fault, JournalCall};
 use serde_json::{Value, json};
 
 const SECOND: i64 = 1_000_000;
@@ -206,7 +206,7 @@ async fn a_put_that_got_half_way_is_done_by_the_same_put() {
             headers.extend(id.map(|_| ("if-none-match", "*")));
             node.ask_with("PUT", "/v1/campaigns/hall", &headers, wanted.to_string()).await
         };
-        node.journal.fault(Call::Append, 2, Fault::Refuse);
+        node.journal.fault(JournalCall::Append, 2, Fault::Refuse);
         let detail = refused(put(&hall(&["A1", "A2"])).await, "unavailable", "yes");
         assert!(detail.starts_with("the rest is done, the seats of pool \"main\" are not added: "));
         assert!(!detail.contains("nothing changed"), "{detail}");

@@ -14,14 +14,14 @@ use firstcome_api::key::Role;
 use firstcome_core::SpaceId;
 use firstcome_faults::faulty::Faulty;
 use firstcome_http::guard::Guards;
-use firstcome_http::guard::rate::Pace;
+use firstcome_http::guard::rate::RequestPace;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, BulkRequests, Durability, Key, Keys, MissingKey, Options, SeatMaps};
+use firstcome_http::{App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, SeatMaps};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal};
 use firstcome_node::codes::CodeKeys;
 use firstcome_node::intake::QUEUE_BYTES;
-use firstcome_node::leader::{self, Election, Leader};
+use firstcome_node::leader::{self, Election, Leadership};
 use firstcome_node::{Given, Limits, Node};
 use http_body_util::BodyExt;
 use prometheus_client::registry::Registry;
@@ -152,14 +152,14 @@ impl Inside {
             codes: Arc::new(CodeKeys::new(code_keys).unwrap()),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
-        let pace = leader::Pace {
+        let pace = leader::LeaderPace {
             settle_interval: Duration::from_millis(200),
             settle_delay: leader::SettleDelay::default(),
             keep_for,
             snapshot_bytes: u64::MAX,
             snapshot_every: Duration::MAX,
         };
-        let leader = Leader::start(&node, None, pace, Election::Alone, &counts);
+        let leader = Leadership::start(&node, None, pace, Election::Alone, &counts);
         let mut keys = Keys::default();
         keys.add_text(KEY, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
         for (text, role, campaigns) in KEYS {
@@ -167,11 +167,11 @@ impl Inside {
             keys.add_text(text, Key { name: role.as_str().into(), role, campaigns });
         }
         if let Some(rate) = key_rate {
-            let pace = Pace::new(rate.parse().unwrap(), metrics.rate_limited.key.clone());
+            let pace = RequestPace::new(rate.parse().unwrap(), metrics.rate_limited.key.clone());
             keys.pace(Sha256::digest(KEYS[1].0).into(), pace);
         }
         let second = Duration::from_secs(1);
-        let options = Options {
+        let options = HttpOptions {
             connections: 100,
             body_bytes: 65_536,
             header_time: second,

@@ -8,7 +8,7 @@ use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
 use firstcome_http::{
-    App, BulkRequests, Durability, Key, Keys, MissingKey, Options, Runtimes, SeatMaps, Serves,
+    App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, Runtimes, SeatMaps, Serves,
     server,
 };
 use firstcome_journal::folder::DataFolder;
@@ -16,7 +16,7 @@ use firstcome_journal::memory::Memory;
 use firstcome_journal::sqlite::{self, Sqlite};
 use firstcome_journal::{Append, Clock, Journal, Name};
 use firstcome_node::intake::QUEUE_BYTES;
-use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
+use firstcome_node::leader::{Election, LeaderPace, Leadership, SettleDelay};
 use firstcome_node::{Given, Limits, Node};
 use prometheus_client::registry::Registry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -206,17 +206,17 @@ async fn serves_from_memory_and_writes_behind() {
         codes: std::sync::Arc::default(),
     };
     let node = Node::start(given, |_, _| {}).await.unwrap();
-    let pace = Pace {
+    let pace = LeaderPace {
         settle_interval: wait,
         settle_delay: SettleDelay::default(),
         keep_for: None,
         snapshot_bytes: u64::MAX,
         snapshot_every: Duration::MAX,
     };
-    let leader = Leader::start(&node, None, pace, Election::Alone, &counts);
+    let leader = Leadership::start(&node, None, pace, Election::Alone, &counts);
     let mut keys = Keys::default();
     keys.add_text(KEY, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
-    let options = Options {
+    let options = HttpOptions {
         connections: 100,
         body_bytes: 65_536,
         header_time: wait,

@@ -2,7 +2,7 @@
 //! whoever asks again learns it.
 
 use crate::inside::{Inside, Setup};
-use firstcome_faults::faulty::{Call, Fault};
+use firstcome_faults::faulty::{Fault, JournalCall};
 use firstcome_journal::{Append, Entry, Journal, Name};
 use serde_json::json;
 use std::sync::Arc;
@@ -130,7 +130,7 @@ async fn a_claim_nobody_heard_of_happened_if_its_answer_was_lost_for_good() {
 async fn what_the_store_refuses_outright_did_not_happen() {
     let node = Inside::new().await;
     node.open("drop", 9).await.says(201, "created");
-    node.journal.fault(Call::Append, 1, Fault::Refuse);
+    node.journal.fault(JournalCall::Append, 1, Fault::Refuse);
     node.claim("drop", "ann").await.refuses("unavailable", "nothing changed");
     assert_eq!(node.get("/readyz").await.status, 503);
     // While it is in trouble nothing is said from memory, not even what is long known.

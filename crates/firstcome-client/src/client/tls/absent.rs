@@ -8,7 +8,7 @@ use super::trust::Trust;
 
 /// There is none.
 #[derive(Debug)]
-pub(crate) enum Tls {}
+pub(crate) enum ClientTls {}
 
 impl Tls {
     /// Says that there is no TLS.

@@ -13,15 +13,15 @@ use tokio_rustls::client::TlsStream;
 use super::trust::Trust;
 
 /// What makes a TLS connection out of a plain one.
-pub(crate) struct Tls(TlsConnector);
+pub(crate) struct ClientTls(TlsConnector);
 
-impl std::fmt::Debug for Tls {
+impl std::fmt::Debug for ClientTls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Tls")
     }
 }
 
-impl Tls {
+impl ClientTls {
     /// Reads the authorities. Those of the operating system are files, which are read here.
     pub(crate) fn new(trust: &Trust) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();

@@ -1,7 +1,7 @@
 //! Rules of revoking, suspending and restoring codes, and of replacing one.
 
 use super::Campaign;
-use crate::codes::{CodeKey, CodeMark, Codes, Found, InStock, Verdict, Word};
+use crate::codes::{CodeKey, CodeMark, CodeVerdict, Codes, Found, InStock, Word};
 use crate::command::{CodeCommand, Order};
 use crate::context::{ApplyContext, NewResult};
 use crate::limits::{CODE_DUPLICATES_NAMED, REISSUES};
@@ -56,7 +56,7 @@ impl Campaign {
         &mut self,
         context: &mut ApplyContext<'_>,
         (pool, list): (&str, &[CodeKey]),
-        verdict: Verdict,
+        verdict: CodeVerdict,
         (reason, order): (&str, Order<'_>),
     ) -> Result<Outcome, Refusal> {
         let index = self.coded_pool(pool)?;
@@ -72,8 +72,8 @@ impl Campaign {
                     let Some(word) = marked(codes, rank, verdict) else { continue };
                     let live = pool.is_live(rank);
                     let codes = pool.codes_mut().expect("it was looked");
-                    if !(verdict == Verdict::Revoke && inject(Mistake::RevokeForgotten)) {
-                        if live && verdict == Verdict::Revoke {
+                    if !(verdict == CodeVerdict::Revoke && inject(Mistake::RevokeForgotten)) {
+                        if live && verdict == CodeVerdict::Revoke {
                             codes.stands_no_more(rank);
                         }
                         codes.issued.set(rank, word);
@@ -113,7 +113,7 @@ impl Campaign {
         let found = stock.imports.iter().position(|import| *import.id == *id);
         let nth = found.ok_or(CodeRefusal::NoSuchImport)?;
         let import = &stock.imports[nth];
-        let verdict = Verdict::Revoke;
+        let verdict = CodeVerdict::Revoke;
         if import.revoked {
             return Ok(CodeOutcome::Marked { verdict, changed: 0, unknown: Vec::new() }.into());
         }
@@ -206,29 +206,29 @@ fn emit_mark(context: &mut ApplyContext<'_>, pool: usize, codes: &Codes) {
 }
 
 /// Returns the word of a rank as a verdict leaves it, if it is another.
-fn marked(codes: &Codes, rank: u32, verdict: Verdict) -> Option<Word> {
+fn marked(codes: &Codes, rank: u32, verdict: CodeVerdict) -> Option<Word> {
     let word = codes.issued.get(rank)?;
     if word.is_revoked() {
         return None;
     }
     let after = match verdict {
-        Verdict::Revoke => word.revoked(),
-        Verdict::Suspend => word.suspended(true),
-        Verdict::Restore => word.suspended(false),
+        CodeVerdict::Revoke => word.revoked(),
+        CodeVerdict::Suspend => word.suspended(true),
+        CodeVerdict::Restore => word.suspended(false),
     };
     (after != word).then_some(after)
 }
 
 /// Has a unit that nobody has stand as a verdict leaves it; says whether it stood otherwise.
-fn mark_in_stock(pool: &mut Pool, unit: u32, verdict: Verdict) -> bool {
+fn mark_in_stock(pool: &mut Pool, unit: u32, verdict: CodeVerdict) -> bool {
     let codes = pool.codes_mut().expect("it was looked");
     let stock = codes.stock.as_deref_mut().expect("a unit in stock is imported");
     let (before, after) = (
         stock.standing(unit),
         match verdict {
-            Verdict::Revoke => InStock::Revoked,
-            Verdict::Suspend => InStock::Suspended,
-            Verdict::Restore => InStock::Free,
+            CodeVerdict::Revoke => InStock::Revoked,
+            CodeVerdict::Suspend => InStock::Suspended,
+            CodeVerdict::Restore => InStock::Free,
         },
     );
     if before == after || before == InStock::Revoked {

@@ -4,7 +4,7 @@ use super::{
     COMMIT, CodeCommand, CodeStep, END_RESERVATION, MARK_CODES, MARK_IMPORT, REDEEM, REISSUE,
     RESERVE, ROLL_BACK, STAGE, StagedCode,
 };
-use crate::codes::{CodeKey, TAG_MOST, Verdict};
+use crate::codes::{CodeKey, CodeVerdict, TAG_MOST};
 use crate::command::field::{Target, at_least_one, bounded, name};
 use crate::command::order::order_field;
 use crate::command::{Command, Order};
@@ -110,7 +110,7 @@ pub(in crate::command) fn read<'a>(
     }
     Ok(Command::Code(match command {
         MARK_CODES => {
-            let verdict = Verdict::of(u64::from(number.ok_or_else(missing)?));
+            let verdict = CodeVerdict::of(u64::from(number.ok_or_else(missing)?));
             let verdict = verdict.ok_or_else(|| value.wrong("an unknown verdict"))?;
             if codes.is_empty() {
                 return Err(missing());

@@ -2,7 +2,7 @@
 
 use super::made_up::{MadeUp, hall, seats};
 use firstcome_core::hall::{
-    AreaSettings, Counts, Hall, Kind, Price, SeatSettings, Standing, Unfit, Unit,
+    AreaSettings, Hall, Kind, Price, SeatSettings, Standing, Unfit, Unit, UnitCounts,
 };
 use firstcome_core::limits::{CHUNK_SEATS, GROUP_SEATS, ROW_SEATS};
 use firstcome_core::names::BadName;
@@ -183,13 +183,13 @@ fn places_of_an_area_are_never_more_than_it_has() {
     assert!(hall.shift(0, 5, Kind::Held, Kind::Confirmed));
     assert!(!hall.shift(0, 3, Kind::Held, Kind::Free));
     assert!(hall.shift(0, 3, Kind::Free, Kind::Blocked));
-    let all = Counts { free: 0, held: 2, confirmed: 5, blocked: 3, left: 0 };
+    let all = UnitCounts { free: 0, held: 2, confirmed: 5, blocked: 3, left: 0 };
     assert_eq!((hall.area_counts(0), hall.counts()), (all, all));
 }
 
 /// Counts afresh.
-fn counted(hall: &Hall, made_up: &[MadeUp], of: impl Fn(&MadeUp) -> bool) -> Counts {
-    let mut counts = Counts::default();
+fn counted(hall: &Hall, made_up: &[MadeUp], of: impl Fn(&MadeUp) -> bool) -> UnitCounts {
+    let mut counts = UnitCounts::default();
     for (seat, made_up) in made_up.iter().enumerate().filter(|(_, made_up)| of(made_up)) {
         let free = hall.standing(seat as u32).is_free();
         match hall.standing(seat as u32) {

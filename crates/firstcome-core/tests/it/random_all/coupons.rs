@@ -1,7 +1,7 @@
 //! Random commands on codes.
 
 use super::{CAMPAIGNS, IDS, SUBJECTS, key, one};
-use firstcome_core::codes::{CodeKey, Verdict};
+use firstcome_core::codes::{CodeKey, CodeVerdict};
 use firstcome_core::command::{CodeCommand, CodeStep, Expect, Mark, Order, StagedCode, Steer};
 use firstcome_core::settings::{
     CodeSettings, CodeSource, HoldSettings, Opens, PoolSettings, Settings,
@@ -132,7 +132,7 @@ pub(super) fn on_code(random: &mut fastrand::Rng) -> Command<'static> {
         19 => CodeCommand::EndReservation { step: step(random) },
         20 | 21 => {
             let codes = (0..random.u32(1..4)).map(|_| code(random, pool)).collect();
-            let all = Verdict::ALL;
+            let all = CodeVerdict::ALL;
             // What is revoked stays so: more is only suspended.
             let verdict = if random.bool() { all[1] } else { all[random.usize(..3)] };
             CodeCommand::Mark { campaign, pool, codes, verdict, reason: "", order }

@@ -1,7 +1,7 @@
 //! Everything is counted again, unit by unit: free, held, confirmed and blocked are all there are, everywhere.
 
 use firstcome_core::campaign::Campaign;
-use firstcome_core::hall::{Counts, Standing};
+use firstcome_core::hall::{Standing, UnitCounts};
 use firstcome_core::hold::{Allocation, Fate, UnitId};
 use firstcome_core::pool::Pool;
 
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 /// What a pool says of itself, next to what is found by looking at each of its units.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
-    pub(super) said: BTreeMap<String, Counts>,
-    pub(super) found: BTreeMap<String, Counts>,
+    pub(super) said: BTreeMap<String, UnitCounts>,
+    pub(super) found: BTreeMap<String, UnitCounts>,
 }
 
 impl Counted {
@@ -28,7 +28,7 @@ impl Counted {
         wrong.or_else(|| unknown.map(|of| format!("there is no {of}")))
     }
 
-    fn add(&mut self, of: &[String], found: Counts) {
+    fn add(&mut self, of: &[String], found: UnitCounts) {
         for of in of {
             let known = self.found.entry(of.clone()).or_default();
             known.free += found.free;
@@ -63,7 +63,7 @@ pub(super) fn count(campaign: &Campaign, pool: &Pool) -> Counted {
     let Some(hall) = pool.hall() else {
         let (held, confirmed) = nameless(UnitId::Counted);
         let free = pool.capacity() - held - confirmed;
-        counted.add(&[whole], Counts { free, held, confirmed, blocked: 0, left: free });
+        counted.add(&[whole], UnitCounts { free, held, confirmed, blocked: 0, left: free });
         return counted;
     };
     for (grade, counts) in hall.grades() {
@@ -71,12 +71,14 @@ pub(super) fn count(campaign: &Campaign, pool: &Pool) -> Counted {
     }
     for seat in 0..hall.seats() {
         let one = match hall.standing(seat) {
-            Standing::Free => {
-                Counts { free: 1, left: u32::from(hall.is_for_sale(seat)), ..Counts::default() }
-            }
-            Standing::Held(_) => Counts { held: 1, ..Counts::default() },
-            Standing::Confirmed(_) => Counts { confirmed: 1, ..Counts::default() },
-            Standing::Blocked => Counts { blocked: 1, ..Counts::default() },
+            Standing::Free => UnitCounts {
+                free: 1,
+                left: u32::from(hall.is_for_sale(seat)),
+                ..UnitCounts::default()
+            },
+            Standing::Held(_) => UnitCounts { held: 1, ..UnitCounts::default() },
+            Standing::Confirmed(_) => UnitCounts { confirmed: 1, ..UnitCounts::default() },
+            Standing::Blocked => UnitCounts { blocked: 1, ..UnitCounts::default() },
         };
         counted.add(&[whole.clone(), format!("grade {:?}", hall.grade_of(seat))], one);
     }
@@ -89,7 +91,7 @@ pub(super) fn count(campaign: &Campaign, pool: &Pool) -> Counted {
         let blocked = said.blocked;
         let free = settings.capacity - held - confirmed - blocked;
         let left = if settings.for_sale { free } else { 0 };
-        let found = Counts { free, held, confirmed, blocked, left };
+        let found = UnitCounts { free, held, confirmed, blocked, left };
         counted.add(&[whole.clone(), name, format!("grade {:?}", settings.grade)], found);
     }
     counted
@@ -112,7 +114,7 @@ fn a_count_that_is_off_is_seen() {
         let right = count(campaign, pool);
         assert_eq!(right.wrong(), None);
         for of in right.said.keys() {
-            let changes: [fn(&mut Counts); 5] = [
+            let changes: [fn(&mut UnitCounts); 5] = [
                 |c| c.free += 1,
                 |c| c.held += 1,
                 |c| (c.held, c.free) = (c.held.wrapping_sub(1), c.free + 1),

@@ -48,7 +48,7 @@ fn with(name: &str, value: Value) -> Value {
     claims
 }
 
-fn fault(text: &str) -> Fault {
+fn fault(text: &str) -> TokenFault {
     keys().check(text.as_bytes(), now()).expect_err("this token is not good")
 }
 
@@ -70,7 +70,7 @@ fn what_is_minted_is_good_until_its_time_and_says_what_it_was_told() {
     // Good to its last microsecond, and not one longer.
     let last = until.plus_micros(-1);
     assert!(keys().check(token.as_bytes(), last).is_ok());
-    assert_eq!(keys().check(token.as_bytes(), until), Err(Fault::Expired(NOW + 900)));
+    assert_eq!(keys().check(token.as_bytes(), until), Err(TokenFault::Expired(NOW + 900)));
 }
 
 #[test]
@@ -93,7 +93,10 @@ fn a_token_cut_at_any_byte_is_refused_for_a_reason() {
     for end in 0..whole.len() {
         let cut = &whole[..end];
         let fault = fault(cut);
-        assert!(matches!(fault, Fault::Malformed(_) | Fault::Signature(_)), "{cut}: {fault}");
+        assert!(
+            matches!(fault, TokenFault::Malformed(_) | TokenFault::Signature(_)),
+            "{cut}: {fault}"
+        );
     }
     for at in 0..whole.len() {
         let mut bytes = whole.clone().into_bytes();
@@ -103,9 +106,9 @@ fn a_token_cut_at_any_byte_is_refused_for_a_reason() {
             bytes[at] ^= flip;
         }
     }
-    assert!(matches!(fault(&format!("{whole}.")), Fault::Malformed(_)));
-    assert!(matches!(fault(&format!("{whole}=")), Fault::Malformed(_)));
-    assert!(matches!(fault(&"e".repeat(MOST_BYTES + 1)), Fault::Malformed(_)));
+    assert!(matches!(fault(&format!("{whole}.")), TokenFault::Malformed(_)));
+    assert!(matches!(fault(&format!("{whole}=")), TokenFault::Malformed(_)));
+    assert!(matches!(fault(&"e".repeat(MOST_BYTES + 1)), TokenFault::Malformed(_)));
 }
 
 #[test]
@@ -117,24 +120,27 @@ fn forged_tokens_are_refused_for_what_is_wrong_with_them() {
     };
     let header = |alg: &str, kid: &str| json!({"alg": alg, "kid": kid});
     let other = "another-secret-of-thirty-two-bytes";
-    assert_eq!(hs(header("HS256", "new"), other), Fault::Signature("new".into()));
-    assert_eq!(hs(header("HS256", "old"), SECRET), Fault::Signature("old".into()));
-    assert_eq!(hs(header("HS256", "gone"), SECRET), Fault::UnknownKey("gone".into()));
+    assert_eq!(hs(header("HS256", "new"), other), TokenFault::Signature("new".into()));
+    assert_eq!(hs(header("HS256", "old"), SECRET), TokenFault::Signature("old".into()));
+    assert_eq!(hs(header("HS256", "gone"), SECRET), TokenFault::UnknownKey("gone".into()));
     // The header does not choose the algorithm, least of all none.
     for alg in ["none", "HS512", "RS256", "EdDSA", "hs256", ""] {
         let (said, key) = (alg.to_owned(), "new".to_owned());
-        let expected = Fault::Algorithm { said, key, is: "HS256" };
+        let expected = TokenFault::Algorithm { said, key, is: "HS256" };
         assert_eq!(hs(header(alg, "new"), SECRET), expected);
     }
     let unsigned = signed(&header("none", "new"), &good, |_| Vec::new());
-    assert!(matches!(fault(&unsigned), Fault::Algorithm { .. }));
+    assert!(matches!(fault(&unsigned), TokenFault::Algorithm { .. }));
     // The public half taken for a secret.
     let public = pair().public_key().as_ref().to_vec();
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, &public);
     let sign = |bytes: &[u8]| ring::hmac::sign(&key, bytes).as_ref().to_vec();
     for alg in ["HS256", "EdDSA"] {
         let fault = fault(&signed(&header(alg, "theirs"), &good, sign));
-        assert!(matches!(fault, Fault::Algorithm { .. } | Fault::Signature(_)), "{fault}");
+        assert!(
+            matches!(fault, TokenFault::Algorithm { .. } | TokenFault::Signature(_)),
+            "{fault}"
+        );
     }
     // What a header may say to have itself believed.
     for field in ["jwk", "jku", "x5u", "x5c", "crit", "b64", "zip"] {
@@ -144,7 +150,7 @@ fn forged_tokens_are_refused_for_what_is_wrong_with_them() {
     }
     let encrypted = json!({"alg": "HS256", "kid": "new", "typ": "JWE"});
     assert!(hs(encrypted, SECRET).to_string().contains("typ"));
-    assert_eq!(TokenKeys::default().check(b"x", now()), Err(Fault::NoKeys));
+    assert_eq!(TokenKeys::default().check(b"x", now()), Err(TokenFault::NoKeys));
 }
 
 #[test]
@@ -224,11 +230,11 @@ fn a_claim_or_a_header_parameter_twice_is_refused() {
 
 #[test]
 fn times_are_those_of_the_store_and_a_minute_ahead_is_forgiven() {
-    assert_eq!(fault(&hs256(&with("exp", json!(NOW)))), Fault::Expired(NOW));
-    assert_eq!(fault(&hs256(&with("exp", json!(i64::MIN)))), Fault::Expired(i64::MIN));
+    assert_eq!(fault(&hs256(&with("exp", json!(NOW)))), TokenFault::Expired(NOW));
+    assert_eq!(fault(&hs256(&with("exp", json!(i64::MIN)))), TokenFault::Expired(i64::MIN));
     assert!(keys().check(hs256(&with("exp", json!(i64::MAX))).as_bytes(), now()).is_ok());
     assert!(keys().check(hs256(&with("nbf", json!(NOW + 60))).as_bytes(), now()).is_ok());
-    assert_eq!(fault(&hs256(&with("nbf", json!(NOW + 61)))), Fault::NotYet(NOW + 61));
+    assert_eq!(fault(&hs256(&with("nbf", json!(NOW + 61)))), TokenFault::NotYet(NOW + 61));
 }
 
 #[test]
@@ -266,21 +272,21 @@ fn which_campaigns_reads_back_as_it_is_printed() {
 fn a_ticket_is_no_token_and_a_token_is_no_ticket() {
     let token = keys().check(hs256(&with("cancel", json!(true))).as_bytes(), now()).unwrap();
     let ticket = keys().mint_ticket(&token, now()).unwrap();
-    assert_eq!(fault(&ticket), Fault::IsTicket);
+    assert_eq!(fault(&ticket), TokenFault::IsTicket);
     // The same subject, campaigns and end; nothing that a token may do.
     let checked = keys().check_ticket(ticket.as_bytes(), now()).unwrap();
     assert_eq!(checked, SubjectToken { cancel: false, ..token.clone() });
     let as_ticket = |text: &str| keys().check_ticket(text.as_bytes(), now()).unwrap_err();
-    assert_eq!(as_ticket(&hs256(&good())), Fault::NoTicket);
+    assert_eq!(as_ticket(&hs256(&good())), TokenFault::NoTicket);
     for scope in ["", "event", "events ", "openid events"] {
         let other = hs256(&with("scope", json!(scope)));
         for fault in [fault(&other), as_ticket(&other)] {
             assert!(fault.to_string().contains("is not known"), "{scope}: {fault}");
         }
     }
-    assert!(matches!(fault(&hs256(&with("scope", json!(["events"])))), Fault::Claims(_)));
+    assert!(matches!(fault(&hs256(&with("scope", json!(["events"])))), TokenFault::Claims(_)));
     // A server that only checks cannot sign.
     let mut public = TokenKeys::default();
     public.add("theirs", public_of(&pair()));
-    assert_eq!(public.mint_ticket(&token, now()), Err(Fault::NoKeys));
+    assert_eq!(public.mint_ticket(&token, now()), Err(TokenFault::NoKeys));
 }

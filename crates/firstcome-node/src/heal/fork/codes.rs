@@ -2,7 +2,7 @@
 //! nobody's, is known to two people. It is suspended until an operator decides.
 
 use firstcome_core::State;
-use firstcome_core::codes::{CodeKey, Verdict};
+use firstcome_core::codes::{CodeKey, CodeVerdict};
 use firstcome_core::command::{CodeCommand, Command, Encoded, Order};
 use firstcome_core::limits::CODES_TOGETHER;
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,7 +90,7 @@ impl GivenCodes {
         let commands = lists.into_iter().flat_map(|((campaign, pool), codes)| {
             let chunks: Vec<_> = codes.chunks(CODES_TOGETHER).map(<[CodeKey]>::to_vec).collect();
             chunks.into_iter().filter_map(move |codes| {
-                let (verdict, order) = (Verdict::Suspend, Order { id: None, who: WHO });
+                let (verdict, order) = (CodeVerdict::Suspend, Order { id: None, who: WHO });
                 let (campaign, pool, reason) = (&**campaign, &**pool, REASON);
                 let count = codes.len();
                 let mark = CodeCommand::Mark { campaign, pool, codes, verdict, reason, order };

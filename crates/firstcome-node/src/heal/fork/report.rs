@@ -13,7 +13,7 @@ use firstcome_core::command::{Body, CodeCommand, Command, Wanted};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::Refusal;
 use firstcome_core::state::State;
-use held::{Held, HoldName};
+use held::{HeldUnits, HoldName};
 use std::collections::{BTreeMap, BTreeSet};
 use unit::{UnitAt, UnitStanding};
 use used::{UseAt, UseStanding};
@@ -34,7 +34,7 @@ pub(super) struct AbandonedBranch {
     /// Those of them whose campaign had left memory: what they had is not known any more.
     forgotten: BTreeSet<Whose>,
     /// The holds that the lost entries are about, with what they had; none for one that was not there.
-    holds: BTreeMap<HoldName, BTreeSet<Option<Held>>>,
+    holds: BTreeMap<HoldName, BTreeSet<Option<HeldUnits>>>,
     /// The units that an operator's lost words were about, with how each stood.
     units: BTreeMap<UnitAt, BTreeSet<UnitStanding>>,
     /// What references had done with codes that lost entries are about.
@@ -182,7 +182,7 @@ impl AbandonedBranch {
 
     fn note_hold(&mut self, campaign: &str, id: &str, ours: &State) {
         let name = (campaign.into(), id.into());
-        let had = Held::by(&name, ours);
+        let had = HeldUnits::by(&name, ours);
         self.holds.entry(name).or_default().insert(had);
     }
 
@@ -317,7 +317,7 @@ impl AbandonedBranch {
             }
             for hold in campaign.holds() {
                 let name = (campaign.name().into(), hold.id().into());
-                let had = Held::by(&name, whole);
+                let had = HeldUnits::by(&name, whole);
                 let new = !is_noted(&self.holds, &name, &had);
                 had.iter().filter(|_| new).for_each(|had| list.hold(&name, had));
             }
@@ -427,8 +427,8 @@ impl List<'_> {
     }
 
     /// Says what became of a hold that has not what it had.
-    fn hold(&mut self, name: &HoldName, had: &Held) {
-        let has = Held::by(name, self.now);
+    fn hold(&mut self, name: &HoldName, had: &HeldUnits) {
+        let has = HeldUnits::by(name, self.now);
         if has.as_ref() == Some(had) {
             return;
         }

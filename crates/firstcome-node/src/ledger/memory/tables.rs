@@ -1,4 +1,4 @@
-use crate::ledger::{Batch, LedgerFailure, Row, SettledCancel, SettledClaim, Standing};
+use crate::ledger::{Batch, LedgerError, Row, SettledCancel, SettledClaim, Standing};
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_inject::{Mistake, inject};
@@ -7,7 +7,7 @@ use std::collections::btree_map::Entry;
 use std::ops::Bound;
 
 /// Campaign, pool, rank.
-pub(super) type Key = (Box<str>, Box<str>, u32);
+pub(super) type ResultKey = (Box<str>, Box<str>, u32);
 
 /// What a ledger has: the tables of `docs/reference/ledger.md`, with their keys.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +15,7 @@ pub(super) struct Tables {
     settled: Standing,
     /// By number.
     results: BTreeMap<u64, Row>,
-    pub(super) claims: BTreeMap<Key, SettledClaim>,
+    pub(super) claims: BTreeMap<ResultKey, SettledClaim>,
 }
 
 impl Tables {
@@ -29,22 +29,22 @@ impl Tables {
     }
 
     /// Writes a batch, all of it or nothing.
-    pub(super) fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerFailure> {
+    pub(super) fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerError> {
         let Batch { after, term, rows } = batch;
         let found = self.settled;
         if found.term != *term && !inject(Mistake::TermNotCompared) {
-            return Err(LedgerFailure::OldTerm { ours: *term, theirs: found.term });
+            return Err(LedgerError::OldTerm { ours: *term, theirs: found.term });
         }
         if inject(Mistake::SettleWithoutCompare) {
             return Ok(self.settle_anyway(batch));
         }
         if found.through != *after {
-            return Err(LedgerFailure::Moved { after: *after, through: found.through });
+            return Err(LedgerError::Moved { after: *after, through: found.through });
         }
         for (place, row) in rows.iter().enumerate() {
             if let Err(why) = self.insert(row) {
                 rows[..place].iter().rev().for_each(|row| self.take_back(row));
-                return Err(LedgerFailure::Differs { number: row.number, why });
+                return Err(LedgerError::Differs { number: row.number, why });
             }
         }
         let through = rows.last().map_or(*after, |row| row.number);
@@ -165,6 +165,6 @@ impl Tables {
     }
 }
 
-fn key(row: &Row) -> Key {
+fn key(row: &Row) -> ResultKey {
     (row.campaign.clone(), row.pool.clone(), row.rank)
 }

@@ -1,7 +1,7 @@
 //! Whose tables these are; making them where there are none; moving them out of the way.
 
 use super::{Identity, LONGEST};
-use crate::ledger::{LAYOUT, LedgerFailure};
+use crate::ledger::{LAYOUT, LedgerError};
 use firstcome_core::SpaceId;
 use firstcome_store::mysql::{MySqlPool, Row, bytes, cell, text};
 
@@ -13,7 +13,7 @@ pub(super) const OWNER: &str = "SELECT layout, space FROM ~meta";
 const MISSING: [&str; 2] = ["42S02", "42000"];
 
 /// Makes the tables where they are not there; refuses those of somebody else.
-pub(super) async fn open(pool: &MySqlPool, identity: &Identity) -> Result<(), LedgerFailure> {
+pub(super) async fn open(pool: &MySqlPool, identity: &Identity) -> Result<(), LedgerError> {
     if is_there(pool, identity).await? {
         return Ok(());
     }
@@ -37,7 +37,7 @@ pub(super) async fn open(pool: &MySqlPool, identity: &Identity) -> Result<(), Le
 }
 
 /// Says whether the ledger is there; refuses what is not ours.
-pub(super) async fn is_there(pool: &MySqlPool, identity: &Identity) -> Result<bool, LedgerFailure> {
+pub(super) async fn is_there(pool: &MySqlPool, identity: &Identity) -> Result<bool, LedgerError> {
     let database = text(&identity.database);
     let names: Vec<String> = TABLES.iter().map(|table| text(table)).collect();
     let found = pool
@@ -63,15 +63,15 @@ pub(super) async fn is_there(pool: &MySqlPool, identity: &Identity) -> Result<bo
 }
 
 /// Refuses a ledger of another space or of a newer build, by its row of [`OWNER`].
-pub(super) fn check(owner: &Row, identity: &Identity) -> Result<(), LedgerFailure> {
+pub(super) fn check(owner: &Row, identity: &Identity) -> Result<(), LedgerError> {
     let layout = u32::try_from(cell::<i64>(owner, 0)?).unwrap_or(u32::MAX);
     if layout > LAYOUT {
-        return Err(LedgerFailure::TooNew(layout));
+        return Err(LedgerError::TooNew(layout));
     }
     let found = <[u8; 16]>::try_from(cell::<Vec<u8>>(owner, 1)?).map(SpaceId);
     let found = found.map_err(|_| broken(identity, "`meta` names no space"))?;
     if found != identity.space {
-        return Err(LedgerFailure::OtherSpace { found, wanted: identity.space });
+        return Err(LedgerError::OtherSpace { found, wanted: identity.space });
     }
     Ok(())
 }
@@ -87,8 +87,8 @@ pub(super) fn is_missing(failure: &firstcome_store::StoreError) -> bool {
 pub(super) async fn set_aside(
     pool: &MySqlPool,
     database: &str,
-) -> Result<Option<String>, LedgerFailure> {
-    let is_there = async |database: &str| -> Result<bool, LedgerFailure> {
+) -> Result<Option<String>, LedgerError> {
+    let is_there = async |database: &str| -> Result<bool, LedgerError> {
         let sql = "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = ";
         let found = pool.step(&format!("{sql}{}", text(database))).await?;
         Ok(first::<i64>(&found, 0)? > 0)
@@ -125,12 +125,12 @@ pub(super) async fn set_aside(
 fn first<T: firstcome_store::mysql::FromValue>(
     found: &[Vec<Row>],
     list: usize,
-) -> Result<T, LedgerFailure> {
+) -> Result<T, LedgerError> {
     let row = found.get(list).and_then(|rows| rows.first());
-    let none = || LedgerFailure::Unavailable("the catalogue gives no answer".to_owned());
+    let none = || LedgerError::Unavailable("the catalogue gives no answer".to_owned());
     Ok(cell(row.ok_or_else(none)?, 0)?)
 }
 
-pub(super) fn broken(identity: &Identity, what: &str) -> LedgerFailure {
-    LedgerFailure::Broken(format!("database {}: {what}", identity.database))
+pub(super) fn broken(identity: &Identity, what: &str) -> LedgerError {
+    LedgerError::Broken(format!("database {}: {what}", identity.database))
 }

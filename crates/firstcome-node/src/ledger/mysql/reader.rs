@@ -1,8 +1,8 @@
 //! Reading beside the writer.
 
-use super::{MySql, opening};
+use super::{MySqlLedger, opening};
 use crate::ledger::rows::{one_of, rank_of, small};
-use crate::ledger::{Details, LedgerFailure, Row, SettledCancel, SettledClaim};
+use crate::ledger::{Details, LedgerError, Row, SettledCancel, SettledClaim};
 use firstcome_core::Timestamp;
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
@@ -13,9 +13,9 @@ const RESULT: &str = "SELECT r.number, r.kind, r.campaign, r.pool, r.rank, r.sub
 const CLAIM: &str = "SELECT pool, rank, subject, at, result, cancelled_at, cancelled_by, reason, who, cancel_result, \
     unit, hold FROM ~claims";
 
-impl MySql {
+impl MySqlLedger {
     /// Returns the id.
-    pub(in crate::ledger) async fn id(&self) -> Result<u128, LedgerFailure> {
+    pub(in crate::ledger) async fn id(&self) -> Result<u128, LedgerError> {
         let rows = self.read("SELECT id FROM ~meta").await?;
         let id = rows.first().map(|row| cell::<Vec<u8>>(row, 0)).transpose()?;
         let id = id.and_then(|id| <[u8; 16]>::try_from(id).ok()).map(u128::from_be_bytes);
@@ -27,7 +27,7 @@ impl MySql {
         after: u64,
         limit: usize,
         campaign: Option<&str>,
-    ) -> Result<Vec<Row>, LedgerFailure> {
+    ) -> Result<Vec<Row>, LedgerError> {
         let after = after.min(i64::MAX.cast_unsigned());
         let sql = match campaign {
             None => format!(
@@ -48,7 +48,7 @@ impl MySql {
         campaign: &str,
         pool: &str,
         rank: u32,
-    ) -> Result<Option<SettledClaim>, LedgerFailure> {
+    ) -> Result<Option<SettledClaim>, LedgerError> {
         let (campaign, pool) = (text(campaign), text(pool));
         let sql =
             format!("{CLAIM} WHERE campaign = {campaign} AND pool = {pool} AND rank = {rank}");
@@ -60,7 +60,7 @@ impl MySql {
         campaign: &str,
         after: Option<(&str, u32)>,
         limit: usize,
-    ) -> Result<Vec<SettledClaim>, LedgerFailure> {
+    ) -> Result<Vec<SettledClaim>, LedgerError> {
         let (pool, rank) = after.unwrap_or(("", 0));
         let (campaign, pool) = (text(campaign), text(pool));
         let sql = format!(
@@ -74,7 +74,7 @@ impl MySql {
         &self,
         campaign: &str,
         pool: &str,
-    ) -> Result<(u64, u64), LedgerFailure> {
+    ) -> Result<(u64, u64), LedgerError> {
         let (campaign, pool) = (text(campaign), text(pool));
         let sql = format!(
             "SELECT COUNT(*), COUNT(cancelled_at) FROM ~claims WHERE campaign = {campaign} AND pool = {pool}"
@@ -85,7 +85,7 @@ impl MySql {
     }
 
     /// Returns the number up to which it has results; nothing if it is not there. Makes nothing.
-    pub(in crate::ledger) async fn through(&self) -> Result<Option<u64>, LedgerFailure> {
+    pub(in crate::ledger) async fn through(&self) -> Result<Option<u64>, LedgerError> {
         if !opening::is_there(&self.reader, &self.identity).await? {
             return Ok(None);
         }
@@ -94,12 +94,12 @@ impl MySql {
     }
 
     /// Reads with one statement. Nothing that fails here changed anything.
-    async fn read(&self, sql: &str) -> Result<Vec<mysql::Row>, LedgerFailure> {
+    async fn read(&self, sql: &str) -> Result<Vec<mysql::Row>, LedgerError> {
         let found = self.reader.step(&self.identity.sql(sql)).await;
         let found = found.map_err(|failure| {
-            let failure = LedgerFailure::from(failure);
-            if let LedgerFailure::Unknown(text) = failure {
-                return LedgerFailure::Unavailable(text);
+            let failure = LedgerError::from(failure);
+            if let LedgerError::Unknown(text) = failure {
+                return LedgerError::Unavailable(text);
             }
             failure
         });
@@ -107,7 +107,7 @@ impl MySql {
     }
 }
 
-fn row(found: &mysql::Row) -> Result<Row, LedgerFailure> {
+fn row(found: &mysql::Row) -> Result<Row, LedgerError> {
     let kind: String = get(found, 1)?;
     Ok(Row {
         number: get(found, 0)?,
@@ -135,7 +135,7 @@ fn row(found: &mysql::Row) -> Result<Row, LedgerFailure> {
     })
 }
 
-fn claim(found: &mysql::Row) -> Result<SettledClaim, LedgerFailure> {
+fn claim(found: &mysql::Row) -> Result<SettledClaim, LedgerError> {
     let number = |column| get::<Option<i64>>(found, column);
     let cancel = match (number(5)?, by(found, 6)?, number(9)?) {
         (Some(at), Some(by), Some(result)) => Some(SettledCancel {
@@ -159,19 +159,19 @@ fn claim(found: &mysql::Row) -> Result<SettledClaim, LedgerFailure> {
     })
 }
 
-fn get<T: FromValue>(found: &mysql::Row, column: usize) -> Result<T, LedgerFailure> {
+fn get<T: FromValue>(found: &mysql::Row, column: usize) -> Result<T, LedgerError> {
     Ok(cell(found, column)?)
 }
 
-fn words(found: &mysql::Row, column: usize) -> Result<Box<str>, LedgerFailure> {
+fn words(found: &mysql::Row, column: usize) -> Result<Box<str>, LedgerError> {
     get::<String>(found, column).map(Into::into)
 }
 
-fn optional(found: &mysql::Row, column: usize) -> Result<Option<Box<str>>, LedgerFailure> {
+fn optional(found: &mysql::Row, column: usize) -> Result<Option<Box<str>>, LedgerError> {
     Ok(get::<Option<String>>(found, column)?.map(Into::into))
 }
 
-fn by(found: &mysql::Row, column: usize) -> Result<Option<By>, LedgerFailure> {
+fn by(found: &mysql::Row, column: usize) -> Result<Option<By>, LedgerError> {
     let text: Option<String> = get(found, column)?;
     text.map(|text| one_of(&[By::Subject, By::Operator], By::as_str, &text)).transpose()
 }

@@ -35,7 +35,7 @@ impl Statements {
         let mut all = Self::default();
         let mut campaigns: BTreeMap<&str, [u64; 4]> = BTreeMap::new();
         let mut moved = BTreeSet::new();
-        let (mut results, mut claims) = (List::new(RESULTS, ""), List::new(CLAIMS, STAYS));
+        let (mut results, mut claims) = (RowList::new(RESULTS, ""), RowList::new(CLAIMS, STAYS));
         for row in rows {
             results.add(result(row, now));
             let [_, last, won, undone] =
@@ -63,7 +63,7 @@ impl Statements {
             }
         }
         all.counts[2] = moved.len() as u64;
-        let mut list = List::new(
+        let mut list = RowList::new(
             "INSERT INTO ~campaigns VALUES ",
             " ON DUPLICATE KEY UPDATE last_result = VALUES(last_result), claims = claims + VALUES(claims), \
              cancels = cancels + VALUES(cancels)",
@@ -77,14 +77,14 @@ impl Statements {
 }
 
 /// Statements that insert many rows, each not too long.
-struct List {
+struct RowList {
     before: &'static str,
     after: &'static str,
     rows: String,
     done: Vec<String>,
 }
 
-impl List {
+impl RowList {
     fn new(before: &'static str, after: &'static str) -> Self {
         Self { before, after, rows: String::new(), done: Vec::new() }
     }

@@ -2,8 +2,8 @@
 
 use super::rows::{Statements, cancel, misfit, moved};
 use super::{Identity, opening};
-use crate::ledger::queue::{self, Write, refusal};
-use crate::ledger::{Batch, LedgerFailure, Standing};
+use crate::ledger::queue::{self, LedgerWrite, refusal};
+use crate::ledger::{Batch, LedgerError, Standing};
 use firstcome_journal::Clock;
 use firstcome_store::StoreError;
 use firstcome_store::mysql::{MySqlPool, Row, Work, cell};
@@ -29,7 +29,7 @@ impl Writer {
     }
 
     /// Begins a transaction with statements, after looking whose ledger it is; gives what they gave.
-    async fn begin(&mut self, sql: &str) -> Result<(Work<'_>, Vec<Vec<Row>>), LedgerFailure> {
+    async fn begin(&mut self, sql: &str) -> Result<(Work<'_>, Vec<Vec<Row>>), LedgerError> {
         if !self.known {
             opening::open(&self.pool, &self.identity).await?;
             self.known = true;
@@ -48,9 +48,7 @@ impl Writer {
         let Some(owner) = owner.as_ref().and_then(|rows| rows.first()) else {
             work.roll_back().await;
             self.known = false;
-            return Err(LedgerFailure::Unavailable(
-                "its tables were made anew meanwhile".to_owned(),
-            ));
+            return Err(LedgerError::Unavailable("its tables were made anew meanwhile".to_owned()));
         };
         match opening::check(owner, &self.identity) {
             Ok(()) => Ok((work, found)),
@@ -61,11 +59,11 @@ impl Writer {
         }
     }
 
-    async fn one_row(&mut self, sql: &str) -> Result<Standing, LedgerFailure> {
+    async fn one_row(&mut self, sql: &str) -> Result<Standing, LedgerError> {
         let (work, found) = self.begin(sql).await?;
         let Some(row) = found.first().and_then(|rows| rows.first()) else {
             work.roll_back().await;
-            return Err(LedgerFailure::Broken("the row of `settled` is gone".to_owned()));
+            return Err(LedgerError::Broken("the row of `settled` is gone".to_owned()));
         };
         let number = |column| cell::<i64>(row, column).map(i64::cast_unsigned);
         let standing = Standing { through: number(0)?, term: number(1)? };
@@ -74,16 +72,16 @@ impl Writer {
     }
 }
 
-impl Write for Writer {
-    async fn mint_term(&mut self) -> Result<Standing, LedgerFailure> {
+impl LedgerWrite for Writer {
+    async fn mint_term(&mut self) -> Result<Standing, LedgerError> {
         self.one_row(MINT_TERM).await
     }
 
-    async fn standing(&mut self) -> Result<Standing, LedgerFailure> {
+    async fn standing(&mut self) -> Result<Standing, LedgerError> {
         self.one_row(STANDING).await
     }
 
-    async fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerFailure> {
+    async fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerError> {
         let Batch { after, term, rows } = batch;
         let Some(last) = rows.last() else {
             let found = self.standing().await?;
@@ -118,13 +116,13 @@ async fn write(
     identity: &Identity,
     batch: &Batch,
     statements: &Statements,
-) -> Result<(), LedgerFailure> {
+) -> Result<(), LedgerError> {
     for sql in &statements.results {
         match work.ask(&identity.sql(sql)).await {
             Ok(_) => {}
             Err(StoreError::Statement { code, detail }) if code == UNIQUE => {
                 let number = batch.rows.first().map_or(batch.after, |row| row.number);
-                return Err(LedgerFailure::Differs { number, why: detail });
+                return Err(LedgerError::Differs { number, why: detail });
             }
             Err(failure) => return Err(failure.into()),
         }
@@ -155,7 +153,7 @@ async fn write(
 }
 
 /// Returns the number in the first row of the first list; nothing where it is null.
-fn number(found: &[Vec<Row>]) -> Result<Option<u64>, LedgerFailure> {
+fn number(found: &[Vec<Row>]) -> Result<Option<u64>, LedgerError> {
     let Some(row) = found.first().and_then(|rows| rows.first()) else { return Ok(None) };
     Ok(cell::<Option<i64>>(row, 0)?.map(i64::cast_unsigned))
 }

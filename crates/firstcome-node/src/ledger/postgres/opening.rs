@@ -1,7 +1,7 @@
 //! Whose tables these are; and making them where there are none.
 
 use super::Identity;
-use crate::ledger::{LAYOUT, LedgerFailure};
+use crate::ledger::{LAYOUT, LedgerError};
 use firstcome_core::SpaceId;
 use firstcome_store::postgres::{Access, Session, ToSql, Type, Work};
 
@@ -15,7 +15,7 @@ enum Found {
 }
 
 /// Looks whether the tables are there and ours, and makes them where they are not.
-pub(super) async fn open(session: &mut Session, identity: &Identity) -> Result<(), LedgerFailure> {
+pub(super) async fn open(session: &mut Session, identity: &Identity) -> Result<(), LedgerError> {
     let work = session.begin(Access::Usual).await?;
     let whole = is_there(&work, identity).await;
     work.roll_back().await;
@@ -34,7 +34,7 @@ pub(super) async fn open(session: &mut Session, identity: &Identity) -> Result<(
 }
 
 /// Says whether the ledger is there; refuses what is not ours.
-pub(super) async fn is_there(work: &Work<'_>, identity: &Identity) -> Result<bool, LedgerFailure> {
+pub(super) async fn is_there(work: &Work<'_>, identity: &Identity) -> Result<bool, LedgerError> {
     match look(work, identity).await? {
         Found::Ledger => check(work, identity).await.map(|()| true),
         Found::Nothing { .. } => Ok(false),
@@ -42,13 +42,13 @@ pub(super) async fn is_there(work: &Work<'_>, identity: &Identity) -> Result<boo
 }
 
 /// Refuses tables of somebody else; says whether there are any.
-async fn look(work: &Work<'_>, identity: &Identity) -> Result<Found, LedgerFailure> {
+async fn look(work: &Work<'_>, identity: &Identity) -> Result<Found, LedgerError> {
     let schema = &identity.schema;
     let rows = work.query(include_str!("look.sql"), &[(schema, Type::NAME)]).await?;
     let row = rows.first().ok_or_else(|| broken(identity, "the catalogue gives no answer"))?;
     let encoding: String = row.get("encoding");
     if encoding != "UTF8" {
-        return Err(LedgerFailure::Broken(format!(
+        return Err(LedgerError::Broken(format!(
             "the database's encoding is {encoding}, which cannot hold every subject; \
              make one with `CREATE DATABASE name TEMPLATE template0 ENCODING 'UTF8'`"
         )));
@@ -65,22 +65,22 @@ async fn look(work: &Work<'_>, identity: &Identity) -> Result<Found, LedgerFailu
 }
 
 /// Refuses a ledger of another space or of a newer build.
-pub(super) async fn check(work: &Work<'_>, identity: &Identity) -> Result<(), LedgerFailure> {
+pub(super) async fn check(work: &Work<'_>, identity: &Identity) -> Result<(), LedgerError> {
     let rows = work.query("SELECT layout, space FROM meta", &[]).await?;
     let row = rows.first().ok_or_else(|| broken(identity, "`meta` is empty"))?;
     let layout = u32::try_from(row.get::<_, i64>(0)).unwrap_or(u32::MAX);
     if layout > LAYOUT {
-        return Err(LedgerFailure::TooNew(layout));
+        return Err(LedgerError::TooNew(layout));
     }
     let found = <[u8; 16]>::try_from(row.get::<_, &[u8]>(1)).map(SpaceId);
     let found = found.map_err(|_| broken(identity, "`meta` names no space"))?;
     if found != identity.space {
-        return Err(LedgerFailure::OtherSpace { found, wanted: identity.space });
+        return Err(LedgerError::OtherSpace { found, wanted: identity.space });
     }
     Ok(())
 }
 
-async fn make(work: &Work<'_>, identity: &Identity) -> Result<(), LedgerFailure> {
+async fn make(work: &Work<'_>, identity: &Identity) -> Result<(), LedgerError> {
     work.query("SELECT pg_advisory_xact_lock($1)", &[(&MAKING, Type::INT8)]).await?;
     if let Found::Nothing { has_schema } = look(work, identity).await? {
         if !has_schema {
@@ -98,6 +98,6 @@ async fn make(work: &Work<'_>, identity: &Identity) -> Result<(), LedgerFailure>
     check(work, identity).await
 }
 
-pub(super) fn broken(identity: &Identity, what: &str) -> LedgerFailure {
-    LedgerFailure::Broken(format!("schema {}: {what}", identity.schema))
+pub(super) fn broken(identity: &Identity, what: &str) -> LedgerError {
+    LedgerError::Broken(format!("schema {}: {what}", identity.schema))
 }

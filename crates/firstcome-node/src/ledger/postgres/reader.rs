@@ -1,20 +1,20 @@
 //! Reading beside the writer.
 
-use super::{Postgres, opening};
+use super::{PostgresLedger, opening};
 use crate::ledger::rows::{one_of, rank_of, small};
-use crate::ledger::{Details, LedgerFailure, Row, SettledCancel, SettledClaim};
+use crate::ledger::{Details, LedgerError, Row, SettledCancel, SettledClaim};
 use firstcome_core::Timestamp;
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_store::postgres::{self, Access, ToSql, Type};
 
-impl Postgres {
+impl PostgresLedger {
     pub(in crate::ledger) async fn results(
         &self,
         after: u64,
         limit: usize,
         campaign: Option<&str>,
-    ) -> Result<Vec<Row>, LedgerFailure> {
+    ) -> Result<Vec<Row>, LedgerError> {
         let limit = limit as i64;
         let rows = match campaign {
             None => {
@@ -38,7 +38,7 @@ impl Postgres {
         campaign: &str,
         pool: &str,
         rank: u32,
-    ) -> Result<Option<SettledClaim>, LedgerFailure> {
+    ) -> Result<Option<SettledClaim>, LedgerError> {
         let rank = i64::from(rank);
         let values: [(&(dyn ToSql + Sync), Type); 3] =
             [(&campaign, Type::TEXT), (&pool, Type::TEXT), (&rank, Type::INT8)];
@@ -51,7 +51,7 @@ impl Postgres {
         campaign: &str,
         after: Option<(&str, u32)>,
         limit: usize,
-    ) -> Result<Vec<SettledClaim>, LedgerFailure> {
+    ) -> Result<Vec<SettledClaim>, LedgerError> {
         let (pool, rank) = after.unwrap_or(("", 0));
         let (rank, limit) = (i64::from(rank), limit as i64);
         let values: [(&(dyn ToSql + Sync), Type); 4] = [
@@ -67,7 +67,7 @@ impl Postgres {
         &self,
         campaign: &str,
         pool: &str,
-    ) -> Result<(u64, u64), LedgerFailure> {
+    ) -> Result<(u64, u64), LedgerError> {
         let values: [(&(dyn ToSql + Sync), Type); 2] =
             [(&campaign, Type::TEXT), (&pool, Type::TEXT)];
         let rows = self.read(include_str!("counts.sql"), &values).await?;
@@ -77,7 +77,7 @@ impl Postgres {
     }
 
     /// Returns the number up to which it has results; nothing if it is not there. Makes nothing.
-    pub(in crate::ledger) async fn through(&self) -> Result<Option<u64>, LedgerFailure> {
+    pub(in crate::ledger) async fn through(&self) -> Result<Option<u64>, LedgerError> {
         let mut session = self.reader.session().await?;
         let work = session.begin(Access::ReadOnly).await?;
         if !opening::is_there(&work, &self.identity).await? {
@@ -93,7 +93,7 @@ impl Postgres {
         &self,
         sql: &str,
         values: &[(&(dyn ToSql + Sync), Type)],
-    ) -> Result<Vec<postgres::Row>, LedgerFailure> {
+    ) -> Result<Vec<postgres::Row>, LedgerError> {
         let mut session = self.reader.session().await?;
         let work = session.begin(Access::ReadOnly).await?;
         let rows = work.query(sql, values).await?;
@@ -102,7 +102,7 @@ impl Postgres {
     }
 }
 
-fn row(found: &postgres::Row) -> Result<Row, LedgerFailure> {
+fn row(found: &postgres::Row) -> Result<Row, LedgerError> {
     Ok(Row {
         number: found.get::<_, i64>(0).cast_unsigned(),
         kind: one_of(&Kind::ALL, Kind::as_str, found.get(1))?,
@@ -129,7 +129,7 @@ fn row(found: &postgres::Row) -> Result<Row, LedgerFailure> {
     })
 }
 
-fn claim(found: &postgres::Row) -> Result<SettledClaim, LedgerFailure> {
+fn claim(found: &postgres::Row) -> Result<SettledClaim, LedgerError> {
     let number = |column| found.get::<_, Option<i64>>(column);
     let cancel = match (number(5), by(found, 6)?, number(9)) {
         (Some(at), Some(by), Some(result)) => Some(SettledCancel {
@@ -161,7 +161,7 @@ fn optional(found: &postgres::Row, column: usize) -> Option<Box<str>> {
     found.get::<_, Option<&str>>(column).map(Into::into)
 }
 
-fn by(found: &postgres::Row, column: usize) -> Result<Option<By>, LedgerFailure> {
+fn by(found: &postgres::Row, column: usize) -> Result<Option<By>, LedgerError> {
     let text: Option<&str> = found.get(column);
     text.map(|text| one_of(&[By::Subject, By::Operator], By::as_str, text)).transpose()
 }

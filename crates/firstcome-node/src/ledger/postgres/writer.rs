@@ -2,8 +2,8 @@
 
 use super::rows::Columns;
 use super::{Identity, opening};
-use crate::ledger::queue::{Write, misfit, refusal};
-use crate::ledger::{Batch, LedgerFailure, Standing};
+use crate::ledger::queue::{LedgerWrite, misfit, refusal};
+use crate::ledger::{Batch, LedgerError, Standing};
 use firstcome_journal::Clock;
 use firstcome_store::StoreError;
 use firstcome_store::postgres::{Access, PostgresPool, Session, Type, Work};
@@ -27,7 +27,7 @@ impl Writer {
     }
 
     /// Begins a transaction on a connection on which the ledger was seen to be ours.
-    async fn begin<'s>(&mut self, session: &'s mut Session) -> Result<Work<'s>, LedgerFailure> {
+    async fn begin<'s>(&mut self, session: &'s mut Session) -> Result<Work<'s>, LedgerError> {
         if self.known == 0 {
             opening::open(session, &self.identity).await?;
             self.known = session.connection().unwrap_or(0);
@@ -43,28 +43,28 @@ impl Writer {
         Ok(work)
     }
 
-    async fn one_row(&mut self, sql: &str) -> Result<Standing, LedgerFailure> {
+    async fn one_row(&mut self, sql: &str) -> Result<Standing, LedgerError> {
         let mut session = self.pool.session().await?;
         let work = self.begin(&mut session).await?;
         let rows = work.query(sql, &[]).await?;
         work.commit().await?;
-        let gone = || LedgerFailure::Broken("the row of `settled` is gone".to_owned());
+        let gone = || LedgerError::Broken("the row of `settled` is gone".to_owned());
         let row = rows.first().ok_or_else(gone)?;
         let number = |column| row.get::<_, i64>(column).cast_unsigned();
         Ok(Standing { through: number(0), term: number(1) })
     }
 }
 
-impl Write for Writer {
-    async fn mint_term(&mut self) -> Result<Standing, LedgerFailure> {
+impl LedgerWrite for Writer {
+    async fn mint_term(&mut self) -> Result<Standing, LedgerError> {
         self.one_row(include_str!("mint_term.sql")).await
     }
 
-    async fn standing(&mut self) -> Result<Standing, LedgerFailure> {
+    async fn standing(&mut self) -> Result<Standing, LedgerError> {
         self.one_row(include_str!("standing.sql")).await
     }
 
-    async fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerFailure> {
+    async fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerError> {
         let now = self.clock.now().as_micros();
         let columns = Columns::of(&batch.rows);
         let mut session = self.pool.session().await?;
@@ -98,7 +98,7 @@ async fn write(
     (sql, now): (&str, i64),
     batch: &Batch,
     columns: &Columns<'_>,
-) -> Result<Option<Standing>, LedgerFailure> {
+) -> Result<Option<Standing>, LedgerError> {
     let Batch { after, term, rows } = batch;
     let through = rows.last().map_or(*after, |row| row.number);
     let (old, new) = (after.cast_signed(), through.cast_signed());
@@ -120,7 +120,7 @@ async fn write(
     let claims = match claims {
         Err(StoreError::Statement { code, detail }) if code == UNIQUE => {
             let number = rows.first().map_or(through, |row| row.number);
-            return Err(LedgerFailure::Differs { number, why: detail });
+            return Err(LedgerError::Differs { number, why: detail });
         }
         claims => claims?,
     };

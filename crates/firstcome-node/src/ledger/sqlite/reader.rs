@@ -1,6 +1,6 @@
 //! Reading a ledger beside whoever writes it.
 
-use crate::ledger::{Details, LAYOUT, LedgerFailure, Row, SettledCancel, SettledClaim, Standing};
+use crate::ledger::{Details, LAYOUT, LedgerError, Row, SettledCancel, SettledClaim, Standing};
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::{SpaceId, Timestamp};
@@ -29,7 +29,7 @@ impl Reader {
     /// # Errors
     ///
     /// There is none, it is of another space, or it is of a layout above this build's.
-    pub fn open(path: &Path, space: SpaceId) -> Result<Self, LedgerFailure> {
+    pub fn open(path: &Path, space: SpaceId) -> Result<Self, LedgerError> {
         let connection = open_read_only(path, FORM)?;
         check_meta(&connection, space)?;
         Ok(Self { connection })
@@ -40,7 +40,7 @@ impl Reader {
     /// # Errors
     ///
     /// The file cannot be read.
-    pub fn through(&self) -> Result<u64, LedgerFailure> {
+    pub fn through(&self) -> Result<u64, LedgerError> {
         Ok(standing(&self.connection)?.through)
     }
 
@@ -49,7 +49,7 @@ impl Reader {
     /// # Errors
     ///
     /// The file cannot be read.
-    pub fn results(&self, after: u64, limit: usize) -> Result<Vec<Row>, LedgerFailure> {
+    pub fn results(&self, after: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
         let mut statement = self.connection.prepare_cached(include_str!("results.sql"))?;
         let values = (after.cast_signed(), limit as i64);
         let rows = statement.query_map(values, row)?;
@@ -66,7 +66,7 @@ impl Reader {
         campaign: &str,
         after: u64,
         limit: usize,
-    ) -> Result<Vec<Row>, LedgerFailure> {
+    ) -> Result<Vec<Row>, LedgerError> {
         let mut statement = self.connection.prepare_cached(include_str!("results_of.sql"))?;
         let from = after.saturating_add(1).cast_signed();
         let rows = statement.query_map((campaign, from, limit as i64), row)?;
@@ -83,7 +83,7 @@ impl Reader {
         campaign: &str,
         pool: &str,
         rank: u32,
-    ) -> Result<Option<SettledClaim>, LedgerFailure> {
+    ) -> Result<Option<SettledClaim>, LedgerError> {
         let mut statement = self.connection.prepare_cached(include_str!("claim_of.sql"))?;
         Ok(statement.query_row((campaign, pool, rank), claim).optional()?)
     }
@@ -99,7 +99,7 @@ impl Reader {
         pool: &str,
         rank: u32,
         limit: usize,
-    ) -> Result<Vec<SettledClaim>, LedgerFailure> {
+    ) -> Result<Vec<SettledClaim>, LedgerError> {
         let mut statement = self.connection.prepare_cached(include_str!("claims.sql"))?;
         let claims = statement.query_map((campaign, pool, rank, limit as i64), claim)?;
         Ok(claims.collect::<Result<_, _>>()?)
@@ -110,7 +110,7 @@ impl Reader {
     /// # Errors
     ///
     /// The file cannot be read.
-    pub fn claim_counts(&self, campaign: &str, pool: &str) -> Result<(u64, u64), LedgerFailure> {
+    pub fn claim_counts(&self, campaign: &str, pool: &str) -> Result<(u64, u64), LedgerError> {
         let mut statement = self.connection.prepare_cached(include_str!("counts.sql"))?;
         Ok(statement.query_row((campaign, pool), |row| {
             let number = |column| row.get(column).map(i64::cast_unsigned);
@@ -119,15 +119,15 @@ impl Reader {
     }
 }
 
-pub(super) fn check_meta(connection: &Connection, wanted: SpaceId) -> Result<(), LedgerFailure> {
+pub(super) fn check_meta(connection: &Connection, wanted: SpaceId) -> Result<(), LedgerError> {
     let layout = connection.query_row("SELECT layout FROM meta", [], |row| row.get(0))?;
     if layout > LAYOUT {
-        return Err(LedgerFailure::TooNew(layout));
+        return Err(LedgerError::TooNew(layout));
     }
     let found = connection.query_row("SELECT space FROM meta", [], |row| row.get(0))?;
     let found = SpaceId(found);
     if found != wanted {
-        return Err(LedgerFailure::OtherSpace { found, wanted });
+        return Err(LedgerError::OtherSpace { found, wanted });
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What the writing thread does.
 
 use super::reader::{FORM, check_meta, standing};
-use crate::ledger::{Batch, Details, LAYOUT, LedgerFailure, Row, Standing};
+use crate::ledger::{Batch, Details, LAYOUT, LedgerError, Row, Standing};
 use firstcome_core::SpaceId;
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
@@ -21,29 +21,29 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn open(path: &Path, space: SpaceId) -> Result<Self, LedgerFailure> {
+    pub(super) fn open(path: &Path, space: SpaceId) -> Result<Self, LedgerError> {
         let file = Durable::open(path, FORM, |connection| {
             connection.execute_batch(include_str!("schema.sql"))?;
             let sql = "INSERT INTO meta (one, layout, space, id, retried) \
                  VALUES (1, ?1, ?2, randomblob(16), 0)";
             execute(connection, sql, (LAYOUT, space.0))?;
             execute(connection, "INSERT INTO settled (one, through, term) VALUES (1, 0, 0)", [])?;
-            Ok::<_, LedgerFailure>(())
+            Ok::<_, LedgerError>(())
         })?;
         check_meta(file.connection(), space)?;
         Ok(Self { file, clock: Clock::system(), untidy: true })
     }
 
-    pub(super) fn id(&self) -> Result<u128, LedgerFailure> {
+    pub(super) fn id(&self) -> Result<u128, LedgerError> {
         let id = self.file.connection().query_row("SELECT id FROM meta", [], |row| row.get(0))?;
         Ok(u128::from_be_bytes(id))
     }
 
-    pub(super) fn standing(&self) -> Result<Standing, LedgerFailure> {
+    pub(super) fn standing(&self) -> Result<Standing, LedgerError> {
         Ok(standing(self.file.connection())?)
     }
 
-    pub(super) fn mint_term(&mut self) -> Result<Standing, LedgerFailure> {
+    pub(super) fn mint_term(&mut self) -> Result<Standing, LedgerError> {
         self.untidy = true;
         self.file.transaction(
             |connection| {
@@ -57,7 +57,7 @@ impl Writer {
         )
     }
 
-    pub(super) fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerFailure> {
+    pub(super) fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerError> {
         let Batch { after, term, rows } = batch;
         let through = rows.last().map_or(*after, |row| row.number);
         let now = self.clock.now().as_micros();
@@ -77,11 +77,11 @@ impl Writer {
 }
 
 /// Says why a batch does not go on from where the ledger stands.
-fn refusal(found: Standing, after: u64, term: u64) -> LedgerFailure {
+fn refusal(found: Standing, after: u64, term: u64) -> LedgerError {
     if found.term != term {
-        return LedgerFailure::OldTerm { ours: term, theirs: found.term };
+        return LedgerError::OldTerm { ours: term, theirs: found.term };
     }
-    LedgerFailure::Moved { after, through: found.through }
+    LedgerError::Moved { after, through: found.through }
 }
 
 /// The statements that write rows, compiled once for the whole batch.
@@ -103,7 +103,7 @@ struct Share {
 }
 
 impl<'a> Insert<'a> {
-    fn new(connection: &'a Connection, now: i64) -> Result<Self, LedgerFailure> {
+    fn new(connection: &'a Connection, now: i64) -> Result<Self, LedgerError> {
         Ok(Self {
             connection,
             now,
@@ -114,13 +114,13 @@ impl<'a> Insert<'a> {
         })
     }
 
-    fn all(mut self, rows: &[Row]) -> Result<(), LedgerFailure> {
+    fn all(mut self, rows: &[Row]) -> Result<(), LedgerError> {
         let mut shares: BTreeMap<&str, Share> = BTreeMap::new();
         for row in rows {
             if !self.one(row).map_err(|error| about(row, error))? {
                 let what = if row.kind == Kind::Moved { "move" } else { "cancel" };
                 let why = format!("there is no such claim to {what}");
-                return Err(LedgerFailure::Differs { number: row.number, why });
+                return Err(LedgerError::Differs { number: row.number, why });
             }
             let number = row.number;
             let begin = || Share { first: number, last: number, claims: 0, cancels: 0 };
@@ -195,9 +195,9 @@ impl<'a> Insert<'a> {
 }
 
 /// Tells a result that contradicts what is there from a database that does not work.
-fn about(row: &Row, error: rusqlite::Error) -> LedgerFailure {
+fn about(row: &Row, error: rusqlite::Error) -> LedgerError {
     if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) {
-        return LedgerFailure::Differs { number: row.number, why: error.to_string() };
+        return LedgerError::Differs { number: row.number, why: error.to_string() };
     }
     error.into()
 }

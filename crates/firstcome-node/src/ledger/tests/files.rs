@@ -30,15 +30,15 @@ async fn a_file_that_is_no_ledger_of_ours_is_refused() {
     let Place::Folder(folder) = &stage.place else { unreachable!() };
     stage.ledger.close().await;
     let (path, wanted) = (file(folder), SpaceId([1; 16]));
-    let other = LedgerFailure::OtherSpace { found: SPACE, wanted };
+    let other = LedgerError::OtherSpace { found: SPACE, wanted };
     assert_eq!(Reader::open(&path, wanted).unwrap_err(), other);
     stage.sql("UPDATE meta SET layout = 2");
-    assert_eq!(Reader::open(&path, SPACE).unwrap_err(), LedgerFailure::TooNew(2));
+    assert_eq!(Reader::open(&path, SPACE).unwrap_err(), LedgerError::TooNew(2));
     std::fs::write(&path, "a text somebody left here, longer than a header would be").unwrap();
     let failure = Ledger::open_sqlite(&path, SPACE).await.unwrap_err();
-    assert!(matches!(failure, LedgerFailure::Broken(_)), "{failure}");
+    assert!(matches!(failure, LedgerError::Broken(_)), "{failure}");
     let missing = folder.path().join("nothing.sqlite");
-    assert!(matches!(Reader::open(&missing, SPACE), Err(LedgerFailure::Unavailable(_))));
+    assert!(matches!(Reader::open(&missing, SPACE), Err(LedgerError::Unavailable(_))));
 }
 
 #[test]

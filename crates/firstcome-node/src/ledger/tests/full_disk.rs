@@ -59,11 +59,11 @@ fn a_full_disk_settles_nothing_until_there_is_room() {
                 Err(failure) => break failure,
             }
         };
-        assert!(matches!(failure, LedgerFailure::Full(_)), "{failure}");
+        assert!(matches!(failure, LedgerError::Full(_)), "{failure}");
         assert!(through >= 100, "{through}");
         for _ in 0..3 {
             let failure = settle(through).await.unwrap_err();
-            assert!(matches!(failure, LedgerFailure::Full(_)), "{failure}");
+            assert!(matches!(failure, LedgerError::Full(_)), "{failure}");
             let standing = ledger.standing().await.unwrap();
             assert_eq!(standing, Standing { through, term });
             let last = ledger.results(through - 1, 10, None).await.unwrap();

@@ -1,7 +1,7 @@
 //! A ledger in a MariaDB that is cut off, killed, set otherwise, or somebody else's.
 
 use super::*;
-use firstcome_testbed::{Fault, Proxy};
+use firstcome_testbed::{Proxy, ProxyFault};
 
 /// Settles claims up to a number from wherever the ledger stands, whatever happens on the way.
 async fn settle_up_to(ledger: &Ledger, last: u64) {
@@ -62,8 +62,8 @@ async fn wherever_the_connection_is_cut_each_row_is_there_once() {
         for before in [true, false] {
             let place = far.proxy.requests() + number;
             far.proxy.set(match before {
-                true => Fault::CutAtRequestNumber(place),
-                false => Fault::CutAtReplyToNumber(place),
+                true => ProxyFault::CutAtRequestNumber(place),
+                false => ProxyFault::CutAtReplyToNumber(place),
             });
             // The piece that is cut does not count, so the next one would be cut as well.
             if let Ok(standing) = ledger.standing().await {
@@ -71,7 +71,7 @@ async fn wherever_the_connection_is_cut_each_row_is_there_once() {
                 let rows = claims(through + 1..=through + 10);
                 drop(ledger.settle(Batch { after: through, term, rows }).await);
             }
-            far.proxy.set(Fault::None);
+            far.proxy.set(ProxyFault::None);
             last += 20;
             settle_up_to(&ledger, last).await;
         }
@@ -88,10 +88,10 @@ async fn a_commit_whose_answer_is_lost_is_unknown_and_through_says_what_became_o
     let compared = far.proxy.requests();
     ledger.settle(Batch { after: 0, term, rows: claims(1..=3) }).await.unwrap();
     let trips = far.proxy.requests() - compared;
-    far.proxy.set(Fault::CutAtReplyToNumber(far.proxy.requests() + trips));
+    far.proxy.set(ProxyFault::CutAtReplyToNumber(far.proxy.requests() + trips));
     let lost = ledger.settle(Batch { after: 3, term, rows: claims(4..=7) }).await.unwrap_err();
-    assert!(matches!(lost, LedgerFailure::Unknown(_)), "{lost}");
-    far.proxy.set(Fault::None);
+    assert!(matches!(lost, LedgerError::Unknown(_)), "{lost}");
+    far.proxy.set(ProxyFault::None);
     assert_eq!(ledger.standing().await.unwrap(), Standing { through: 7, term });
     assert_eq!(far.numbers(), (1..=7).collect::<Vec<_>>());
 }
@@ -116,7 +116,7 @@ async fn a_leader_that_stops_inside_its_transaction_holds_nobody_up() {
     old.settle(Batch { after: 0, term, rows: claims(1..=7) }).await.unwrap();
     // The comparison gets through and holds the row; nothing comes behind it.
     let before = far.proxy.requests();
-    far.proxy.set(Fault::StallReplies);
+    far.proxy.set(ProxyFault::StallReplies);
     let settling = tokio::spawn({
         let old = old.clone();
         async move { old.settle(Batch { after: 7, term, rows: claims(8..=14) }).await }
@@ -132,10 +132,10 @@ async fn a_leader_that_stops_inside_its_transaction_holds_nobody_up() {
     };
     assert_eq!(minted, Standing { through: 7, term: term + 1 }, "nothing of it counts");
     settle_up_to(&new, 30).await;
-    far.proxy.set(Fault::None);
+    far.proxy.set(ProxyFault::None);
     settling.await.unwrap().unwrap_err();
     let failure = old.settle(Batch { after: 7, term, rows: claims(8..=14) }).await.unwrap_err();
-    assert_eq!(failure, LedgerFailure::OldTerm { ours: term, theirs: term + 2 });
+    assert_eq!(failure, LedgerError::OldTerm { ours: term, theirs: term + 2 });
     assert_eq!(far.numbers(), (1..=30).collect::<Vec<_>>());
 }
 
@@ -147,17 +147,17 @@ async fn a_server_that_is_gone_for_a_while_is_found_again() {
     for round in 1..=2 {
         server.kill();
         let failure = ledger.mint_term().await.unwrap_err();
-        assert!(matches!(failure, LedgerFailure::Unavailable(_)), "{failure}");
+        assert!(matches!(failure, LedgerError::Unavailable(_)), "{failure}");
         assert!(failure.passes_by_itself());
         let failure = ledger.results(0, 10, None).await.unwrap_err();
-        assert!(matches!(failure, LedgerFailure::Unavailable(_)), "{failure}");
+        assert!(matches!(failure, LedgerError::Unavailable(_)), "{failure}");
         server.restart();
         settle_up_to(&ledger, 20 + round * 20).await;
         assert_eq!(ledger.results(0, 1000, None).await.unwrap(), claims(1..=20 + round * 20));
     }
     ledger.close().await;
     let failure = ledger.standing().await.unwrap_err();
-    assert!(matches!(failure, LedgerFailure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, LedgerError::Unavailable(_)), "{failure}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -170,7 +170,7 @@ async fn tables_of_something_else_are_left_alone_and_many_may_make_ours_at_once(
     ));
     let failure = ledger().ready().await.unwrap_err();
     assert!(
-        matches!(&failure, LedgerFailure::Broken(why) if why.contains("something else: results")),
+        matches!(&failure, LedgerError::Broken(why) if why.contains("something else: results")),
         "{failure}"
     );
     server.sql(&format!("DROP TABLE firstcome_{name}.results"));
@@ -185,10 +185,7 @@ async fn tables_of_something_else_are_left_alone_and_many_may_make_ours_at_once(
     }
     let long = "x".repeat(55);
     let failure = Ledger::mysql(&url_of(server), &long, SPACE).unwrap_err();
-    assert!(
-        matches!(&failure, LedgerFailure::Broken(why) if why.contains("54 bytes")),
-        "{failure}"
-    );
+    assert!(matches!(&failure, LedgerError::Broken(why) if why.contains("54 bytes")), "{failure}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -218,7 +215,7 @@ async fn a_large_batch_is_one_transaction_of_many_statements() {
     let mut wrong = claims(4_097..=6_000);
     wrong.push(claim(6_001, "spring", 7, "eve"));
     let failure = stage.settle(term, 4_096, wrong).await.unwrap_err();
-    assert!(matches!(failure, LedgerFailure::Differs { number: 6_001, .. }), "{failure}");
+    assert!(matches!(failure, LedgerError::Differs { number: 6_001, .. }), "{failure}");
     assert_eq!(stage.numbers().len(), 4_096, "nothing of it was written");
 }
 
@@ -261,12 +258,12 @@ async fn each_mistake_has_its_sentence() {
     };
     let url = url_of(server);
     let failure = refused(&url.replace("secret-of", "wrong")).await;
-    assert!(matches!(&failure, LedgerFailure::Denied(why) if why.contains("Access denied")));
+    assert!(matches!(&failure, LedgerError::Denied(why) if why.contains("Access denied")));
     let failure = refused(&url.replace("/information_schema", "/nothing")).await;
-    assert!(matches!(&failure, LedgerFailure::Denied(_)), "{failure}");
+    assert!(matches!(&failure, LedgerError::Denied(_)), "{failure}");
     let nobody = firstcome_testbed::free_port();
     let failure = refused(&server.url_through(nobody, "information_schema")).await;
-    assert!(matches!(failure, LedgerFailure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, LedgerError::Unavailable(_)), "{failure}");
     let failure = Ledger::mysql("mysql://localhost/x", "main", SPACE).unwrap_err();
-    assert!(matches!(failure, LedgerFailure::Denied(_)), "{failure}");
+    assert!(matches!(failure, LedgerError::Denied(_)), "{failure}");
 }

@@ -1,7 +1,7 @@
 //! What only a server, or the way to it, can do wrong.
 
 use super::*;
-use firstcome_testbed::{Certificates, Fault, PostgresSettings, Proxy};
+use firstcome_testbed::{Certificates, PostgresSettings, Proxy, ProxyFault};
 use std::time::Duration;
 
 /// A ledger whose connection goes through a proxy.
@@ -52,7 +52,7 @@ async fn settle_up_to(ledger: &Ledger, last: u64) -> u32 {
             let to = rows.last().unwrap().number;
             match ledger.settle(Batch { after: through, term, rows }).await {
                 Ok(_) => through = to,
-                Err(LedgerFailure::Unknown(_)) => match ledger.standing().await {
+                Err(LedgerError::Unknown(_)) => match ledger.standing().await {
                     Ok(now) if now == (Standing { through: to, term }) => through = to,
                     _ => break,
                 },
@@ -75,12 +75,12 @@ async fn a_connection_cut_anywhere_leaves_each_row_once() {
     let (mut last, mut heard) = (7, 0);
     // A transaction is BEGIN, the statements in one or several pieces, and COMMIT.
     for piece in 1..=8 {
-        for cut in [Fault::CutAtRequestNumber, Fault::CutAtReplyToNumber] {
+        for cut in [ProxyFault::CutAtRequestNumber, ProxyFault::CutAtReplyToNumber] {
             let term = ledger.mint_term().await.unwrap().term;
             far.proxy.set(cut(far.proxy.requests() + piece));
             let rows = claims(last + 1..=last + 7);
             let settled = ledger.settle(Batch { after: last, term, rows }).await;
-            far.proxy.set(Fault::None);
+            far.proxy.set(ProxyFault::None);
             last += 7;
             if let Err(failure) = &settled {
                 assert!(failure.passes_by_itself(), "{failure}");
@@ -118,7 +118,7 @@ async fn a_lost_answer_of_a_commit_is_unknown_and_looked_up() {
     while far.server.sql("ledger", waits) != "1" {}
     far.proxy.cut();
     let failure = settling.await.unwrap().unwrap_err();
-    assert!(matches!(failure, LedgerFailure::Unknown(_)), "{failure}");
+    assert!(matches!(failure, LedgerError::Unknown(_)), "{failure}");
     // Looking waits until the commit whose answer was lost has ended, one way or the other.
     let looking = tokio::spawn({
         let ledger = ledger.clone();
@@ -197,9 +197,9 @@ async fn a_leader_that_stops_inside_its_transaction_holds_nobody_up() {
     far.proxy.let_go();
     // The COMMIT arrives where nobody is any more.
     let failure = settling.await.unwrap().unwrap_err();
-    assert!(matches!(failure, LedgerFailure::Unknown(_)), "{failure}");
+    assert!(matches!(failure, LedgerError::Unknown(_)), "{failure}");
     let failure = old.settle(Batch { after: 7, term, rows: claims(8..=14) }).await.unwrap_err();
-    assert_eq!(failure, LedgerFailure::OldTerm { ours: term, theirs: term + 2 });
+    assert_eq!(failure, LedgerError::OldTerm { ours: term, theirs: term + 2 });
     assert_eq!(far.numbers(), (1..=30).collect::<Vec<_>>());
 }
 
@@ -222,7 +222,7 @@ async fn twin_without_the_comparison_an_old_leader_leaves_a_gap() {
             assert_eq!(late.unwrap(), Standing { through: 13, term });
             assert_eq!(found, "13 | 10", "a gap, and the ledger says it has all up to 13");
         } else {
-            let over = LedgerFailure::OldTerm { ours: term, theirs: term + 1 };
+            let over = LedgerError::OldTerm { ours: term, theirs: term + 1 };
             assert_eq!(late.unwrap_err(), over);
             assert_eq!(found, "7 | 7");
         }
@@ -238,10 +238,10 @@ async fn a_server_that_is_gone_for_a_while_is_found_again() {
     for round in 1..=3 {
         server.kill();
         let failure = ledger.mint_term().await.unwrap_err();
-        assert!(matches!(failure, LedgerFailure::Unavailable(_)), "{failure}");
+        assert!(matches!(failure, LedgerError::Unavailable(_)), "{failure}");
         assert!(failure.passes_by_itself());
         let failure = ledger.results(0, 10, None).await.unwrap_err();
-        assert!(matches!(failure, LedgerFailure::Unavailable(_)), "{failure}");
+        assert!(matches!(failure, LedgerError::Unavailable(_)), "{failure}");
         server.restart();
         settle_up_to(&ledger, 20 + round * 20).await;
         assert_eq!(ledger.results(0, 1000, None).await.unwrap(), claims(1..=20 + round * 20));
@@ -255,7 +255,7 @@ async fn a_server_that_is_gone_for_a_while_is_found_again() {
     settle_up_to(&ledger, 100).await;
     ledger.close().await;
     let failure = ledger.standing().await.unwrap_err();
-    assert!(matches!(failure, LedgerFailure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, LedgerError::Unavailable(_)), "{failure}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -279,7 +279,7 @@ async fn tables_of_something_else_are_left_alone() {
     let ledger = Ledger::postgres(&server.url(), &name, SPACE).unwrap();
     let failure = ledger.ready().await.unwrap_err();
     assert!(
-        matches!(&failure, LedgerFailure::Broken(why) if why.contains("something else: results"))
+        matches!(&failure, LedgerError::Broken(why) if why.contains("something else: results"))
     );
     // A schema that somebody made for us, empty, is fine; and so is making it at the same time as others do.
     server.sql("ledger", &format!("DROP TABLE {schema}.results"));
@@ -292,14 +292,11 @@ async fn tables_of_something_else_are_left_alone() {
     }
     let long = "x".repeat(54);
     let failure = Ledger::postgres(&server.url(), &long, SPACE).unwrap_err();
-    assert!(
-        matches!(&failure, LedgerFailure::Broken(why) if why.contains("53 bytes")),
-        "{failure}"
-    );
+    assert!(matches!(&failure, LedgerError::Broken(why) if why.contains("53 bytes")), "{failure}");
 }
 
 /// What `ready` says of a URL, which must not be yes.
-async fn refused(url: &str) -> LedgerFailure {
+async fn refused(url: &str) -> LedgerError {
     Ledger::postgres(url, "main", SPACE).unwrap().ready().await.unwrap_err()
 }
 
@@ -307,7 +304,7 @@ async fn refused(url: &str) -> LedgerFailure {
 async fn each_mistake_has_its_sentence_and_its_advice() {
     let Some(server) = Postgres::shared() else { return };
     let url = server.url();
-    let says = |failure: LedgerFailure, words: &[&str]| {
+    let says = |failure: LedgerError, words: &[&str]| {
         let text = failure.to_string();
         assert!(words.iter().all(|word| text.contains(word)), "{text}");
         assert!(!text.contains("secret-of"), "{text}");
@@ -315,7 +312,7 @@ async fn each_mistake_has_its_sentence_and_its_advice() {
     };
     let failure = refused(&url.replace("secret-of", "wrong")).await;
     let failure = says(failure, &["password authentication failed", "check user and password"]);
-    assert!(matches!(failure, LedgerFailure::Denied(_)) && !failure.passes_by_itself());
+    assert!(matches!(failure, LedgerError::Denied(_)) && !failure.passes_by_itself());
     let failure = refused(&url.replace("/ledger", "/nothing")).await;
     says(failure, &["database \"nothing\" does not exist", "CREATE DATABASE"]);
     let failure = refused(&url.replace("sslmode=disable", "sslmode=require")).await;
@@ -329,7 +326,7 @@ async fn each_mistake_has_its_sentence_and_its_advice() {
     server.sql("postgres", "ALTER DATABASE calm SET default_transaction_read_only = on");
     let failure = refused(&url.replace("/ledger", "/calm")).await;
     let failure = says(failure, &["read-only", "default_transaction_read_only off"]);
-    assert!(matches!(failure, LedgerFailure::ReadOnly(_)));
+    assert!(matches!(failure, LedgerError::ReadOnly(_)));
     server.sql("postgres", "CREATE USER guest PASSWORD 'secret-of-a-guest'");
     let guest = url.replace("firstcome:secret-of-the-tests", "guest:secret-of-a-guest");
     says(refused(&guest).await, &["permission denied for database", "rights"]);
@@ -337,7 +334,7 @@ async fn each_mistake_has_its_sentence_and_its_advice() {
     says(failure, &["no user", "write postgres://"]);
     let nobody = firstcome_testbed::free_port();
     let failure = refused(&server.url_through(nobody)).await;
-    assert!(matches!(failure, LedgerFailure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, LedgerError::Unavailable(_)), "{failure}");
 }
 
 /// A server of long ago, as far as its greeting goes.
@@ -360,7 +357,7 @@ async fn a_server_that_is_too_old_is_refused() {
     let failure = refused(&format!("postgres://a:b@127.0.0.1:{port}/x")).await;
     let text = failure.to_string();
     assert!(text.contains("version 9.6.24") && text.contains("at least 12"), "{text}");
-    assert!(matches!(failure, LedgerFailure::Denied(_)));
+    assert!(matches!(failure, LedgerError::Denied(_)));
     old.await.unwrap();
 }
 

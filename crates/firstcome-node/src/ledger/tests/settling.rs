@@ -55,7 +55,7 @@ async fn a_claim_has_the_seat_it_was_moved_to_and_its_result_the_one_it_was_won_
     assert_eq!(stage.ledger.claim_counts("hall", "main").await.unwrap(), (2, 1));
     // A move of a claim that is not there is another past.
     let wrong = stage.settle(term, 8, vec![moved(9, 7, "D1", "D2")]).await;
-    assert!(matches!(wrong, Err(LedgerFailure::Differs { number: 9, .. })), "{wrong:?}");
+    assert!(matches!(wrong, Err(LedgerError::Differs { number: 9, .. })), "{wrong:?}");
 }
 
 /// A result about a code, with what else it says.
@@ -157,9 +157,9 @@ async fn a_batch_that_comes_twice_counts_once(stage: Stage) {
     let term = stage.ledger.mint_term().await.unwrap().term;
     stage.settle(term, 0, claims(1..=10)).await.unwrap();
     let failure = stage.settle(term, 0, claims(1..=10)).await.unwrap_err();
-    assert_eq!(failure, LedgerFailure::Moved { after: 0, through: 10 });
+    assert_eq!(failure, LedgerError::Moved { after: 0, through: 10 });
     let failure = stage.settle(term, 20, claims(21..=30)).await.unwrap_err();
-    assert_eq!(failure, LedgerFailure::Moved { after: 20, through: 10 });
+    assert_eq!(failure, LedgerError::Moved { after: 20, through: 10 });
     assert_eq!(stage.numbers(), (1..=10).collect::<Vec<_>>());
 }
 
@@ -211,10 +211,10 @@ async fn a_leader_that_was_replaced_writes_nothing(stage: Stage) {
     let new = stage.ledger.mint_term().await.unwrap();
     assert_eq!(new, Standing { through: 5, term: old + 1 });
     let failure = stage.settle(old, 5, claims(6..=9)).await.unwrap_err();
-    assert_eq!(failure, LedgerFailure::OldTerm { ours: old, theirs: new.term });
+    assert_eq!(failure, LedgerError::OldTerm { ours: old, theirs: new.term });
     stage.settle(new.term, 5, claims(6..=7)).await.unwrap();
     let failure = stage.settle(old, 7, claims(8..=9)).await.unwrap_err();
-    assert_eq!(failure, LedgerFailure::OldTerm { ours: old, theirs: new.term });
+    assert_eq!(failure, LedgerError::OldTerm { ours: old, theirs: new.term });
     assert_eq!(stage.numbers(), (1..=7).collect::<Vec<_>>());
 }
 
@@ -232,7 +232,7 @@ async fn after_a_lost_answer_through_says_whether_it_was_written(stage: Stage) {
     let standing = stage.ledger.standing().await.unwrap();
     assert_eq!(standing, Standing { through: 10, term });
     let failure = stage.settle(term, 0, claims(1..=10)).await.unwrap_err();
-    assert_eq!(failure, LedgerFailure::Moved { after: 0, through: 10 });
+    assert_eq!(failure, LedgerError::Moved { after: 0, through: 10 });
     stage.settle(term, 10, claims(11..=11)).await.unwrap();
     assert_eq!(stage.numbers(), (1..=11).collect::<Vec<_>>());
 }
@@ -248,7 +248,7 @@ async fn it_goes_on_after_a_restart(mut stage: Stage) {
     assert_eq!(stage.numbers(), (1..=50).collect::<Vec<_>>());
     stage.ledger.close().await;
     let failure = stage.ledger.standing().await.unwrap_err();
-    assert!(matches!(failure, LedgerFailure::Unavailable(_)), "{failure}");
+    assert!(matches!(failure, LedgerError::Unavailable(_)), "{failure}");
 }
 
 async fn a_result_that_contradicts_the_ledger_is_named(stage: Stage) {
@@ -266,7 +266,7 @@ async fn a_result_that_contradicts_the_ledger_is_named(stage: Stage) {
     ];
     for (rows, expected, what) in cases {
         let failure = stage.settle(term, 3, rows).await.unwrap_err();
-        let LedgerFailure::Differs { number, .. } = failure else { panic!("{what}: {failure}") };
+        let LedgerError::Differs { number, .. } = failure else { panic!("{what}: {failure}") };
         assert_eq!(number, expected, "{what}");
         assert_eq!(stage.ledger.standing().await.unwrap().through, 3, "{what}");
     }
@@ -302,11 +302,11 @@ async fn an_id_is_drawn_once_and_each_ledger_has_its_own(mut stage: Stage) {
 async fn a_ledger_of_another_space_or_a_newer_layout_is_refused(stage: Stage) {
     stage.ledger.close().await;
     let wanted = SpaceId([1; 16]);
-    let other = LedgerFailure::OtherSpace { found: SPACE, wanted };
+    let other = LedgerError::OtherSpace { found: SPACE, wanted };
     assert_eq!(stage.open(wanted).await.unwrap_err(), other);
     stage.sql("UPDATE meta SET layout = 2");
     let newer = stage.open(SPACE).await.unwrap_err();
-    assert_eq!(newer, LedgerFailure::TooNew(2));
+    assert_eq!(newer, LedgerError::TooNew(2));
     let says =
         "the ledger's tables are of layout 2, and this build knows layout 1: start a newer build";
     assert_eq!(newer.to_string(), says);

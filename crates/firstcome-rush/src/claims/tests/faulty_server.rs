@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::faulty_server::{self, Request};
+use crate::faulty_server::{self, TestRequest};
 
 /// What it does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub(super) struct FaultyServer {
 const AT: &str = "2027-03-01T01:00:00.000000Z";
 
 impl faulty_server::FaultyServer for FaultyServer {
-    async fn answer(&self, request: &Request<'_>) -> Option<(u16, Value)> {
+    async fn answer(&self, request: &TestRequest<'_>) -> Option<(u16, Value)> {
         match request.method {
             "POST" => self.claim(request.body["subject"].as_str().unwrap()),
             _ => Some((200, self.campaign())),

@@ -16,7 +16,7 @@ type Stretch = (Duration, Duration);
 
 /// What was done with a code under one reference.
 #[derive(Debug, Default)]
-struct Use {
+struct CheckedUse {
     /// When it certainly counted.
     certain: Vec<Stretch>,
     /// When it may have counted.
@@ -36,7 +36,7 @@ pub(super) fn check(plan: &Plan, record: &Record, found: &mut Found) {
             let used = of_reference(plan, &steps);
             (reference, steps, used)
         });
-        let uses: Vec<(&str, Vec<&Step>, Use)> = uses.collect();
+        let uses: Vec<(&str, Vec<&Step>, CheckedUse)> = uses.collect();
         let certain = uses.iter().flat_map(|(_, _, used)| used.certain.iter().copied());
         let most = most_at_once(certain);
         if most > u64::from(plan.visit.uses) {
@@ -56,10 +56,10 @@ pub(super) fn check(plan: &Plan, record: &Record, found: &mut Found) {
 }
 
 /// Returns when a reference's use counted.
-fn of_reference(plan: &Plan, steps: &[&Step]) -> Use {
+fn of_reference(plan: &Plan, steps: &[&Step]) -> CheckedUse {
     let done = |verb: Verb| steps.iter().find(|step| step.verb == verb && step.is_done());
     let first_sent = |verb: Verb| steps.iter().find(|step| step.verb == verb).map(|step| step.sent);
-    let mut used = Use::default();
+    let mut used = CheckedUse::default();
     if let Some(redeem) = done(Verb::Redeem) {
         let back = done(Verb::RollBack).filter(|back| !back.expired);
         let until = first_sent(Verb::RollBack).filter(|_| back.is_some());
@@ -124,7 +124,7 @@ fn refusals(
     plan: &Plan,
     reference: &str,
     steps: &[&Step],
-    uses: &[(&str, Vec<&Step>, Use)],
+    uses: &[(&str, Vec<&Step>, CheckedUse)],
     found: &mut Found,
 ) {
     let gone =

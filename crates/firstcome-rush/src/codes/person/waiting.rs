@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::super::record::{Issued, Waited};
-use super::Holder;
-use crate::failure::LoadError;
+use super::super::record::{GivenCode, Waited};
+use super::CodeHolder;
+use crate::error::LoadError;
 use crate::people::Answer;
 use firstcome_client::{Ask, Wish};
 use firstcome_core::names::Position;
@@ -19,9 +19,9 @@ fn number(answer: &Answer) -> Option<u64> {
     answer.document()["hold"].as_str()?.strip_prefix("offer-")?.parse().ok()
 }
 
-impl Holder {
+impl CodeHolder {
     /// Joins the waitlist, looks at the place until there is an offer, and takes it; or lets it go; or leaves.
-    pub(super) async fn wait_for_code(&mut self) -> Result<Option<Issued>, LoadError> {
+    pub(super) async fn wait_for_code(&mut self) -> Result<Option<GivenCode>, LoadError> {
         let (campaign, pool) = (self.person.plan.campaign.clone(), self.person.plan.pool.clone());
         let join = Ask::join(&campaign, &self.person.subject, Some(&pool), &Wish::default());
         let before = self.person.connections.answers.newest();
@@ -39,7 +39,11 @@ impl Holder {
     }
 
     /// Stays on the list for as long as they have patience.
-    async fn stay(&mut self, join: Ask, mut waited: Waited) -> Result<Option<Issued>, LoadError> {
+    async fn stay(
+        &mut self,
+        join: Ask,
+        mut waited: Waited,
+    ) -> Result<Option<GivenCode>, LoadError> {
         let (campaign, pool) = (self.person.plan.campaign.clone(), self.person.plan.pool.clone());
         let place = Ask::place(&campaign, &self.person.subject, Some(&pool));
         let patience = Duration::from_secs_f64(

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::faulty_server::{self, Request};
+use crate::faulty_server::{self, TestRequest};
 
 /// What it does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,7 +133,7 @@ fn no(outcome: &str) -> (u16, Value) {
 }
 
 impl faulty_server::FaultyServer for FaultyServer {
-    async fn answer(&self, request: &Request<'_>) -> Option<(u16, Value)> {
+    async fn answer(&self, request: &TestRequest<'_>) -> Option<(u16, Value)> {
         let body = &request.body;
         if request.path == "/v1/settling" {
             return Some((

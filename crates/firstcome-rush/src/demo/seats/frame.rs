@@ -7,14 +7,14 @@ use crate::terminal::RowOfSeats;
 /// How many seats have which status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the number of seats of that status")]
-pub struct Counts {
+pub struct SeatCounts {
     pub free: u64,
     pub held: u64,
     pub confirmed: u64,
     pub blocked: u64,
 }
 
-impl Counts {
+impl SeatCounts {
     /// All seats.
     pub fn all(&self) -> u64 {
         self.free + self.held + self.confirmed + self.blocked
@@ -37,7 +37,7 @@ pub struct Frame {
     /// Since the opening.
     pub elapsed: Duration,
     /// How many seats have which status, seat by seat.
-    pub counts: Counts,
+    pub counts: SeatCounts,
     /// How many holds are live.
     pub holds: u64,
     /// How many people have come.

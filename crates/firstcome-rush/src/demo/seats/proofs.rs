@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::proofs::{Proof, equal_ledger, same_digest};
-use super::frame::Counts;
+use super::frame::SeatCounts;
 use super::watch::Looks;
 use crate::seats::{Promised, Report};
 
@@ -12,7 +12,7 @@ pub(super) struct Found<'a> {
     /// By the load test.
     pub(super) report: &'a Report,
     /// At the last look.
-    pub(super) counts: Counts,
+    pub(super) counts: SeatCounts,
     /// At all looks.
     pub(super) looks: &'a Looks,
     /// Whether it was ever sold out.
@@ -25,7 +25,7 @@ pub(super) struct Found<'a> {
 pub(super) fn all(found: &Found<'_>) -> Vec<Proof> {
     let Found { report, counts, looks, sold_out, audit } = *found;
     let totals = &report.totals;
-    let Counts { free, held, confirmed, blocked } = counts;
+    let SeatCounts { free, held, confirmed, blocked } = counts;
     let (all, count) = (counts.all(), looks.count);
     let (with_seats, refunds) = (totals.late_with_seats, totals.late_with_refund);
     let late = with_seats + refunds;

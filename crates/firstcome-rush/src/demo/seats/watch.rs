@@ -8,7 +8,7 @@ use firstcome_client::{Ask, Client, SeatMap};
 use serde::Deserialize;
 
 use super::super::campaign::{CAMPAIGN, DemoError, POOL, ask};
-use super::frame::{Counts, Frame, Observer};
+use super::frame::{Frame, Observer, SeatCounts};
 use crate::people::{CampaignCounts, PoolCounts};
 use crate::terminal::RowOfSeats;
 
@@ -31,7 +31,13 @@ pub(super) struct Looks {
 
 impl Looks {
     /// Compares two reads; `same_position` says whether both have the same position.
-    pub(super) fn add(&mut self, seats: u64, map: Counts, pool: Counts, same_position: bool) {
+    pub(super) fn add(
+        &mut self,
+        seats: u64,
+        map: SeatCounts,
+        pool: SeatCounts,
+        same_position: bool,
+    ) {
         self.count += 1;
         self.compared += u64::from(same_position);
         let adds_up = map.all() == seats && pool.all() == seats;
@@ -50,7 +56,7 @@ struct Letters {
 }
 
 /// Looks at the venue.
-pub(super) struct Watch {
+pub(super) struct VenueWatch {
     client: Client,
     opens_at: Instant,
     rows: Vec<MapRow>,
@@ -59,7 +65,7 @@ pub(super) struct Watch {
     sold_out: Option<Duration>,
 }
 
-impl Watch {
+impl VenueWatch {
     /// Reads which seats there are.
     pub(super) async fn new(mut client: Client, opens_at: Instant) -> Result<Self, DemoError> {
         let map: SeatMap = ask(&mut client, Ask::seats(CAMPAIGN, POOL, false)).await?;
@@ -147,8 +153,8 @@ impl Watch {
 }
 
 /// Counts seat by seat; a letter that is not known counts as no seat, and so does not add up.
-fn of_letters(letters: &str) -> Counts {
-    let mut counts = Counts::default();
+fn of_letters(letters: &str) -> SeatCounts {
+    let mut counts = SeatCounts::default();
     for letter in letters.chars() {
         match letter {
             '.' => counts.free += 1,
@@ -161,7 +167,7 @@ fn of_letters(letters: &str) -> Counts {
     counts
 }
 
-fn of_pool(pool: &PoolCounts) -> Counts {
+fn of_pool(pool: &PoolCounts) -> SeatCounts {
     let PoolCounts { left, taken, held, blocked, .. } = *pool;
-    Counts { free: left, held, confirmed: taken.saturating_sub(held), blocked }
+    SeatCounts { free: left, held, confirmed: taken.saturating_sub(held), blocked }
 }

@@ -10,7 +10,7 @@ use crate::people::{CampaignCounts, Found, PersonResult, PoolCounts};
 
 /// The results of the pool, by what they are looked up with.
 #[derive(Default)]
-struct Tables<'a> {
+struct ResultTables<'a> {
     /// Claims by their rank.
     claims: HashMap<u64, &'a PersonResult>,
     /// Ranks whose seat was exchanged.
@@ -23,7 +23,7 @@ struct Tables<'a> {
     subjects: BTreeMap<&'a str, u64>,
 }
 
-impl<'a> Tables<'a> {
+impl<'a> ResultTables<'a> {
     /// Sorts the results in; ranks must follow each other, and a seat has one owner at a time.
     fn of(
         results: impl Iterator<Item = &'a PersonResult>,
@@ -94,7 +94,7 @@ pub(super) fn compare(
     found: &mut Found,
 ) {
     let ours = || results.iter().filter(|result| result.pool == plan.pool);
-    let tables = Tables::of(ours(), |unit| plan.visit.most(unit), found);
+    let tables = ResultTables::of(ours(), |unit| plan.visit.most(unit), found);
     for (subject, units) in &tables.subjects {
         if plan.visit.limit.is_some_and(|limit| *units > u64::from(limit)) {
             found.add(Promised::Limits, format!("the results give {units} units to {subject}"));
@@ -123,7 +123,7 @@ pub(super) fn compare(
     }
 }
 
-fn compare_hold(end: &End, tables: &Tables<'_>, names_holds: bool, found: &mut Found) {
+fn compare_hold(end: &End, tables: &ResultTables<'_>, names_holds: bool, found: &mut Found) {
     let End { hold, subject, ranks, refunded } = end;
     let claimed = tables.claimed.get(hold.as_str()).copied().unwrap_or(0);
     let told = || ranks.iter().flat_map(|(unit, all)| all.iter().map(move |rank| (unit, *rank)));
@@ -152,7 +152,7 @@ fn compare_hold(end: &End, tables: &Tables<'_>, names_holds: bool, found: &mut F
 }
 
 /// If there are no other clients, every result belongs to a hold with an answer.
-fn nobody_elses(known: &BTreeMap<&str, &str>, tables: &Tables<'_>, found: &mut Found) {
+fn nobody_elses(known: &BTreeMap<&str, &str>, tables: &ResultTables<'_>, found: &mut Found) {
     for hold in tables.claimed.keys().filter(|hold| !known.contains_key(*hold)) {
         let evidence =
             format!("hold {hold} is confirmed in the results, and nobody was told of it");

@@ -1,10 +1,10 @@
 //! Holds against each other: who had what when.
 
-use super::super::plan::{Hall, Seats};
+use super::super::plan::{HallPlan, Seats};
 use super::super::promised::Promised;
-use super::super::record::{Basket, Glance, Wish};
+use super::super::record::{Basket, Glance, WishedUnits};
 use super::times::{Bounds, Span, Times};
-use super::walk::{Kind, Refusal};
+use super::walk::{Kind, RefusedUnits};
 use crate::people::Found;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,12 +60,12 @@ impl<'a> Crossing<'a> {
     /// Where somebody else may have had something that is not recorded, only what is named can be compared.
     pub(super) fn refusals(
         &self,
-        refusals: &[Refusal],
+        refusals: &[RefusedUnits],
         (incomplete, alone): (bool, bool),
         found: &mut Found,
     ) {
         let all_known = alone && !incomplete;
-        for Refusal { hold, when, kind } in refusals {
+        for RefusedUnits { hold, when, kind } in refusals {
             let (promise, wrong) = match kind {
                 Kind::Taken { asked, named } => {
                     let wrong = self.wrongly_taken(hold, (*when, incomplete), asked, named);
@@ -113,7 +113,7 @@ impl<'a> Crossing<'a> {
         missed.map(|seat| format!("{seat} is not named, and somebody had it")).next()
     }
 
-    fn could_be_had(&self, hall: &Hall, hold: &str, when: Bounds, wish: &Wish) -> bool {
+    fn could_be_had(&self, hall: &HallPlan, hold: &str, when: Bounds, wish: &WishedUnits) -> bool {
         let (area, places) = &hall.area;
         let standing = wish.units.get(area).copied().unwrap_or(0);
         // What the hold has of it already is not to be had either.
@@ -144,7 +144,13 @@ impl<'a> Crossing<'a> {
     }
 
     /// Checks what the map showed.
-    pub(super) fn map(&self, hall: &Hall, times: &Times, glances: &[Glance], found: &mut Found) {
+    pub(super) fn map(
+        &self,
+        hall: &HallPlan,
+        times: &Times,
+        glances: &[Glance],
+        found: &mut Found,
+    ) {
         for glance in glances {
             let when = times.at(glance.position);
             for (seat, letter) in hall.seats().zip(glance.letters.chars()) {

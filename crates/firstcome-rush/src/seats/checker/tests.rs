@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::plan::{Hall, Seats, Shares};
-use super::super::record::{Basket, Heard, HoldRecord, Verb, Wish};
+use super::super::plan::{HallPlan, Seats, Shares};
+use super::super::record::{Basket, Heard, HoldRecord, HoldVerb, WishedUnits};
 use super::super::tests::faulty_server::{AREA, FaultyServer, HOLD, LONGEST, rows};
 use super::*;
 use crate::people::{self, PersonResult, come};
@@ -17,7 +17,7 @@ struct Told {
 }
 
 /// A lie: what it breaks, and how it is told; what it is told about there is plenty of.
-type Lie = (&'static str, &'static str, fn(&mut Hall, &mut Told));
+type Lie = (&'static str, &'static str, fn(&mut HallPlan, &mut Told));
 
 const LIES: [Lie; 30] = [
     ("a basket is half granted", "baskets", half_granted),
@@ -55,7 +55,7 @@ const LIES: [Lie; 30] = [
 /// Lets people come to an honest server; returns what there is, and what they were told.
 async fn honest() -> (Plan, Told) {
     let (rows, area) = (rows(40), (AREA.to_owned(), 60));
-    let hall = Hall { rows: rows.clone(), blocked: Vec::new(), area, longest: LONGEST };
+    let hall = HallPlan { rows: rows.clone(), blocked: Vec::new(), area, longest: LONGEST };
     let shares = Shares { browse: 0.1, ..Shares::default() };
     let server = FaultyServer::with_area(rows.clone(), 60);
     let (hold, hall) = (HOLD, Some(hall));
@@ -97,22 +97,22 @@ fn result(told: &Told, kind: &str) -> PersonResult {
     told.read.results.iter().rfind(|result| result.kind == kind).unwrap().clone()
 }
 
-fn strangers_claim(_: &mut Hall, told: &mut Told) {
+fn strangers_claim(_: &mut HallPlan, told: &mut Told) {
     let last = result(told, "claim");
     let (hold, unit) = (Some("nobodys".to_owned()), Some("40-10".to_owned()));
     told.read.results.push(PersonResult { rank: last.rank + 1, hold, unit, ..last });
 }
 
-fn strangers_refund(_: &mut Hall, told: &mut Told) {
+fn strangers_refund(_: &mut HallPlan, told: &mut Told) {
     let hold = Some("nobodys".to_owned());
     told.read.results.push(PersonResult { hold, ..result(told, "refund_due") });
 }
 
-fn of_another(_: &mut Hall, told: &mut Told) {
+fn of_another(_: &mut HallPlan, told: &mut Told) {
     told.read.results[0].subject = "nobody".to_owned();
 }
 
-fn twice_in_the_results(_: &mut Hall, told: &mut Told) {
+fn twice_in_the_results(_: &mut HallPlan, told: &mut Told) {
     let is_seat =
         |result: &&mut PersonResult| result.kind == "claim" && result.unit.as_deref() != Some(AREA);
     let mut seats = told.read.results.iter_mut().filter(is_seat);
@@ -120,7 +120,7 @@ fn twice_in_the_results(_: &mut Hall, told: &mut Told) {
     second.unit.clone_from(&first.unit);
 }
 
-fn late_as_in_time(_: &mut Hall, told: &mut Told) {
+fn late_as_in_time(_: &mut HallPlan, told: &mut Told) {
     let in_time = |hold: &&mut HoldRecord| hold.heard.iter().any(is_early);
     held(told).filter(|hold| hold.was("confirmed")).find(in_time).unwrap().late = true;
 }
@@ -159,20 +159,20 @@ fn first_seat(units: &Basket) -> Option<String> {
     units.keys().find(|unit| *unit != AREA).cloned()
 }
 
-fn half_granted(_: &mut Hall, told: &mut Told) {
+fn half_granted(_: &mut HallPlan, told: &mut Told) {
     let two = held(told).find(|hold| hold.heard[0].units.len() > 1).unwrap();
     two.heard[0].units.pop_first().unwrap();
 }
 
-fn half_confirmed(_: &mut Hall, told: &mut Told) {
+fn half_confirmed(_: &mut HallPlan, told: &mut Told) {
     let two = answers(told, "confirmed").find(|heard| heard.units.len() > 1).unwrap();
     let (unit, _) = two.units.pop_first().unwrap();
     two.ranks.remove(&unit);
 }
 
-fn other_added(hall: &mut Hall, told: &mut Told) {
+fn other_added(hall: &mut HallPlan, told: &mut Told) {
     let last = hall.seats().last().unwrap().clone();
-    let added = answers(told, "held").find(|heard| heard.verb == Verb::Add).unwrap();
+    let added = answers(told, "held").find(|heard| heard.verb == HoldVerb::Add).unwrap();
     let gone = added.wish.units.keys().next().unwrap().clone();
     added.units.remove(&gone);
     added.units.insert(last, 1);
@@ -214,14 +214,14 @@ fn give_again(told: &mut Told, seat: &str, between: std::ops::Range<u64>) {
     rename(told, &id, &from, seat);
 }
 
-fn given_after_confirm(_: &mut Hall, told: &mut Told) {
+fn given_after_confirm(_: &mut HallPlan, told: &mut Told) {
     let sold = answers(told, "confirmed").find(|heard| first_seat(&heard.units).is_some());
     let sold = sold.unwrap();
     let (seat, position) = (first_seat(&sold.units).unwrap(), sold.position);
     give_again(told, &seat, position + 1..u64::MAX);
 }
 
-fn given_while_held(_: &mut Hall, told: &mut Told) {
+fn given_while_held(_: &mut HallPlan, told: &mut Told) {
     let kept = held(told).find(|hold| {
         // It was there long after, and nothing was asked of it in between.
         let (first, second) = (&hold.heard[0], hold.heard.get(1));
@@ -234,7 +234,7 @@ fn given_while_held(_: &mut Hall, told: &mut Told) {
     give_again(told, &seat, between);
 }
 
-fn pillar_given(hall: &mut Hall, told: &mut Told) {
+fn pillar_given(hall: &mut HallPlan, told: &mut Told) {
     let pillar = "40-10".to_owned();
     hall.blocked.push(pillar.clone());
     let lucky = held(told).find(|hold| first_seat(&hold.heard[0].units).is_some()).unwrap();
@@ -244,7 +244,7 @@ fn pillar_given(hall: &mut Hall, told: &mut Told) {
 
 /// Whether it was confirmed long before its time was over.
 fn is_early(heard: &Heard) -> bool {
-    heard.verb == Verb::Confirm && !heard.again && !heard.retaken && heard.wish.units.is_empty()
+    heard.verb == HoldVerb::Confirm && !heard.again && !heard.retaken && heard.wish.units.is_empty()
 }
 
 fn say_no(heard: &mut Heard, outcome: &str) {
@@ -254,29 +254,29 @@ fn say_no(heard: &mut Heard, outcome: &str) {
     (heard.until, heard.at, heard.retaken) = (None, None, false);
 }
 
-fn over_early(_: &mut Hall, told: &mut Told) {
+fn over_early(_: &mut HallPlan, told: &mut Told) {
     // Some were paid for in the last moment; not all of them.
     answers(told, "confirmed").filter(|heard| is_early(heard)).take(20).for_each(|heard| {
         say_no(heard, "hold_expired");
     });
 }
 
-fn extended_too_late(_: &mut Hall, told: &mut Told) {
+fn extended_too_late(_: &mut HallPlan, told: &mut Told) {
     answers(told, "extended").for_each(|heard| say_no(heard, "hold_expired"));
 }
 
-fn taken_again_in_time(_: &mut Hall, told: &mut Told) {
+fn taken_again_in_time(_: &mut HallPlan, told: &mut Told) {
     answers(told, "confirmed").filter(|heard| is_early(heard)).for_each(|heard| {
-        heard.verb = Verb::Retake;
+        heard.verb = HoldVerb::Retake;
         heard.retaken = true;
     });
 }
 
-fn confirmed_late(_: &mut Hall, told: &mut Told) {
+fn confirmed_late(_: &mut HallPlan, told: &mut Told) {
     answers(told, "confirmed").for_each(|heard| heard.retaken = false);
 }
 
-fn refund_for_free(_: &mut Hall, told: &mut Told) {
+fn refund_for_free(_: &mut HallPlan, told: &mut Told) {
     answers(told, "confirmed").filter(|heard| heard.retaken).for_each(|heard| {
         let units = heard.units.clone();
         say_no(heard, "refund_due");
@@ -284,7 +284,7 @@ fn refund_for_free(_: &mut Hall, told: &mut Told) {
     });
 }
 
-fn refund_unlisted(_: &mut Hall, told: &mut Told) {
+fn refund_unlisted(_: &mut HallPlan, told: &mut Told) {
     told.read.results.retain(|line| line.kind != "refund_due");
 }
 
@@ -296,21 +296,21 @@ fn shown_otherwise(told: &mut Told, from: &str, to: &str) {
     fate.rank = None;
 }
 
-fn confirmed_lost(_: &mut Hall, told: &mut Told) {
+fn confirmed_lost(_: &mut HallPlan, told: &mut Told) {
     shown_otherwise(told, "confirmed", "expired");
 }
 
-fn released_kept(_: &mut Hall, told: &mut Told) {
+fn released_kept(_: &mut HallPlan, told: &mut Told) {
     shown_otherwise(told, "released", "held");
 }
 
-fn confirmed_unlisted(_: &mut Hall, told: &mut Told) {
+fn confirmed_unlisted(_: &mut HallPlan, told: &mut Told) {
     let last = told.read.results.iter().rposition(|line| line.kind == "claim").unwrap();
     let PersonResult { kind, .. } = told.read.results.remove(last);
     assert_eq!(kind, "claim");
 }
 
-fn hold_lost(_: &mut Hall, told: &mut Told) {
+fn hold_lost(_: &mut HallPlan, told: &mut Told) {
     let hold = held(told).next().unwrap().hold.clone();
     told.read.shown.insert(hold, None);
 }
@@ -320,20 +320,20 @@ fn repeated<'a>(told: &'a mut Told, outcome: &'a str) -> impl Iterator<Item = &'
     all.filter(move |heard| heard.outcome == outcome && heard.again)
 }
 
-fn other_rank(_: &mut Hall, told: &mut Told) {
+fn other_rank(_: &mut HallPlan, told: &mut Told) {
     let again = repeated(told, "confirmed").next().unwrap();
     let ranks = again.ranks.values_mut().next().unwrap();
     *ranks = ranks.iter().map(|rank| rank + 1).collect();
 }
 
-fn other_seat(hall: &mut Hall, told: &mut Told) {
+fn other_seat(hall: &mut HallPlan, told: &mut Told) {
     let last = hall.seats().last().unwrap().clone();
     let again = repeated(told, "already_held").next().unwrap();
     again.units.pop_first().unwrap();
     again.units.insert(last, 1);
 }
 
-fn free_called_taken(hall: &mut Hall, told: &mut Told) {
+fn free_called_taken(hall: &mut HallPlan, told: &mut Told) {
     let last = hall.seats().last().unwrap().clone();
     let refused = answers(told, "unit_taken").next().unwrap();
     let named = refused.units.keys().next().unwrap().clone();
@@ -348,7 +348,7 @@ fn two_taken(told: &Told) -> impl Iterator<Item = &Heard> {
     told.record.answers.all().filter(|heard| heard.outcome == "unit_taken" && heard.units.len() > 1)
 }
 
-fn one_of_two_named(_: &mut Hall, told: &mut Told) {
+fn one_of_two_named(_: &mut HallPlan, told: &mut Told) {
     let two = answers(told, "unit_taken").filter(|heard| heard.units.len() > 1);
     two.for_each(|heard| {
         let (_, last) = (heard.units.pop_first(), heard.units.pop_last().unwrap());
@@ -356,13 +356,13 @@ fn one_of_two_named(_: &mut Hall, told: &mut Told) {
     });
 }
 
-fn sold_out(_: &mut Hall, told: &mut Told) {
+fn sold_out(_: &mut HallPlan, told: &mut Told) {
     let refused = answers(told, "unit_taken").next().unwrap();
     say_no(refused, "sold_out");
-    refused.wish = Wish { best: 2, ..Wish::default() };
+    refused.wish = WishedUnits { best: 2, ..WishedUnits::default() };
 }
 
-fn sold_shown_free(_: &mut Hall, told: &mut Told) {
+fn sold_shown_free(_: &mut HallPlan, told: &mut Told) {
     let last = told.record.answers.glances.last_mut().unwrap();
     assert!(last.letters.contains('c'), "nothing is sold");
     last.letters = last.letters.replace('c', ".");

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::super::plan::Seats;
 use super::super::promised::Promised;
-use super::super::record::{Holds, Verb};
+use super::super::record::{HoldVerb, SeatAnswers};
 use crate::people::Found;
 
 /// A place in the journal: a time and a position, both of which only go on.
@@ -53,12 +53,12 @@ impl Span {
 pub(super) struct Times(BTreeMap<u64, i64>);
 
 impl Times {
-    pub(super) fn of(seats: &Seats, answers: &Holds, found: &mut Found) -> Self {
+    pub(super) fn of(seats: &Seats, answers: &SeatAnswers, found: &mut Found) -> Self {
         let (mut known, ttl) = (BTreeMap::new(), micros(seats.hold));
         for heard in answers.all().filter(|heard| !heard.again && heard.position > 0) {
             let at = match (heard.verb, &*heard.outcome) {
-                (Verb::Hold, "held") => heard.until.map(|until| until - ttl),
-                (Verb::Confirm | Verb::Retake, "confirmed") if !heard.doubt => heard.at,
+                (HoldVerb::Hold, "held") => heard.until.map(|until| until - ttl),
+                (HoldVerb::Confirm | HoldVerb::Retake, "confirmed") if !heard.doubt => heard.at,
                 _ => None,
             };
             let Some(at) = at else { continue };

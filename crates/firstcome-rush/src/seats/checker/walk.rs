@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Plan;
 use super::super::promised::Promised;
-use super::super::record::{Basket, Fate, Heard, HoldRecord, Shown, Verb, Wish};
+use super::super::record::{Basket, Heard, HoldRecord, HoldVerb, Shown, UnitsFate, WishedUnits};
 use super::times::{Bounds, Span, Times, micros};
 use crate::people::Found;
 
 const NEVER: (i64, u64) = (i64::MAX, u64::MAX);
 
 /// A no that is about units others have.
-pub(super) struct Refusal {
+pub(super) struct RefusedUnits {
     pub(super) hold: String,
     pub(super) when: Bounds,
     pub(super) kind: Kind,
@@ -21,7 +21,7 @@ pub(super) enum Kind {
     /// These were asked for, those named as taken.
     Taken { asked: BTreeSet<String>, named: Basket },
     /// There was no more of what was wished.
-    SoldOut(Wish),
+    SoldOut(WishedUnits),
     /// It was paid for too late, and these cannot be had.
     Refund(Basket),
 }
@@ -40,12 +40,12 @@ pub(super) struct End {
 #[derive(Default)]
 pub(super) struct Walked {
     pub(super) spans: Vec<Span>,
-    pub(super) refusals: Vec<Refusal>,
+    pub(super) refusals: Vec<RefusedUnits>,
     pub(super) end: End,
 }
 
 /// Some units it has.
-struct Piece {
+struct HeldPiece {
     unit: String,
     count: u32,
     begin: Bounds,
@@ -58,7 +58,7 @@ pub(super) struct Walk<'a> {
     record: &'a HoldRecord,
     found: &'a mut Found,
     walked: Walked,
-    pieces: Vec<Piece>,
+    pieces: Vec<HeldPiece>,
     /// When it is over: at the earliest, and at the latest.
     deadline: (i64, i64),
     /// Whether an extension may have happened that was not heard of.
@@ -127,20 +127,24 @@ impl<'a> Walk<'a> {
 
     fn step(&mut self, heard: &Heard) {
         match (heard.verb, &*heard.outcome) {
-            (Verb::Hold, "held" | "already_held") => self.held(heard),
-            (Verb::Hold, "unit_taken" | "sold_out") => self.refused(heard),
+            (HoldVerb::Hold, "held" | "already_held") => self.held(heard),
+            (HoldVerb::Hold, "unit_taken" | "sold_out") => self.refused(heard),
             // It was, before anybody was told: what is shown of it says what it had.
-            (Verb::Hold, "hold_expired") if heard.doubt => {}
-            (Verb::Hold, _) if self.plan.visit.hall.is_none() => {}
-            (Verb::Add, "held" | "already_held") => self.changed(heard, true),
-            (Verb::Drop, "held" | "already_held") => self.changed(heard, false),
-            (Verb::Add, "unit_taken" | "sold_out") => self.refused(heard),
-            (Verb::Extend, "extended") => self.extended(heard),
-            (Verb::Confirm | Verb::Retake, "confirmed") => self.confirmed(heard),
-            (Verb::Retake, "refund_due") => self.refund(heard),
-            (Verb::Release, "released") => self.released(heard),
+            (HoldVerb::Hold, "hold_expired") if heard.doubt => {}
+            (HoldVerb::Hold, _) if self.plan.visit.hall.is_none() => {}
+            (HoldVerb::Add, "held" | "already_held") => self.changed(heard, true),
+            (HoldVerb::Drop, "held" | "already_held") => self.changed(heard, false),
+            (HoldVerb::Add, "unit_taken" | "sold_out") => self.refused(heard),
+            (HoldVerb::Extend, "extended") => self.extended(heard),
+            (HoldVerb::Confirm | HoldVerb::Retake, "confirmed") => self.confirmed(heard),
+            (HoldVerb::Retake, "refund_due") => self.refund(heard),
+            (HoldVerb::Release, "released") => self.released(heard),
             (
-                Verb::Add | Verb::Drop | Verb::Extend | Verb::Confirm | Verb::Release,
+                HoldVerb::Add
+                | HoldVerb::Drop
+                | HoldVerb::Extend
+                | HoldVerb::Confirm
+                | HoldVerb::Release,
                 "hold_expired",
             ) => {
                 self.is_over_by(heard);
@@ -175,8 +179,11 @@ impl<'a> Walk<'a> {
     }
 
     fn begin(&mut self, units: &Basket, begin: Bounds) {
-        let pieces =
-            units.iter().map(|(unit, count)| Piece { unit: unit.clone(), count: *count, begin });
+        let pieces = units.iter().map(|(unit, count)| HeldPiece {
+            unit: unit.clone(),
+            count: *count,
+            begin,
+        });
         self.pieces.extend(pieces);
     }
 
@@ -282,7 +289,7 @@ impl<'a> Walk<'a> {
         }
         let entry = if heard.doubt { (at, 0) } else { (at, heard.position) };
         if heard.retaken {
-            if at < self.deadline.0 || heard.verb == Verb::Confirm {
+            if at < self.deadline.0 || heard.verb == HoldVerb::Confirm {
                 self.breach(Promised::Late, "was taken again before its end", Some(heard));
             }
             self.expire();
@@ -321,7 +328,7 @@ impl<'a> Walk<'a> {
     }
 
     fn refuse(&mut self, when: Bounds, kind: Kind) {
-        self.walked.refusals.push(Refusal { hold: self.record.hold.clone(), when, kind });
+        self.walked.refusals.push(RefusedUnits { hold: self.record.hold.clone(), when, kind });
     }
 
     fn refused(&mut self, heard: &Heard) {
@@ -332,7 +339,7 @@ impl<'a> Walk<'a> {
             _ => Kind::SoldOut(heard.wish.clone()),
         };
         self.refuse(self.times.at(heard.position), kind);
-        if heard.verb == Verb::Add && heard.doubt {
+        if heard.verb == HoldVerb::Add && heard.doubt {
             self.may_have(heard);
         }
     }
@@ -340,19 +347,19 @@ impl<'a> Walk<'a> {
     /// Notes that a step on a hold that was over when it was decided may have been done in time, unheard.
     fn may_have_been_done(&mut self, heard: &Heard) {
         match heard.verb {
-            Verb::Add => self.may_have(heard),
-            Verb::Extend => {
+            HoldVerb::Add => self.may_have(heard),
+            HoldVerb::Extend => {
                 self.extended_unheard = true;
                 self.deadline.1 = self.longest().saturating_add(self.slack());
             }
-            Verb::Drop | Verb::Release => {
+            HoldVerb::Drop | HoldVerb::Release => {
                 let lo = self.times.at(heard.before).lo;
                 let end = Bounds { lo, hi: (self.deadline.1, 0) };
                 self.end(&heard.wish.units, end, "dropped");
                 self.loose.extend(heard.wish.units.keys().cloned());
             }
             // Confirmed once, it would have been answered so again.
-            Verb::Hold | Verb::Confirm | Verb::Retake => {}
+            HoldVerb::Hold | HoldVerb::Confirm | HoldVerb::Retake => {}
         }
     }
 
@@ -452,7 +459,7 @@ impl<'a> Walk<'a> {
         }
         let mut fates = BTreeMap::<(String, &str), u32>::new();
         let mut ranks = BTreeMap::<String, BTreeSet<u64>>::new();
-        for Fate { unit, count, state, rank } in &shown.fates {
+        for UnitsFate { unit, count, state, rank } in &shown.fates {
             *fates.entry((unit.clone(), state)).or_default() += count;
             if let Some(rank) = rank {
                 ranks.entry(unit.clone()).or_default().insert(*rank);
@@ -474,7 +481,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks that a hold has what was wished.
-    fn is_whole(&mut self, wish: &Wish, units: &Basket, heard: Option<&Heard>) {
+    fn is_whole(&mut self, wish: &WishedUnits, units: &Basket, heard: Option<&Heard>) {
         let area = self.plan.visit.hall.as_ref().map(|hall| &hall.area.0);
         let named = wish.units.iter().all(|(unit, count)| units.get(unit) == Some(count));
         let mut others = units.iter().filter(|(unit, _)| !wish.units.contains_key(*unit));

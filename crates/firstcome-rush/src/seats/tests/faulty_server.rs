@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::faulty_server::{self, Request, no};
+use crate::faulty_server::{self, TestRequest, no};
 use documents::{held, named, shown, time, with};
 
 /// What it does wrong.
@@ -111,7 +111,7 @@ pub(in crate::seats) struct FaultyServer {
 }
 
 impl faulty_server::FaultyServer for FaultyServer {
-    async fn answer(&self, request: &Request<'_>) -> Option<(u16, Value)> {
+    async fn answer(&self, request: &TestRequest<'_>) -> Option<(u16, Value)> {
         if self.fault == Fault::GoesAway && self.book.lock().unwrap().position > 60 {
             return None;
         }

@@ -1,7 +1,7 @@
 use super::means;
 use crate::ms;
 use firstcome_store::{Command, Meaning, Passes, Redis, RedisOptions, Script, StoreError};
-use firstcome_testbed::{Redis as Server, Settings, free_port};
+use firstcome_testbed::{RedisServer as Server, RedisSettings, free_port};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ async fn client(server: &Server) -> Redis {
 
 fn with(more: &[&str]) -> Option<Server> {
     let more = more.iter().map(|word| (*word).to_owned()).collect();
-    Server::with(Settings { more, ..Settings::default() })
+    Server::with(RedisSettings { more, ..RedisSettings::default() })
 }
 
 /// Says that both a command and one inside a script are refused with a code of this meaning.
@@ -83,7 +83,7 @@ async fn a_right_that_is_taken_away_is_denied_until_it_is_given_back() {
 
 #[tokio::test]
 async fn without_a_password_or_with_a_wrong_one_it_is_denied() {
-    let settings = Settings { password: Some("right".to_owned()), ..Settings::default() };
+    let settings = RedisSettings { password: Some("right".to_owned()), ..RedisSettings::default() };
     let Some(server) = Server::with(settings) else { return };
     for (password, wanted) in [("", "NOAUTH"), (":wrong@", "")] {
         let url = format!("redis://{password}127.0.0.1:{}", server.port());
@@ -101,7 +101,8 @@ async fn without_a_password_or_with_a_wrong_one_it_is_denied() {
 async fn a_replica_is_read_only_and_one_without_its_master_is_not_ready() {
     let replica_of = Some(free_port());
     let more = vec!["--replica-serve-stale-data".to_owned(), "no".to_owned()];
-    let Some(server) = Server::with(Settings { replica_of, more, ..Settings::default() }) else {
+    let Some(server) = Server::with(RedisSettings { replica_of, more, ..RedisSettings::default() })
+    else {
         return;
     };
     let redis = client(&server).await;

@@ -6,7 +6,7 @@ use crate::spread::median;
 use crate::table::{Budget, Table};
 use anyhow::{Result, ensure};
 use firstcome_lock::{Lock, Locks};
-use firstcome_store::{Command, Redis, RedisOptions, Reply, Script};
+use firstcome_store::{Command, Redis, RedisOptions, RedisReply, Script};
 use std::sync::LazyLock;
 use std::time::Instant;
 
@@ -102,9 +102,9 @@ async fn take(redis: &Redis, locks: &Locks) -> Result<Figures> {
         let by_hand = timed(async || {
             let token = format!("{:032x}", fastrand::u128(..));
             let set = Command::new("SET").arg("hand").arg(&token).arg("NX").arg("PX").arg(30_000);
-            ensure!(redis.send(&set).await? != Reply::Nil, "it is held");
+            ensure!(redis.send(&set).await? != RedisReply::Nil, "it is held");
             let deleted = redis.send(&Command::script(&BY_HAND, &["hand"]).arg(&token)).await?;
-            ensure!(deleted == Reply::Number(1), "it was not held");
+            ensure!(deleted == RedisReply::Number(1), "it was not held");
             Ok(())
         });
         let by_hand = by_hand.await?;

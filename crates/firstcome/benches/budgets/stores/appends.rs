@@ -178,17 +178,19 @@ async fn open(database: &Database) -> Result<Journal> {
     let (space, url) = (SpaceId([1; 16]), database.url());
     Ok(match database {
         Database::Postgres(..) => {
-            let options = pg_journal::Options::new(space, pg_journal::Durability::Fsync);
+            let options = pg_journal::DatabaseOptions::new(space, pg_journal::Durability::Fsync);
             let store = postgres::PostgresOptions::new(url);
             Journal::Postgres(pg_journal::Postgres::open(store, options).await?)
         }
         Database::MariaDb(..) => {
-            let options = mysql_journal::Options::new(space, mysql_journal::Durability::Fsync);
+            let options =
+                mysql_journal::DatabaseOptions::new(space, mysql_journal::Durability::Fsync);
             let store = mysql::MySqlOptions::new(url);
             Journal::MySql(mysql_journal::MySql::open(store, options).await?)
         }
         Database::Nats(..) | Database::NatsCluster(..) => {
-            let options = nats_journal::Options::new(space, nats_journal::Durability::Memory);
+            let options =
+                nats_journal::DatabaseOptions::new(space, nats_journal::Durability::Memory);
             let store = nats::NatsOptions::new(url);
             Journal::Nats(nats_journal::Nats::open(store, options).await?)
         }

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use super::super::complaint::{Complaint, Exit};
 use super::super::terminal::out;
 use super::super::terminal::progress::Status;
-use super::subjects::{self, SubjectLine, WrongLine};
+use super::subjects::{self, SubjectLine, WrongSubject};
 use firstcome_client::{Answer, Client, CommandLine, Commanded, Done, Error};
 use firstcome_rush::terminal::thousands;
 
@@ -58,7 +58,7 @@ fn read(file: &Path) -> Result<Vec<SubjectLine>, Complaint> {
     };
     let bytes = bytes.map_err(|why| Complaint::usage(format!("cannot read {name}: {why}")))?;
     let lines = subjects::read(&bytes).map_err(|wrong| {
-        for WrongLine { line, why } in wrong.iter().take(WRONG_LINES) {
+        for WrongSubject { line, why } in wrong.iter().take(WRONG_LINES) {
             out::talk(format!("{name} line {line}: {why}"));
         }
         let count = wrong.len();

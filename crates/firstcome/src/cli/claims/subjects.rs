@@ -16,12 +16,12 @@ pub(super) struct SubjectLine {
 
 /// What is wrong with a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct WrongLine {
+pub(super) struct WrongSubject {
     pub(super) line: u64,
     pub(super) why: String,
 }
 
-impl WrongLine {
+impl WrongSubject {
     fn new(line: u64, why: impl ToString) -> Self {
         Self { line, why: why.to_string() }
     }
@@ -30,7 +30,7 @@ impl WrongLine {
 /// Reads the claims of a file, or every line that is wrong.
 ///
 /// A first line that begins with the column `subject` is a header; else each line is a subject, whatever is in it.
-pub(super) fn read(bytes: &[u8]) -> Result<Vec<SubjectLine>, Vec<WrongLine>> {
+pub(super) fn read(bytes: &[u8]) -> Result<Vec<SubjectLine>, Vec<WrongSubject>> {
     // Spreadsheets begin their files with a mark.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
@@ -51,7 +51,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<SubjectLine>, Vec<WrongLine>> {
     if wrong.is_empty() { Ok(subjects) } else { Err(wrong) }
 }
 
-type Lines = Vec<Result<SubjectLine, WrongLine>>;
+type Lines = Vec<Result<SubjectLine, WrongSubject>>;
 
 fn plain(bytes: &[u8]) -> Lines {
     let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));
@@ -61,7 +61,7 @@ fn plain(bytes: &[u8]) -> Lines {
         Ok(subject) => {
             Ok(SubjectLine { line, subject: subject.to_owned(), pool: None, reference: None })
         }
-        Err(_) => Err(WrongLine::new(line, "it is not UTF-8")),
+        Err(_) => Err(WrongSubject::new(line, "it is not UTF-8")),
     });
     read.collect()
 }
@@ -72,19 +72,19 @@ fn table(bytes: &[u8], delimiter: u8) -> Lines {
     let mut reader = reader.from_reader(bytes);
     let header = match reader.headers() {
         Ok(header) => header.clone(),
-        Err(why) => return vec![Err(WrongLine::new(1, why))],
+        Err(why) => return vec![Err(WrongSubject::new(1, why))],
     };
     let known = ["subject", "pool", "ref"];
     if let Some(strange) = header.iter().find(|name| !known.contains(name)) {
         let why = format!("there is no column {strange}: there are {}", known.join(", "));
-        return vec![Err(WrongLine::new(1, why))];
+        return vec![Err(WrongSubject::new(1, why))];
     }
     let mut numbers = LineNumbers::new(bytes);
     let mut line = |at: Option<&csv::Position>| {
         at.map_or(0, |at| numbers.of(usize::try_from(at.byte()).unwrap_or(usize::MAX)) as u64)
     };
     let records = reader.records().map(|record| match record {
-        Err(why) => Err(WrongLine::new(line(why.position()), why)),
+        Err(why) => Err(WrongSubject::new(line(why.position()), why)),
         Ok(record) => {
             let cell = |wanted: &str| {
                 let at = header.iter().position(|name| name == wanted)?;
@@ -99,8 +99,8 @@ fn table(bytes: &[u8], delimiter: u8) -> Lines {
 }
 
 /// Refuses what no server takes.
-fn checked(line: SubjectLine) -> Result<SubjectLine, WrongLine> {
-    let wrong = |why: String| WrongLine::new(line.line, why);
+fn checked(line: SubjectLine) -> Result<SubjectLine, WrongSubject> {
+    let wrong = |why: String| WrongSubject::new(line.line, why);
     check_subject(&line.subject)
         .map_err(|why| wrong(format!("the subject {:?} {why}", line.subject)))?;
     if let Some(pool) = &line.pool {
@@ -125,9 +125,10 @@ mod tests {
         };
         match read(bytes) {
             Ok(lines) => lines.into_iter().map(shown).collect(),
-            Err(wrong) => {
-                wrong.into_iter().map(|WrongLine { line, why }| format!("{line}: {why}")).collect()
-            }
+            Err(wrong) => wrong
+                .into_iter()
+                .map(|WrongSubject { line, why }| format!("{line}: {why}"))
+                .collect(),
         }
     }
 

@@ -12,9 +12,9 @@ use firstcome_client::Server;
 const VARIABLES: [&str; 2] = ["FIRSTCOME_KEY", "FIRSTCOME_ADMIN_KEY"];
 
 /// What came of looking for a key: a process looks once, and a refusal says how it went.
-static LOOKED: OnceLock<Looked> = OnceLock::new();
+static LOOKED: OnceLock<KeyLookup> = OnceLock::new();
 
-enum Looked {
+enum KeyLookup {
     /// There was one, and this is where it came from.
     Found(String),
     /// There was none: why the data folder has none.
@@ -34,12 +34,12 @@ pub(super) fn find<'a>(
 fn look<'a>(
     folder: &FolderArgs,
     servers: impl IntoIterator<Item = &'a Server>,
-) -> Result<(Option<Secret>, Looked), Complaint> {
+) -> Result<(Option<Secret>, KeyLookup), Complaint> {
     for name in VARIABLES {
         if let Ok(key) = std::env::var(name) {
             let secret = Secret::new(&key);
             let secret = secret.map_err(|why| Complaint::usage(format!("{name} {why}")))?;
-            return Ok((Some(secret), Looked::Found(name.to_owned())));
+            return Ok((Some(secret), KeyLookup::Found(name.to_owned())));
         }
     }
     let path = folder.data.join("admin-key");
@@ -52,19 +52,19 @@ fn look<'a>(
                 "note: the key in {file} is only for the server of this folder, and not sent to another one; set \
                  FIRSTCOME_KEY to send a key"
             ));
-            Ok((None, Looked::Missing(format!("the key in {file} is for another server"))))
+            Ok((None, KeyLookup::Missing(format!("the key in {file} is for another server"))))
         }
         Ok(key) => {
             let wrong = |why| Complaint::usage(format!("the key in {file} {why}"));
             let secret = Secret::new(&key).map_err(wrong)?;
-            Ok((Some(secret), Looked::Found(file.to_string())))
+            Ok((Some(secret), KeyLookup::Found(file.to_string())))
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Ok((None, Looked::Missing(format!("there is no {file}"))))
+            Ok((None, KeyLookup::Missing(format!("there is no {file}"))))
         }
         Err(error) => {
             out::talk(format!("note: cannot read {file}: {error}; sending no key"));
-            Ok((None, Looked::Missing(format!("{file} cannot be read"))))
+            Ok((None, KeyLookup::Missing(format!("{file} cannot be read"))))
         }
     }
 }
@@ -72,18 +72,18 @@ fn look<'a>(
 /// Why the server did not take the key, or that it wants one.
 pub(in crate::cli) fn refused() -> &'static str {
     match LOOKED.get() {
-        Some(Looked::Found(_)) => "the server does not know this key",
-        Some(Looked::Missing(_)) | None => "the server needs a key, and none was sent",
+        Some(KeyLookup::Found(_)) => "the server does not know this key",
+        Some(KeyLookup::Missing(_)) | None => "the server needs a key, and none was sent",
     }
 }
 
 /// Where the key came from, or why there is none, and what to do.
 pub(in crate::cli) fn advice() -> String {
     match LOOKED.get() {
-        Some(Looked::Found(place)) => {
+        Some(KeyLookup::Found(place)) => {
             format!("the key is from {place}; set FIRSTCOME_KEY to a key of this server")
         }
-        Some(Looked::Missing(why)) => {
+        Some(KeyLookup::Missing(why)) => {
             format!("set FIRSTCOME_KEY to the FIRSTCOME_ADMIN_KEY of the server: {why}")
         }
         None => "set FIRSTCOME_KEY".to_owned(),

@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn the_share_that_is_paid_is_of_the_seats_for_sale() {
         let style = Style { unicode: false, colour: false, width: 80 };
-        let counts = |free, confirmed, blocked| firstcome_rush::demo::seats::Counts {
+        let counts = |free, confirmed, blocked| firstcome_rush::demo::seats::SeatCounts {
             free,
             held: 0,
             confirmed,

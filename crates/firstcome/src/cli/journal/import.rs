@@ -35,7 +35,7 @@ Examples:
   firstcome journal import spring.fcspace --store postgres://fc@db/firstcome \\
     --ledger postgres://fc@db/firstcome
   firstcome journal import spring.fcspace --data /var/lib/firstcome")]
-pub(in crate::cli) struct ImportArgs {
+pub(in crate::cli) struct JournalImportArgs {
     /// The file that `firstcome journal export` wrote.
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -45,7 +45,7 @@ pub(in crate::cli) struct ImportArgs {
     ledger: LedgerArgs,
 }
 
-pub(super) fn run(args: &ImportArgs, json: bool) -> Result<Exit, Complaint> {
+pub(super) fn run(args: &JournalImportArgs, json: bool) -> Result<Exit, Complaint> {
     let named = args.ledger.ledger(args.to.is_shared())?;
     if args.to.archive.len() > 1 {
         return Err(Complaint::usage("one --archive takes the entries in: give one"));
@@ -121,7 +121,7 @@ fn ledger(
 }
 
 fn into_folder(
-    args: &ImportArgs,
+    args: &JournalImportArgs,
     file: SpaceFile,
     named: &LedgerChoice,
     meter: &ProgressBar,
@@ -148,7 +148,7 @@ fn shown(meter: &ProgressBar, done: u64, all: u64) {
 }
 
 fn into_store(
-    args: &ImportArgs,
+    args: &JournalImportArgs,
     file: SpaceFile,
     named: &LedgerChoice,
     meter: &ProgressBar,

@@ -23,11 +23,11 @@ const KEYS_PER_LOOK: u32 = 1000;
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum LocksVerb {
     /// List held locks.
-    List(ListArgs),
+    List(LockListArgs),
     /// Show the owner of a lock; exit code 1 if it is free.
     Inspect(NameArgs),
     /// Free a lock, whoever holds it; exit code 1 if it was free.
-    Release(ReleaseArgs),
+    Release(LockReleaseArgs),
     /// Print the statements that create the tables for locks in a database.
     Ddl(DdlArgs),
 }
@@ -68,7 +68,7 @@ reads all keys, a thousand at a time.
 Examples:
   firstcome locks list --store redis://127.0.0.1:6379
   FIRSTCOME_STORE=redis://127.0.0.1:6379 firstcome locks list --json")]
-pub(in crate::cli) struct ListArgs {
+pub(in crate::cli) struct LockListArgs {
     #[command(flatten)]
     table: TableArgs,
     #[command(flatten)]
@@ -100,7 +100,7 @@ In Redis a key that is no lock is not changed.
 
 Example:
   firstcome locks release nightly-report --store redis://127.0.0.1:6379")]
-pub(in crate::cli) struct ReleaseArgs {
+pub(in crate::cli) struct LockReleaseArgs {
     #[command(flatten)]
     lock: NameArgs,
 }
@@ -138,7 +138,7 @@ const TABLE: [Column; 5] = [
     Column::number("fence"),
 ];
 
-async fn list(args: &ListArgs, json: bool) -> Result<Exit, Complaint> {
+async fn list(args: &LockListArgs, json: bool) -> Result<Exit, Complaint> {
     let held = if args.store.is_redis() {
         held_in_redis(args).await?
     } else {
@@ -166,7 +166,7 @@ async fn list(args: &ListArgs, json: bool) -> Result<Exit, Complaint> {
 }
 
 /// Finds the locks by the counters of their fences, which are the only list there is.
-async fn held_in_redis(args: &ListArgs) -> Result<Vec<(String, Holder)>, Complaint> {
+async fn held_in_redis(args: &LockListArgs) -> Result<Vec<(String, Holder)>, Complaint> {
     let keys = args.store.keys().await?;
     let names = names(&keys).await;
     keys.close().await;

@@ -11,7 +11,7 @@ use crate::cli::connect::{watched, yes};
 use crate::cli::terminal::out;
 use firstcome_api::key::Secret;
 use firstcome_client::{Ask, Campaign, CampaignPool, Client, Match, OperatorDone, Server};
-use firstcome_rush::codes::{self, Codes, Done, Plan, Progress, Report, Shares};
+use firstcome_rush::codes::{self, CodesDone, CodesPlan, Plan, Progress, Report, Shares};
 use firstcome_rush::people::Observer;
 use firstcome_rush::terminal::{self, thousands};
 
@@ -61,7 +61,7 @@ pub(super) async fn run(
         patience: args.patience,
         slack: SLACK,
         alone: args.create.is_some(),
-        visit: Codes {
+        visit: CodesPlan {
             uses: pool.codes.as_ref().map_or(1, |codes| codes.uses),
             reservation: RESERVATION,
             tries: TRIES,
@@ -86,7 +86,7 @@ pub(super) async fn run(
         terminal::short(plan.visit.reservation)
     ));
     let json = json.then_some(Report::json);
-    let load = async |observer: &mut Observer<'_, Done>| codes::run(plan, observer).await;
+    let load = async |observer: &mut Observer<'_, CodesDone>| codes::run(plan, observer).await;
     people::run(load, (&mut client, made), line, json).await
 }
 

@@ -8,7 +8,7 @@ use super::interrupt::Interrupt;
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::terminal::out;
 use crate::cli::terminal::progress::Status;
-use firstcome_rush::failure::LoadError;
+use firstcome_rush::error::LoadError;
 use firstcome_rush::people::{Observer, Progress, Report};
 use firstcome_rush::terminal::{self, thousands};
 use serde_json::Value;

@@ -12,7 +12,7 @@ use crate::cli::terminal::out;
 use firstcome_api::key::Secret;
 use firstcome_client::{Ask, Campaign, Client, Match, OperatorDone, SeatMap, Server};
 use firstcome_rush::people::Observer;
-use firstcome_rush::seats::{self, Done, Plan, Progress, Report, Seats, Shares};
+use firstcome_rush::seats::{self, Plan, Progress, Report, Seats, SeatsDone, Shares};
 use firstcome_rush::terminal::{self, thousands};
 use firstcome_rush::venue;
 
@@ -94,7 +94,7 @@ pub(super) async fn run(
         );
     }
     let json = json.then_some(Report::json);
-    let load = async |observer: &mut Observer<'_, Done>| seats::run(plan, observer).await;
+    let load = async |observer: &mut Observer<'_, SeatsDone>| seats::run(plan, observer).await;
     people::run(load, (&mut client, made), line, json).await
 }
 

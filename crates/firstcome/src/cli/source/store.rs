@@ -89,34 +89,34 @@ impl StoreArgs {
                 redis.map(Journal::Redis).map_err(about)
             }
             StoreKind::Postgres => {
-                use firstcome_journal::postgres::{Durability, Options, Postgres};
-                let options = Options {
+                use firstcome_journal::postgres::{DatabaseOptions, Durability, Postgres};
+                let options = DatabaseOptions {
                     space_name: name.to_owned(),
                     wanted,
                     vacant,
-                    ..Options::new(space, Durability::Memory)
+                    ..DatabaseOptions::new(space, Durability::Memory)
                 };
                 let postgres = Postgres::open(self.postgres(url), options).await;
                 postgres.map(Journal::Postgres).map_err(about)
             }
             StoreKind::MySql => {
-                use firstcome_journal::mysql::{Durability, MySql, Options};
-                let options = Options {
+                use firstcome_journal::mysql::{DatabaseOptions, Durability, MySql};
+                let options = DatabaseOptions {
                     space_name: name.to_owned(),
                     wanted,
                     vacant,
-                    ..Options::new(space, Durability::Memory)
+                    ..DatabaseOptions::new(space, Durability::Memory)
                 };
                 let mysql = MySql::open(self.mysql(url), options).await;
                 mysql.map(Journal::MySql).map_err(about)
             }
             StoreKind::Nats => {
-                use firstcome_journal::nats::{Durability, Nats, Options};
-                let options = Options {
+                use firstcome_journal::nats::{DatabaseOptions, Durability, Nats};
+                let options = DatabaseOptions {
                     space_name: name.to_owned(),
                     wanted,
                     vacant,
-                    ..Options::new(space, Durability::Memory)
+                    ..DatabaseOptions::new(space, Durability::Memory)
                 };
                 let nats = Nats::open(self.nats(url), options).await;
                 nats.map(Journal::Nats).map_err(about)

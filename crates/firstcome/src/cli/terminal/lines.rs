@@ -11,8 +11,8 @@ use firstcome_api::result::without_formula;
 #[derive(Debug, Args)]
 pub(crate) struct ShapeArgs {
     /// The format; --json is short for json.
-    #[arg(long, value_enum, default_value_t = Shape::Table)]
-    format: Shape,
+    #[arg(long, value_enum, default_value_t = LineShape::Table)]
+    format: LineShape,
     /// In CSV, do not change cells that begin with = + - @ tab or CR: a spreadsheet runs them as formulas.
     #[arg(long)]
     raw: bool,
@@ -21,13 +21,13 @@ pub(crate) struct ShapeArgs {
 impl ShapeArgs {
     /// The shape of lines that never end: one document has no end, so it is one document a line.
     pub(crate) fn following(&self, json: bool) -> Self {
-        let one = self.format == Shape::Json || (json && self.format == Shape::Table);
-        Self { format: if one { Shape::Ndjson } else { self.format }, raw: self.raw }
+        let one = self.format == LineShape::Json || (json && self.format == LineShape::Table);
+        Self { format: if one { LineShape::Ndjson } else { self.format }, raw: self.raw }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Shape {
+enum LineShape {
     /// For people.
     Table,
     /// With a header line, RFC 4180.
@@ -40,7 +40,7 @@ enum Shape {
 
 /// Prints lines as they come; only the table and the one document wait for the end.
 pub(crate) struct Paper<const N: usize> {
-    shape: Shape,
+    shape: LineShape,
     raw: bool,
     /// What the one document calls its lines.
     name: &'static str,
@@ -60,8 +60,9 @@ impl<const N: usize> Paper<N> {
         names: &[&str; N],
         columns: &[Option<Column>; N],
     ) -> Self {
-        let shape = if json && args.format == Shape::Table { Shape::Json } else { args.format };
-        if shape == Shape::Csv {
+        let shape =
+            if json && args.format == LineShape::Table { LineShape::Json } else { args.format };
+        if shape == LineShape::Csv {
             out::data(names.join(","));
         }
         let shown = columns.map(|column| column.is_some());
@@ -73,34 +74,34 @@ impl<const N: usize> Paper<N> {
 
     pub(crate) fn put(&mut self, mut cells: [String; N], document: Value) {
         match self.shape {
-            Shape::Table => {
+            LineShape::Table => {
                 if let Some(at) = self.at {
                     cells[at] = self.table.time(&cells[at]);
                 }
                 let shown = cells.into_iter().zip(self.shown);
                 self.table.row(shown.filter_map(|(cell, shown)| shown.then_some(cell)));
             }
-            Shape::Csv => {
+            LineShape::Csv => {
                 let cell = |cell| if self.raw { cell } else { without_formula(cell) };
                 out::data(cells.map(|text| csv_cell(&cell(text))).join(","));
             }
-            Shape::Json => self.documents.push(document),
-            Shape::Ndjson => out::json(&document),
+            LineShape::Json => self.documents.push(document),
+            LineShape::Ndjson => out::json(&document),
         }
     }
 
     /// Prints the rows of the table that came until now, where it is one.
     pub(crate) fn print_so_far(&mut self) {
-        if self.shape == Shape::Table {
+        if self.shape == LineShape::Table {
             self.table.print_so_far();
         }
     }
 
     pub(crate) fn end(self, next: Option<u64>) {
         match self.shape {
-            Shape::Table => self.table.print(),
-            Shape::Json => out::json(&json!({self.name: self.documents, "next": next})),
-            Shape::Csv | Shape::Ndjson => {}
+            LineShape::Table => self.table.print(),
+            LineShape::Json => out::json(&json!({self.name: self.documents, "next": next})),
+            LineShape::Csv | LineShape::Ndjson => {}
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::out;
-use firstcome_rush::claims::{Kind, Progress};
+use firstcome_rush::claims::{ClaimsProgress, Kind};
 use firstcome_rush::terminal::{self, thousands};
 
 /// One line that says how far something is: it moves on a terminal, cut to its width, and is said every second elsewhere.
@@ -103,7 +103,7 @@ impl LoadProgress {
         Self { meter, total, places, said: Instant::now(), last, per_second: 0.0, was_out: None }
     }
 
-    pub(crate) fn show(&mut self, now: &Progress) {
+    pub(crate) fn show(&mut self, now: &ClaimsProgress) {
         let span = now.elapsed.saturating_sub(self.last.0);
         if span >= Duration::from_millis(400) {
             self.per_second =
@@ -142,7 +142,7 @@ impl LoadProgress {
         }
     }
 
-    fn line(&self, now: &Progress) -> String {
+    fn line(&self, now: &ClaimsProgress) -> String {
         let mut parts = Vec::new();
         if let Some(length) = now.outage {
             parts.push(format!("server away for {:.1} s", length.as_secs_f64()));

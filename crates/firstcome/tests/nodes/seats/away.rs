@@ -4,7 +4,7 @@ use super::house::{CAMPAIGN, House, micros, position};
 use crate::scene::{Scene, Setup};
 use firstcome_api::hold::PickRequest;
 use firstcome_client::Ask;
-use firstcome_testbed::Settings;
+use firstcome_testbed::RedisSettings;
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -46,7 +46,7 @@ struct After {
 
 /// Two people hold seats; the store stands still, and nine minutes later it goes on; a server dies meanwhile.
 async fn away(settings: &[(&str, &str)]) -> Option<After> {
-    let redis = Settings { movable_clock: true, ..Settings::default() };
+    let redis = RedisSettings { movable_clock: true, ..RedisSettings::default() };
     let mut scene = Scene::set(Setup { redis, settings, ..Setup::default() }).await?;
     House::open(&scene, 1, 4, TTL / 1_000).await;
     let ann = holds(&scene, 0, "ann", "1-1").await;

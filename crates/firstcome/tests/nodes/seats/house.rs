@@ -2,7 +2,7 @@
 
 use crate::scene::Scene;
 use firstcome_client::Ask;
-use firstcome_rush::seats::Hall;
+use firstcome_rush::seats::HallPlan;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const PLACES: u32 = 150;
 /// What there is, and how long a hold lasts.
 #[derive(Clone, Debug)]
 pub(crate) struct House {
-    pub(crate) hall: Hall,
+    pub(crate) hall: HallPlan,
     pub(crate) hold: Duration,
 }
 
@@ -50,7 +50,7 @@ impl House {
         }
         counts(scene).await;
         let hold = Duration::from_millis(ttl_ms.unsigned_abs());
-        let hall = Hall { rows, blocked, area: (FLOOR.to_owned(), PLACES), longest: hold * 3 };
+        let hall = HallPlan { rows, blocked, area: (FLOOR.to_owned(), PLACES), longest: hold * 3 };
         Self { hall, hold }
     }
 }

@@ -7,7 +7,7 @@ use crate::server::KEY;
 use firstcome_api::key::Secret;
 use firstcome_client::Server;
 use firstcome_rush::seats::{self, Plan, Report, Seats, Shares};
-use firstcome_testbed::{Fault, Settings};
+use firstcome_testbed::{ProxyFault, RedisSettings};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -117,12 +117,16 @@ async fn misfortune(scene: &mut Scene, random: &mut fastrand::Rng) {
             let link = &scene.nodes[any].store;
             match fault {
                 4 => link.cut(),
-                5 => link.set(Fault::Refuse),
-                6 => link.set(random.choice([Fault::StallReplies, Fault::StallRequests]).unwrap()),
-                _ => link.set(random.choice([Fault::CutAtReply, Fault::CutAtRequest]).unwrap()),
+                5 => link.set(ProxyFault::Refuse),
+                6 => link.set(
+                    random.choice([ProxyFault::StallReplies, ProxyFault::StallRequests]).unwrap(),
+                ),
+                _ => link.set(
+                    random.choice([ProxyFault::CutAtReply, ProxyFault::CutAtRequest]).unwrap(),
+                ),
             }
             sleep(lasts).await;
-            link.set(Fault::None);
+            link.set(ProxyFault::None);
         }
     }
     sleep(Duration::from_millis(random.u64(0..200))).await;
@@ -196,7 +200,7 @@ async fn a_replica_lacked_holds() -> bool {
 async fn a_store_with_its_file_is_killed_and_no_hold_is_lost_or_lasts_longer_than_it_says() {
     let words = ["--appendonly", "yes", "--appendfsync", "everysec"];
     let more = words.map(str::to_owned).to_vec();
-    let redis = Settings { more, ..Settings::default() };
+    let redis = RedisSettings { more, ..RedisSettings::default() };
     let Some(mut scene) = Scene::set(Setup { redis, ..Setup::default() }).await else { return };
     let house = House::open(&scene, 90, 10, 1_500).await;
     let night = Night::begins(&scene, house);
@@ -219,9 +223,9 @@ async fn lost_answers(settings: &[(&str, &str)]) -> Option<Report> {
     for _ in 0..12 {
         night.goes_on(8).await;
         let link = &scene.nodes[random.usize(..3)].store;
-        link.set(Fault::CutAtReply);
+        link.set(ProxyFault::CutAtReply);
         sleep(Duration::from_millis(random.u64(20..120))).await;
-        link.set(Fault::None);
+        link.set(ProxyFault::None);
     }
     let report = night.ends("with lost answers").await;
     scene.says_the_same(CAMPAIGN).await;

@@ -11,12 +11,12 @@ use super::super::quiet;
 const START: Duration = Duration::from_secs(30);
 
 /// A program that runs. It is killed when this is dropped.
-pub(super) struct Running {
+pub(super) struct RunningProgram {
     child: Child,
     lines: Receiver<String>,
 }
 
-impl Running {
+impl RunningProgram {
     pub(super) fn start(command: &mut Command) -> Result<Self, String> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().map_err(|why| format!("cannot run {command:?}: {why}"))?;
@@ -58,7 +58,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use super::STATE;
-use super::unit::Unit;
+use super::unit::SystemdUnit;
 use crate::commands::output;
 
 /// What a service with `ProtectSystem=strict` and `PrivateTmp=yes` may write besides its state.
@@ -29,7 +29,7 @@ const CHANGING: [&str; 14] = [
 ];
 
 /// Compares what strace wrote with the unit.
-pub(super) fn check(unit: &Unit, trace: &str) -> Result<(), String> {
+pub(super) fn check(unit: &SystemdUnit, trace: &str) -> Result<(), String> {
     let sets = output(Command::new("systemd-analyze").args(["--no-pager", "syscall-filter"]))?;
     let (sets, mut allowed) = (sets_of(&sets), BTreeSet::new());
     collect("@default", &sets, &mut allowed);
@@ -92,7 +92,7 @@ fn outside(trace: &str) -> BTreeSet<&str> {
 }
 
 /// Returns the calls that other settings of the unit refuse: memory that can be written and run, and kinds of sockets.
-fn other<'t>(unit: &Unit, trace: &'t str) -> Vec<&'t str> {
+fn other<'t>(unit: &SystemdUnit, trace: &'t str) -> Vec<&'t str> {
     let families: Vec<&str> =
         unit.all("RestrictAddressFamilies").flat_map(|value| value.split(' ')).collect();
     let refused = |line: &&str| match call(line) {
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn sockets_and_memory_that_the_unit_refuses_are_found() {
-        let unit = Unit::parse("RestrictAddressFamilies=AF_INET AF_UNIX\n");
+        let unit = SystemdUnit::parse("RestrictAddressFamilies=AF_INET AF_UNIX\n");
         let trace = "\
             7 socket(AF_INET, SOCK_STREAM, IPPROTO_TCP) = 3\n\
             7 socket(AF_PACKET, SOCK_RAW, 768) = -1 EPERM (Operation not permitted)\n\

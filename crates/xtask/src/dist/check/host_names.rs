@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::super::{copy, write};
-use super::child::Running;
+use super::child::RunningProgram;
 use crate::commands::output;
 
 /// How long a server without `leave_ms` may take to end.
@@ -33,7 +33,7 @@ fn inside(root: &Path, args: &[&str]) -> Command {
 
 fn serves(root: &Path) -> Result<(), String> {
     let mut serve = inside(root, &["serve", "--data", "/data", "--listen", "127.0.0.1:0"]);
-    let server = Running::start(serve.args(["--leave-ms", "0", "--log-level", "error"]))?;
+    let server = RunningProgram::start(serve.args(["--leave-ms", "0", "--log-level", "error"]))?;
     server.says("listening on ")?;
     let create = ["campaign", "create", "spring", "--places", "2", "--opens", "now"];
     output(inside(root, &create).args(["--data", "/data"]))?;
@@ -53,7 +53,7 @@ fn names(program: &Path, root: &Path) -> Result<(), String> {
     let port = listener.map_err(|why| why.to_string())?.port().to_string();
     let mut redis = Command::new("redis-server");
     redis.args(["--port", &port, "--bind", "127.0.0.1", "--save", ""]);
-    let redis = Running::start(&mut redis)?;
+    let redis = RunningProgram::start(&mut redis)?;
     redis.says("Ready to accept connections")?;
     let store = format!("redis://localhost:{port}");
     let list = ["locks", "list", "--store", &store];

@@ -5,8 +5,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
 
-use super::child::Running;
-use super::unit::Unit;
+use super::child::RunningProgram;
+use super::unit::SystemdUnit;
 use super::{STATE, UNIT, filter};
 use crate::commands::output;
 
@@ -21,10 +21,10 @@ exec "$@"
 /// Starts the service, asks it, takes a claim and ends it. What it calls is written into a folder.
 pub(super) fn check(folder: &Path) -> Result<(), String> {
     let unit = std::fs::read_to_string(UNIT).map_err(|why| format!("{UNIT}: {why}"))?;
-    let unit = Unit::parse(&unit);
+    let unit = SystemdUnit::parse(&unit);
     let path = folder.join("service.strace");
     let trace = || std::fs::read_to_string(&path).map_err(|why| format!("strace: {why}"));
-    let service = Running::start(&mut command(&unit, &path)?)?;
+    let service = RunningProgram::start(&mut command(&unit, &path)?)?;
     let url = service.says("listening on ")?;
     // The first line is of the process that strace started.
     let pid = trace()?.split(' ').next().and_then(|pid| pid.parse().ok());
@@ -40,7 +40,7 @@ pub(super) fn check(folder: &Path) -> Result<(), String> {
 }
 
 /// Takes a claim with the installed program.
-fn claim(unit: &Unit) -> Result<(), String> {
+fn claim(unit: &SystemdUnit) -> Result<(), String> {
     let user = unit.value("User")?;
     firstcome(user, &["campaign", "create", "spring", "--places", "2", "--opens", "now"])?;
     let claim = firstcome(user, &["claim", "spring", "ann"])?;
@@ -49,7 +49,7 @@ fn claim(unit: &Unit) -> Result<(), String> {
 }
 
 /// Returns the command of the unit, run as systemd would: user, folder, limits, environment. strace writes what it calls.
-fn command(unit: &Unit, trace: &Path) -> Result<Command, String> {
+fn command(unit: &SystemdUnit, trace: &Path) -> Result<Command, String> {
     let (user, group) = (unit.value("User")?, unit.value("Group")?);
     let mut command = Command::new("sh");
     command.args(["-c", START, "sh", unit.value("UMask")?, unit.value("LimitNOFILE")?]);

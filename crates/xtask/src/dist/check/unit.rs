@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 /// The settings of a unit, in their order.
-pub(super) struct Unit(Vec<(String, String)>);
+pub(super) struct SystemdUnit(Vec<(String, String)>);
 
-impl Unit {
+impl SystemdUnit {
     pub(super) fn parse(text: &str) -> Self {
         let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
         let settings = lines.filter_map(|line| line.split_once('='));

@@ -9,12 +9,12 @@ pub(super) type HoldName = (Box<str>, Box<str>);
 
 /// What a hold has: whose it is, and its units, those that are claims with their ranks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Held {
+pub(super) struct HeldUnits {
     pub(super) subject: Box<str>,
     units: Vec<String>,
 }
 
-impl Held {
+impl HeldUnits {
     /// Returns what a hold has in a state; a unit that was given back is none of it.
     pub(super) fn by((campaign, id): &HoldName, state: &State) -> Option<Self> {
         let campaign = state.campaign(campaign).ok()?;
@@ -29,7 +29,7 @@ impl Held {
     }
 }
 
-impl fmt::Display for Held {
+impl fmt::Display for HeldUnits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.units[..] {
             [] => f.write_str("nothing"),

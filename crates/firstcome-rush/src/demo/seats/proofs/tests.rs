@@ -6,13 +6,13 @@ use crate::seats::Totals;
 /// What was found in a venue of four seats: two are paid for and two kept back.
 struct Evidence {
     report: Report,
-    counts: Counts,
+    counts: SeatCounts,
     looks: Looks,
     sold_out: bool,
     audit: Value,
 }
 
-const COUNTS: Counts = Counts { free: 0, held: 0, confirmed: 2, blocked: 2 };
+const COUNTS: SeatCounts = SeatCounts { free: 0, held: 0, confirmed: 2, blocked: 2 };
 
 impl Evidence {
     fn honest() -> Self {
@@ -21,7 +21,7 @@ impl Evidence {
         let mut looks = Looks::default();
         looks.add(4, COUNTS, COUNTS, true);
         // Read at two positions, they may differ.
-        looks.add(4, COUNTS, Counts { held: 1, confirmed: 1, ..COUNTS }, false);
+        looks.add(4, COUNTS, SeatCounts { held: 1, confirmed: 1, ..COUNTS }, false);
         Self { report, counts: COUNTS, looks, sold_out: true, audit: honest_audit() }
     }
 
@@ -72,12 +72,12 @@ fn a_venue_that_is_not_sold_out_or_miscounted_or_audited_otherwise_is_seen() {
     assert_eq!(broken(&|e| e.counts.free = 1), ["sold_out"]);
     assert_eq!(broken(&|e| e.counts.held = 1), ["sold_out"]);
     // A seat that is nowhere, one too many, and one that is counted as another.
-    let lost = Counts { blocked: 1, ..COUNTS };
+    let lost = SeatCounts { blocked: 1, ..COUNTS };
     assert_eq!(broken(&|e| e.looks.add(4, lost, COUNTS, false)), ["counts"]);
     assert_eq!(broken(&|e| e.looks.add(4, COUNTS, lost, false)), ["counts"]);
-    let more = Counts { free: 1, ..COUNTS };
+    let more = SeatCounts { free: 1, ..COUNTS };
     assert_eq!(broken(&|e| e.looks.add(4, more, more, true)), ["counts"]);
-    let other = Counts { held: 1, confirmed: 1, ..COUNTS };
+    let other = SeatCounts { held: 1, confirmed: 1, ..COUNTS };
     assert_eq!(broken(&|e| e.looks.add(4, COUNTS, other, true)), ["counts"]);
     assert_eq!(broken(&|e| e.audit["digest_live"] = "0".into()), ["digest"]);
     assert_eq!(broken(&|e| e.audit["ledger_through"] = 3.into()), ["ledger"]);

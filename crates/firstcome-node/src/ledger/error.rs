@@ -5,10 +5,10 @@ use firstcome_journal::sqlite::Trouble;
 
 /// A ledger that did not do as asked.
 ///
-/// All but [`LedgerFailure::Unknown`] changed nothing.
+/// All but [`LedgerError::Unknown`] changed nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum LedgerFailure {
+pub enum LedgerError {
     /// The answer was lost: it may have happened.
     #[error("the ledger did not answer, so it may have happened: {0}")]
     Unknown(String),
@@ -67,7 +67,7 @@ pub enum LedgerFailure {
     TooNew(u32),
 }
 
-impl From<Trouble> for LedgerFailure {
+impl From<Trouble> for LedgerError {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::Full(text) => Self::Full(text),
@@ -81,13 +81,13 @@ impl From<Trouble> for LedgerFailure {
     }
 }
 
-impl From<rusqlite::Error> for LedgerFailure {
+impl From<rusqlite::Error> for LedgerError {
     fn from(error: rusqlite::Error) -> Self {
         Trouble::from(error).into()
     }
 }
 
-impl From<firstcome_store::StoreError> for LedgerFailure {
+impl From<firstcome_store::StoreError> for LedgerError {
     fn from(failure: firstcome_store::StoreError) -> Self {
         use firstcome_store::{Effect, Meaning};
         let text = match failure.hint() {
@@ -109,7 +109,7 @@ impl From<firstcome_store::StoreError> for LedgerFailure {
 }
 
 /// Says what a failure is whose code is in no list, or that has none.
-fn unlisted(failure: &firstcome_store::StoreError, text: String) -> LedgerFailure {
+fn unlisted(failure: &firstcome_store::StoreError, text: String) -> LedgerError {
     use firstcome_store::StoreError;
     if let StoreError::Address { .. }
     | StoreError::TooOld { .. }
@@ -117,19 +117,19 @@ fn unlisted(failure: &firstcome_store::StoreError, text: String) -> LedgerFailur
     | StoreError::Tls { .. }
     | StoreError::NoTls { .. } = failure
     {
-        return LedgerFailure::Denied(text);
+        return LedgerError::Denied(text);
     }
     // What is not there or not of the right kind: somebody else's tables, or ours changed by hand.
     let classes = ["22", "23", "42", "P0", "XX"];
     if let StoreError::Statement { code, .. } = failure
         && classes.iter().any(|class| code.starts_with(class))
     {
-        return LedgerFailure::Broken(text);
+        return LedgerError::Broken(text);
     }
-    LedgerFailure::Unavailable(text)
+    LedgerError::Unavailable(text)
 }
 
-impl LedgerFailure {
+impl LedgerError {
     /// Says whether it may pass without anybody changing anything.
     pub fn passes_by_itself(&self) -> bool {
         match self {
