@@ -176,6 +176,22 @@ fn addresses_are_read() {
     assert!(read("http://:80").is_err() && read("http://a:b").is_err() && read("").is_err());
 }
 
+/// Somebody takes the address of a store for that of a server.
+#[test]
+fn what_is_no_address_is_said_without_its_password() {
+    for url in [
+        "postgres://ann:se@cret@host/db",
+        "redis+sentinel://secret@host,b/main",
+        "http://ann:secret@host",
+        "ann:secret@host:x",
+        "postgres://host/db?password=secret",
+        "http://host:x?password=secret",
+    ] {
+        let said = Server::parse(url).unwrap_err();
+        assert!(said.contains("host") && !said.contains("secret"), "{url}: {said}");
+    }
+}
+
 #[test]
 fn a_subject_is_one_segment_of_a_path_whatever_is_in_it() {
     assert_eq!(encode_segment("ann-1_.~"), "ann-1_.~");

@@ -58,7 +58,7 @@ impl DataFolder {
         create(path).map_err(cannot)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        let file = options.open(lock_file(path)).map_err(cannot)?;
+        let file = regular_file(path).and_then(|lock| options.open(lock)).map_err(cannot)?;
         if !lock(&file).map_err(cannot)? {
             let owner = read_owner(path);
             return Err(JournalError::InUse {
@@ -135,7 +135,7 @@ pub fn is_a_servers(path: impl AsRef<Path>) -> bool {
 /// Says who has a folder right now; nobody if its lock is free.
 pub fn owner(path: impl AsRef<Path>) -> Option<Owner> {
     let path = path.as_ref();
-    let file = File::open(lock_file(path)).ok()?;
+    let file = regular_file(path).and_then(File::open).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(read_owner(path)),
         // Held for no longer than this: see `lock`.
@@ -169,7 +169,7 @@ fn lock(file: &File) -> io::Result<bool> {
 
 fn read_owner(path: &Path) -> Owner {
     let mut text = String::new();
-    if let Ok(file) = File::open(lock_file(path)) {
+    if let Ok(file) = regular_file(path).and_then(File::open) {
         // What cannot be read says nothing.
         drop(file.take(4096).read_to_string(&mut text));
     }
@@ -182,6 +182,19 @@ fn read_owner(path: &Path) -> Owner {
 
 fn lock_file(folder: &Path) -> PathBuf {
     folder.join("lock")
+}
+
+/// Returns the path of the lock's file, which is a file or not there: what a link leads to would be written over, and a pipe
+/// would be waited for.
+fn regular_file(folder: &Path) -> io::Result<PathBuf> {
+    let path = lock_file(folder);
+    match path.symlink_metadata() {
+        Ok(found) if !found.is_file() => {
+            Err(io::Error::other("`lock` in it is no regular file: remove it"))
+        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(_) | Err(_) => Ok(path),
+    }
 }
 
 fn cannot_use(folder: &Path, why: &str) -> JournalError {

@@ -19,13 +19,15 @@ impl Server {
     ///
     /// A sentence that says what is wrong.
     pub fn parse(url: &str) -> Result<Self, String> {
-        let wrong = || format!("`{url}` is no server address: write it like http://127.0.0.1:8080");
+        let shown = without_login(url);
+        let wrong =
+            || format!("`{shown}` is no server address: write it like http://127.0.0.1:8080");
         let (secure, rest) = match url.split_once("://") {
             Some(("http", rest)) => (false, rest),
             Some(("https", rest)) => (true, rest),
             Some((scheme, _)) => {
                 return Err(format!(
-                    "`{url}` has the scheme `{scheme}`, but only http and https are spoken"
+                    "`{shown}` has the scheme `{scheme}`, but only http and https are spoken"
                 ));
             }
             None => (false, url),
@@ -33,7 +35,7 @@ impl Server {
         let rest = rest.strip_suffix('/').unwrap_or(rest);
         if rest.contains(['/', '?', '#', '@']) || rest.chars().any(char::is_whitespace) {
             return Err(format!(
-                "`{url}` has more than a host and a port: write it like http://127.0.0.1:8080"
+                "`{shown}` has more than a host and a port: write it like http://127.0.0.1:8080"
             ));
         }
         let (host, port) = match rest.strip_prefix('[') {
@@ -84,6 +86,15 @@ impl fmt::Display for Server {
         let scheme = if self.secure { "https" } else { "http" };
         write!(f, "{scheme}://{}", self.authority())
     }
+}
+
+/// Returns a URL as it may be printed: somebody may have taken that of a store, which has a password before its `@` or behind
+/// its `?`.
+fn without_login(url: &str) -> String {
+    let (scheme, rest) = url.find("://").map_or(("", url), |at| url.split_at(at + 3));
+    let (login, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, place)| ("…@", place));
+    let (place, query) = rest.split_once('?').map_or((rest, ""), |(place, _)| (place, "?…"));
+    format!("{scheme}{login}{place}{query}")
 }
 
 /// Writes a name so that it is one segment of a path, or one value of a query, whatever is in it (RFC 3986, 2.1).

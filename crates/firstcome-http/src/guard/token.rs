@@ -21,7 +21,7 @@ use std::str::FromStr;
 
 /// The most bytes that a token may have.
 pub const MOST_BYTES: usize = 4_096;
-/// The longest that a token minted here may be good for, in seconds: 31 days.
+/// The longest that a token may be good for, whoever minted it, in seconds: 31 days.
 pub const MOST_SECONDS: u32 = 31 * 86_400;
 /// How far the clock of a back end that mints may be ahead, in seconds.
 pub const AHEAD_SECONDS: i64 = 60;
@@ -343,6 +343,9 @@ impl Claims {
         }
         if self.exp <= now {
             return Err(TokenFault::Expired(self.exp));
+        }
+        if self.exp > now.saturating_add(i64::from(MOST_SECONDS) + AHEAD_SECONDS) {
+            return Err(wrong(format!("exp is more than {MOST_SECONDS} s (31 days) from now")));
         }
         Ok(SubjectToken {
             subject: self.sub.into(),

@@ -54,6 +54,10 @@ pub(super) async fn read(pages: &Pages, name: &str) -> Result<Option<Bytes>, Pro
     };
     let reading = move || {
         let mut bytes = Vec::new();
+        // A pipe would be waited for until somebody writes into it.
+        if !std::fs::metadata(&path)?.is_file() {
+            return Err(std::io::Error::other("it is no regular file"));
+        }
         std::fs::File::open(path)?.take(PAGE_FILE_BYTES + 1).read_to_end(&mut bytes)?;
         Ok::<_, std::io::Error>(bytes)
     };

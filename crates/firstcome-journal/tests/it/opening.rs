@@ -12,6 +12,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// The level that a later build brings.
@@ -154,6 +155,25 @@ fn a_folder_has_one_owner_at_a_time() {
     let mode = std::fs::metadata(scratch.data()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700, "a new folder is its owner's alone");
     DataFolder::take(scratch.data()).unwrap();
+}
+
+#[test]
+fn a_lock_that_leads_elsewhere_is_not_followed() {
+    let scratch = Scratch::new();
+    drop(DataFolder::take(scratch.data()).unwrap());
+    let (lock, elsewhere) = (scratch.data().join("lock"), scratch.data().join("elsewhere"));
+    std::fs::write(&elsewhere, "what somebody keeps").unwrap();
+    for place in ["link", "pipe"] {
+        std::fs::remove_file(&lock).unwrap();
+        match place {
+            "link" => std::os::unix::fs::symlink(&elsewhere, &lock).unwrap(),
+            _ => assert!(Command::new("mkfifo").arg(&lock).status().unwrap().success()),
+        }
+        let said = DataFolder::take(scratch.data()).unwrap_err().to_string();
+        assert!(said.contains("`lock` in it is no regular file: remove it"), "{place}: {said}");
+        assert_eq!(folder::owner(scratch.data()), None, "{place}");
+    }
+    assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "what somebody keeps");
 }
 
 /// Waits until nobody has the folder: a process that another test has just started may keep its lock until it runs.

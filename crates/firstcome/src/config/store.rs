@@ -93,13 +93,27 @@ impl FromStr for StoreUrl {
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((scheme, rest)) = self.0.split_once("://") else { return f.write_str("…") };
-        match rest.rsplit_once('@') {
-            Some((login, place)) => {
-                let user = login.split(':').next().unwrap_or_default();
-                write!(f, "{scheme}://{user}:…@{place}")
+        let (login, place) = rest.rsplit_once('@').map_or((None, rest), |(l, p)| (Some(l), p));
+        write!(f, "{scheme}://")?;
+        match login.map(|login| login.split_once(':').ok_or(login)) {
+            Some(Ok((user, _))) => write!(f, "{user}:…@")?,
+            // Alone it is a password of Sentinels, or a token of NATS.
+            Some(Err(_)) if self.kind() == StoreKind::Nats || scheme.ends_with("+sentinel") => {
+                f.write_str("…@")?;
             }
-            None => f.write_str(&self.0),
+            Some(Err(user)) => write!(f, "{user}@")?,
+            None => {}
         }
+        let Some((place, query)) = place.split_once('?') else { return f.write_str(place) };
+        f.write_str(place)?;
+        for (at, parameter) in query.split('&').enumerate() {
+            f.write_str(if at == 0 { "?" } else { "&" })?;
+            match parameter.split_once('=') {
+                Some((name, _)) if name.contains("password") => write!(f, "{name}=…")?,
+                Some(_) | None => f.write_str(parameter)?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -182,6 +196,13 @@ mod tests {
             ("redis://127.0.0.1:6379", "redis://127.0.0.1:6379"),
             ("redis://ann:se@cret@host:1/2", "redis://ann:…@host:1/2"),
             ("rediss+sentinel://:secret@a,b/main", "rediss+sentinel://:…@a,b/main"),
+            ("redis+sentinel://secret@a,b/main", "redis+sentinel://…@a,b/main"),
+            ("nats://token@a:4222", "nats://…@a:4222"),
+            ("postgres://ann@host/db", "postgres://ann@host/db"),
+            (
+                "postgres://host/db?sslmode=require&password=secret",
+                "postgres://host/db?sslmode=require&password=…",
+            ),
         ] {
             let url: StoreUrl = text.parse().unwrap();
             assert_eq!((url.to_string().as_str(), url.reveal()), (printed, text));

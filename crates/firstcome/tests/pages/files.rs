@@ -49,6 +49,8 @@ fn the_files_of_the_team_come_first_and_pages_can_be_off() {
         .unwrap();
     std::fs::write(own.path().join("secret.txt"), "secret").unwrap();
     std::fs::write(own.path().join("large.png"), vec![0; (4 << 20) + 1]).unwrap();
+    // Nobody writes into it: who opened it would wait.
+    rustix::fs::mkfifoat(rustix::fs::CWD, own.path().join("pipe.svg"), 0o600.into()).unwrap();
     let scene = Scene::with(&[("PAGES_DIR", own.path().to_str().unwrap())]);
     let page = ask(&scene, "/c/spring", "").text();
     assert!(page.contains("<style>body { color: teal }</style>"), "{page}");
@@ -57,6 +59,7 @@ fn the_files_of_the_team_come_first_and_pages_can_be_off() {
     assert!(ask(&scene, "/c/-/page.js", "").text().contains("WORDS"));
     ask(&scene, "/c/-/secret.txt", "").refuses("no_such_route", "no such file");
     ask(&scene, "/c/-/large.png", "").refuses("no_such_route", "more than 4194304 bytes");
+    ask(&scene, "/c/-/pipe.svg", "").refuses("no_such_route", "no regular file");
     let folder = tempfile::tempdir().unwrap();
     let said = cannot_serve(serve(folder.path(), &[("PAGES_DIR", "/nowhere/at/all")]));
     assert!(said.contains("pages_dir: there is no folder /nowhere/at/all"), "{said}");

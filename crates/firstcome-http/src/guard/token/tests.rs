@@ -232,7 +232,12 @@ fn a_claim_or_a_header_parameter_twice_is_refused() {
 fn times_are_those_of_the_store_and_a_minute_ahead_is_forgiven() {
     assert_eq!(fault(&hs256(&with("exp", json!(NOW)))), TokenFault::Expired(NOW));
     assert_eq!(fault(&hs256(&with("exp", json!(i64::MIN)))), TokenFault::Expired(i64::MIN));
-    assert!(keys().check(hs256(&with("exp", json!(i64::MAX))).as_bytes(), now()).is_ok());
+    let latest = NOW + i64::from(MOST_SECONDS) + AHEAD_SECONDS;
+    assert!(keys().check(hs256(&with("exp", json!(latest))).as_bytes(), now()).is_ok());
+    for late in [latest + 1, i64::MAX] {
+        let said = fault(&hs256(&with("exp", json!(late)))).to_string();
+        assert!(said.contains("exp is more than 2678400 s (31 days) from now"), "{said}");
+    }
     assert!(keys().check(hs256(&with("nbf", json!(NOW + 60))).as_bytes(), now()).is_ok());
     assert_eq!(fault(&hs256(&with("nbf", json!(NOW + 61)))), TokenFault::NotYet(NOW + 61));
 }
