@@ -117,8 +117,8 @@ fn program(message: &Value) -> Option<Program> {
 /// Runs programs, as many at once as the machine bears; says how each ended, and all that one printed that failed.
 fn side_by_side(programs: &[Program], prepare: &dyn Fn(&mut Command)) -> bool {
     let cores = thread::available_parallelism().map_or(2, usize::from);
-    // On two cores two programs that start servers: they wait more than they work.
-    let (most, mut weight) = (cores * 2, 0);
+    // On two cores a program that starts servers, and one that does not.
+    let (most, mut weight) = (cores + 1, 0);
     let (sender, receiver) = mpsc::channel();
     let mut waiting: Vec<usize> = (0..programs.len()).rev().collect();
     let (mut running, mut failed, mut slow) = (0, Vec::new(), Vec::new());

@@ -143,6 +143,8 @@ async fn a_stream_of_nats_that_is_deleted_comes_back_and_loses_nothing() {
     let Some(mut scene) = Scene::set(Setup::on_nats()).await else { return };
     scene.nodes[0].talk().open("spring", 10).await;
     assert_eq!(scene.nodes[1].talk().wins("spring", "ann").await, 1);
+    // A server that has not heard of it yet would go on without it, and ann's claim would come back behind: a fork.
+    scene.agrees("spring").await;
     scene.primary.delete("fc_log_main").await;
     assert_eq!(scene.nodes[2].talk().wins("spring", "bob").await, 2);
     assert_eq!(scene.agrees("spring").await.epoch(), 0, "all servers were there");
