@@ -1,5 +1,6 @@
 //! Claims: requests, answers, lists, cancels.
 
+use crate::hidden::Hidden;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -36,7 +37,7 @@ pub struct ClaimRequest<'a> {
 }
 
 /// A won unit.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Won<'a> {
     /// `won`, or `already_won` if the subject had it before.
@@ -51,7 +52,8 @@ pub struct Won<'a> {
     pub rank: u32,
     /// The code of a coded pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<Cow<'a, str>>,
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub code: Option<Hidden<Cow<'a, str>>>,
     /// When it was won.
     pub at: Cow<'a, str>,
     /// The position to which this answer belongs.
@@ -82,7 +84,7 @@ pub struct Cancel {
 }
 
 /// One claim of a subject.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ClaimView))]
 pub struct Claim {
     /// The pool.
@@ -97,7 +99,8 @@ pub struct Claim {
     pub hold: Option<String>,
     /// Its code in a coded pool, while the claim is live: for the subject itself, and for keys with the role `redeem`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub code: Option<Hidden<String>>,
     /// When it was won.
     pub at: String,
     /// Its cancel; null while it is live.

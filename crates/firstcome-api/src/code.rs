@@ -2,6 +2,7 @@
 //!
 //! A code never stands in a path or a query: every request that has one has it in its body.
 
+use crate::hidden::Hidden;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -87,13 +88,13 @@ impl PoolCodes {
 }
 
 /// A use of a code is set aside.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ReserveRequest<'a> {
     /// The code as it was typed.
-    #[serde(borrow)]
-    pub code: Cow<'a, str>,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub code: Hidden<Cow<'a, str>>,
     /// The caller's name for this use, such as the id of an order: 1 to 64 bytes. Code and reference are the identity of the
     /// step.
     #[serde(borrow)]
@@ -113,13 +114,13 @@ pub struct ReserveRequest<'a> {
 }
 
 /// A code is used.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RedeemRequest<'a> {
     /// The code as it was typed.
-    #[serde(borrow)]
-    pub code: Cow<'a, str>,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub code: Hidden<Cow<'a, str>>,
     /// The caller's name for this use, such as the id of an order: 1 to 64 bytes.
     #[serde(borrow)]
     pub reference: Cow<'a, str>,
@@ -135,13 +136,13 @@ pub struct RedeemRequest<'a> {
 }
 
 /// A redemption is undone, or a reservation is given back.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CodeStepRequest<'a> {
     /// The code as it was typed.
-    #[serde(borrow)]
-    pub code: Cow<'a, str>,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub code: Hidden<Cow<'a, str>>,
     /// The reference of the redemption or of the reservation.
     #[serde(borrow)]
     pub reference: Cow<'a, str>,
@@ -183,13 +184,14 @@ pub struct CodeStep {
 }
 
 /// Codes are looked up: by their text, or by their holder. Exactly one of `code` and `subject`.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CodeLookUpRequest<'a> {
     /// The code as it was typed.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub code: Option<Hidden<Cow<'a, str>>>,
     /// The holder.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Cow<'a, str>>,
@@ -220,7 +222,7 @@ pub struct CodesFound {
 }
 
 /// An issued code and its history.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = CodeView))]
 pub struct IssuedCode {
     /// Its pool.
@@ -230,7 +232,8 @@ pub struct IssuedCode {
     /// Its holder.
     pub subject: String,
     /// The code that the claim has now; a code that was replaced is not shown.
-    pub code: String,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub code: Hidden<String>,
     /// `issued`, `reserved`, `redeemed`, `expired`, `suspended` or `revoked`. A code that was looked up by its text and has been
     /// replaced is `revoked`.
     pub standing: Cow<'static, str>,
@@ -293,7 +296,7 @@ pub struct CodeMark {
 }
 
 /// Codes are revoked, suspended or restored. Exactly one of `codes`, `ranks` and `import`.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MarkCodesRequest {
@@ -302,7 +305,8 @@ pub struct MarkCodesRequest {
     pub pool: Option<String>,
     /// The codes: 1 to 4,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub codes: Vec<String>,
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
+    pub codes: Hidden<Vec<String>>,
     /// The codes that the claims of these ranks have now: 1 to 4,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<u32>,
@@ -358,7 +362,7 @@ pub struct ReissueRequest {
 }
 
 /// A claim has another code.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Reissued {
     /// `reissued`.
@@ -375,7 +379,8 @@ pub struct Reissued {
     pub issue: u16,
     /// The new code; left out if it was replaced again meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub code: Option<Hidden<String>>,
     /// The position to which this answer belongs.
     pub position: String,
     /// `journal`, or `replica` if the state of this server was enough.
@@ -398,7 +403,7 @@ pub struct ImportCodesRequest {
 }
 
 /// Lines of an import.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ImportLinesRequest<'a> {
@@ -408,8 +413,8 @@ pub struct ImportLinesRequest<'a> {
     /// How many codes of the file come before these.
     pub first: u32,
     /// The codes, in the order of the file: 1 to 4,000, each 1 to 64 bytes without control characters.
-    #[serde(borrow)]
-    pub codes: Vec<Cow<'a, str>>,
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
+    pub codes: Hidden<Vec<Cow<'a, str>>>,
 }
 
 /// An import ends: all its codes are put in stock.

@@ -9,7 +9,7 @@ pub mod bulk;
 pub mod campaign;
 pub mod claim;
 pub mod code;
-mod hidden_codes;
+pub mod hidden;
 pub mod hold;
 pub mod key;
 pub mod line_numbers;

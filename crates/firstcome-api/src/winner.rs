@@ -1,9 +1,10 @@
 //! Winners: the current claims, by rank.
 
+use crate::hidden::Hidden;
 use serde::{Deserialize, Serialize};
 
 /// A live claim.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = WinnerView))]
 pub struct WinnerLine {
     /// The campaign.
@@ -24,7 +25,8 @@ pub struct WinnerLine {
     pub hold: Option<String>,
     /// Its code in a coded pool, if `with_codes` asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub code: Option<Hidden<String>>,
 }
 
 /// The columns of winners as a table, wherever one is written without codes.
@@ -37,7 +39,7 @@ pub const WINNER_COLUMNS_WITH_CODES: [&str; 8] =
 impl WinnerLine {
     /// Returns the cells of its row, by [`WINNER_COLUMNS_WITH_CODES`].
     pub fn cells_with_code(mut self) -> [String; 8] {
-        let code = self.code.take().unwrap_or_default();
+        let code = self.code.take().unwrap_or_default().0;
         let [campaign, pool, rank, subject, unit, at, hold] = self.cells();
         [campaign, pool, rank, subject, unit, at, hold, code]
     }

@@ -13,6 +13,7 @@ use firstcome_api::code::{
     CodeLookUpRequest, CodeStep, CodeStepRequest, CodesFound, CodesMarked, MarkCodesRequest,
     RedeemRequest, ReissueRequest, Reissued, ReserveRequest,
 };
+use firstcome_api::hidden::Hidden;
 
 /// A code and what it is used for.
 ///
@@ -64,7 +65,7 @@ impl UseCode {
     fn step(&self) -> CodeStepRequest<'_> {
         let part = |part: &'_ Option<String>| part.clone().map(Into::into);
         CodeStepRequest {
-            code: self.code.as_str().into(),
+            code: Hidden(self.code.as_str().into()),
             reference: self.reference.as_str().into(),
             pool: part(&self.pool),
             r#for: part(&self.customer),
@@ -187,7 +188,7 @@ impl Client {
         code: &str,
         pool: Option<&str>,
     ) -> Result<Answer<CodesFound>, Error> {
-        let (code, pool) = (Some(code.into()), pool.map(Into::into));
+        let (code, pool) = (Some(Hidden(code.into())), pool.map(Into::into));
         let body = CodeLookUpRequest { code, pool, ..CodeLookUpRequest::default() };
         self.call(Ask::code_step(campaign, "look-up", body)).await
     }

@@ -62,6 +62,7 @@ pub use firstcome_api::code::{
     CodesFound, CodesMarked, CodesRequest, CommitCodesRequest, ImportCodesRequest,
     ImportLinesRequest, IssuedCode, MarkCodesRequest, PoolCodes, ReissueRequest, Reissued,
 };
+pub use firstcome_api::hidden::Hidden;
 pub use firstcome_api::hold::{HeldUnit, Hold, HoldAnswer, HoldLookup, LateRequest, PickRequest};
 pub use firstcome_api::key::Secret;
 pub use firstcome_api::node::{Leader, Node, Nodes, Ready, Time};

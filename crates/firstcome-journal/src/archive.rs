@@ -50,7 +50,7 @@ const EXTENSION: &str = "fcj";
 
 /// One file of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct ArchivePart {
     /// The position of its first entry.
     pub first: u64,
     /// Where it is.
@@ -62,7 +62,7 @@ pub struct Part {
 /// # Errors
 ///
 /// The folder cannot be read.
-pub fn parts(folder: &Path) -> Result<Vec<Part>, JournalError> {
+pub fn parts(folder: &Path) -> Result<Vec<ArchivePart>, JournalError> {
     let listing = match std::fs::read_dir(folder) {
         Ok(listing) => listing,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -74,7 +74,7 @@ pub fn parts(folder: &Path) -> Result<Vec<Part>, JournalError> {
         let ours = path.extension().is_some_and(|extension| extension == EXTENSION);
         let first = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
         if let (true, Some(first)) = (ours, first) {
-            parts.push(Part { first, path });
+            parts.push(ArchivePart { first, path });
         }
     }
     parts.sort_by_key(|part| part.first);

@@ -299,11 +299,8 @@ impl StoreLink {
         let cut_since = matches!(self.lock().cut, Some((Cut::Both | Cut::Back, until)) if until > Instant::now());
         let other = !by_any && *self.incarnation.borrow() != rests_on;
         let moved = other || !self.store.is_up(&connection);
-        if delivery.lost_back
-            || cut_since
-            || moved
-            || Instant::now() > late && call != JournalCall::Follow
-        {
+        let is_late = Instant::now() > late && call != JournalCall::Follow;
+        if delivery.lost_back || cut_since || moved || is_late {
             if !moved {
                 sleep_until(late).await;
             }

@@ -8,6 +8,7 @@ use crate::routes::Ask;
 use firstcome_api::code::{
     CodeImport, CodeImportList, CommitCodesRequest, ImportCodesRequest, ImportLinesRequest,
 };
+use firstcome_api::hidden::Hidden;
 
 /// The most codes that a chunk may have.
 const CHUNK: usize = 4_000;
@@ -45,7 +46,7 @@ impl Client {
         while let Some(next) = at.next.filter(|next| *next < lines) {
             progress(next);
             let rest = &codes[next as usize..];
-            let chunk = rest.iter().take(CHUNK).map(|code| code.as_ref().into()).collect();
+            let chunk = Hidden(rest.iter().take(CHUNK).map(|code| code.as_ref().into()).collect());
             let pool = pool.as_deref().map(Into::into);
             let body = ImportLinesRequest { pool, first: next, codes: chunk };
             match self.import_code_lines(campaign, &import, &body).await? {

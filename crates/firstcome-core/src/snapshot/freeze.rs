@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A part of the state that is still to be written.
-enum StatePart {
+enum Part {
     /// Fields that are written already.
     Fields(Vec<u8>),
     Segment {
@@ -102,32 +102,30 @@ enum SealedPart {
 }
 
 impl SealedPart {
-    fn of(part: &StatePart) -> Option<Self> {
+    fn of(part: &Part) -> Option<Self> {
         match part {
-            StatePart::Segment { segment, sealed: true, .. } => {
-                Some(Self::Segment(Arc::clone(segment)))
-            }
-            StatePart::Hall { part, .. } if part.is_sealed() => Some(Self::Seats(part.clone())),
-            StatePart::Grants { run, .. } if run.is_full() => Some(Self::Grants(Arc::clone(run))),
-            StatePart::Codes { part: CodesPart::Stock(run), .. } if run.is_full() => {
+            Part::Segment { segment, sealed: true, .. } => Some(Self::Segment(Arc::clone(segment))),
+            Part::Hall { part, .. } if part.is_sealed() => Some(Self::Seats(part.clone())),
+            Part::Grants { run, .. } if run.is_full() => Some(Self::Grants(Arc::clone(run))),
+            Part::Codes { part: CodesPart::Stock(run), .. } if run.is_full() => {
                 Some(Self::Stock(Arc::clone(run)))
             }
-            StatePart::Codes { part: CodesPart::Issued(run), .. } if run.is_full() => {
+            Part::Codes { part: CodesPart::Issued(run), .. } if run.is_full() => {
                 Some(Self::Issued(Arc::clone(run)))
             }
-            StatePart::Fields(_)
-            | StatePart::Codes { .. }
-            | StatePart::Segment { .. }
-            | StatePart::Notes { .. }
-            | StatePart::Hall { .. }
-            | StatePart::Grants { .. }
-            | StatePart::Holders { .. }
-            | StatePart::Holds { .. }
-            | StatePart::Bars { .. }
-            | StatePart::Acts { .. }
-            | StatePart::Waiters { .. }
-            | StatePart::Unserved { .. }
-            | StatePart::Results { .. } => None,
+            Part::Fields(_)
+            | Part::Codes { .. }
+            | Part::Segment { .. }
+            | Part::Notes { .. }
+            | Part::Hall { .. }
+            | Part::Grants { .. }
+            | Part::Holders { .. }
+            | Part::Holds { .. }
+            | Part::Bars { .. }
+            | Part::Acts { .. }
+            | Part::Waiters { .. }
+            | Part::Unserved { .. }
+            | Part::Results { .. } => None,
         }
     }
 
@@ -145,7 +143,7 @@ impl SealedPart {
 /// A snapshot under way: the state as of one entry, to be taken piece by piece.
 pub struct Frozen {
     manifest: Manifest,
-    parts: VecDeque<StatePart>,
+    parts: VecDeque<Part>,
     whole: bool,
 }
 
@@ -189,31 +187,27 @@ impl State {
         for campaign in self.campaigns.values() {
             let mut out = Vec::new();
             out.nested(field::CAMPAIGN, |out| campaign_fields(out, campaign));
-            parts.push_back(StatePart::Fields(out));
+            parts.push_back(Part::Fields(out));
             for (index, pool) in campaign.pools.iter().enumerate() {
                 let (campaign, index) = (campaign.number, index as u32);
                 let last = pool.segments.len().wrapping_sub(1);
                 parts.extend(pool.segments.iter().enumerate().map(|(i, segment)| {
                     let segment = Arc::clone(segment);
-                    StatePart::Segment { campaign, pool: index, segment, sealed: i != last }
+                    Part::Segment { campaign, pool: index, segment, sealed: i != last }
                 }));
-                parts.extend(pool.notes.values().map(|notes| StatePart::Notes {
+                parts.extend(pool.notes.values().map(|notes| Part::Notes {
                     campaign,
                     pool: index,
                     notes: Arc::clone(notes),
                 }));
                 let hall = pool.hall().into_iter().flat_map(Hall::freeze);
-                parts.extend(hall.map(|part| StatePart::Hall { campaign, pool: index, part }));
+                parts.extend(hall.map(|part| Part::Hall { campaign, pool: index, part }));
                 let runs = pool.grants.runs.iter().map(Arc::clone);
-                parts.extend(runs.map(|run| StatePart::Grants { campaign, pool: index, run }));
+                parts.extend(runs.map(|run| Part::Grants { campaign, pool: index, run }));
                 let waiters = pool.list().into_iter().flat_map(Waitlist::parts).map(Arc::clone);
-                parts.extend(waiters.map(|part| StatePart::Waiters {
-                    campaign,
-                    pool: index,
-                    part,
-                }));
+                parts.extend(waiters.map(|part| Part::Waiters { campaign, pool: index, part }));
                 let codes = pool.codes().map_or_else(Vec::new, code_parts);
-                parts.extend(codes.into_iter().map(|part| StatePart::Codes {
+                parts.extend(codes.into_iter().map(|part| Part::Codes {
                     campaign,
                     pool: index,
                     part,
@@ -221,18 +215,18 @@ impl State {
             }
             let number = campaign.number;
             let holders = campaign.holds.holders.values().map(Arc::clone);
-            parts.extend(holders.map(|chunk| StatePart::Holders { campaign: number, chunk }));
+            parts.extend(holders.map(|chunk| Part::Holders { campaign: number, chunk }));
             let holds = campaign.holds.chunks.values().map(Arc::clone);
-            parts.extend(holds.map(|chunk| StatePart::Holds { campaign: number, chunk }));
+            parts.extend(holds.map(|chunk| Part::Holds { campaign: number, chunk }));
             let bars = campaign.bars.chunks.values().map(Arc::clone);
-            parts.extend(bars.map(|chunk| StatePart::Bars { campaign: number, chunk }));
+            parts.extend(bars.map(|chunk| Part::Bars { campaign: number, chunk }));
             let acts = campaign.acts.chunks.iter();
-            parts.extend(acts.map(|(at, chunk)| StatePart::Acts {
+            parts.extend(acts.map(|(at, chunk)| Part::Acts {
                 campaign: number,
                 number: *at,
                 chunk: Arc::clone(chunk),
             }));
-            parts.extend(campaign.unserved.parts().map(|(first, part)| StatePart::Unserved {
+            parts.extend(campaign.unserved.parts().map(|(first, part)| Part::Unserved {
                 campaign: number,
                 first,
                 part: Arc::clone(part),
@@ -240,12 +234,12 @@ impl State {
             for refund in &campaign.refunds {
                 let mut out = Vec::new();
                 out.nested(field::REFUND, |out| holds::refund_fields(out, number, refund));
-                parts.push_back(StatePart::Fields(out));
+                parts.push_back(Part::Fields(out));
             }
             for moved in &campaign.moves {
                 let mut out = Vec::new();
                 out.nested(field::MOVED, |out| holds::moved_fields(out, number, moved));
-                parts.push_back(StatePart::Fields(out));
+                parts.push_back(Part::Fields(out));
             }
         }
         for (name, named) in &self.names {
@@ -256,7 +250,7 @@ impl State {
                     out.time(2, archived.at);
                     out.text(3, &archived.title);
                 });
-                parts.push_back(StatePart::Fields(out));
+                parts.push_back(Part::Fields(out));
             }
         }
         for (node, last) in &self.batches.last {
@@ -266,7 +260,7 @@ impl State {
                 out.number(2, last.number);
                 out.signed(3, last.used);
             });
-            parts.push_back(StatePart::Fields(out));
+            parts.push_back(Part::Fields(out));
         }
         for (who, orders) in &self.orders.by_key {
             for id in &orders.oldest_first {
@@ -281,10 +275,10 @@ impl State {
                         out.text(5, who);
                     }
                 });
-                parts.push_back(StatePart::Fields(out));
+                parts.push_back(Part::Fields(out));
             }
         }
-        parts.extend(self.results.runs().map(|(run, skip)| StatePart::Results { run, skip }));
+        parts.extend(self.results.runs().map(|(run, skip)| Part::Results { run, skip }));
         let manifest = Manifest {
             space: self.space,
             stamp: self.stamp,
@@ -385,56 +379,56 @@ impl Frozen {
     }
 }
 
-fn write_part(out: &mut Vec<u8>, part: &StatePart) {
+fn write_part(out: &mut Vec<u8>, part: &Part) {
     match part {
-        StatePart::Fields(fields) => out.extend_from_slice(fields),
-        StatePart::Segment { campaign, pool, segment, .. } => out.nested(field::SEGMENT, |out| {
+        Part::Fields(fields) => out.extend_from_slice(fields),
+        Part::Segment { campaign, pool, segment, .. } => out.nested(field::SEGMENT, |out| {
             out.number(1, u64::from(*campaign));
             out.number(2, u64::from(*pool));
             segment.encode(out);
         }),
-        StatePart::Notes { campaign, pool, notes } => {
+        Part::Notes { campaign, pool, notes } => {
             for (rank, note) in notes.iter() {
                 out.nested(field::NOTE, |out| note_fields(out, *campaign, *pool, *rank, note));
             }
         }
-        StatePart::Hall { campaign, pool, part } => out.nested(field::HALL, |out| {
+        Part::Hall { campaign, pool, part } => out.nested(field::HALL, |out| {
             out.number(1, u64::from(*campaign));
             out.number(2, u64::from(*pool));
             out.nested(3, |out| part.encode(out));
         }),
-        StatePart::Grants { campaign, pool, run } => out.nested(field::GRANTS, |out| {
+        Part::Grants { campaign, pool, run } => out.nested(field::GRANTS, |out| {
             out.number(1, u64::from(*campaign));
             out.number(2, u64::from(*pool));
             out.nested(3, |out| holds::grant_rows(out, run));
         }),
-        StatePart::Holders { campaign, chunk } => {
+        Part::Holders { campaign, chunk } => {
             for (number, holder) in chunk.iter() {
                 let fill =
                     |out: &mut Vec<u8>| holds::holder_fields(out, *campaign, *number, holder);
                 out.nested(field::HOLDER, fill);
             }
         }
-        StatePart::Holds { campaign, chunk } => {
+        Part::Holds { campaign, chunk } => {
             for hold in chunk.values() {
                 out.nested(field::HOLD, |out| holds::hold_fields(out, *campaign, hold));
             }
         }
-        StatePart::Bars { campaign, chunk } => {
+        Part::Bars { campaign, chunk } => {
             for (number, bar) in chunk.iter() {
                 out.nested(field::BAR, |out| bars::bar_fields(out, *campaign, *number, bar));
             }
         }
-        StatePart::Acts { campaign, number, chunk } => {
+        Part::Acts { campaign, number, chunk } => {
             acts::act_rows(out, field::ACT, *campaign, *number, chunk);
         }
-        StatePart::Waiters { campaign, pool, part } => out.nested(field::WAITERS, |out| {
+        Part::Waiters { campaign, pool, part } => out.nested(field::WAITERS, |out| {
             waiting::waiter_fields(out, (*campaign, *pool), part);
         }),
-        StatePart::Unserved { campaign, first, part } => out.nested(field::UNSERVED, |out| {
+        Part::Unserved { campaign, first, part } => out.nested(field::UNSERVED, |out| {
             waiting::unserved_fields(out, *campaign, *first, part);
         }),
-        StatePart::Codes { campaign, pool, part } => {
+        Part::Codes { campaign, pool, part } => {
             let mut of_pool = |field, fill: &dyn Fn(&mut Vec<u8>)| {
                 out.nested(field::CODES, |out| {
                     out.number(1, u64::from(*campaign));
@@ -460,7 +454,7 @@ fn write_part(out: &mut Vec<u8>, part: &StatePart) {
                 }
             }
         }
-        StatePart::Results { run, skip } => out.nested(field::RESULTS, |out| {
+        Part::Results { run, skip } => out.nested(field::RESULTS, |out| {
             for record in &run[*skip..] {
                 out.varint(u64::from(record.campaign));
                 out.varint(u64::from(record.pool));

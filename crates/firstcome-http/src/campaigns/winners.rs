@@ -7,6 +7,7 @@ use crate::request::format::{Format, csv, ndjson};
 use crate::request::{self, InPath, Query};
 use axum::extract::{self, RawQuery};
 use axum::http::HeaderMap;
+use firstcome_api::hidden::Hidden;
 use firstcome_api::key::Role;
 use firstcome_api::winner::{WINNER_COLUMNS, WINNER_COLUMNS_WITH_CODES, WinnerLine, WinnerPage};
 use firstcome_core::campaign::{Campaign, Winner};
@@ -117,7 +118,7 @@ fn rows(
                 if let Some(winner) = found.winner(pool, rank) {
                     let mut line = line(found, pool, winner);
                     if with_codes {
-                        line.code = code(app, state, found, (pool, rank))?;
+                        line.code = code(app, state, found, (pool, rank))?.map(Hidden);
                     }
                     rows.push(line);
                 }

@@ -8,6 +8,7 @@ use crate::request::{self, InPath, Query};
 use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::claim::{Cancel, Claim, SubjectClaims};
+use firstcome_api::hidden::Hidden;
 use firstcome_api::key::Role;
 use firstcome_core::campaign::Campaign;
 use firstcome_core::{Refusal, State, pool};
@@ -65,7 +66,8 @@ pub(crate) fn claims_of(
             let code = has_code.then(|| campaign.code_at(index, claim.rank, now)).flatten();
             if let Some(code) = code {
                 let written = codes.write(state.space(), (campaign, index), code.unit);
-                shown.code = Some(written.map_err(|missing| Problem::failed(&missing.into()))?);
+                let written = written.map_err(|missing| Problem::failed(&missing.into()))?;
+                shown.code = Some(Hidden(written));
             }
             claims.push(shown);
         }

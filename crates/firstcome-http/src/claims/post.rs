@@ -14,6 +14,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, Response, StatusCode};
 use firstcome_api::claim::{ClaimRequest, Won};
+use firstcome_api::hidden::Hidden;
 use firstcome_api::key::Role;
 use firstcome_api::waitlist::{ClaimBefore, Waitlisted};
 use firstcome_core::names::Position;
@@ -214,7 +215,7 @@ impl ClaimAsk<'_> {
             pool: self.pool_name(app, pool),
             subject: (&*self.subject).into(),
             rank,
-            code: code.map(Into::into),
+            code: code.map(|code| Hidden(code.into())),
             at: (&*at).into(),
             position: (&*position).into(),
             decided: answer.decided.as_str().into(),

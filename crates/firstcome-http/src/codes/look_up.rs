@@ -12,6 +12,7 @@ use axum::body::Body;
 use axum::extract::{self, Extension, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::code::{CodeLookUpRequest, CodeMark, CodeUse, CodesFound, IssuedCode};
+use firstcome_api::hidden::Hidden;
 use firstcome_api::key::Role;
 use firstcome_core::campaign::{Campaign, CodeView};
 use firstcome_core::codes::{CodeVerdict, Use, UseState};
@@ -169,7 +170,7 @@ fn issued(
         pool: code.pool.to_owned(),
         rank: code.rank,
         subject: code.subject.to_owned(),
-        code: written,
+        code: Hidden(written),
         standing: code.status.as_str().into(),
         issue: code.issue,
         issued_at: clock_text::rfc3339(code.issued_at),

@@ -11,6 +11,7 @@ use axum::body::Body;
 use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::code::{CodesMarked, MarkCodesRequest, ReissueRequest, Reissued};
+use firstcome_api::hidden::Hidden;
 use firstcome_api::key::Role;
 use firstcome_core::codes::{CodeKey, CodeVerdict};
 use firstcome_core::command::{CodeCommand, Order};
@@ -212,7 +213,7 @@ pub(crate) async fn reissue(
         subject: asked.subject.clone(),
         rank,
         issue,
-        code: now().filter(|(now, _)| *now == issue).and_then(|(_, code)| code),
+        code: now().filter(|(now, _)| *now == issue).and_then(|(_, code)| code).map(Hidden),
         position: answer.position.to_string(),
         decided: answer.decided.as_str().into(),
         campaign: campaign.clone(),

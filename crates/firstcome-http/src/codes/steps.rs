@@ -147,13 +147,13 @@ impl Step {
                     return Err(Problem::invalid(format!("ttl_ms is outside {least} to {most}")));
                 }
                 let verb = CodeVerb::Reserve { ttl_us };
-                Asked { code, reference, pool, subject, customer, verb }
+                Asked { code: code.0, reference, pool, subject, customer, verb }
             }
             Self::Redeem => {
                 let members = "`code`, `reference` and optionally `pool`, `subject`, `for`";
                 let RedeemRequest { code, reference, pool, subject, r#for: customer } =
                     json(bytes, members)?;
-                Asked { code, reference, pool, subject, customer, verb: CodeVerb::Redeem }
+                Asked { code: code.0, reference, pool, subject, customer, verb: CodeVerb::Redeem }
             }
             Self::RollBack | Self::Release => {
                 let members = "`code`, `reference` and optionally `pool`, `for`";
@@ -161,7 +161,7 @@ impl Step {
                     json(bytes, members)?;
                 let back = matches!(self, Self::RollBack);
                 let verb = if back { CodeVerb::RollBack } else { CodeVerb::EndReservation };
-                Asked { code, reference, pool, subject: None, customer, verb }
+                Asked { code: code.0, reference, pool, subject: None, customer, verb }
             }
         })
     }

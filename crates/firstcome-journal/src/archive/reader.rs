@@ -1,8 +1,8 @@
 //! Reads entries from archive files.
 
 use super::{
-    BODY_BYTES, FRONT_BYTES, HEADER_BYTES, Part, SEAL_BYTES, parts, read_front, refuse_header,
-    unreadable,
+    ArchivePart, BODY_BYTES, FRONT_BYTES, HEADER_BYTES, SEAL_BYTES, parts, read_front,
+    refuse_header, unreadable,
 };
 use crate::entry::{Entry, Sealer};
 use crate::error::JournalError;
@@ -14,7 +14,7 @@ use std::path::Path;
 /// Reads the entries of one file, from its first on.
 #[derive(Debug)]
 pub struct Frames {
-    part: Part,
+    part: ArchivePart,
     sealer: Sealer,
     file: BufReader<File>,
     next: u64,
@@ -29,7 +29,7 @@ impl Frames {
     ///
     /// [`JournalError::Damaged`] with the position of the first entry, when the head is not the one it
     /// should have.
-    pub fn open(part: &Part, sealer: Sealer) -> Result<Self, JournalError> {
+    pub fn open(part: &ArchivePart, sealer: Sealer) -> Result<Self, JournalError> {
         let file = File::open(&part.path).map_err(|error| unreadable(&part.path, &error))?;
         let mut file = BufReader::with_capacity(64 << 10, file);
         let mut head = [0; HEADER_BYTES];

@@ -1,6 +1,6 @@
 //! Writes entries to archive files.
 
-use super::{EXTENSION, Frames, HEADER_BYTES, Part, header, parts, trouble, write_entry};
+use super::{ArchivePart, EXTENSION, Frames, HEADER_BYTES, header, parts, trouble, write_entry};
 use crate::entry::{Entry, Sealer};
 use crate::error::JournalError;
 use crate::folder::sync_folder;
@@ -110,7 +110,7 @@ impl Archive {
     /// Reads a file to its end and gives where it goes on; nothing if it is damaged.
     fn resume(
         &self,
-        part: &Part,
+        part: &ArchivePart,
         kept_from: u64,
         seal_of: impl Fn(u64) -> Result<Option<u64>, JournalError>,
     ) -> Result<Option<End>, JournalError> {

@@ -9,7 +9,7 @@ use allocation_counter::measure;
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::{NodeId, SpaceId};
 use firstcome_core::{State, Timestamp};
-use firstcome_journal::archive::{Frames, Part};
+use firstcome_journal::archive::{ArchivePart, Frames};
 use firstcome_journal::entry::{Chain, Sealer};
 use firstcome_journal::{Entry, Name};
 use firstcome_testbed::Folder;
@@ -32,7 +32,7 @@ fn read(bytes: &[u8]) -> Result<usize, TestCaseError> {
     let folder = Folder::new("readers");
     let path = folder.path().join("00000000000000000001.fcj");
     std::fs::write(&path, bytes).unwrap();
-    let part = Part { first: 1, path };
+    let part = ArchivePart { first: 1, path };
     let mut good: std::thread::Result<usize> = Ok(0);
     // Caught here: a measurement that a panic leaves goes on for the thread.
     let used = measure(|| good = catch_unwind(AssertUnwindSafe(|| good_entries(&part)))).bytes_max;
@@ -47,7 +47,7 @@ fn read(bytes: &[u8]) -> Result<usize, TestCaseError> {
 }
 
 /// Reads a part as far as it is good, and returns how many entries that were.
-fn good_entries(part: &Part) -> usize {
+fn good_entries(part: &ArchivePart) -> usize {
     let Ok(mut frames) = Frames::open(part, SEALER) else { return 0 };
     let (mut chain, mut good) = (Chain::default(), 0);
     while let Ok(Some((entry, name))) = frames.next_entry() {

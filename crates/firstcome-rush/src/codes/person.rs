@@ -11,7 +11,7 @@ use super::record::{Cancelled, GivenCode, Step, Verb};
 use crate::error::LoadError;
 use crate::people::{Answer, Person, text};
 use firstcome_api::code::{CodeStepRequest, RedeemRequest, ReserveRequest};
-use firstcome_client::{Ask, CancelAsk};
+use firstcome_client::{Ask, CancelAsk, Hidden};
 
 /// What a person does with a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -274,7 +274,7 @@ impl CodeHolder {
     fn body(&self, verb: Verb, code: &str, reference: &str) -> Ask {
         let (campaign, pool) =
             (&*self.person.plan.campaign, Some(self.person.plan.pool.as_str().into()));
-        let (code, reference) = (code.into(), reference.into());
+        let (code, reference) = (Hidden(code.into()), reference.into());
         let (subject, r#for) = (Some(self.person.subject.as_str().into()), None);
         match verb {
             Verb::Reserve => {

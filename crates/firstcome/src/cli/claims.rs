@@ -13,6 +13,7 @@ use super::connect::{ServerArgs, yes};
 use super::terminal::out;
 use super::terminal::table::seconds;
 use super::waitlist::{self, WaitArgs};
+use firstcome_client::Hidden;
 use firstcome_client::{Ask, CancelAsk, Cancelled, Claim, Client, Joined, SubjectClaims, Won};
 
 /// Options of `claim`.
@@ -123,7 +124,7 @@ fn print_won(won: Won, raw: &Value, json: bool) {
         let words = if won.outcome == "already_won" { "already has" } else { "has" };
         let Won { subject, rank, campaign, pool, at, code, .. } = won;
         let at = seconds(&at);
-        let code = code.map(|code| format!(" with code {code}")).unwrap_or_default();
+        let code = code.map(|Hidden(code)| format!(" with code {code}")).unwrap_or_default();
         out::line(format!("{subject} {words} rank {rank} in {campaign}/{pool} since {at}{code}"));
     }
 }

@@ -23,7 +23,7 @@ async fn a_code_is_used_from_its_claim_to_its_rollback() {
     let server = Server::start();
     let client = sale(&server, "sale", Some(9), CodesRequest::default()).await;
     let won = yes(client.claim("sale", "ann").await);
-    let code = won.code.unwrap().into_owned();
+    let code = won.code.unwrap().0.into_owned();
     let order = |reference: &str| UseCode::new(code.clone(), reference);
     assert!(!format!("{:?}", order("o1")).contains(&code), "it is not logged by accident");
     let minute = Some(Duration::from_secs(60));
@@ -94,5 +94,5 @@ async fn a_file_of_codes_is_imported_once() {
     // One that was committed says so, and stays.
     let kept = yes(client.discard_code_import("sale", &done.import, Some("main")).await);
     assert_eq!(kept.outcome, "codes_imported");
-    assert_eq!(yes(client.claim("sale", "ann").await).code.as_deref(), Some("Partner-0"));
+    assert_eq!(yes(client.claim("sale", "ann").await).code.unwrap().0, "Partner-0");
 }

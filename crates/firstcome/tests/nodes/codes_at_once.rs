@@ -4,6 +4,7 @@ use crate::codes::{CAMPAIGN, with_code_key};
 use crate::scene::{Scene, Setup};
 use firstcome_api::code::{CodeStepRequest, RedeemRequest};
 use firstcome_client::Ask;
+use firstcome_client::Hidden;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -12,13 +13,13 @@ use tokio::time::{Instant, sleep_until};
 const ROUNDS: usize = 60;
 
 fn redeem(code: &str, reference: &str) -> Ask {
-    let (code, reference) = (code.into(), reference.into());
+    let (code, reference) = (Hidden(code.into()), reference.into());
     let body = RedeemRequest { code, reference, pool: None, subject: None, r#for: None };
     Ask::code_step(CAMPAIGN, "redeem", body)
 }
 
 fn roll_back(code: &str, reference: &str) -> Ask {
-    let (code, reference) = (code.into(), reference.into());
+    let (code, reference) = (Hidden(code.into()), reference.into());
     let body = CodeStepRequest { code, reference, pool: None, r#for: None };
     Ask::code_step(CAMPAIGN, "roll-back", body)
 }

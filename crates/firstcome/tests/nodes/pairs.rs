@@ -10,6 +10,7 @@ use crate::codes::with_code_key;
 use crate::scene::{Scene, Setup};
 use crate::talk::Talk;
 use firstcome_api::code::RedeemRequest;
+use firstcome_client::Hidden;
 use firstcome_client::{Ask, CancelAsk, Match, Picks};
 use firstcome_testbed::ProxyFault;
 use serde_json::{Value, json};
@@ -70,7 +71,7 @@ impl Kind {
         match self {
             Self::Code => {
                 let won = yes(one, Ask::claim(CODED, &name, None), "won").await?;
-                let code = won["code"].as_str().unwrap().into();
+                let code = Hidden(won["code"].as_str().unwrap().into());
                 // A customer of its own: wrong codes are counted, and soon refused as guesses.
                 let (reference, customer) = ((&*name).into(), Some((&*name).into()));
                 let body =

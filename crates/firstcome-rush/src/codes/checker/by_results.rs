@@ -179,7 +179,7 @@ pub(super) fn looked_up(plan: &Plan, record: &Record, read: &Read, found: &mut F
     for issued in record.answers.issued.iter().filter(|issued| !cancelled.contains(&issued.rank)) {
         let same = by_rank
             .get(&issued.rank)
-            .is_some_and(|code| code.subject == issued.subject && code.code == issued.code);
+            .is_some_and(|code| code.subject == issued.subject && *code.code == issued.code);
         if !same {
             let (who, rank) = (&issued.subject, issued.rank);
             let evidence =

@@ -17,6 +17,7 @@ use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::ServerArgs;
 use crate::cli::terminal::out;
 use crate::cli::terminal::progress::Status;
+use firstcome_client::Hidden;
 use firstcome_client::{
     Ask, Client, CodeImport, CommitCodesRequest, ImportCodesRequest, ImportLinesRequest, Problem,
     Reply,
@@ -132,8 +133,9 @@ impl Import<'_> {
         }
         while let Some(next) = at.next.filter(|next| *next < lines) {
             let rest = self.file.codes.get(next as usize..).unwrap_or_default();
-            let codes = rest.iter().take(CODES_TOGETHER).map(|code| code.as_str().into()).collect();
+            let codes = rest.iter().take(CODES_TOGETHER).map(|code| code.as_str().into());
             let pool = pool.as_deref().map(Into::into);
+            let codes = Hidden(codes.collect());
             let body = ImportLinesRequest { pool, first: next, codes };
             let ask = Ask::code_import_step(&self.campaign, &id, "lines", &body);
             at = match self.ask(ask).await? {

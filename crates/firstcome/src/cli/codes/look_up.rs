@@ -8,6 +8,7 @@ use crate::cli::connect::{ServerArgs, yes};
 use crate::cli::terminal::out;
 use crate::cli::terminal::table::seconds;
 use firstcome_api::code::CodeLookUpRequest;
+use firstcome_client::Hidden;
 use firstcome_client::{Ask, CodeMark, CodeUse, CodesFound, IssuedCode};
 
 /// Options of `codes look-up`.
@@ -35,7 +36,7 @@ pub(in crate::cli) struct LookUpArgs {
 
 pub(super) async fn run(args: LookUpArgs, json: bool) -> Result<Exit, Complaint> {
     let body = CodeLookUpRequest {
-        code: args.code.as_deref().map(code::one).transpose()?.map(Into::into),
+        code: args.code.as_deref().map(code::one).transpose()?.map(|code| Hidden(code.into())),
         subject: args.subject.as_deref().map(Into::into),
         pool: args.pool.pool.as_deref().map(Into::into),
         r#for: None,
@@ -63,7 +64,7 @@ pub(super) async fn run(args: LookUpArgs, json: bool) -> Result<Exit, Complaint>
 }
 
 fn print(campaign: &str, code: &IssuedCode) {
-    out::line(format!("{}  {}", code.code, code.standing));
+    out::line(format!("{}  {}", *code.code, code.standing));
     let IssuedCode { subject, rank, pool, .. } = code;
     let issued = seconds(&code.issued_at);
     out::line(format!("  rank {rank} of {subject} in {campaign}/{pool}, won at {issued}"));

@@ -6,6 +6,7 @@ use super::{PoolArgs, WhyArgs, code};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
 use crate::cli::terminal::out;
+use firstcome_client::Hidden;
 use firstcome_client::{Ask, CodesMarked, MarkCodesRequest};
 
 /// Which codes, and why.
@@ -67,7 +68,7 @@ async fn mark(
     let id = args.why.id();
     let body = MarkCodesRequest {
         pool: args.pool.pool,
-        codes: code::several(&args.codes)?,
+        codes: Hidden(code::several(&args.codes)?),
         ranks: args.rank,
         import,
         reason: args.why.reason,

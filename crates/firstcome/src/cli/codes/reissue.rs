@@ -7,6 +7,7 @@ use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
 use crate::cli::terminal::out;
 use firstcome_api::code::CodeLookUpRequest;
+use firstcome_client::Hidden;
 use firstcome_client::{Ask, Client, CodesFound, ReissueRequest, Reissued};
 
 /// Options of `codes reissue`.
@@ -59,7 +60,7 @@ pub(super) async fn run(args: ReissueArgs, json: bool) -> Result<Exit, Complaint
     }
     let Reissued { campaign, pool, subject, rank, code, .. } = reissued;
     out::line(match code {
-        Some(code) => format!("{subject} has {code} for rank {rank} in {campaign}/{pool}"),
+        Some(Hidden(code)) => format!("{subject} has {code} for rank {rank} in {campaign}/{pool}"),
         None => format!(
             "the code of rank {rank} in {campaign}/{pool} was replaced, and another time since"
         ),

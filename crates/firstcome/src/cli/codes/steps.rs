@@ -11,6 +11,7 @@ use crate::cli::terminal::out;
 use crate::cli::terminal::table::seconds;
 use crate::config::duration_from_text;
 use firstcome_api::code::{CodeStepRequest, RedeemRequest, ReserveRequest};
+use firstcome_client::Hidden;
 use firstcome_client::{Ask, CodeStep};
 
 /// A code, what it is used for, and where.
@@ -99,7 +100,7 @@ pub(in crate::cli) struct ReleaseArgs {
 impl StepArgs {
     fn body(&self) -> Result<CodeStepRequest<'_>, Complaint> {
         Ok(CodeStepRequest {
-            code: code::one(&self.code)?.into(),
+            code: Hidden(code::one(&self.code)?.into()),
             reference: self.reference.as_str().into(),
             pool: self.pool.pool.as_deref().map(Into::into),
             r#for: self.customer.as_deref().map(Into::into),
