@@ -186,9 +186,12 @@ fn what_is_no_address_is_said_without_its_password() {
         "ann:secret@host:x",
         "postgres://host/db?password=secret",
         "http://host:x?password=secret",
+        "postgres://host/db?password=se@cret",
+        "http://ann:se?cret@host",
     ] {
         let said = Server::parse(url).unwrap_err();
-        assert!(said.contains("host") && !said.contains("secret"), "{url}: {said}");
+        assert!(!said.contains("cret"), "{url}: {said}");
+        assert!(said.contains("host") || said.contains("…"), "{url}: {said}");
     }
 }
 

@@ -92,6 +92,10 @@ impl fmt::Display for Server {
 /// its `?`.
 fn without_login(url: &str) -> String {
     let (scheme, rest) = url.find("://").map_or(("", url), |at| url.split_at(at + 3));
+    // Which of the two it is cannot be told: either may be part of a password.
+    if rest.rsplit_once('@').is_some_and(|(before, _)| before.contains('?')) {
+        return format!("{scheme}…");
+    }
     let (login, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, place)| ("…@", place));
     let (place, query) = rest.split_once('?').map_or((rest, ""), |(place, _)| (place, "?…"));
     format!("{scheme}{login}{place}{query}")

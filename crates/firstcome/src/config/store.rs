@@ -93,6 +93,10 @@ impl FromStr for StoreUrl {
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((scheme, rest)) = self.0.split_once("://") else { return f.write_str("…") };
+        // Which of the two it is cannot be told: either may be part of a password.
+        if rest.rsplit_once('@').is_some_and(|(before, _)| before.contains('?')) {
+            return write!(f, "{scheme}://…");
+        }
         let (login, place) = rest.rsplit_once('@').map_or((None, rest), |(l, p)| (Some(l), p));
         write!(f, "{scheme}://")?;
         match login.map(|login| login.split_once(':').ok_or(login)) {
@@ -198,6 +202,8 @@ mod tests {
             ("rediss+sentinel://:secret@a,b/main", "rediss+sentinel://:…@a,b/main"),
             ("redis+sentinel://secret@a,b/main", "redis+sentinel://…@a,b/main"),
             ("nats://token@a:4222", "nats://…@a:4222"),
+            ("postgres://host/db?password=se@cret", "postgres://…"),
+            ("postgres://ann:se?cret@host/db", "postgres://…"),
             ("postgres://ann@host/db", "postgres://ann@host/db"),
             (
                 "postgres://host/db?sslmode=require&password=secret",
