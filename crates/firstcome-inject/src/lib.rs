@@ -198,6 +198,8 @@ pub enum Mistake {
     LaggedWithoutReset,
     /// In the intake, while a hold waits for a seat.
     BarredStaysInLine,
+    /// In the intake, while a hold waits for a seat.
+    BarredJumpsLine,
     /// In the intake, when a command that was refused is sent once more.
     FirstTryForgotten,
 }
@@ -267,7 +269,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 96] = {
+    pub const ALL: [Self; 97] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -295,7 +297,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 96] = [
+const TABLE: [(Mistake, &str, &str); 97] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -391,6 +393,7 @@ const TABLE: [(Mistake, &str, &str); 96] = [
     (Mistake::PublicForgotten, "public_forgotten", "a campaign that is changed stays as public as it was"),
     (Mistake::LaggedWithoutReset, "lagged_without_reset", "a reader of events that was too slow is not told that it missed some"),
     (Mistake::BarredStaysInLine, "barred_stays_in_line", "who waits for a seat and is barred meanwhile hears of it when the time is over"),
+    (Mistake::BarredJumpsLine, "barred_jumps_line", "who waits for a seat and is barred has the journal say so out of turn"),
     (Mistake::FirstTryForgotten, "first_try_forgotten", "a command that was refused is said to have changed nothing when it cannot be sent once more"),
 ];
 

@@ -141,13 +141,15 @@ async fn accept(
         tokio::select! {
             accepted = listener.accept() => {
                 let Ok((client, _)) = accepted else { continue };
-                if orders.borrow().fault == ProxyFault::Refuse {
+                let order = *orders.borrow();
+                if order.fault == ProxyFault::Refuse {
                     continue;
                 }
                 let number = numbers.fetch_add(1, Ordering::SeqCst);
                 let requests = Arc::clone(&requests);
                 let target = SocketAddr::from(([127, 0, 0, 1], target.load(Ordering::SeqCst)));
-                connections.spawn(connect(client, number, target, orders.clone(), requests));
+                let orders = (orders.clone(), order.cuts);
+                connections.spawn(connect(client, number, target, orders, requests));
             }
             Some(_) = connections.join_next() => {}
         }
@@ -158,15 +160,14 @@ async fn connect(
     client: TcpStream,
     number: u64,
     target: SocketAddr,
-    orders: watch::Receiver<ProxyOrder>,
+    orders: (watch::Receiver<ProxyOrder>, u64),
     requests: Arc<AtomicU64>,
 ) {
     let Ok(server) = TcpStream::connect(target).await else { return };
     if client.set_nodelay(true).is_err() || server.set_nodelay(true).is_err() {
         return;
     }
-    let cuts = orders.borrow().cuts;
-    let mut cut = orders.clone();
+    let (mut cut, cuts) = orders.clone();
     let (client_read, client_write) = client.into_split();
     let (server_read, server_write) = server.into_split();
     tokio::select! {
@@ -188,13 +189,17 @@ async fn pump(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     way: ProxyWay,
-    mut orders: watch::Receiver<ProxyOrder>,
+    (mut orders, cuts): (watch::Receiver<ProxyOrder>, u64),
     requests: &AtomicU64,
 ) {
     let mut buffer = vec![0; 65_536];
     loop {
         let Ok(read @ 1..) = from.read(&mut buffer).await else { return };
-        let fault = orders.borrow().fault;
+        let ProxyOrder { fault, cuts: now, .. } = *orders.borrow();
+        // It may be noticed here first: what is sent after a cut does not arrive.
+        if now > cuts {
+            return;
+        }
         match (fault, way) {
             (ProxyFault::CutAtReply, ProxyWay::Reply)
             | (ProxyFault::CutAtRequest, ProxyWay::Request(_)) => return,

@@ -28,8 +28,8 @@ impl Refusal {
             Self::UnitTaken => FromMemory::Now,
             Self::NotOpen { opens_at: Some(opens_at) } => FromMemory::Before(opens_at),
             Self::NotOpen { opens_at: None } => FromMemory::Now,
-            // It may just have been created through another node.
-            Self::NotFound(_) | Self::PoolRequired | Self::NoSuchUnit => {
+            // It may just have been created, or the bar lifted, through another node.
+            Self::NotFound(_) | Self::PoolRequired | Self::NoSuchUnit | Self::Barred => {
                 FromMemory::AfterCatchingUp
             }
             Self::Code(refusal) => refusal.from_memory(),
@@ -59,7 +59,6 @@ impl Refusal {
             | Self::NotHeld
             | Self::NotSeated
             | Self::BadSeat
-            | Self::Barred
             | Self::TooManyBars
             | Self::HasResults
             | Self::NoWaitlist

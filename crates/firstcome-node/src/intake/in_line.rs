@@ -23,8 +23,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 enum Turn {
     /// Nobody is before it: the journal decides.
     Comes,
-    /// Its seats are not there, or somebody has them and its time is over: this is the answer.
-    NotThere(Answer),
+    /// Its seats are not there, or its subject is barred: memory says so.
+    Refused(Answer),
     /// The time is over, or waiting changes nothing.
     Never,
 }
@@ -69,7 +69,7 @@ impl Intake {
         loop {
             let answer = match self.comes_first(&waiter, hold, &mut tried, until).await {
                 Turn::Comes => self.decide(hold).await,
-                Turn::NotThere(answer) => Ok(answer),
+                Turn::Refused(answer) => Ok(answer),
                 // Still taken: that is an answer, from memory where that can be.
                 Turn::Never => self.hold(hold, None).await,
             };
@@ -110,8 +110,9 @@ impl Intake {
     ///
     /// Of seats that this node does not know, the journal is asked by whoever came first to the campaign: the answer is
     /// applied here before it is heard. The others look again when that one is answered, or when this node has caught up: what
-    /// is not there then is not waited for. Memory alone says so: who asks the journal before its turn could get the seats
-    /// before those who came earlier. Where memory cannot say so, it keeps nobody waiting meanwhile.
+    /// is not there then is not waited for, nor does a subject wait who is barred then. Memory alone says so: who asks the
+    /// journal before its turn could get the seats before those who came earlier. Where memory cannot say so, it keeps nobody
+    /// waiting meanwhile.
     async fn comes_first(
         &self,
         waiter: &SeatWaiter,
@@ -125,13 +126,25 @@ impl Intake {
             // Names, branches and groups may have changed.
             let wanted = self.wanted(hold);
             waiter.wants(wanted.as_ref());
-            if self.is_barred(hold) && !inject(Mistake::BarredStaysInLine) {
-                // The journal says so.
+            let is_barred = self.is_barred(hold);
+            if is_barred && inject(Mistake::BarredJumpsLine) {
                 return Turn::Comes;
             }
+            let in_vain = wanted.is_none() || is_barred;
             let mut due = None;
             match &wanted {
                 Some(wanted) if wanted.units.is_empty() => return Turn::Never,
+                _ if in_vain && waiter.is_first() => return Turn::Comes,
+                _ if in_vain && caught_up => {
+                    if let Ok(Some(answer)) = self.hold_early(hold, None).await {
+                        return Turn::Refused(answer);
+                    }
+                    waiter.stands_aside();
+                    if self.wanted(hold).is_some() && !self.is_barred(hold) {
+                        continue;
+                    }
+                    next_look = Some(Instant::now() + LOOK_AGAIN).filter(|look| *look < until);
+                }
                 Some(wanted) if waiter.is_first() => match self.free_in(wanted) {
                     Some((Duration::ZERO, _)) => return Turn::Comes,
                     Some((time, deadline))
@@ -141,19 +154,7 @@ impl Intake {
                     }
                     Some(_) | None => {}
                 },
-                Some(_) => {}
-                None if waiter.is_first() => return Turn::Comes,
-                None if caught_up => {
-                    if let Ok(Some(answer)) = self.hold_early(hold, None).await {
-                        return Turn::NotThere(answer);
-                    }
-                    waiter.stands_aside();
-                    if self.wanted(hold).is_some() {
-                        continue;
-                    }
-                    next_look = Some(Instant::now() + LOOK_AGAIN).filter(|look| *look < until);
-                }
-                None => {}
+                Some(_) | None => {}
             }
             if inject(Mistake::PollWhileWaiting) && Instant::now() < until {
                 return Turn::Comes;
@@ -162,7 +163,7 @@ impl Intake {
             tokio::select! {
                 () = waiter.called() => {}
                 () = sleep_until(next_look.unwrap_or(until)), if next_look.is_some() => {}
-                _ = &mut catches_up, if wanted.is_none() && !caught_up => caught_up = true,
+                _ = &mut catches_up, if in_vain && !caught_up => caught_up = true,
                 () = sleep_until(due.map_or(until, |(due, _)| due)) => {
                     let Some((_, deadline)) = due else { return Turn::Never };
                     // The hold may have been extended, or confirmed, meanwhile: that calls nobody.
@@ -178,6 +179,9 @@ impl Intake {
 
     /// Says whether the subject of a hold is barred, as far as this node knows.
     fn is_barred(&self, hold: &Command<'_>) -> bool {
+        if inject(Mistake::BarredStaysInLine) {
+            return false;
+        }
         let Command::Hold { campaign, subject, .. } = hold else { return false };
         self.replica.look(|state: &State| {
             state.campaign(campaign).is_ok_and(|found| found.bar_of(subject).is_some())

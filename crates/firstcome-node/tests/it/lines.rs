@@ -6,7 +6,7 @@ use crate::several::{Seat, store};
 use firstcome_core::command::{Encoded, Late, Order, Steer, Step};
 use firstcome_core::hall::{Chunk, SeatChange, SeatSettings};
 use firstcome_core::outcome::By;
-use firstcome_core::{Command, State};
+use firstcome_core::{Command, Outcome, State};
 use firstcome_inject::Mistake;
 use firstcome_node::{Answer, Decided};
 use std::sync::Arc;
@@ -190,6 +190,53 @@ async fn a_seat_is_not_called_taken_by_who_cannot_know_whether_its_hold_is_over(
 #[tokio::test(start_paused = true)]
 async fn a_hold_is_not_called_held_by_who_cannot_know_whether_it_is_over() {
     shows(Mistake::TakenWithoutMargin, async || is_said_to_last("h1", "ann").await).await;
+}
+
+/// Cem waits for a seat behind bob. He is barred at one server; at theirs, which has not heard of it, he is let in again and
+/// the seat is given back. Says whether he gets it before bob.
+async fn who_is_let_in_again_jumps_the_line() -> bool {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    opens(&one, 600 * SECOND).await;
+    holds(&one, "of-ann", "ann", &["A1"]).await;
+    two.reaches(one.position().position).await;
+    let bob = waits(&one, "bob", &["A1"], 300 * SECOND).await;
+    let cem = waits(&one, "cem", &["A1"], 300 * SECOND).await;
+    // What it sends next brings the bar; the other commands wait behind that.
+    let appends = one.journal.appends();
+    one.journal.hold();
+    let intake = Arc::clone(&one.node.intake);
+    let tick = tokio::spawn(async move { intake.tick().await });
+    one.journal.asked(appends + 1).await;
+    let ask = async |command: Command<'_>| {
+        let (intake, command) = (Arc::clone(&one.node.intake), Encoded::new(&command).unwrap());
+        let asked = tokio::spawn(async move { intake.decide(&command.command()).await.unwrap() });
+        tokio::task::yield_now().await;
+        asked
+    };
+    let unbar = ask(Command::Unbar { campaign: "hall", subject: "cem", order: OPS }).await;
+    let bar = Command::Bar { campaign: "hall", subject: "cem", reason: "resale", order: OPS };
+    does(&two, bar).await;
+    let release = Command::Release { step: step("ann", "of-ann"), units: Vec::new() };
+    let release = ask(release).await;
+    one.journal.let_go();
+    tick.await.unwrap().unwrap();
+    assert_eq!(unbar.await.unwrap().outcome, Outcome::BarLifted { was_barred: true });
+    assert_eq!(release.await.unwrap().outcome.as_str(), "released");
+    let jumps = loop {
+        if let [_, second, ..] = &had(&one)[..] {
+            break second == "cem";
+        }
+        tokio::task::yield_now().await;
+    };
+    bob.abort();
+    cem.abort();
+    jumps
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_barred_and_let_in_again_keeps_his_turn() {
+    shows(Mistake::BarredJumpsLine, who_is_let_in_again_jumps_the_line).await;
 }
 
 #[tokio::test(start_paused = true)]

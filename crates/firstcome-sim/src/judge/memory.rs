@@ -62,6 +62,7 @@ fn row(outcome: &Outcome, again: bool) -> Row {
             Refusal::NotOpen { .. } => Row::NotOpen,
             Refusal::NotFound(_)
             | Refusal::PoolRequired
+            | Refusal::Barred
             | Refusal::Code(CodeRefusal::NoSuchCode) => Row::CaughtUp,
             Refusal::Archived => Row::Any,
             Refusal::AlreadyCancelled
@@ -90,7 +91,6 @@ fn row(outcome: &Outcome, again: bool) -> Row {
             | Refusal::NotHeld
             | Refusal::NotSeated
             | Refusal::BadSeat
-            | Refusal::Barred
             | Refusal::TooManyBars
             | Refusal::Code(_)
             | Refusal::HasResults

@@ -50,6 +50,22 @@ impl Plan {
         self.wants(random, again, &Command::claim(campaign, pool.as_deref(), subject));
     }
 
+    /// Bars somebody at a server and lets them in again at once.
+    pub(super) fn bar_for_a_moment(
+        &mut self,
+        random: &mut Rng,
+        at: Duration,
+        (front, campaign, subject): (usize, &str, &str),
+    ) {
+        let bar = Command::Bar { campaign, subject, reason: "resale", order: DESK };
+        self.wants(random, at, &bar);
+        self.at(front);
+        let unbar = Command::Unbar { campaign, subject, order: DESK };
+        let again = at + between(random, 0, 20);
+        self.wants(random, again, &unbar);
+        self.at(front);
+    }
+
     /// Changes a seat or two, sold or not.
     fn draw_change(&mut self, random: &mut Rng, number: usize) {
         let campaign = self.campaigns[number].clone();

@@ -366,6 +366,11 @@ impl Plan {
             let step = Step { campaign: shopper.campaign, hold, subject, id: None };
             let release = Command::Release { step, units: Vec::new() };
             self.on(random, given_back, &release, ms(0));
+            if random.u32(0..3) == 0 {
+                let behind = &*format!("w{}", random.u32(index + 1..7));
+                let barred = given_back.saturating_sub(between(random, 0, 20));
+                self.bar_for_a_moment(random, barred, (front, shopper.campaign, behind));
+            }
         }
     }
 

@@ -70,7 +70,7 @@ async fn each_row_of_the_table_says_where_it_was_decided() {
         ("both", "ann", Some("two"), "limit_reached", "journal"),
         ("mine", "bea", None, "already_cancelled", "journal"),
         ("mine", "cem", None, "already_cancelled", "journal"),
-        ("again", "dan", None, "barred", "journal"),
+        ("again", "dan", None, "barred", "replica"),
     ] {
         let before = (node.position(), node.journal.appends());
         let body = json!({"subject": subject, "pool": pool}).to_string();
