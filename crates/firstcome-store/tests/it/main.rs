@@ -11,6 +11,8 @@ use firstcome_store::{
     Command, Effect, Event, Redis, RedisOptions, RedisReply, Script, StoreError, Wire,
 };
 use firstcome_testbed::{Proxy, ProxyFault, RedisServer as Server, RedisSettings, Sentinels};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
 static TWICE: LazyLock<Script> = LazyLock::new(|| {
@@ -199,4 +201,24 @@ async fn a_pinned_connection_is_never_replaced() {
     assert_eq!(other.send(&Command::new("GET").arg("n")).await.unwrap().number().unwrap(), 1);
     wire.close().await;
     assert!(matches!(wire.send(&Command::new("PING")).await, Err(StoreError::Closed)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_that_is_sent_after_a_cut_arrives() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    for _ in 0..100 {
+        let proxy = Proxy::start(port).await;
+        let mut near = TcpStream::connect(("127.0.0.1", proxy.port())).await.unwrap();
+        let (mut far, _) = listener.accept().await.unwrap();
+        near.write_all(b"before").await.unwrap();
+        far.read_exact(&mut [0; 6]).await.unwrap();
+        proxy.set(ProxyFault::Refuse);
+        // The cut may be noticed by then.
+        near.write_all(b"after").await.ok();
+        let mut rest = Vec::new();
+        // The end may be a reset.
+        far.read_to_end(&mut rest).await.ok();
+        assert_eq!(rest, b"");
+    }
 }
