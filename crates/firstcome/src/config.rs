@@ -34,7 +34,7 @@ pub use origin::SettingOrigin;
 pub use printed::{print, print_json};
 pub use span::duration_from_text;
 pub(crate) use span::text_from_duration;
-pub use store::{Durability, StoreKind, StoreUrl};
+pub use store::{Durability, StoreKind, StoreOptions, StoreUrl};
 pub use table::{SETTINGS, Setting};
 
 /// Everything a server runs with, after all layers have spoken.

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use firstcome_journal::space_file::SpaceFile;
 use firstcome_journal::sqlite::ReadOnly;
-use firstcome_journal::{JournalError, Reading};
+use firstcome_journal::{JournalError, Reading, mysql, nats, postgres, redis};
 
 use super::complaint::{Complaint, Exit};
 use super::connect::FolderArgs;
 use super::terminal::{out, progress};
-use crate::config::{StoreKind, StoreUrl};
+use crate::config::{StoreOptions, StoreUrl};
 
 /// Where a journal is: in a server's data folder, or in a store that several servers share.
 #[derive(Debug, Args)]
@@ -151,32 +151,22 @@ impl SourceArgs {
     }
 
     fn open_url(&self, url: &StoreUrl, space: &str) -> Result<Reading, Complaint> {
-        match url.kind() {
-            StoreKind::Redis => {
-                let (options, archive) = (self.store.redis(url)?, self.archive.clone());
-                firstcome_journal::redis::ReadOnly::open(options, space, archive)
-                    .map(Reading::Redis)
-                    .map_err(|failure| Complaint::about_store(url, &failure))
+        let archive = self.archive.clone();
+        let opened = match self.store.options(url)? {
+            StoreOptions::Redis(options) => {
+                redis::ReadOnly::open(options, space, archive).map(Reading::Redis)
             }
-            StoreKind::Postgres => {
-                let (options, archive) = (self.store.postgres(url), self.archive.clone());
-                firstcome_journal::postgres::open_read_only(options, space, archive)
-                    .map(Reading::Database)
-                    .map_err(|failure| Complaint::about_store(url, &failure))
+            StoreOptions::Postgres(options) => {
+                postgres::open_read_only(options, space, archive).map(Reading::Database)
             }
-            StoreKind::MySql => {
-                let (options, archive) = (self.store.mysql(url), self.archive.clone());
-                firstcome_journal::mysql::open_read_only(options, space, archive)
-                    .map(Reading::Database)
-                    .map_err(|failure| Complaint::about_store(url, &failure))
+            StoreOptions::MySql(options) => {
+                mysql::open_read_only(options, space, archive).map(Reading::Database)
             }
-            StoreKind::Nats => {
-                let (options, archive) = (self.store.nats(url), self.archive.clone());
-                firstcome_journal::nats::open_read_only(options, space, archive)
-                    .map(Reading::Database)
-                    .map_err(|failure| Complaint::about_store(url, &failure))
+            StoreOptions::Nats(options) => {
+                nats::open_read_only(options, space, archive).map(Reading::Database)
             }
-        }
+        };
+        opened.map_err(|failure| Complaint::about_store(url, &failure))
     }
 }
 

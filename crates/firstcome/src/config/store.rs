@@ -1,5 +1,9 @@
 //! The store that several servers share, and what an answer from it must have survived.
 
+use firstcome_store::RedisOptions;
+use firstcome_store::mysql::MySqlOptions;
+use firstcome_store::nats::NatsOptions;
+use firstcome_store::postgres::PostgresOptions;
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
@@ -20,6 +24,18 @@ pub enum StoreKind {
     MySql,
     /// NATS JetStream.
     Nats,
+}
+
+/// How a store is connected to.
+pub enum StoreOptions {
+    /// Redis or Valkey.
+    Redis(RedisOptions),
+    /// PostgreSQL.
+    Postgres(PostgresOptions),
+    /// MariaDB.
+    MySql(MySqlOptions),
+    /// NATS JetStream.
+    Nats(NatsOptions),
 }
 
 const KNOWN: [(&str, StoreKind); 10] = [
@@ -48,8 +64,36 @@ impl StoreUrl {
         known.map(|(_, kind)| *kind).expect("it was looked at when it was read")
     }
 
+    /// Returns how the store is connected to, with a file of authorities to trust.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn options(&self, authorities: Option<&Path>) -> Result<StoreOptions, String> {
+        Ok(match self.kind() {
+            StoreKind::Redis => {
+                let options = RedisOptions::new(self.reveal());
+                StoreOptions::Redis(match authorities {
+                    None => options,
+                    Some(file) => options.trust(std::fs::read_to_string(file).map_err(|why| {
+                        format!("cannot read the authorities in {}: {why}", file.display())
+                    })?),
+                })
+            }
+            StoreKind::Postgres => {
+                StoreOptions::Postgres(PostgresOptions::new(self.with_authorities(authorities)))
+            }
+            StoreKind::MySql => {
+                StoreOptions::MySql(MySqlOptions::new(self.with_authorities(authorities)))
+            }
+            StoreKind::Nats => {
+                StoreOptions::Nats(NatsOptions::new(self.with_authorities(authorities)))
+            }
+        })
+    }
+
     /// Returns the URL of a database, password and all, with a file of authorities to trust.
-    pub fn with_authorities(&self, file: Option<&Path>) -> Cow<'_, str> {
+    fn with_authorities(&self, file: Option<&Path>) -> Cow<'_, str> {
         let Some(file) = file else { return Cow::Borrowed(&self.0) };
         let mut escaped = String::new();
         for byte in file.as_os_str().as_encoded_bytes() {

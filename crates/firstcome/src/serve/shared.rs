@@ -1,7 +1,6 @@
 //! The stores that several servers share.
 
-use crate::config::{Config, Durability as Wanted, StoreUrl};
-use anyhow::Context;
+use crate::config::{Config, Durability as Wanted, StoreOptions};
 use firstcome_core::SpaceId;
 use firstcome_http::Durability;
 use firstcome_journal::Journal;
@@ -12,6 +11,10 @@ use firstcome_journal::postgres::Postgres;
 use firstcome_journal::redis::{self, Redis};
 use firstcome_lock::Locks;
 use firstcome_node::log;
+use firstcome_store::RedisOptions;
+use firstcome_store::mysql::MySqlOptions;
+use firstcome_store::nats::NatsOptions;
+use firstcome_store::postgres::PostgresOptions;
 use std::path::PathBuf;
 use tokio::sync::watch;
 
@@ -32,23 +35,15 @@ pub(super) enum SharedJournal {
     },
 }
 
-/// Where it is decided who leads: on the store of the journal.
-pub(super) enum Candidates {
-    Redis(Box<firstcome_store::RedisOptions>),
-    Postgres(Box<firstcome_lock::PostgresOptions>),
-    MySql(Box<firstcome_lock::MySqlOptions>),
-    Nats(Box<firstcome_lock::NatsOptions>),
-}
-
-impl Candidates {
-    /// Connects; the watchdog's lease is that of locks without one of their own, and the leader's has one.
-    pub(super) async fn connect(self) -> Result<Locks, firstcome_lock::Error> {
-        match self {
-            Self::Redis(options) => Locks::builder().connect(*options).await,
-            Self::Postgres(options) => Locks::builder().postgres(*options).await,
-            Self::MySql(options) => Locks::builder().mysql(*options).await,
-            Self::Nats(options) => Locks::builder().nats(*options).await,
-        }
+/// Connects to where it is decided who leads; the watchdog's lease is that of locks without one of their own, and the leader's
+/// has one.
+pub(super) async fn connect(options: StoreOptions) -> Result<Locks, firstcome_lock::Error> {
+    let locks = Locks::builder();
+    match options {
+        StoreOptions::Redis(options) => locks.connect(options).await,
+        StoreOptions::Postgres(options) => locks.postgres(options).await,
+        StoreOptions::MySql(options) => locks.mysql(options).await,
+        StoreOptions::Nats(options) => locks.nats(options).await,
     }
 }
 
@@ -74,16 +69,10 @@ fn in_database(
 impl SharedJournal {
     pub(super) async fn redis(
         config: &Config,
-        url: &StoreUrl,
+        options: RedisOptions,
         archive: Option<PathBuf>,
         fresh: SpaceId,
-    ) -> anyhow::Result<(Self, Candidates)> {
-        let mut options = firstcome_store::RedisOptions::new(url.reveal());
-        if let Some(file) = &config.store_ca {
-            let authorities = std::fs::read_to_string(file)
-                .with_context(|| format!("cannot read the authorities in {}", file.display()))?;
-            options = options.trust(authorities);
-        }
+    ) -> anyhow::Result<(Self, StoreOptions)> {
         let durability = match config.durability {
             Wanted::Auto => redis::Durability::default_for(options.clone()).await?,
             Wanted::Memory => redis::Durability::Memory,
@@ -97,59 +86,54 @@ impl SharedJournal {
             ..redis::Options::new(fresh, durability)
         };
         let redis = Redis::open(options.clone(), journal).await?;
-        Ok((Self::Redis(redis), Candidates::Redis(Box::new(options))))
+        Ok((Self::Redis(redis), StoreOptions::Redis(options)))
     }
 
     pub(super) async fn postgres(
         config: &Config,
-        url: &StoreUrl,
+        options: PostgresOptions,
         archive: Option<PathBuf>,
         fresh: SpaceId,
-    ) -> anyhow::Result<(Self, Candidates)> {
-        let url = url.with_authorities(config.store_ca.as_deref());
-        let options = firstcome_store::postgres::PostgresOptions::new(&*url);
+    ) -> anyhow::Result<(Self, StoreOptions)> {
         let journal = in_database(config, archive, fresh)?;
-        let postgres = Postgres::open(options, journal).await?;
+        let postgres = Postgres::open(options.clone(), journal).await?;
         // Beside the journal, so that one right to one schema is enough.
-        let locks = firstcome_lock::PostgresOptions::new(&*url)
+        let locks = options
             .schema(postgres.schema())
             .connections(1)
             .answer_within(LOCKS_ANSWER_WITHIN)
             .lock_within(LOCKS_ANSWER_WITHIN / 2);
-        Ok((Self::Postgres(postgres), Candidates::Postgres(Box::new(locks))))
+        Ok((Self::Postgres(postgres), StoreOptions::Postgres(locks)))
     }
 
     pub(super) async fn mysql(
         config: &Config,
-        url: &StoreUrl,
+        options: MySqlOptions,
         archive: Option<PathBuf>,
         fresh: SpaceId,
-    ) -> anyhow::Result<(Self, Candidates)> {
-        let url = url.with_authorities(config.store_ca.as_deref());
-        let options = firstcome_store::mysql::MySqlOptions::new(&*url);
+    ) -> anyhow::Result<(Self, StoreOptions)> {
         let journal = in_database(config, archive, fresh)?;
-        let mysql = MySql::open(options, journal).await?;
+        let mysql = MySql::open(options.clone(), journal).await?;
         // In the same database: its tables have names of their own.
-        let locks = firstcome_lock::MySqlOptions::new(&*url)
+        let locks = options
             .connections(1)
             .answer_within(LOCKS_ANSWER_WITHIN)
             .lock_within(LOCKS_ANSWER_WITHIN / 2);
-        Ok((Self::MySql(mysql), Candidates::MySql(Box::new(locks))))
+        Ok((Self::MySql(mysql), StoreOptions::MySql(locks)))
     }
 
     pub(super) async fn nats(
         config: &Config,
-        url: &StoreUrl,
+        options: NatsOptions,
         archive: Option<PathBuf>,
         fresh: SpaceId,
-    ) -> anyhow::Result<(Self, Candidates)> {
-        let url = url.with_authorities(config.store_ca.as_deref());
+    ) -> anyhow::Result<(Self, StoreOptions)> {
         let journal = nats::DatabaseOptions {
             space_name: config.space.clone(),
             archive,
             ..nats::DatabaseOptions::new(fresh, nats::Durability::Memory)
         };
-        let nats = Nats::open(firstcome_store::nats::NatsOptions::new(&*url), journal).await?;
+        let nats = Nats::open(options.clone(), journal).await?;
         let monitors = &config.nats_monitor;
         let proof = match config.durability {
             Wanted::QuorumMemory => None,
@@ -174,9 +158,9 @@ impl SharedJournal {
                 (durability, Some(watching))
             }
         };
-        let locks = firstcome_lock::NatsOptions::new(&*url).answer_within(LOCKS_ANSWER_WITHIN);
+        let locks = options.answer_within(LOCKS_ANSWER_WITHIN);
         let opened = Self::Nats { nats, at_start, durability, _watching: watching };
-        Ok((opened, Candidates::Nats(Box::new(locks))))
+        Ok((opened, StoreOptions::Nats(locks)))
     }
 
     /// Logs settings of the store that weaken the promises, and what to do.

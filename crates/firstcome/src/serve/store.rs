@@ -1,7 +1,7 @@
 //! The store a server runs on: the embedded file of this process, or one that several servers share.
 
-use super::shared::SharedJournal;
-use crate::config::{Config, StoreKind};
+use super::shared::{SharedJournal, connect};
+use crate::config::{Config, StoreOptions};
 use anyhow::Context;
 use firstcome_core::{NodeId, SpaceId};
 use firstcome_http::Durability;
@@ -38,15 +38,24 @@ impl Store {
         };
         let about = || format!("the store {url} cannot be used");
         let archive = folder.filter(|_| config.archive).map(DataFolder::archive);
-        let opened = match url.kind() {
-            StoreKind::Redis => SharedJournal::redis(config, url, archive, fresh).await,
-            StoreKind::Postgres => SharedJournal::postgres(config, url, archive, fresh).await,
-            StoreKind::MySql => SharedJournal::mysql(config, url, archive, fresh).await,
-            StoreKind::Nats => SharedJournal::nats(config, url, archive, fresh).await,
+        let options = url.options(config.store_ca.as_deref()).map_err(anyhow::Error::msg);
+        let opened = match options.with_context(about)? {
+            StoreOptions::Redis(options) => {
+                SharedJournal::redis(config, options, archive, fresh).await
+            }
+            StoreOptions::Postgres(options) => {
+                SharedJournal::postgres(config, options, archive, fresh).await
+            }
+            StoreOptions::MySql(options) => {
+                SharedJournal::mysql(config, options, archive, fresh).await
+            }
+            StoreOptions::Nats(options) => {
+                SharedJournal::nats(config, options, archive, fresh).await
+            }
         };
-        let (journal, candidates) = opened.with_context(about)?;
+        let (journal, locks) = opened.with_context(about)?;
         journal.warn();
-        let locks = main.spawn(candidates.connect()).await?.with_context(about)?;
+        let locks = main.spawn(connect(locks)).await?.with_context(about)?;
         Ok(Self::Shared { journal, locks })
     }
 

@@ -22,7 +22,7 @@ const KNOWN: &[&str] = &[
     "sqlite",
 ];
 
-/// RedisOptions of every verb that uses a store.
+/// Options of every verb that uses a store.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct StoreArgs {
     /// The store of the locks.

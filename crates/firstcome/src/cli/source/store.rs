@@ -4,9 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use firstcome_journal::Journal;
+use firstcome_journal::mysql::MySql;
+use firstcome_journal::nats::Nats;
+use firstcome_journal::postgres::{DatabaseOptions, Durability, Postgres};
+use firstcome_journal::redis::{self, Redis};
 
 use crate::cli::complaint::Complaint;
-use crate::config::{StoreKind, StoreUrl};
+use crate::config::{StoreOptions, StoreUrl};
 
 /// A store that several servers share.
 #[derive(Debug, Args)]
@@ -75,90 +79,37 @@ impl StoreArgs {
         let Wanted { name, space, presence } = *wanted;
         let vacant = matches!(presence, Presence::Vacant);
         let wanted = (!matches!(presence, Presence::Any)).then_some(space);
-        let about = |failure| Complaint::about_store(url, &failure);
-        match url.kind() {
-            StoreKind::Redis => {
-                use firstcome_journal::redis::{Durability, Options, Redis};
-                let options = Options {
+        let in_database = || DatabaseOptions {
+            space_name: name.to_owned(),
+            wanted,
+            vacant,
+            ..DatabaseOptions::new(space, Durability::Memory)
+        };
+        let opened = match self.options(url)? {
+            StoreOptions::Redis(options) => {
+                let journal = redis::Options {
                     space_name: name.to_owned(),
                     wanted,
                     vacant,
-                    ..Options::new(space, Durability::Memory)
+                    ..redis::Options::new(space, redis::Durability::Memory)
                 };
-                let redis = Redis::open(self.redis(url)?, options).await;
-                redis.map(Journal::Redis).map_err(about)
+                Redis::open(options, journal).await.map(Journal::Redis)
             }
-            StoreKind::Postgres => {
-                use firstcome_journal::postgres::{DatabaseOptions, Durability, Postgres};
-                let options = DatabaseOptions {
-                    space_name: name.to_owned(),
-                    wanted,
-                    vacant,
-                    ..DatabaseOptions::new(space, Durability::Memory)
-                };
-                let postgres = Postgres::open(self.postgres(url), options).await;
-                postgres.map(Journal::Postgres).map_err(about)
+            StoreOptions::Postgres(options) => {
+                Postgres::open(options, in_database()).await.map(Journal::Postgres)
             }
-            StoreKind::MySql => {
-                use firstcome_journal::mysql::{DatabaseOptions, Durability, MySql};
-                let options = DatabaseOptions {
-                    space_name: name.to_owned(),
-                    wanted,
-                    vacant,
-                    ..DatabaseOptions::new(space, Durability::Memory)
-                };
-                let mysql = MySql::open(self.mysql(url), options).await;
-                mysql.map(Journal::MySql).map_err(about)
+            StoreOptions::MySql(options) => {
+                MySql::open(options, in_database()).await.map(Journal::MySql)
             }
-            StoreKind::Nats => {
-                use firstcome_journal::nats::{DatabaseOptions, Durability, Nats};
-                let options = DatabaseOptions {
-                    space_name: name.to_owned(),
-                    wanted,
-                    vacant,
-                    ..DatabaseOptions::new(space, Durability::Memory)
-                };
-                let nats = Nats::open(self.nats(url), options).await;
-                nats.map(Journal::Nats).map_err(about)
+            StoreOptions::Nats(options) => {
+                Nats::open(options, in_database()).await.map(Journal::Nats)
             }
-        }
+        };
+        opened.map_err(|failure| Complaint::about_store(url, &failure))
     }
 
-    /// Returns how a Redis is connected to.
-    pub(in crate::cli) fn redis(
-        &self,
-        url: &StoreUrl,
-    ) -> Result<firstcome_store::RedisOptions, Complaint> {
-        let mut options = firstcome_store::RedisOptions::new(url.reveal());
-        if let Some(file) = &self.store_ca {
-            let authorities = std::fs::read_to_string(file).map_err(|why| {
-                Complaint::usage(format!(
-                    "cannot read the authorities in {}: {why}",
-                    file.display()
-                ))
-            })?;
-            options = options.trust(authorities);
-        }
-        Ok(options)
-    }
-
-    /// Returns how a PostgreSQL is connected to.
-    pub(in crate::cli) fn postgres(
-        &self,
-        url: &StoreUrl,
-    ) -> firstcome_store::postgres::PostgresOptions {
-        firstcome_store::postgres::PostgresOptions::new(
-            url.with_authorities(self.store_ca.as_deref()),
-        )
-    }
-
-    /// Returns how a MariaDB is connected to.
-    pub(in crate::cli) fn mysql(&self, url: &StoreUrl) -> firstcome_store::mysql::MySqlOptions {
-        firstcome_store::mysql::MySqlOptions::new(url.with_authorities(self.store_ca.as_deref()))
-    }
-
-    /// Returns how a NATS server is connected to.
-    pub(in crate::cli) fn nats(&self, url: &StoreUrl) -> firstcome_store::nats::NatsOptions {
-        firstcome_store::nats::NatsOptions::new(&*url.with_authorities(self.store_ca.as_deref()))
+    /// Returns how a store is connected to.
+    pub(in crate::cli) fn options(&self, url: &StoreUrl) -> Result<StoreOptions, Complaint> {
+        url.options(self.store_ca.as_deref()).map_err(Complaint::usage)
     }
 }
