@@ -131,7 +131,8 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Every refusal but those of [`CodeRefusal`] once, in no particular order; refusals with content stand with some content.
+    /// Every refusal but those of [`CodeRefusal`] once: those of claims first, then from [`Self::HoldRequired`] on those of
+    /// holds and waitlists; refusals with content stand with some content.
     pub const ALL: [Self; 40] = [
         Self::NotFound(Missing::Campaign),
         Self::Archived,

@@ -1,7 +1,8 @@
 //! Every rung of the ladders, neighbours first: where two reasons apply, the earlier one is given.
 
 use crate::play::play;
-use firstcome_core::{Outcome, Refusal};
+use firstcome_core::{CodeRefusal, Outcome, Refusal};
+use std::collections::BTreeSet;
 
 #[test]
 fn claim_archived_comes_before_the_pool() {
@@ -151,4 +152,23 @@ fn every_outcome_stands_in_a_script() {
         let told = scripts.iter().any(|script| script.lines().any(told));
         assert!(told, "no script has -> {name}");
     }
+}
+
+/// Counts the variants of an enum by its source.
+fn variants(source: &str, of: &str) -> usize {
+    let (_, body) = source.split_once(&format!("pub enum {of} {{")).unwrap();
+    let (body, _) = body.split_once("\n}").unwrap();
+    let names = body.lines().filter_map(|line| line.strip_prefix("    "));
+    names.filter(|name| name.starts_with(char::is_uppercase)).count()
+}
+
+#[test]
+fn every_refusal_is_in_its_list() {
+    let source = include_str!("../../src/outcome/refusal.rs");
+    let listed: BTreeSet<&str> = Refusal::ALL.iter().map(|refusal| refusal.as_str()).collect();
+    // Those of codes have a list of their own.
+    assert_eq!(listed.len() + 1, variants(source, "Refusal"));
+    let source = include_str!("../../src/outcome/codes.rs");
+    let listed: BTreeSet<&str> = CodeRefusal::ALL.iter().map(|refusal| refusal.as_str()).collect();
+    assert_eq!(listed.len(), variants(source, "CodeRefusal"));
 }

@@ -144,7 +144,7 @@ impl Problem {
                 return Self::new(Code::Unavailable, format!("{why}; nothing changed"));
             }
             CommandError::Unknown => {
-                let detail = "the command was sent to the journal and no answer came in time: \
+                let detail = "no answer came in time, and the command may be in the journal: \
                      send it again with the same identity to learn what happened";
                 return Self::new(Code::Unknown, detail);
             }

@@ -208,17 +208,17 @@ async fn who_is_let_in_again_jumps_the_line() -> bool {
     let intake = Arc::clone(&one.node.intake);
     let tick = tokio::spawn(async move { intake.tick().await });
     one.journal.asked(appends + 1).await;
-    let ask = async |command: Command<'_>| {
+    let ask = |command: Command<'_>| {
         let (intake, command) = (Arc::clone(&one.node.intake), Encoded::new(&command).unwrap());
-        let asked = tokio::spawn(async move { intake.decide(&command.command()).await.unwrap() });
-        tokio::task::yield_now().await;
-        asked
+        tokio::spawn(async move { intake.decide(&command.command()).await.unwrap() })
     };
-    let unbar = ask(Command::Unbar { campaign: "hall", subject: "cem", order: OPS }).await;
+    let unbar = ask(Command::Unbar { campaign: "hall", subject: "cem", order: OPS });
+    tokio::task::yield_now().await;
     let bar = Command::Bar { campaign: "hall", subject: "cem", reason: "resale", order: OPS };
     does(&two, bar).await;
     let release = Command::Release { step: step("ann", "of-ann"), units: Vec::new() };
-    let release = ask(release).await;
+    let release = ask(release);
+    tokio::task::yield_now().await;
     one.journal.let_go();
     tick.await.unwrap().unwrap();
     assert_eq!(unbar.await.unwrap().outcome, Outcome::BarLifted { was_barred: true });

@@ -7,7 +7,7 @@
 //! | `not_open` | the same, and the store's clock had not reached the opening |
 //! | `already_held` | as `sold_out` |
 //! | `unit_taken` | as `sold_out`, and the owner of the unit has it for more than two seconds still |
-//! | `not_found`, `pool_required`, `no_such_unit` | if it is so at its position, which was a head since the question |
+//! | `not_found`, `pool_required`, `no_such_unit`, `barred` | if it is so at its position, which was a head since the question |
 //! | `no_such_code` | the same |
 //! | `archived` | if it is so at its position: nothing undoes it |
 //! | `unchanged` | of a campaign that is as asked, at a position that was a head since the question |
