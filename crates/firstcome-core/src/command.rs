@@ -10,8 +10,6 @@ mod content;
 mod encoded;
 mod field;
 mod holds;
-mod moved;
-mod order;
 mod pick;
 mod properties;
 mod read;
@@ -20,16 +18,19 @@ mod write;
 
 pub use codes::{CodeCommand, CodeStep, StagedCode};
 pub use encoded::Encoded;
-pub use moved::moved;
 pub use pick::{BestPick, Pick, Wanted};
 pub use read::{BadBody, BadCommand, Body, Head, level_of};
 pub use waiting::Wish;
 pub(crate) use waiting::{wish_field, wish_fields};
 pub use write::BodyWriter;
 
+use self::field::bounded;
 use crate::hall::{Chunk, SeatChange};
+use crate::limits::WHO_BYTES;
+use crate::names::{NodeId, check_command_id};
 use crate::outcome::By;
 use crate::settings::Settings;
+use crate::wire::{MOVED_LEVEL, Malformed, Value};
 
 /// Who gave an operator command, and under which id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -352,4 +353,23 @@ impl<'a> Command<'a> {
             Self::Raise { .. } | Self::Tick { .. } | Self::Settled { .. } => None,
         }
     }
+}
+
+/// Writes the body that ends a space: it is of [`MOVED_LEVEL`] and has no commands.
+pub fn moved(node: NodeId, number: u64, durable: u64) -> Vec<u8> {
+    BodyWriter::at_level(MOVED_LEVEL, node, number, durable).finish()
+}
+
+/// Reads a field that every operator command has.
+fn order_field<'a>(order: &mut Order<'a>, field: u32, value: Value<'a>) -> Result<(), Malformed> {
+    match field {
+        6 => {
+            let id = value.text()?;
+            check_command_id(id).map_err(|_| value.wrong("an id outside its bounds"))?;
+            order.id = Some(id);
+        }
+        7 => order.who = bounded(value, WHO_BYTES)?,
+        _ => return Err(value.wrong("an unknown field of an operator command")),
+    }
+    Ok(())
 }

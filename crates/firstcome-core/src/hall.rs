@@ -26,7 +26,6 @@ pub mod best;
 pub mod bytes;
 mod change;
 mod changed;
-mod criteria;
 mod freed;
 mod interned;
 pub mod map;
@@ -405,5 +404,25 @@ impl Hall {
             Unit::Area(area) => self.areas[usize::from(area)].name.as_bytes(),
             Unit::Group(group) => self.groups[group as usize].name.as_bytes(),
         }
+    }
+}
+
+/// What is asked of the best seats, in the numbers that the hall has for names.
+#[derive(Clone, Copy, Debug)]
+struct Criteria {
+    quantity: usize,
+    grade: Option<u16>,
+    price: Option<u16>,
+    channel: u16,
+    accessible: bool,
+}
+
+impl Criteria {
+    /// Says whether a seat that can be taken fits.
+    fn fits(&self, seat: &Seat) -> bool {
+        self.accessible != seat.is_ordinary()
+            && self.grade.is_none_or(|grade| grade == seat.grade)
+            && self.price.is_none_or(|price| price == seat.price)
+            && (seat.channel == 0 || seat.channel == self.channel)
     }
 }

@@ -17,8 +17,28 @@ mod mysql;
 mod postgres;
 mod queue;
 mod row;
-mod rows;
 mod sqlite;
+/// Returns a rank.
+fn rank_of(rank: i64) -> Result<u32, LedgerError> {
+    u32::try_from(rank).map_err(|_| LedgerError::Broken(format!("{rank} is no rank")))
+}
+
+/// Returns a whole number that fits what it is of.
+fn small<T: TryFrom<i64>>(number: Option<i64>) -> Result<Option<T>, LedgerError> {
+    let wrong = |number| LedgerError::Broken(format!("{number} is out of its range"));
+    number.map(|number| T::try_from(number).map_err(|_| wrong(number))).transpose()
+}
+
+/// Finds the value that is stored under a text.
+fn one_of<T: Copy>(
+    values: &[T],
+    name: fn(T) -> &'static str,
+    text: &str,
+) -> Result<T, LedgerError> {
+    let found = values.iter().copied().find(|value| name(*value) == text);
+    found.ok_or_else(|| LedgerError::Broken(format!("{text:?} is not known")))
+}
+
 #[cfg(test)]
 mod tests;
 

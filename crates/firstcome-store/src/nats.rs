@@ -9,11 +9,22 @@ mod delivery;
 mod denials;
 mod error_code;
 mod options;
-mod stored;
 mod stream;
 
 pub use connection::NatsConnection;
 pub use delivery::Delivery;
 pub use options::NatsOptions;
-pub use stored::Stored;
 pub use stream::{Info, Keeps, Put, Stream};
+
+/// A stored message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Its subject.
+    pub subject: String,
+    /// Its sequence.
+    pub sequence: u64,
+    /// When it was stored, by the clock of the server that led the stream then, in microseconds.
+    pub at: i64,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}

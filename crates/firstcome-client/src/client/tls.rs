@@ -4,10 +4,17 @@
 mod absent;
 #[cfg(feature = "tls")]
 mod rustls;
-mod trust;
 
 #[cfg(not(feature = "tls"))]
 pub(crate) use self::absent::Tls;
 #[cfg(feature = "tls")]
 pub(crate) use self::rustls::ClientTls;
-pub(crate) use self::trust::Trust;
+
+/// Which authorities are trusted.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Trust {
+    /// Certificates of authorities, PEM text.
+    pub(crate) authorities: Vec<Vec<u8>>,
+    /// Whether those of the operating system are not.
+    pub(crate) only_these: bool,
+}

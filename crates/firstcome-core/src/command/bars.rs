@@ -2,8 +2,7 @@
 
 use super::content::BAR;
 use super::field::{bounded, name};
-use super::order::order_field;
-use super::{Command, Order};
+use super::{Command, Order, order_field};
 use crate::limits::REASON_BYTES;
 use crate::names::check_subject;
 use crate::wire::{Malformed, Value};

@@ -2,9 +2,8 @@
 
 use super::content::{BLOCK, CHANGE, CHANGE_SEATS, CONFIRM, EXTEND, HOLD, MOVE, RELEASE, SEATS};
 use super::field::{Target, at_least_one, bounded, name};
-use super::order::order_field;
 use super::pick::{Wanted, push};
-use super::{Command, Late, Order, Step};
+use super::{Command, Late, Order, Step, order_field};
 use crate::hall::settings::check_unit_name;
 use crate::hall::{Chunk, SeatChange};
 use crate::limits::{CHUNK_BYTES, REASON_BYTES};

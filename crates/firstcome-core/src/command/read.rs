@@ -6,10 +6,8 @@ use super::content::{
     MOVE, NODE, NUMBER, PUT, RAISE, SETTLED, STEER, TARGET, TICK, UNBAR,
 };
 use super::field::{Target, bounded, name};
-use super::order::order_field;
 use super::waiting::{JOIN, LEAVE};
-use super::{Command, Expect, Mark, Order, Steer};
-use super::{bars, holds, waiting};
+use super::{Command, Expect, Mark, Order, Steer, bars, holds, order_field, waiting};
 use crate::limits::{REASON_BYTES, WHO_BYTES};
 use crate::names::{Name, NodeId, check_subject};
 use crate::outcome::By;

@@ -1,7 +1,6 @@
 //! Chooses seats that are not next to each other, as near as is reasonable.
 
-use super::criteria::Criteria;
-use super::{ACCESSIBLE, Hall, Seat};
+use super::{ACCESSIBLE, Criteria, Hall, Seat};
 use std::ops::Range;
 
 /// How many seats can be taken: bit *t* is set if *t* can. It has 127 bits, and no request is for more.

@@ -1,7 +1,6 @@
 //! Chooses the best free seats.
 
-use super::criteria::Criteria;
-use super::{ACCESSIBLE, Hall, Orphans, Price};
+use super::{ACCESSIBLE, Criteria, Hall, Orphans, Price};
 use crate::limits::BEST_SEATS;
 use std::ops::Range;
 

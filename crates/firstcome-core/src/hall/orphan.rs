@@ -1,7 +1,6 @@
 //! The orphan rule: no single seat is left that nobody would want.
 
-use super::Hall;
-use super::criteria::Criteria;
+use super::{Criteria, Hall};
 
 /// What is said to a choice of seats that leaves an orphan.
 ///

@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
+use super::Plan;
 use super::answers::{AnswerCounts, WhyAgain};
-use super::plan::Plan;
 use crate::error::LoadError;
 use firstcome_api::key::Secret;
 use firstcome_client::{Ask, Client, Failure, Reply, Server};

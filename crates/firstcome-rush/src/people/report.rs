@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::plan::Plan;
 use super::record::Record;
-use super::violation::{Promises, Violation};
 use super::visit::Visit;
+use super::{Plan, Promises, Violation};
 use crate::latency::Latency;
 use crate::outage::whole_ms;
 use crate::promise::Promise;

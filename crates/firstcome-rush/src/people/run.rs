@@ -8,11 +8,10 @@ use tokio::task::JoinSet;
 
 use super::answers::AnswerCounts;
 use super::connections::Connections;
-use super::plan::Plan;
-use super::progress::{Observer, Progress};
 use super::record::{Record, Recorder};
 use super::report::Report;
 use super::visit::{Person, Visit};
+use super::{Observer, Plan, Progress};
 use crate::error::LoadError;
 
 /// What came of the people of a plan.

@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::connections::{Answer, Connections};
-use super::plan::Plan;
 use super::record::{Record, Recorder};
-use super::violation::{Promises, Violation};
+use super::{Plan, Promises, Violation};
 use crate::error::LoadError;
 use firstcome_client::Ask;
 

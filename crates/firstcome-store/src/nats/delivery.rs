@@ -3,7 +3,7 @@
 use async_nats::{Message, Subscriber};
 use futures_util::StreamExt as _;
 
-use super::stored::Stored;
+use super::Stored;
 use crate::error::StoreError;
 
 /// Messages of a stream, one after the other from a sequence on, as one run of one server has them.

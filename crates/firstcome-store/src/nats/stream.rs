@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::Stored;
 use super::connection::NatsConnection;
 use super::delivery::Delivery;
-use super::stored::Stored;
 use crate::error::StoreError;
 
 /// How many subjects a server gives the last messages of at once at most.

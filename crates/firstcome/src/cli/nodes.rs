@@ -7,7 +7,7 @@ use firstcome_api::node::{Forks, Node, Nodes, Raised, Reseed};
 
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
-use super::terminal::ask::confirmed;
+use super::terminal::confirmed;
 use super::terminal::out;
 use super::terminal::table::{Column, Table, TableArgs};
 use firstcome_client::{Ask, Client};

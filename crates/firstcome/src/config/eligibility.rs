@@ -1,8 +1,8 @@
 //! `[[eligibility]]` entries: whom to ask before a claim or a hold, and what is so while nobody answers.
 
 use super::entries::Entries;
-use super::number::{size, whole};
 use super::span::duration_from_text;
+use super::{size, whole};
 use firstcome_http::guard::eligibility::Terms;
 use firstcome_http::guard::token::Scope;
 use http::{HeaderValue, Uri};

@@ -2,8 +2,7 @@
 
 use super::eligibility::EligibilitySetting;
 use super::entries::Entries;
-use super::number::size;
-use super::{ConfigError, Layers};
+use super::{ConfigError, Layers, size};
 use firstcome_http::guard::cors::Origin;
 use firstcome_http::guard::peer::{Header, Network};
 use firstcome_http::guard::rate::Rate;

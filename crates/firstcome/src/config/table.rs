@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::memory;
-use super::number::{size, whole};
 use super::span::{every, keep_for};
 use super::store::monitors;
-use super::{Config, ConfigError, Durability, Layers, LogLevel, StoreKind, StoreUrl, default_data};
+use super::{
+    Config, ConfigError, Durability, Layers, LogLevel, StoreKind, StoreUrl, default_data, memory,
+    size, whole,
+};
 use firstcome_api::key::Secret;
 use firstcome_node::ledger::choice::LedgerChoice;
 use http::Uri;

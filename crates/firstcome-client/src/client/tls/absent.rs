@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::net::TcpStream;
 
-use super::trust::Trust;
+use super::Trust;
 
 /// There is none.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::trust::Trust;
+use super::Trust;
 
 /// What makes a TLS connection out of a plain one.
 pub(crate) struct ClientTls(TlsConnector);

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::codes::{CodeKey, CodeVerdict, TAG_MOST};
 use crate::command::field::{Target, at_least_one, bounded, name};
-use crate::command::order::order_field;
+use crate::command::order_field;
 use crate::command::{Command, Order};
 use crate::limits::{
     CODE_BYTES, CODES_TOGETHER, COMMAND_ID_BYTES, REASON_BYTES, REFERENCE_BYTES,

@@ -1,8 +1,8 @@
 //! Reading beside the writer.
 
 use super::{MySqlLedger, opening};
-use crate::ledger::rows::{one_of, rank_of, small};
 use crate::ledger::{Details, LedgerError, Row, SettledCancel, SettledClaim};
+use crate::ledger::{one_of, rank_of, small};
 use firstcome_core::Timestamp;
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;

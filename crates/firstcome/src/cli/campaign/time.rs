@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::yes;
-use crate::cli::terminal::{ask, out};
+use crate::cli::terminal::{confirmed, out};
 use crate::config::duration_from_text;
 use firstcome_api::node::Time;
 use firstcome_client::{Ask, Client};
@@ -74,7 +74,7 @@ pub(super) async fn opening(
         return Err(Complaint::usage(sentence).hint(hint));
     }
     out::talk(format!("{sentence}."));
-    if ask::confirmed()? {
+    if confirmed()? {
         Ok(value)
     } else {
         Err(Complaint::new(Exit::Refused, "not confirmed: nothing was changed"))
