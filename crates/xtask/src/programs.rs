@@ -12,10 +12,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Test programs that start servers, in the order in which they begin: what they weigh. The others weigh one.
-const HEAVY: [(&str, usize); 9] = [
+/// Test programs that start servers, in the order in which they begin: what they weigh. The others weigh one, and so do those
+/// that wait nearly all of their time: they begin early, for they take long.
+const FIRST: [(&str, usize); 10] = [
     ("firstcome nodes", 2),
-    ("firstcome-lock it", 2),
+    ("firstcome-lock it", 1),
+    ("firstcome-shedlock it", 1),
     ("firstcome cli", 2),
     ("firstcome-journal it", 2),
     ("firstcome server", 2),
@@ -44,11 +46,11 @@ struct Program {
 
 impl Program {
     fn weight(&self) -> usize {
-        self.place().map_or(1, |place| HEAVY[place].1)
+        self.place().map_or(1, |place| FIRST[place].1)
     }
 
     fn place(&self) -> Option<usize> {
-        HEAVY.iter().position(|(name, _)| *name == self.name)
+        FIRST.iter().position(|(name, _)| *name == self.name)
     }
 }
 
@@ -98,7 +100,7 @@ fn built() -> Result<(Vec<Program>, PathBuf), String> {
     let (tests, programs): (Vec<Program>, Vec<Program>) =
         built.filter_map(|message| program(&message)).partition(|program| program.is_test);
     let mut tests = tests;
-    tests.sort_by_key(|program| program.place().unwrap_or(HEAVY.len()));
+    tests.sort_by_key(|program| program.place().unwrap_or(FIRST.len()));
     let simulation = programs.into_iter().find(|program| program.name == SIMULATION);
     let simulation = simulation.ok_or_else(|| format!("{cargo:?} did not name {SIMULATION}"))?;
     Ok((tests, simulation.path))
@@ -117,7 +119,7 @@ fn program(message: &Value) -> Option<Program> {
 /// Runs programs, as many at once as the machine bears; says how each ended, and all that one printed that failed.
 fn side_by_side(programs: &[Program], prepare: &dyn Fn(&mut Command)) -> bool {
     let cores = thread::available_parallelism().map_or(2, usize::from);
-    // On two cores a program that starts servers, and one that does not.
+    // On two cores a program that starts servers, and one that does not or that waits.
     let (most, mut weight) = (cores + 1, 0);
     let (sender, receiver) = mpsc::channel();
     let mut waiting: Vec<usize> = (0..programs.len()).rev().collect();
