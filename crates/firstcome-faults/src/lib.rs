@@ -1,9 +1,3 @@
-//! Journals that lose calls and answers, for tests and the simulation.
-//!
-//! | File | Subject |
-//! |---|---|
-//! | [`faulty`] | a journal whose calls fail as a test plans |
-//! | [`distant`] | a journal reached over a simulated network with loss, delay and reordering |
+//! A journal that loses calls and answers, for tests.
 
-pub mod distant;
 pub mod faulty;

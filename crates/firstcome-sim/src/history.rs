@@ -7,10 +7,12 @@ use firstcome_core::command::{Encoded, Order, Steer};
 use firstcome_core::names::Position;
 use firstcome_core::results::Kind;
 use firstcome_core::{NodeId, Outcome, Settings, Timestamp};
-use firstcome_journal::{Entry, Name};
 use firstcome_node::CommandError;
 use firstcome_node::Decided;
 use std::time::Duration;
+
+pub use firstcome_virtual::events::Cause;
+pub use firstcome_virtual::store::{Durability, StoredEntry};
 
 /// A moment of the world, as the time since it began.
 pub type Moment = Duration;
@@ -115,35 +117,6 @@ pub struct Exchange {
     pub reply: Reply,
 }
 
-/// An entry a server of the store came to have which none had before.
-#[derive(Clone, Debug)]
-pub struct StoredEntry {
-    /// When.
-    pub moment: Moment,
-    /// The entry.
-    pub entry: Entry,
-    /// Its name.
-    pub name: Name,
-    /// The name of its batch.
-    pub batch: Name,
-}
-
-impl StoredEntry {
-    /// Names the entry for people.
-    pub(crate) fn tell(&self) -> String {
-        let Self { entry, name, moment, .. } = self;
-        let node = name.node.to_string();
-        format!(
-            "entry {}.{} ({}/{}, stored at {:.3} s)",
-            entry.epoch,
-            entry.position,
-            &node[..8],
-            name.number,
-            moment.as_secs_f64()
-        )
-    }
-}
-
 /// A server that nodes talk to has another last entry than before.
 #[derive(Clone, Copy, Debug)]
 pub struct HeadChange {
@@ -155,15 +128,6 @@ pub struct HeadChange {
     pub last: Option<usize>,
     /// Whether what it had was replaced as a whole: the entry is not the successor of its last one.
     pub replaced: bool,
-}
-
-/// How the store came to lose what it had acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// A copy took the place of the primary.
-    Promotion,
-    /// The primary was started again from an older file, or from an emptied one.
-    OlderFile,
 }
 
 /// The store went on with less than a node or a caller had seen.
@@ -194,22 +158,6 @@ pub struct NodeRun {
     pub reply: Option<Moment>,
     /// What it had applied last, and when that was seen: indexes into [`History::stored`].
     pub applied: Vec<(Moment, usize)>,
-}
-
-/// When an acknowledged entry was durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
-    /// At once: the store may lose it with its memory.
-    Memory,
-    /// When so many copies had it.
-    Copies {
-        /// So many.
-        wanted: usize,
-        /// Of so many.
-        of: usize,
-    },
-    /// When it was in the primary's file.
-    Fsync,
 }
 
 /// A row of the ledger, as its readers see it.

@@ -1,13 +1,14 @@
 //! The simulated ledger: its database is away, loses the answer to a COMMIT, blocks in a transaction, or is restored
 //! from an old backup.
 
-use crate::gate::Gate;
 use crate::record::Record;
 use crate::trace::Trace;
 use fastrand::Rng;
 use firstcome_core::{Outcome, SpaceId, State};
+use firstcome_journal::Entry;
 use firstcome_node::ledger::memory::{Kept, LedgerCall, LedgerWork, MemoryLedger, Way};
 use firstcome_node::ledger::{Batch, Ledger, LedgerError, Row};
+use firstcome_virtual::gate::Gate;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -133,10 +134,7 @@ impl SimLedger {
     }
 
     /// Writes the ledger anew from the journal, as `firstcome settle rebuild` does after a set-aside.
-    pub(crate) async fn rebuild(&self, chain: &[usize]) {
-        let entries: Vec<_> = self.record.with(|history| {
-            chain.iter().map(|index| history.stored[*index].entry.clone()).collect()
-        });
+    pub(crate) async fn rebuild(&self, entries: Vec<Entry>) {
         let fresh = MemoryLedger::new(SpaceId([7; 16]));
         let ledger = Ledger::Memory(fresh.clone());
         let mut state = State::new(SpaceId([7; 16]));

@@ -1,18 +1,15 @@
 //! A deterministic simulation: nodes, store, ledger, network and people, drawn from a seed and checked by a judge.
 
 mod environment;
-mod gate;
 pub mod history;
 pub mod judge;
 mod ledger;
 pub mod mistakes;
-mod network;
 mod nodes;
 pub mod order;
 mod people;
 pub mod plan;
 mod record;
-mod store;
 pub mod trace;
 pub mod trial;
 mod wallet;

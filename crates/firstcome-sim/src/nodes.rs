@@ -1,20 +1,18 @@
 //! The nodes of a world: each slot runs one node at a time, which starts, pauses, crashes and is replaced.
 
 use crate::environment::Environment;
-use crate::gate::Gate;
-use crate::network::StoreLink;
-use crate::plan::Cut;
 use crate::record::Record;
-use crate::store::Store;
 use fastrand::Rng;
 use firstcome_core::State;
-use firstcome_faults::distant;
 use firstcome_inject::Mistake;
 use firstcome_lock::Locks;
 use firstcome_node::Metrics;
 use firstcome_node::codes::CodeKeys;
 use firstcome_node::leader::{Election, LeaderPace, Leadership, SettleDelay};
 use firstcome_node::{Given, Intake, Limits, Node, Replica};
+use firstcome_virtual::distant;
+use firstcome_virtual::gate::Gate;
+use firstcome_virtual::network::{Cut, StoreLink};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -111,7 +109,7 @@ impl Slots {
     }
 
     fn record(&self) -> &Record {
-        &self.environment.store.record
+        &self.environment.record
     }
 
     fn tell(&self, what: std::fmt::Arguments<'_>) {
@@ -143,15 +141,15 @@ impl Slots {
     }
 
     async fn try_start(&self, slot: usize) -> bool {
-        let Environment { plan, store, ledger, locks, trace, mistake } = &self.environment;
+        let Environment { plan, ledger, locks, trace, record, mistake, .. } = &self.environment;
         let (seed, mut random) = {
             let mut state = self.lock();
             (state.random.u64(..), state.random.fork())
         };
         let gate = Gate::open();
-        let link = StoreLink::build(&self.environment, slot, gate.clone(), seed);
+        let link = self.environment.link(slot, gate.clone(), seed);
         let metrics = Arc::new(Metrics::default());
-        let (says, record) = (trace.clone(), self.record().clone());
+        let (says, reports) = (trace.clone(), record.clone());
         let given = Given {
             journal: distant::over(Arc::new(link.clone())),
             clock: None,
@@ -167,7 +165,7 @@ impl Slots {
             metrics: Arc::clone(&metrics),
             says: Arc::new(move |_, text| {
                 says.tell(format_args!("slot {slot} says: {text}"));
-                record.said(text);
+                reports.said(text);
             }),
             core: None,
             settings: BTreeMap::new(),
@@ -201,7 +199,7 @@ impl Slots {
         };
         let ledger = ledger.as_ref().map(|ledger| ledger.reached_by(gate.clone()));
         let leader = Leadership::start(&node, ledger, pace, election, &metrics);
-        let node_run = self.record().born(trace.now(), node.id);
+        let node_run = record.born(trace.now(), node.id);
         let handle = NodeHandle {
             node_run,
             slot,
@@ -210,7 +208,8 @@ impl Slots {
             died: watch::Sender::new(false),
         };
         self.tell(format_args!("{} starts, as {}", handle.name(), node.id));
-        tokio::spawn(note_applied(handle.clone(), Arc::clone(&node.replica), store.clone()));
+        let replica = Arc::clone(&node.replica);
+        tokio::spawn(note_applied(handle.clone(), replica, self.environment.clone()));
         self.lock().running[slot] = Some(RunningNode { leader, node, handle, link, lock, metrics });
         true
     }
@@ -381,12 +380,13 @@ async fn join_election(node: &Node, locks: Locks) -> Result<Election, firstcome_
 }
 
 /// Records what a node applies, until it ends.
-async fn note_applied(handle: NodeHandle, replica: Arc<Replica>, store: Store) {
+async fn note_applied(handle: NodeHandle, replica: Arc<Replica>, environment: Environment) {
+    let Environment { store, record, trace, .. } = environment;
     let mut applied = replica.watch();
     loop {
         let stamp = replica.look(State::stamp);
-        if let Some(entry) = store.record.index_of(stamp) {
-            store.record.applied(handle.node_run, store.trace.now(), entry);
+        if let Some(entry) = store.number_of(stamp) {
+            record.applied(handle.node_run, trace.now(), entry);
         }
         tokio::select! {
             changed = applied.changed() => if changed.is_err() { return },

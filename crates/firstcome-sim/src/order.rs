@@ -9,14 +9,12 @@ use crate::history::Durability;
 use crate::nodes::{NodeHandle, Slots};
 use crate::people;
 use crate::plan::{Plan, PlannedCampaign};
-use crate::record::Record;
-use crate::store::{BEGIN, Store};
-use crate::trace::Trace;
 use fastrand::Rng;
 use firstcome_core::command::{Expect, Order};
 use firstcome_core::names::Position;
 use firstcome_core::settings::HoldSettings;
 use firstcome_core::{Command, Outcome};
+use firstcome_virtual::runtime::in_virtual_time;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -33,7 +31,7 @@ const LATENCY: u64 = 100;
 ///
 /// A claim fails: nothing goes wrong in this world, so this is a bug.
 pub fn measure(nodes: usize, per_second: f64, length: Duration, seed: u64) -> Inversions {
-    crate::world::in_virtual_time(seed, run(nodes, per_second, length, seed))
+    in_virtual_time(seed, run(nodes, per_second, length, seed))
 }
 
 async fn run(nodes: usize, per_second: f64, length: Duration, seed: u64) -> Inversions {
@@ -96,16 +94,7 @@ fn environment(nodes: usize, seed: u64) -> Environment {
         steps: Vec::new(),
         ends: day,
     });
-    let trace = Trace::begin(None);
-    let record = Record::begin(crate::world::empty(plan.durability));
-    Environment {
-        store: Store::build(&plan, record, trace.clone()),
-        ledger: None,
-        locks: firstcome_lock::Memory::starting_at(BEGIN.unsigned_abs()),
-        trace,
-        mistake: None,
-        plan,
-    }
+    Environment::build(plan, None, None)
 }
 
 /// Waits until all nodes run.

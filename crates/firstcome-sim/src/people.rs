@@ -5,7 +5,6 @@ use crate::environment::Environment;
 use crate::history::{Asked, Exchange, Reply, ShownCode};
 use crate::nodes::{CODE_KEY, Slots};
 use crate::plan::{Ask, Codes, INSISTS, PlannedCampaign, Want};
-use crate::store::BEGIN;
 use crate::wallet::{Wallet, shown, type_code};
 use fastrand::Rng;
 use firstcome_core::command::{Encoded, Expect, Steer};
@@ -16,6 +15,7 @@ use firstcome_core::{Command, Outcome, Refusal, Settings, Timestamp};
 use firstcome_node::CommandError;
 use firstcome_node::raise::CannotRaise;
 use firstcome_node::{Answer, Intake};
+use firstcome_virtual::store::BEGIN;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -174,7 +174,7 @@ impl People {
         let Some(server) = self.slots.handle(slot) else { return Reply::Nothing };
         let (asked_at, clock_at) = (self.environment.trace.now(), self.environment.store.clock());
         self.environment.trace.tell(format_args!("{} is asked: {asked:?}", server.name()));
-        let number = self.environment.store.record.asked(Exchange {
+        let number = self.environment.record.asked(Exchange {
             node_run: server.node_run(),
             asked_at,
             clock_at,
@@ -232,7 +232,7 @@ impl People {
                     .tell(format_args!("{} says nothing to {asked:?}", server.name()));
             }
         }
-        self.environment.store.record.heard(number, self.environment.trace.now(), reply.clone());
+        self.environment.record.heard(number, self.environment.trace.now(), reply.clone());
         reply
     }
 }
@@ -323,7 +323,7 @@ impl WaitRecorder {
         let (exchange, code) = (self.exchange, known.code);
         self.wallet.put(&campaign, &subject, known);
         let shown = ShownCode { exchange, campaign, pool, subject, code };
-        self.environment.store.record.shown(shown);
+        self.environment.record.shown(shown);
     }
 
     async fn waits(
@@ -335,7 +335,7 @@ impl WaitRecorder {
         if wait.is_zero() {
             return intake.hold_in_line(hold, wait).await;
         }
-        let (record, trace) = (&self.environment.store.record, &self.environment.trace);
+        let (record, trace) = (&self.environment.record, &self.environment.trace);
         let index = record.wait_begins(self.exchange, trace.now());
         let answer = intake.hold_in_line(hold, wait).await;
         record.wait_ends(index, trace.now());

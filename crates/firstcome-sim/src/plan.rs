@@ -20,6 +20,7 @@ pub use venues::{PlannedSeat, Venue};
 use crate::history::Durability;
 use firstcome_core::command::{Encoded, Order};
 use firstcome_core::settings::HoldSettings;
+use firstcome_virtual::network::Cut;
 use std::time::Duration;
 
 /// How often a person asks at least who does not give up.
@@ -301,19 +302,6 @@ pub enum Fault {
         /// How long ago.
         age: Duration,
     },
-}
-
-/// What does not arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// Nothing does.
-    Both,
-    /// What the node says.
-    There,
-    /// What the store answers.
-    Back,
-    /// Connections are refused at once.
-    Refused,
 }
 
 impl Plan {

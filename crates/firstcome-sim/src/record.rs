@@ -1,104 +1,39 @@
 //! Records the history of a world while it runs, for the judge.
 
 use crate::history::{
-    Cause, Exchange, HeadChange, History, Loss, Moment, NodeRun, QueueWait, Reply, ShownCode,
-    StoredEntry,
+    Durability, End, Exchange, HeadChange, History, Loss, Moment, NodeRun, QueueWait, Reply,
+    ShownCode,
 };
+use crate::trace::Trace;
 use firstcome_core::NodeId;
-use firstcome_core::state::Stamp;
-use firstcome_journal::{Entry, Name};
-use std::collections::HashMap;
+use firstcome_journal::Entry;
+use firstcome_virtual::events::{Event, Observer};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Records what happens. Clones write into the same history.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
+    trace: Trace,
     state: Arc<Mutex<RecordState>>,
 }
 
 #[derive(Debug)]
 struct RecordState {
     history: History,
-    /// The index of each entry in the history.
-    indexes: HashMap<EntryKey, usize>,
-    /// The same, by position and name: a message may come twice, and a batch then stand at two positions.
-    names: HashMap<(u64, Name), usize>,
     /// Up to which result the ledger has them.
     settled: u64,
 }
 
-/// The fields by which two entries differ.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct EntryKey(u64, i64, u32, [u8; 16], u64, u64);
-
 impl Record {
-    pub(crate) fn begin(history: History) -> Self {
-        Self {
-            state: Arc::new(Mutex::new(RecordState {
-                history,
-                indexes: HashMap::new(),
-                names: HashMap::new(),
-                settled: 0,
-            })),
-        }
-    }
-
-    /// Notes an entry a server has; gives its number, the same each time, and whether it is a new one.
-    pub(crate) fn stored(&self, moment: Moment, entry: &Entry, name: Name) -> (usize, bool) {
-        let (at, before, body) = (entry.at.as_micros(), entry.before, xxh3_64(&entry.body));
-        let key = EntryKey(entry.position, at, entry.epoch, before.node.0, before.number, body);
-        let mut state = self.lock();
-        let RecordState { history, indexes, names, .. } = &mut *state;
-        let number = history.stored.len();
-        let known = *indexes.entry(key).or_insert(number);
-        if known == number {
-            let batch = entry.open().map_or(name, |(stamp, _)| stamp.batch());
-            history.stored.push(StoredEntry { moment, entry: entry.clone(), name, batch });
-            names.insert((entry.position, name), number);
-        }
-        (known, known == number)
-    }
-
-    /// Returns the entries up to the one with this position and name, from the first one on, as far as any server ever had
-    /// them.
-    pub(crate) fn ancestry(&self, mut at: (u64, Name)) -> Vec<usize> {
-        let state = self.lock();
-        let mut chain = Vec::new();
-        while let Some(index) = state.names.get(&at) {
-            chain.push(*index);
-            at = (at.0 - 1, state.history.stored[*index].entry.before);
-        }
-        chain.reverse();
-        chain
-    }
-
-    /// Returns the number of the entry a state is as of.
-    pub(crate) fn index_of(&self, stamp: Stamp) -> Option<usize> {
-        self.lock().names.get(&(stamp.position, stamp.name())).copied()
-    }
-
-    pub(crate) fn head_changed(&self, change: HeadChange) {
-        self.lock().history.head_changes.push(change);
+    pub(crate) fn begin(durability: Durability, trace: Trace) -> Self {
+        let state = RecordState { history: empty(durability), settled: 0 };
+        Self { trace, state: Arc::new(Mutex::new(state)) }
     }
 
     /// Records what a node reported to the operator.
     pub(crate) fn said(&self, text: &str) {
         let lines = text.lines().map(str::to_owned);
         self.lock().history.end.reports.extend(lines);
-    }
-
-    /// Notes that the store went on with less.
-    pub(crate) fn lost(
-        &self,
-        moment: Moment,
-        cause: Cause,
-        from: Option<usize>,
-        to: Option<usize>,
-    ) {
-        let mut state = self.lock();
-        let settled = state.settled;
-        state.history.losses.push(Loss { moment, cause, from, to, settled });
     }
 
     /// Notes up to which result the ledger has them now.
@@ -109,22 +44,6 @@ impl Record {
     /// Notes that a leader wrote into the ledger after another one had begun there.
     pub(crate) fn wrote_late(&self, moment: Moment) {
         self.lock().history.settled_late.push(moment);
-    }
-
-    pub(crate) fn failed_over(&self, moment: Moment, server: usize) {
-        self.lock().history.failovers.push((moment, server));
-    }
-
-    pub(crate) fn demoted(&self, moment: Moment) {
-        self.lock().history.demotions.push(moment);
-    }
-
-    pub(crate) fn carried_over(&self, moment: Moment) {
-        self.lock().history.carried_over.push(moment);
-    }
-
-    pub(crate) fn clock_stepped(&self, moment: Moment, by: i64) {
-        self.lock().history.clock_steps.push((moment, by));
     }
 
     pub(crate) fn ledger_restored(&self, moment: Moment) {
@@ -197,5 +116,56 @@ impl Record {
 
     fn lock(&self) -> MutexGuard<'_, RecordState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Records what happens in the store, and tells the story of it.
+impl Observer for Record {
+    fn observe(&self, event: Event<'_>) {
+        let (trace, moment, mut state) = (&self.trace, self.trace.now(), self.lock());
+        let RecordState { history, settled } = &mut *state;
+        match event {
+            Event::Called { call, link, server } => {
+                trace.tell(format_args!("{call:?} of slot {link} at server {server}"));
+            }
+            Event::Stored { server, entry, name } => {
+                let Entry { position, epoch, .. } = entry;
+                let commands = entry.open().map(|(_, body)| body.commands());
+                trace.tell(format_args!(
+                    "server {server} has entry {epoch}.{position}, batch {name}: {commands:?}"
+                ));
+            }
+            Event::HeadChanged { server, last, replaced } => {
+                history.head_changes.push(HeadChange { moment, server, last, replaced });
+            }
+            Event::Lost { cause, from, to } => {
+                history.losses.push(Loss { moment, cause, from, to, settled: *settled });
+            }
+            Event::FailedOver { server } => history.failovers.push((moment, server)),
+            Event::Demoted => history.demotions.push(moment),
+            Event::CarriedOver => history.carried_over.push(moment),
+            Event::ClockStepped { by } => history.clock_steps.push((moment, by)),
+        }
+    }
+}
+
+/// Returns the history of a world in which nothing happened yet.
+fn empty(durability: Durability) -> History {
+    History {
+        durability,
+        exchanges: Vec::new(),
+        stored: Vec::new(),
+        head_changes: Vec::new(),
+        losses: Vec::new(),
+        failovers: Vec::new(),
+        demotions: Vec::new(),
+        carried_over: Vec::new(),
+        clock_steps: Vec::new(),
+        ledger_restored: Vec::new(),
+        settled_late: Vec::new(),
+        queue_waits: Vec::new(),
+        codes_shown: Vec::new(),
+        node_runs: Vec::new(),
+        end: End::default(),
     }
 }

@@ -6,15 +6,14 @@ mod recovery;
 pub use recovery::RECOVERY_WITHIN;
 
 use crate::environment::Environment;
-use crate::history::{Durability, End, History};
+use crate::history::History;
 use crate::ledger::SimLedger;
 use crate::nodes::{NodeCounts, Slots};
 use crate::people::People;
 use crate::plan::{Fault, Plan, Step, What};
-use crate::record::Record;
-use crate::store::{BEGIN, Store};
-use crate::trace::{Listener, Trace};
+use crate::trace::Listener;
 use firstcome_inject::Mistake;
+use firstcome_virtual::runtime::in_virtual_time;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -61,34 +60,13 @@ pub fn run_world(plan: &Plan, mistake: Option<Mistake>, listener: Option<Listene
     world_run
 }
 
-/// Runs a world on a runtime of its own whose time and random numbers are the same for the same seed.
-pub(crate) fn in_virtual_time<T>(seed: u64, world: impl Future<Output = T>) -> T {
-    let mut builder = tokio::runtime::Builder::new_current_thread();
-    builder.enable_time().start_paused(true);
-    #[cfg(tokio_unstable)]
-    builder.rng_seed(tokio::runtime::RngSeed::from_bytes(&seed.to_le_bytes()));
-    fastrand::seed(seed);
-    let runtime = builder.build().expect("a runtime without threads can be built");
-    // What still waits there at the end would wait for ever: it is dropped with the runtime.
-    runtime.block_on(world)
-}
-
 async fn run_steps(
     plan: Arc<Plan>,
     mistake: Option<Mistake>,
     listener: Option<Listener>,
 ) -> WorldRun {
     let begun = Instant::now();
-    let trace = Trace::begin(listener);
-    let record = Record::begin(empty(plan.durability));
-    let environment = Environment {
-        store: Store::build(&plan, record.clone(), trace.clone()),
-        ledger: plan.ledger.then(|| SimLedger::open(plan.seed, record.clone(), trace.clone())),
-        locks: firstcome_lock::Memory::starting_at(BEGIN.unsigned_abs()),
-        trace,
-        mistake,
-        plan,
-    };
+    let environment = Environment::build(plan, mistake, listener);
     let Environment { plan, trace, .. } = &environment;
     let slots = Slots::set_up(environment.clone());
     trace.tell(format_args!("{:?}", Plan { steps: Vec::new(), ..(**plan).clone() }));
@@ -119,12 +97,13 @@ async fn run_steps(
     trace.tell(format_args!("{}", if whole { "all is whole" } else { "it does not become whole" }));
     let end = recovery::end(&environment, &slots).await;
     let NodeCounts { forks, put_back, reseeds } = slots.counted();
-    let history = record.with(|history| {
+    let mut history = environment.record.with(|history| {
         let said = std::mem::take(&mut history.end.reports);
         history.end = end;
         history.end.reports.extend(said);
         history.clone()
     });
+    history.stored = environment.store.with_entries(<[_]>::to_vec);
     let newer = if plan.newer && whole {
         newer_build::write(&environment, &slots).await.err()
     } else {
@@ -144,26 +123,6 @@ async fn run_steps(
         whole,
         needless,
         newer,
-    }
-}
-
-pub(crate) fn empty(durability: Durability) -> History {
-    History {
-        durability,
-        exchanges: Vec::new(),
-        stored: Vec::new(),
-        head_changes: Vec::new(),
-        losses: Vec::new(),
-        failovers: Vec::new(),
-        demotions: Vec::new(),
-        carried_over: Vec::new(),
-        clock_steps: Vec::new(),
-        ledger_restored: Vec::new(),
-        settled_late: Vec::new(),
-        queue_waits: Vec::new(),
-        codes_shown: Vec::new(),
-        node_runs: Vec::new(),
-        end: End::default(),
     }
 }
 

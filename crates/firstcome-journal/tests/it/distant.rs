@@ -1,9 +1,9 @@
 //! A journal at the end of a way does what its way says, and never tells of an answer that did not come.
 
 use crate::world::{Hands, Player, SPACE, all, name_of};
-use firstcome_faults::distant::{self, Carried, JournalCall, ServerWork, Way};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Confirm, Journal, JournalError};
+use firstcome_virtual::distant::{self, Carried, JournalCall, ServerWork, Way};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};

@@ -41,8 +41,7 @@ pub(super) async fn wait_for_recovery(
             if since.elapsed() >= OPERATOR_WAITS
                 && let Some(ledger) = &environment.ledger
             {
-                let (chain, _) = environment.store.chain();
-                let nothing_lost = environment.store.record.with(|history| {
+                let nothing_lost = environment.record.with(|history| {
                     history.losses.is_empty() && history.ledger_restored.is_empty()
                 });
                 if nothing_lost {
@@ -50,7 +49,11 @@ pub(super) async fn wait_for_recovery(
                     needless =
                         Some(format!("at {at:.3} s settling waited for the operator's word"));
                 }
-                ledger.rebuild(&chain).await;
+                let (chain, _) = environment.store.chain();
+                let entries = environment.store.with_entries(|stored| {
+                    chain.iter().map(|number| stored[*number].entry.clone()).collect()
+                });
+                ledger.rebuild(entries).await;
                 troubled = None;
             }
         } else {
@@ -97,8 +100,7 @@ fn has_recovered(environment: &Environment, slots: &Slots) -> bool {
     let same = said.windows(2).all(|pair| pair[0].1 == pair[1].1);
     let head = environment
         .store
-        .record
-        .with(|history| chain.last().map_or(0, |last| history.stored[*last].entry.position));
+        .with_entries(|stored| chain.last().map_or(0, |last| stored[*last].entry.position));
     all && same && said.iter().all(|(_, (position, _), _)| *position == head)
 }
 
@@ -149,7 +151,7 @@ pub(super) async fn end(environment: &Environment, slots: &Slots) -> End {
         let (stamp, digest, acts) =
             node.replica.look(|state: &State| (state.stamp(), state.digest(), acts(state)));
         let acts = Some(acts);
-        let applied = environment.store.record.index_of(stamp);
+        let applied = environment.store.number_of(stamp);
         Last { node_run: handle.node_run(), applied, digest, trouble, acts }
     });
     let troubles = slots.each(|_, _, leader| leader.standing().trouble.filter(|_| leader.leads()));

@@ -7,7 +7,7 @@ use serde_json::Value;
 type Row = (&'static str, &'static [&'static str], &'static str);
 
 /// Every crate, each below the ones it depends on. Dependencies of tests, benches and examples alone are not listed.
-const CRATES: [Row; 18] = [
+const CRATES: [Row; 19] = [
     ("firstcome-inject", &[], "says which mistake is made on purpose; nothing in a shipped build"),
     ("firstcome-core", &["inject"], "the rules and the stored bytes, without clock or network"),
     ("firstcome-store", &[], "connections to Redis and SQL databases"),
@@ -15,7 +15,12 @@ const CRATES: [Row; 18] = [
     ("firstcome-lock", &["store", "lock-macros"], "distributed locks and elections"),
     ("firstcome-shedlock", &["store"], "locks shared with ShedLock of Java"),
     ("firstcome-journal", &["core", "inject", "store"], "the order of all commands, stored"),
-    ("firstcome-faults", &["inject", "journal"], "journals that lose calls and answers, for tests"),
+    ("firstcome-faults", &["journal"], "a journal that loses calls and answers, for tests"),
+    (
+        "firstcome-virtual",
+        &["core", "inject", "journal"],
+        "a simulated store, clock and network that nodes can run on",
+    ),
     (
         "firstcome-node",
         &["core", "inject", "journal", "lock", "store"],
@@ -33,8 +38,8 @@ const CRATES: [Row; 18] = [
     ("firstcome-model", &["core"], "the rules once more, which tests compare them with"),
     (
         "firstcome-sim",
-        &["core", "faults", "inject", "journal", "lock", "model", "node"],
-        "the simulation: nodes over a store, a network and a clock that are drawn from a number",
+        &["core", "inject", "journal", "lock", "model", "node", "virtual"],
+        "the simulation: worlds of nodes that are drawn from a number, and their judge",
     ),
     ("firstcome-testbed", &[], "real servers for the tests"),
     ("xtask", &[], "the project's own tasks"),

@@ -4,19 +4,21 @@ use tokio::sync::watch;
 
 /// Whether a node runs or is paused. Clones are the same gate.
 #[derive(Clone, Debug)]
-pub(crate) struct Gate(watch::Sender<bool>);
+pub struct Gate(watch::Sender<bool>);
 
 impl Gate {
-    pub(crate) fn open() -> Self {
+    /// Returns the gate of a node that runs.
+    pub fn open() -> Self {
         Self(watch::Sender::new(true))
     }
 
-    pub(crate) fn set(&self, open: bool) {
+    /// Opens or closes it.
+    pub fn set(&self, open: bool) {
         self.0.send_replace(open);
     }
 
     /// Waits until the node goes on.
-    pub(crate) async fn pass(&self) {
+    pub async fn pass(&self) {
         // The sender lives as long as this.
         drop(self.0.subscribe().wait_for(|open| *open).await);
     }

@@ -1,7 +1,7 @@
 //! Replication from the primary to its copies and into its file, late and in order; and when that counts as durable.
 
-use super::{Connection, FILE_EVERY, Image, Store, StoreServer};
-use crate::history::{Durability, HeadChange};
+use super::{Connection, Durability, FILE_EVERY, Image, Store, StoreServer};
+use crate::events::Event;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -45,18 +45,13 @@ impl Store {
         let (read, last) = (server.read_only, server.chain.last().copied());
         drop(state);
         if read {
-            self.record.head_changed(HeadChange {
-                moment: self.trace.now(),
-                server: copy,
-                last,
-                replaced: true,
-            });
+            self.observer.observe(Event::HeadChanged { server: copy, last, replaced: true });
         }
         self.progress.send_modify(|times| *times += 1);
     }
 
     pub(super) fn sync_file(&self, server: usize, version: u64) {
-        if self.durability != Durability::Fsync {
+        if self.settings.durability != Durability::Fsync {
             return;
         }
         let (image, pause) = {
@@ -84,7 +79,7 @@ impl Store {
     pub(super) async fn write_files(self) {
         loop {
             sleep(FILE_EVERY).await;
-            if self.durability == Durability::Fsync {
+            if self.settings.durability == Durability::Fsync {
                 return;
             }
             let mut state = self.lock();
@@ -115,7 +110,7 @@ impl Store {
                 if *self.generations.borrow() != connection.generation {
                     return fresh;
                 }
-                let confirmed = match self.durability {
+                let confirmed = match self.settings.durability {
                     Durability::Memory => true,
                     Durability::Copies { wanted, .. } => {
                         let has = |copied: &&u64| **copied >= version;
@@ -136,7 +131,7 @@ impl Store {
     }
 
     /// Has a copy hear nothing for a while.
-    pub(crate) fn lag(&self, copy: usize, time: Duration) {
+    pub fn lag(&self, copy: usize, time: Duration) {
         let mut state = self.lock();
         let primary = state.primary;
         let copy = (0..state.servers.len()).filter(|server| *server != primary).nth(copy);
@@ -153,7 +148,8 @@ impl Store {
         });
     }
 
-    pub(crate) fn without_confirms(&self, time: Duration) {
+    /// Has nothing be confirmed by copies, and files be written late, for a while.
+    pub fn without_confirms(&self, time: Duration) {
         self.lock().no_confirms = Instant::now() + time;
     }
 }

@@ -2,14 +2,11 @@
 //!
 //! Messages are late, lost or repeated; a connection is cut and made again to another server; a node pauses.
 
-use crate::environment::Environment;
+use crate::distant::{Carried, JournalCall, ServerWork, Way};
+use crate::events::Event;
 use crate::gate::Gate;
-use crate::history::Durability;
-use crate::plan::Cut;
-use crate::store::{Connection, Store};
+use crate::store::{Connection, Durability, Store};
 use fastrand::Rng;
-use firstcome_faults::distant::{Carried, JournalCall, ServerWork, Way};
-use firstcome_inject::Mistake;
 use firstcome_journal::{Confirm, JournalError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,21 +16,45 @@ use tokio::time::{Instant, sleep, sleep_until};
 /// How long an answer is waited for.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 
+/// What a link is like.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkSettings {
+    /// Its number, which the observer of the store hears.
+    pub number: usize,
+    /// The seed of its random choices.
+    pub seed: u64,
+    /// How long messages take on average, in microseconds.
+    pub latency: u64,
+    /// Whether messages are lost, late and repeated at random.
+    pub noise: bool,
+    /// Whether it finds the store's next primary late, and stays connected to the last one until then.
+    pub late: bool,
+    /// Whether what a new connection says counts as the answer to what was asked on the one before: a mistake.
+    pub fresh_counts: bool,
+}
+
+/// What does not arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Nothing does.
+    Both,
+    /// What the node says.
+    There,
+    /// What the store answers.
+    Back,
+    /// Connections are refused at once.
+    Refused,
+}
+
 /// The link of one node to the store. Clones are the same link.
 #[derive(Clone, Debug)]
-pub(crate) struct StoreLink {
-    slot: usize,
+pub struct StoreLink {
+    settings: LinkSettings,
     store: Store,
     state: Arc<Mutex<LinkHealth>>,
     /// Changes when the connection is made anew.
     incarnation: watch::Sender<u64>,
     gate: Gate,
-    latency: u64,
-    fresh_counts: bool,
-    /// Whether the store takes each append without a condition.
-    log: bool,
-    /// Whether it is made anew late: see [`Plan::late`](crate::plan::Plan::late).
-    late: bool,
 }
 
 #[derive(Debug)]
@@ -61,25 +82,21 @@ struct Delivery {
 }
 
 impl StoreLink {
-    pub(crate) fn build(environment: &Environment, slot: usize, gate: Gate, seed: u64) -> Self {
-        let Environment { plan, store, .. } = environment;
+    /// Connects a node to a store, through the gate of the node.
+    pub fn build(store: &Store, gate: Gate, settings: LinkSettings) -> Self {
         let state = LinkHealth {
-            random: Rng::with_seed(seed),
+            random: Rng::with_seed(settings.seed),
             connection: store.connect(),
             cut: None,
             slow: (Instant::now(), Duration::ZERO),
-            noise: plan.noise && !store.are_faults_over(),
+            noise: settings.noise && !store.are_faults_over(),
         };
         let link = Self {
-            slot,
+            settings,
             store: store.clone(),
             state: Arc::new(Mutex::new(state)),
             incarnation: watch::Sender::new(0),
             gate,
-            latency: plan.latency,
-            log: plan.log.is_some(),
-            late: plan.late,
-            fresh_counts: environment.mistake == Some(Mistake::FreshConnectionCounts),
         };
         let following = link.clone();
         tokio::spawn(async move { following.follow_failovers().await });
@@ -95,7 +112,8 @@ impl StoreLink {
             }
             let pause = {
                 let random = &mut self.lock().random;
-                let longest = if self.late { 3_000_000 } else { 3_000_000 >> random.u32(0..10) };
+                let longest =
+                    if self.settings.late { 3_000_000 } else { 3_000_000 >> random.u32(0..10) };
                 Duration::from_micros(random.u64(500..longest))
             };
             sleep(pause).await;
@@ -110,7 +128,7 @@ impl StoreLink {
     }
 
     /// Has nothing, or only one direction, arrive for a while.
-    pub(crate) fn cut(&self, direction: Cut, time: Duration) {
+    pub fn cut(&self, direction: Cut, time: Duration) {
         self.lock().cut = Some((direction, Instant::now() + time));
         let link = self.clone();
         tokio::spawn(async move {
@@ -120,11 +138,13 @@ impl StoreLink {
         });
     }
 
-    pub(crate) fn slow(&self, time: Duration, by: Duration) {
+    /// Has messages take longer for a while, by up to so much.
+    pub fn slow(&self, time: Duration, by: Duration) {
         self.lock().slow = (Instant::now() + time, by);
     }
 
-    pub(crate) fn stop_faults(&self) {
+    /// Ends everything that goes wrong with it.
+    pub fn stop_faults(&self) {
         let now = Instant::now();
         {
             let mut state = self.lock();
@@ -144,14 +164,14 @@ impl StoreLink {
         let noise = state.noise;
         let random = &mut state.random;
         let mut time = || {
-            let usual = random.u64(self.latency / 2..=self.latency * 2);
+            let usual = random.u64(self.settings.latency / 2..=self.settings.latency * 2);
             let more = if slow > 0 { random.u64(..=slow) } else { 0 };
             let spike = if noise && random.u32(0..200) == 0 { random.u64(..1_500_000) } else { 0 };
             Duration::from_micros(usual + more + spike)
         };
         let (there, back) = (time(), time());
         let noise = noise && call != JournalCall::Follow;
-        let by_any = self.log && call == JournalCall::Append && random.u32(0..4) > 0;
+        let by_any = self.is_log() && call == JournalCall::Append && random.u32(0..4) > 0;
         Delivery {
             by_any,
             there,
@@ -167,12 +187,12 @@ impl StoreLink {
 
     /// Says when an entry that a server just took is durable.
     fn confirm(&self, call: JournalCall, connection: Connection, version: u64) -> Confirm {
-        if call != JournalCall::Append || self.store.durability() == Durability::Memory {
+        if call != JournalCall::Append || self.store.settings.durability == Durability::Memory {
             return Confirm::AtOnce;
         }
         let (heard, confirmed) = oneshot::channel();
         let (store, fresh, mut incarnation) =
-            (self.store.clone(), self.fresh_counts, self.incarnation.subscribe());
+            (self.store.clone(), self.settings.fresh_counts, self.incarnation.subscribe());
         incarnation.mark_unchanged();
         tokio::spawn(async move {
             let durable = store.wait_until_durable(connection, version, fresh);
@@ -188,6 +208,11 @@ impl StoreLink {
             }
         });
         Confirm::Later(confirmed)
+    }
+
+    /// Says whether the store takes each append without a condition.
+    fn is_log(&self) -> bool {
+        self.store.settings.log.is_some()
     }
 
     fn lock(&self) -> MutexGuard<'_, LinkHealth> {
@@ -210,14 +235,14 @@ impl Way for StoreLink {
 
     fn undelivered(&self) -> usize {
         let mut state = self.lock();
-        if !self.log || !state.noise || state.random.u32(0..4) > 0 {
+        if !self.is_log() || !state.noise || state.random.u32(0..4) > 0 {
             return 0;
         }
         state.random.usize(1..4)
     }
 
     fn confirms_at_once(&self) -> bool {
-        self.store.durability() == Durability::Memory
+        self.store.settings.durability == Durability::Memory
     }
 }
 
@@ -240,17 +265,7 @@ impl StoreLink {
             self.gate.pass().await;
             return Err(JournalError::Unavailable("there is no connection".into()));
         };
-        let rests = matches!(
-            call,
-            JournalCall::Append
-                | JournalCall::PutBack
-                | JournalCall::RaiseEpoch
-                | JournalCall::Reseed
-                | JournalCall::Install
-                | JournalCall::Trim
-                | JournalCall::Skip
-        );
-        if rests && !by_any && *self.incarnation.borrow() != rests_on {
+        if rests_on_connection(call) && !by_any && *self.incarnation.borrow() != rests_on {
             return Err(JournalError::Changed);
         }
         if delivery.lost_there {
@@ -272,11 +287,9 @@ impl StoreLink {
             self.reconnect();
             return Err(JournalError::Unavailable("it only copies, and takes nothing".into()));
         }
-        if is_traced(call) {
+        if changes(call) && call != JournalCall::Announce {
             let server = connection.server;
-            self.store
-                .trace
-                .tell(format_args!("{call:?} of slot {} at server {server}", self.slot));
+            self.store.observer.observe(Event::Called { call, link: self.settings.number, server });
         }
         let is_done = work(connection.memory.clone()).await;
         let version =
@@ -312,9 +325,18 @@ impl StoreLink {
     }
 }
 
-/// Says whether the story has a line for a call.
-fn is_traced(call: JournalCall) -> bool {
-    changes(call) && call != JournalCall::Announce
+/// Says whether a call is refused where the connection was made anew since its caller looked.
+fn rests_on_connection(call: JournalCall) -> bool {
+    matches!(
+        call,
+        JournalCall::Append
+            | JournalCall::PutBack
+            | JournalCall::RaiseEpoch
+            | JournalCall::Reseed
+            | JournalCall::Install
+            | JournalCall::Trim
+            | JournalCall::Skip
+    )
 }
 
 /// Says whether a call may change what the store has.

@@ -1,7 +1,7 @@
 //! Failover: the store goes on from another server, from an older file, or from nothing.
 
 use super::Store;
-use crate::history::{Cause, HeadChange};
+use crate::events::{Cause, Event};
 use firstcome_journal::{Clock, Journal, JournalError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 impl Store {
     /// Promotes a copy to primary, with what it has.
-    pub(crate) fn promote(&self, copy: usize, lingers: Option<Duration>) {
+    pub fn promote(&self, copy: usize, lingers: Option<Duration>) {
         let mut state = self.lock();
         let old = state.primary;
         // Copies are counted beside the primary.
@@ -34,13 +34,12 @@ impl Store {
         let image = Self::image(&state.servers[new]);
         state.servers[new].files = vec![(Instant::now(), image)];
         drop(state);
-        let moment = self.trace.now();
         // Another server has another clock.
-        self.record.clock_stepped(moment, step);
-        self.record.failed_over(moment, new);
-        self.record.head_changed(HeadChange { moment, server: new, last: to, replaced: true });
+        self.observer.observe(Event::ClockStepped { by: step });
+        self.observer.observe(Event::FailedOver { server: new });
+        self.observer.observe(Event::HeadChanged { server: new, last: to, replaced: true });
         if from != to {
-            self.record.lost(moment, Cause::Promotion, from, to);
+            self.observer.observe(Event::Lost { cause: Cause::Promotion, from, to });
         }
         self.generations.send_modify(|generation| *generation += 1);
         // The others copy from it from now on.
@@ -78,27 +77,26 @@ impl Store {
             (primary, from, to)
         };
         if primary != old {
-            let moment = self.trace.now();
-            self.record.lost(moment, Cause::Promotion, from, to);
-            self.record.head_changed(HeadChange { moment, server: old, last: to, replaced: true });
+            self.observer.observe(Event::Lost { cause: Cause::Promotion, from, to });
+            self.observer.observe(Event::HeadChanged { server: old, last: to, replaced: true });
             if demoted {
-                self.record.demoted(moment);
+                self.observer.observe(Event::Demoted);
             }
         }
         self.send_to_copies(primary);
     }
 
     /// Says whether the primary has nothing of the space any more.
-    pub(crate) async fn is_gone(&self) -> bool {
+    pub async fn is_gone(&self) -> bool {
         let (_, memory) = self.chain();
         matches!(Journal::Memory(memory).head().await, Err(JournalError::Gone(_)))
     }
 
     /// Restarts the primary with nothing, as an operator does after everything was lost.
-    pub(crate) fn restart_empty(&self) {
+    pub fn restart_empty(&self) {
         {
             let mut state = self.lock();
-            let fresh = super::empty(Clock::of(|| 0), state.log).kept();
+            let fresh = super::empty(Clock::of(|| 0), self.settings.log).kept();
             let primary = state.primary;
             let it = &mut state.servers[primary];
             it.memory.restore(&fresh);
@@ -110,7 +108,7 @@ impl Store {
     }
 
     /// Starts the primary again after a while, with what its file had at least `age` ago.
-    pub(crate) fn restart(&self, down: Duration, age: Duration, empty: bool) {
+    pub fn restart(&self, down: Duration, age: Duration, empty: bool) {
         let primary = {
             let mut state = self.lock();
             let primary = state.primary;
@@ -155,11 +153,10 @@ impl Store {
         it.synced = it.version;
         it.files = vec![(now, image)];
         drop(state);
-        let moment = self.trace.now();
-        self.record.failed_over(moment, server);
-        self.record.head_changed(HeadChange { moment, server, last: to, replaced: true });
+        self.observer.observe(Event::FailedOver { server });
+        self.observer.observe(Event::HeadChanged { server, last: to, replaced: true });
         if from != to {
-            self.record.lost(moment, Cause::OlderFile, from, to);
+            self.observer.observe(Event::Lost { cause: Cause::OlderFile, from, to });
         }
         self.generations.send_modify(|generation| *generation += 1);
         self.send_to_copies(server);

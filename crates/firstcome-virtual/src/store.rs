@@ -2,18 +2,19 @@
 //! clock that is set.
 //!
 //! Each server is a [`Memory`]. What a server did reaches a copy whole and in order, some time later. In some worlds it is a
-//! log that takes each append without a condition: then entries arrive at whichever server is the primary, see [`Plan::log`].
+//! log that takes each append without a condition: then entries arrive at whichever server is the primary, see
+//! [`StoreSettings::log`].
 
 mod copies;
+mod entries;
 mod failover;
-mod recording;
 
-use crate::history::{Durability, HeadChange};
-use crate::plan::Plan;
-use crate::record::Record;
-use crate::trace::Trace;
+pub use entries::StoredEntry;
+
+use crate::events::{Event, Observer};
+use entries::Entries;
 use fastrand::Rng;
-use firstcome_core::SpaceId;
+use firstcome_core::{SpaceId, Timestamp};
 use firstcome_journal::Clock;
 use firstcome_journal::memory::{Kept, Memory};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,28 +24,55 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// What the store's clock says when a world begins, in microseconds.
-pub(crate) const BEGIN: i64 = 1_900_000_000_000_000;
+pub const BEGIN: i64 = 1_900_000_000_000_000;
 /// How often the primary's state goes into a file from which it can be started again.
 const FILE_EVERY: Duration = Duration::from_millis(500);
 
+/// What a store is like.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreSettings {
+    /// The seed of its random choices.
+    pub seed: u64,
+    /// Copies of the primary.
+    pub copies: usize,
+    /// When an acknowledged entry is durable.
+    pub durability: Durability,
+    /// Where it takes each append without a condition: how many messages before it the ancestor of an entry may lie.
+    pub log: Option<u64>,
+}
+
+/// When an acknowledged entry is durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// At once: the store may lose it with its memory.
+    Memory,
+    /// When so many copies have it.
+    Copies {
+        /// So many.
+        wanted: usize,
+        /// Of so many.
+        of: usize,
+    },
+    /// When it is in the primary's file.
+    Fsync,
+}
+
 /// The store. Clones are the same one.
 #[derive(Clone, Debug)]
-pub(crate) struct Store {
+pub struct Store {
     state: Arc<Mutex<StoreState>>,
     /// Changes when a connection must be made anew: a number for each primary there was.
     generations: watch::Sender<u64>,
     /// How far copies and files are, as a number that only shows that something changed.
     progress: watch::Sender<u64>,
-    durability: Durability,
-    pub(crate) record: Record,
-    pub(crate) trace: Trace,
+    pub(crate) settings: StoreSettings,
+    begun: Instant,
+    pub(crate) observer: Arc<dyn Observer>,
 }
 
 #[derive(Debug)]
 struct StoreState {
-    /// The level at which the space begins.
-    /// Whether it takes each append without a condition, and how far back ancestors may lie: see [`Plan::log`].
-    log: Option<u64>,
+    entries: Entries,
     servers: Vec<StoreServer>,
     primary: usize,
     /// Until when a copy hears nothing.
@@ -61,7 +89,7 @@ struct StoreServer {
     offset: Arc<AtomicI64>,
     /// Counts what it did and what it took over.
     version: u64,
-    /// Its entries, as numbers in the record.
+    /// The numbers of its entries.
     chain: Arc<Vec<usize>>,
     up: bool,
     /// Since which generation it has been up: connections made before are gone.
@@ -95,10 +123,12 @@ pub(crate) struct Connection {
 }
 
 impl Store {
-    pub(crate) fn build(plan: &Plan, record: Record, trace: Trace) -> Self {
-        let mut random = Rng::with_seed(plan.seed ^ 0x5708_e000);
+    /// Begins a store that has nothing yet; it must be in a runtime.
+    pub fn build(settings: StoreSettings, observer: Arc<dyn Observer>) -> Self {
+        let StoreSettings { seed, copies, log, .. } = settings;
+        let mut random = Rng::with_seed(seed ^ 0x5708_e000);
         let begun = Instant::now();
-        let servers = (0..=plan.copies)
+        let servers = (0..=copies)
             .map(|number| {
                 let off = if number == 0 { 0 } else { random.i64(-400_000..400_000) };
                 let offset = Arc::new(AtomicI64::new(off));
@@ -109,7 +139,7 @@ impl Store {
                         BEGIN + passed + offset.load(Ordering::Relaxed)
                     })
                 };
-                let memory = empty(clock, plan.log).for_several();
+                let memory = empty(clock, log).for_several();
                 StoreServer {
                     memory,
                     offset,
@@ -119,34 +149,29 @@ impl Store {
                     since: 0,
                     lingers: false,
                     read_only: false,
-                    copied: vec![0; plan.copies + 1],
+                    copied: vec![0; copies + 1],
                     files: Vec::new(),
                     synced: 0,
                 }
             })
             .collect();
         let state = StoreState {
-            log: plan.log,
+            entries: Entries::default(),
             servers,
             primary: 0,
-            lags: vec![begun; plan.copies + 1],
+            lags: vec![begun; copies + 1],
             no_confirms: begun,
             random,
             faults_over: false,
         };
-        record.head_changed(HeadChange {
-            moment: trace.now(),
-            server: 0,
-            last: None,
-            replaced: false,
-        });
+        observer.observe(Event::HeadChanged { server: 0, last: None, replaced: false });
         let store = Self {
             state: Arc::new(Mutex::new(state)),
             generations: watch::Sender::new(0),
             progress: watch::Sender::new(0),
-            durability: plan.durability,
-            record,
-            trace,
+            settings,
+            begun,
+            observer,
         };
         let files = store.clone();
         tokio::spawn(async move { files.write_files().await });
@@ -164,12 +189,8 @@ impl Store {
     }
 
     /// Returns how often it went on from another server, or from its file.
-    pub(crate) fn failovers(&self) -> usize {
+    pub fn failovers(&self) -> usize {
         usize::try_from(*self.generations.borrow()).unwrap_or(usize::MAX)
-    }
-
-    pub(crate) fn durability(&self) -> Durability {
-        self.durability
     }
 
     /// Connects to the primary, if it is there.
@@ -196,7 +217,7 @@ impl Store {
         }
         let reached = self.connect()?;
         if knew != Some(reached.generation) {
-            self.record.carried_over(self.trace.now());
+            self.observer.observe(Event::CarriedOver);
         }
         Some(reached)
     }
@@ -213,11 +234,11 @@ impl Store {
     }
 
     /// Returns the primary's clock.
-    pub(crate) fn clock(&self) -> firstcome_core::Timestamp {
+    pub fn clock(&self) -> Timestamp {
         let state = self.lock();
         let off = state.servers[state.primary].offset.load(Ordering::Relaxed);
-        let passed = i64::try_from(self.trace.now().as_micros()).unwrap_or(0);
-        firstcome_core::Timestamp::from_micros(BEGIN + passed + off)
+        let passed = i64::try_from(self.begun.elapsed().as_micros()).unwrap_or(0);
+        Timestamp::from_micros(BEGIN + passed + off)
     }
 
     /// Takes in what a server just did: writes it down and sends it to the copies. Gives its version.
@@ -239,7 +260,7 @@ impl Store {
     }
 
     /// Says that the primary has no room for entries, or has again.
-    pub(crate) fn full(&self, full: bool) {
+    pub fn full(&self, full: bool) {
         let state = self.lock();
         for server in &state.servers {
             server.memory.set_full(full);
@@ -247,15 +268,15 @@ impl Store {
     }
 
     /// Sets the primary's clock.
-    pub(crate) fn set_clock(&self, by: i64) {
+    pub fn set_clock(&self, by: i64) {
         let state = self.lock();
         state.servers[state.primary].offset.fetch_add(by, Ordering::Relaxed);
         drop(state);
-        self.record.clock_stepped(self.trace.now(), by);
+        self.observer.observe(Event::ClockStepped { by });
     }
 
     /// Ends everything that goes wrong by itself only after a while.
-    pub(crate) fn stop_faults(&self) {
+    pub fn stop_faults(&self) {
         let mut state = self.lock();
         let now = Instant::now();
         state.faults_over = true;
@@ -274,8 +295,8 @@ impl Store {
         self.progress.send_modify(|times| *times += 1);
     }
 
-    /// Returns the primary's entries, as numbers in the record, and the server itself.
-    pub(crate) fn chain(&self) -> (Arc<Vec<usize>>, Memory) {
+    /// Returns the primary's entries, as their numbers, and the server itself.
+    pub fn chain(&self) -> (Arc<Vec<usize>>, Memory) {
         let state = self.lock();
         let server = &state.servers[state.primary];
         (Arc::clone(&server.chain), server.memory.clone())
