@@ -13,11 +13,10 @@ pub use lines::{BULK_BYTES, BULK_LINES};
 
 use crate::answer::Code;
 use crate::answer::problem::{HandlerResult, Problem};
-use crate::app::App;
-use crate::request::{self, Query};
+use crate::request;
+use crate::request::call::Call;
 use axum::body::Body;
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, HeaderValue, Response, header};
+use axum::http::{HeaderValue, Response, header};
 use commands::Commands;
 use firstcome_api::bulk::{CommandAnswer, CommandLine, MEDIA_TYPE};
 use firstcome_api::key::Role;
@@ -31,14 +30,10 @@ use std::sync::Arc;
     params(("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
     request_body(content = CommandLine, content_type = "application/x-ndjson"),
     responses((status = 200, description = "a line for each line", body = CommandAnswer, content_type = "application/x-ndjson")))]
-pub(crate) async fn commands(
-    extract::State(app): extract::State<Arc<App>>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let (key, pace) = app.keys.know_for_many(&headers, Role::Backend)?;
-    request::kind_of(&headers, &[MEDIA_TYPE])?;
+pub(crate) async fn commands(call: Call, body: Body) -> HandlerResult {
+    let Call { app, headers, .. } = &call;
+    let (key, pace) = app.keys.know_for_many(headers, Role::Backend)?;
+    request::kind_of(headers, &[MEDIA_TYPE])?;
     if let Some(coding) = headers.get(header::CONTENT_ENCODING)
         && !coding.as_bytes().eq_ignore_ascii_case(b"identity")
     {
@@ -46,10 +41,10 @@ pub(crate) async fn commands(
         let detail = format!("send the lines as they are, without Content-Encoding: {coding}");
         return Err(Problem::new(Code::UnsupportedMediaType, detail));
     }
-    let query = Query::parse(query.as_deref(), &[])?;
+    let query = call.query(&[])?;
     let place = app.bulk.take()?;
     app.reach(&query).await?;
-    let answers = Commands::new(app, (key, pace), body, place);
+    let answers = Commands::new(Arc::clone(app), (key, pace), body, place);
     let mut response = Response::new(Body::new(answers));
     let kind = HeaderValue::from_static(MEDIA_TYPE);
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

@@ -22,9 +22,9 @@ pub(crate) use tries::Origin;
 use crate::answer::Code;
 use crate::answer::problem::Problem;
 use crate::app::App;
+use crate::request::call::Call;
 use crate::request::{self, Query};
 use axum::body::{Body, Bytes};
-use axum::http::HeaderMap;
 use firstcome_core::{CodeOutcome, Outcome};
 use firstcome_node::codes::{CodePool, PoolCipher};
 use firstcome_node::intake::Unread;
@@ -48,10 +48,10 @@ fn json<'a, T: Deserialize<'a>>(bytes: &'a [u8], members: &str) -> Result<T, Pro
 }
 
 /// Reads a body that may name many codes.
-async fn body_of_many(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
-    let most = MANY_BYTES.max(app.options.body_bytes);
-    let kinds = ["application/json"];
-    Ok(request::body_of(&app.options, headers, body, &kinds, most).await?.1)
+async fn body_of_many<P>(call: &Call<P>, body: Body) -> Result<Bytes, Problem> {
+    let options = &call.app.options;
+    let (kinds, most) = (["application/json"], MANY_BYTES.max(options.body_bytes));
+    Ok(request::body_of(options, &call.headers, body, &kinds, most).await?.1)
 }
 
 /// Finds the coded pool that an operator's request is about, as of the position it brings.

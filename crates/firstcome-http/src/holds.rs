@@ -9,9 +9,9 @@ use crate::answer::problem::{HandlerResult, Problem};
 use crate::app::App;
 use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::request::bearer::Bearer;
-use crate::request::{self, InPath, Query};
+use crate::request::call::Call;
+use crate::request::{self, Query};
 use axum::body::{Body, Bytes};
-use axum::extract::{self, RawQuery};
 use axum::http::HeaderMap;
 use data_encoding::HEXLOWER;
 use firstcome_api::hold::{Held, HeldBefore, HoldRequest, PickRequest};
@@ -21,7 +21,6 @@ use firstcome_core::names::check_hold_id;
 use firstcome_core::{Command, Refusal};
 use firstcome_node::Answer;
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Reserves units for a subject until a deadline.
@@ -32,15 +31,9 @@ use std::time::Duration;
     request_body = HoldRequest,
     responses((status = 201, description = "held", body = Held),
         (status = 200, description = "already_held; of an id that was confirmed: confirmed", body = HeldBefore)))]
-pub(crate) async fn hold(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    answer(&app, &campaign, query.as_deref(), &headers, body).await
+pub(crate) async fn hold(call: Call<String>, body: Body) -> HandlerResult {
+    let Call { app, path: campaign, query, headers, .. } = &call;
+    answer(app, campaign, query.as_deref(), headers, body).await
 }
 
 /// Answers a hold; the accept loop comes here straight away.

@@ -4,17 +4,14 @@ pub(crate) mod here;
 
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
-use crate::app::App;
-use crate::request::{self, InPath, Query};
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use crate::request::call::Call;
+use axum::http::StatusCode;
 use firstcome_api::key::Role;
 use firstcome_api::minute::{MinutePage, MinuteSecond};
 use firstcome_core::State;
 use firstcome_node::Decided;
 use firstcome_node::minutes::SECONDS;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Returns how a campaign went in the last 15 minutes, by second: claims, places left, and what this server answered.
 ///
@@ -24,23 +21,17 @@ use std::sync::Arc;
            ("from" = Option<i64>, Query, description = "The first second wanted, counted since 1970; 15 minutes ago if left out"),
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = MinutePage)))]
-pub(crate) async fn show(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    app.keys.allow(&headers, Role::Operator, &campaign)?;
-    request::campaign(&campaign)?;
-    let query = Query::parse(query.as_deref(), &["from"])?;
+pub(crate) async fn show(call: Call<String>) -> HandlerResult {
+    let Call { app, path: campaign, .. } = &call;
+    call.key(Role::Operator, campaign)?;
+    let query = call.query(&["from"])?;
     let from = query.number::<i64>("from")?;
     app.reach(&query).await?;
-    app.readable(&campaign)?;
+    app.readable(campaign)?;
     let (number, position) = app.node.replica.look(|state: &State| {
         let position = state.token();
-        let problem = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
-        let found = state.campaign(&campaign).map_err(problem)?;
+        let problem = |refusal| Problem::refused(refusal, campaign).at(position, Decided::Replica);
+        let found = state.campaign(campaign).map_err(problem)?;
         Ok::<_, Problem>((found.number(), position))
     })?;
     let now_second = app.node.intake.now().as_micros().div_euclid(1_000_000);
@@ -56,11 +47,11 @@ pub(crate) async fn show(
         second.held = Some(known.held);
         second.waiting = Some(known.waiting);
     }
-    app.metrics.minute.each(&campaign, from, |second, cell| {
+    app.metrics.minute.each(campaign, from, |second, cell| {
         cell.tell(at(&mut seconds, second));
     });
     let page = MinutePage {
-        campaign,
+        campaign: campaign.clone(),
         now_second,
         from,
         next: now_second,

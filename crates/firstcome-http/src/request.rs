@@ -2,6 +2,7 @@
 
 pub(crate) mod auth;
 pub(crate) mod bearer;
+pub(crate) mod call;
 pub(crate) mod format;
 pub(crate) mod id;
 pub(crate) mod tokens;
@@ -10,8 +11,6 @@ use crate::answer::Code;
 use crate::answer::problem::Problem;
 use crate::options::HttpOptions;
 use axum::body::Bytes;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderMap, header};
 use firstcome_api::unseen::is_format;
 use firstcome_core::hall::Price;
@@ -22,17 +21,6 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
 use std::pin::pin;
 use tokio::time::timeout;
-
-/// The names in a path, as far as it could be read.
-pub(crate) type InPath<T> = Result<Path<T>, PathRejection>;
-
-/// Returns the names in a path.
-pub(crate) fn path<T>(path: InPath<T>) -> Result<T, Problem> {
-    match path {
-        Ok(Path(names)) => Ok(names),
-        Err(why) => Err(Problem::invalid(format!("the path cannot be read: {}", why.body_text()))),
-    }
-}
 
 /// Reads a body of JSON, within the configured size and time.
 pub(crate) async fn body<B>(

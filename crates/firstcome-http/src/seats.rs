@@ -9,11 +9,11 @@ use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::asks::yes;
-use crate::request::{self, InPath, Query};
+use crate::request;
+use crate::request::call::Call;
 use crate::server::memory::BYTES_PER_SEAT;
 use axum::body::Body;
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use firstcome_api::key::Role;
 use firstcome_api::seat::{Imported, SeatRow};
 use firstcome_core::command::Order;
@@ -24,7 +24,6 @@ use firstcome_core::{Command, Outcome, Refusal, State};
 use firstcome_node::Answer;
 use rows::{ERRORS, Row};
 use serde_json::json;
-use std::sync::Arc;
 
 /// Bytes of one request that imports seats: what 4,000 seats take as text.
 const IMPORT_BYTES: usize = 4 << 20;
@@ -39,40 +38,33 @@ const IMPORT_BYTES: usize = 4 << 20;
     request_body(content = Vec<SeatRow>, description = "Seats and areas. They may also come as `application/x-ndjson`, an \
         object a line, or as `text/csv`, with the names of the members in the first line."),
     responses((status = 200, description = "imported", body = Imported)))]
-pub(crate) async fn import(
-    extract::State(app): extract::State<Arc<App>>,
-    path: InPath<(String, String)>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let (campaign, pool) = request::path(path)?;
-    let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
-    request::campaign(&campaign)?;
-    request::pool(&campaign, &pool)?;
-    let id = request::command_id(&headers)?;
+pub(crate) async fn import(call: Call<(String, String)>, body: Body) -> HandlerResult {
+    let Call { app, path: (campaign, pool), headers, .. } = &call;
+    let key = call.key(Role::Operator, campaign)?;
+    request::pool(campaign, pool)?;
+    let id = request::command_id(headers)?;
     let order = Order { id: id.as_deref(), who: &key.name };
     let kinds = ["application/json", "application/x-ndjson", "text/csv"];
     let most = IMPORT_BYTES.max(app.options.body_bytes);
-    let (kind, bytes) = request::body_of(&app.options, &headers, body, &kinds, most).await?;
-    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    let (kind, bytes) = request::body_of(&app.options, headers, body, &kinds, most).await?;
+    call.reach().await?;
     let rows = rows::read(kind, &bytes)?;
     let chunk = chunk(&rows)?;
-    fits_memory(&app, &rows)?;
-    let answer = add(&app, &campaign, &pool, chunk, order).await;
+    fits_memory(app, &rows)?;
+    let answer = add(app, campaign, pool, chunk, order).await;
     let answer = answer.map_err(|bad| bad.problem(&rows))?;
     let Outcome::Imported { seats, areas } = answer.outcome else {
         unreachable!("an import is not answered with {}", answer.outcome.as_str())
     };
     app.metrics.decided(&answer.outcome);
     let capacity = app.node.replica.look(|state| {
-        let campaign = state.campaign(&campaign).ok();
-        campaign.and_then(|campaign| campaign.pool(&pool)).map_or(0, |pool| pool.capacity())
+        let campaign = state.campaign(campaign).ok();
+        campaign.and_then(|campaign| campaign.pool(pool)).map_or(0, |pool| pool.capacity())
     });
     let imported = Imported {
         outcome: answer.outcome.as_str().into(),
-        campaign,
-        pool,
+        campaign: campaign.clone(),
+        pool: pool.clone(),
         seats,
         areas,
         capacity,

@@ -8,17 +8,16 @@ use crate::answer::respond::json;
 use crate::app::App;
 use crate::campaigns::by_campaign;
 use crate::clock_text;
-use crate::request::Query;
+use crate::request::call::Call;
 use crate::server::serves::ForOperations;
 use axum::body::Body;
-use axum::extract::{self, Extension, RawQuery};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::extract::Extension;
+use axum::http::{HeaderValue, Response, StatusCode, header};
 use firstcome_api::key::{KeyView, Role};
 use firstcome_api::node::{Alive, Audit, Ready, Settling, Time};
 use firstcome_core::State;
 use firstcome_node::Condition;
 use firstcome_node::ledger::{Ledger, Row};
-use std::sync::Arc;
 
 /// The word of a promise that is not proven.
 const UNPROVEN: &str = "durability_unproven";
@@ -32,12 +31,10 @@ pub(super) async fn live() -> Response<Body> {
 /// Says whether this server accepts commands, and if not, why: in sentences with a key, in words without one.
 #[utoipa::path(get, path = "/readyz", tag = "operation",
     responses((status = 200, description = "ready", body = Ready), (status = 503, description = "not ready, with reasons", body = Ready)))]
-pub(super) async fn ready(
-    extract::State(app): extract::State<Arc<App>>,
-    headers: HeaderMap,
-) -> Response<Body> {
+pub(super) async fn ready(call: Call) -> Response<Body> {
+    let Call { app, headers, .. } = &call;
     // Sentences name the hosts of the store and the ledger.
-    let in_full = app.keys.reads(&headers);
+    let in_full = app.keys.reads(headers);
     let reasons = app.not_ready(in_full);
     let settling = app.settling();
     let trouble = settling.trouble.map(|why| if in_full { why } else { word_of(&why).to_owned() });
@@ -72,11 +69,9 @@ pub(super) async fn ready(
 
 /// Says whose key a request brings: its name, its role, and the campaigns it is for.
 #[utoipa::path(get, path = "/v1/key", tag = "operation", responses((status = 200, body = KeyView)))]
-pub(super) async fn key(
-    extract::State(app): extract::State<Arc<App>>,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let key = app.keys.know(&headers, Role::Read)?;
+pub(super) async fn key(call: Call) -> HandlerResult {
+    let Call { app, headers, .. } = &call;
+    let key = app.keys.know(headers, Role::Read)?;
     let view = KeyView {
         name: key.name.to_string(),
         role: key.role.as_str().into(),
@@ -87,12 +82,10 @@ pub(super) async fn key(
 
 /// Returns the server's time.
 #[utoipa::path(get, path = "/v1/time", tag = "operation", responses((status = 200, body = Time)))]
-pub(super) async fn time(
-    extract::State(app): extract::State<Arc<App>>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    app.may_read(query, &headers).await?;
+pub(super) async fn time(call: Call) -> HandlerResult {
+    let Call { app, headers, .. } = &call;
+    app.keys.know(headers, Role::Read)?;
+    call.reach().await?;
     let position = app.node.replica.look(State::token).to_string();
     let now = clock_text::rfc3339(app.node.intake.now());
     Ok(json(StatusCode::OK, &Time { now, position }))
@@ -100,26 +93,19 @@ pub(super) async fn time(
 
 /// Returns how far results are in the ledger.
 #[utoipa::path(get, path = "/v1/settling", tag = "operation", responses((status = 200, body = Settling)))]
-pub(super) async fn settling(
-    extract::State(app): extract::State<Arc<App>>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    app.may_read_of_all(query, &headers).await?;
-    Ok(json(StatusCode::OK, &app.settling()))
+pub(super) async fn settling(call: Call) -> HandlerResult {
+    call.may_read_of_all().await?;
+    Ok(json(StatusCode::OK, &call.app.settling()))
 }
 
 /// Returns the digest of the state of this server, to compare with one computed again from the journal.
 #[utoipa::path(get, path = "/v1/audit", tag = "operation",
     params(("position" = Option<u64>, Query, description = "One of the last 4096 positions; the last one if left out")),
     responses((status = 200, body = Audit)))]
-pub(super) async fn audit(
-    extract::State(app): extract::State<Arc<App>>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    app.keys.know_for_all(&headers, Role::Read)?;
-    let query = Query::parse(query.as_deref(), &["position"])?;
+pub(super) async fn audit(call: Call) -> HandlerResult {
+    let Call { app, headers, .. } = &call;
+    app.keys.know_for_all(headers, Role::Read)?;
+    let query = call.query(&["position"])?;
     let position = query.number("position")?;
     app.reach(&query).await?;
     let audit = app.node.replica.look(|state| Audit {
@@ -140,12 +126,12 @@ pub(super) async fn audit(
 #[utoipa::path(get, path = "/metrics", tag = "operation", 
     responses((status = 200, content((String = "application/openmetrics-text"), (String = "text/plain")))))]
 pub(super) async fn metrics(
-    extract::State(app): extract::State<Arc<App>>,
+    call: Call,
     for_operations: Option<Extension<ForOperations>>,
-    headers: HeaderMap,
 ) -> HandlerResult {
+    let Call { app, headers, .. } = &call;
     if for_operations.is_none() {
-        app.keys.know(&headers, Role::Read)?;
+        app.keys.know(headers, Role::Read)?;
     }
     let metrics = &app.metrics;
     let campaigns = app.node.replica.look(|state| {
@@ -202,23 +188,15 @@ pub(super) async fn metrics(
     Ok(response)
 }
 
-impl App {
-    /// Accepts a read of the server itself, at or past its `min_position`.
-    async fn may_read(&self, query: Option<String>, headers: &HeaderMap) -> Result<(), Problem> {
-        self.keys.know(headers, Role::Read)?;
-        self.reach(&Query::parse(query.as_deref(), &[])?).await
-    }
-
+impl Call {
     /// Accepts a read of what is about all campaigns, at or past its `min_position`.
-    pub(crate) async fn may_read_of_all(
-        &self,
-        query: Option<String>,
-        headers: &HeaderMap,
-    ) -> Result<(), Problem> {
-        self.keys.know_for_all(headers, Role::Read)?;
-        self.reach(&Query::parse(query.as_deref(), &[])?).await
+    async fn may_read_of_all(&self) -> Result<(), Problem> {
+        self.app.keys.know_for_all(&self.headers, Role::Read)?;
+        self.reach().await
     }
+}
 
+impl App {
     /// Returns how far results are in the ledger.
     fn settling(&self) -> Settling {
         let leading = self.leader.standing();

@@ -2,37 +2,28 @@
 
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
-use crate::app::App;
 use crate::clock_text;
-use crate::request::{self, InPath, Query};
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use crate::request::call::Call;
+use axum::http::StatusCode;
 use firstcome_api::act::{ActLine, ActPage};
 use firstcome_api::key::Role;
 use firstcome_core::State;
 use firstcome_core::acts::Act;
 use firstcome_node::Decided;
-use std::sync::Arc;
 
 /// Lists the last 1,000 commands of operators on a campaign, the newest first: who, what, when, and what came of it.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/acts", tag = "campaigns",
     params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
     responses((status = 200, body = ActPage)))]
-pub(crate) async fn list(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    app.keys.allow(&headers, Role::Operator, &campaign)?;
-    request::campaign(&campaign)?;
-    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
-    app.readable(&campaign)?;
+pub(crate) async fn list(call: Call<String>) -> HandlerResult {
+    let Call { app, path: campaign, .. } = &call;
+    call.key(Role::Operator, campaign)?;
+    call.reach().await?;
+    app.readable(campaign)?;
     let (acts, position) = app.node.replica.look(|state: &State| {
         let position = state.token();
-        let problem = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
-        let found = state.campaign(&campaign).map_err(problem)?;
+        let problem = |refusal| Problem::refused(refusal, campaign).at(position, Decided::Replica);
+        let found = state.campaign(campaign).map_err(problem)?;
         let acts: Vec<(u32, Act)> =
             found.acts().map(|(number, act)| (number, act.clone())).collect();
         Ok::<_, Problem>((acts, position))
@@ -48,6 +39,6 @@ pub(crate) async fn list(
     };
     let acts = acts.into_iter().map(line).collect();
     let durable = app.node.intake.endures(position).await;
-    let position = position.to_string();
+    let (campaign, position) = (campaign.clone(), position.to_string());
     Ok(json(StatusCode::OK, &ActPage { campaign, acts, position, durable }))
 }

@@ -5,18 +5,17 @@ use crate::answer::respond::json;
 use crate::app::App;
 use crate::asks::yes;
 use crate::clock_text;
+use crate::request;
 use crate::request::bearer::Bearer;
-use crate::request::{self, InPath, Query};
+use crate::request::call::Call;
 use axum::body::Body;
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use firstcome_api::bar::{BarLifted, BarLine, BarPage, BarRequest, BarSet};
 use firstcome_api::key::Role;
 use firstcome_core::command::Order;
 use firstcome_core::{Command, Outcome, State};
 use firstcome_node::Decided;
 use serde_json::json;
-use std::sync::Arc;
 
 /// Bars given at once if the caller does not say.
 const ROWS: usize = 1_000;
@@ -30,32 +29,24 @@ const MOST_ROWS: usize = 10_000;
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = BarRequest,
     responses((status = 200, description = "bar_set", body = BarSet)))]
-pub(crate) async fn bar(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
-    request::campaign(&campaign)?;
-    let id = request::command_id(&headers)?;
-    let bytes = request::body(&app.options, &headers, body).await?;
-    let BarRequest { subject, reason } = request::json(&bytes)?;
+pub(crate) async fn bar(call: Call<String>, body: Body) -> HandlerResult {
+    let Call { app, path: campaign, headers, .. } = &call;
+    let key = call.key(Role::Operator, campaign)?;
+    let id = request::command_id(headers)?;
+    let BarRequest { subject, reason } = call.json(body).await?;
     request::subject(&app.options, &subject)?;
     request::reason(&reason)?;
-    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    call.reach().await?;
     let order = Order { id: id.as_deref(), who: &key.name };
-    let bar = Command::Bar { campaign: &campaign, subject: &subject, reason: &reason, order };
-    let answer = yes(app.node.intake.decide(&bar).await, &campaign)?;
+    let bar = Command::Bar { campaign, subject: &subject, reason: &reason, order };
+    let answer = yes(app.node.intake.decide(&bar).await, campaign)?;
     let Outcome::BarSet { at, holds } = answer.outcome else {
         unreachable!("a bar is not answered with {}", answer.outcome.as_str())
     };
     app.metrics.decided(&answer.outcome);
     let answer = BarSet {
         outcome: answer.outcome.as_str().into(),
-        campaign,
+        campaign: campaign.clone(),
         subject,
         at: clock_text::rfc3339(at),
         holds,
@@ -69,29 +60,23 @@ pub(crate) async fn bar(
 #[utoipa::path(delete, path = "/v1/campaigns/{campaign}/bars/{subject}", tag = "bars",
     params(("campaign" = String, Path), ("subject" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, description = "bar_lifted", body = BarLifted)))]
-pub(crate) async fn unbar(
-    extract::State(app): extract::State<Arc<App>>,
-    path: InPath<(String, String)>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let (campaign, subject) = request::path(path)?;
-    let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
-    request::campaign(&campaign)?;
-    request::subject(&app.options, &subject)?;
-    let id = request::command_id(&headers)?;
-    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+pub(crate) async fn unbar(call: Call<(String, String)>) -> HandlerResult {
+    let Call { app, path: (campaign, subject), headers, .. } = &call;
+    let key = call.key(Role::Operator, campaign)?;
+    request::subject(&app.options, subject)?;
+    let id = request::command_id(headers)?;
+    call.reach().await?;
     let order = Order { id: id.as_deref(), who: &key.name };
-    let unbar = Command::Unbar { campaign: &campaign, subject: &subject, order };
-    let answer = yes(app.node.intake.decide(&unbar).await, &campaign)?;
+    let unbar = Command::Unbar { campaign, subject, order };
+    let answer = yes(app.node.intake.decide(&unbar).await, campaign)?;
     let Outcome::BarLifted { was_barred } = answer.outcome else {
         unreachable!("an end of a bar is not answered with {}", answer.outcome.as_str())
     };
     app.metrics.decided(&answer.outcome);
     let answer = BarLifted {
         outcome: answer.outcome.as_str().into(),
-        campaign,
-        subject,
+        campaign: campaign.clone(),
+        subject: subject.clone(),
         was_barred,
         position: answer.position.to_string(),
         decided: answer.decided.as_str().into(),
@@ -106,27 +91,21 @@ pub(crate) async fn unbar(
            ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out"),
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = BarPage)))]
-pub(crate) async fn list(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    app.keys.allow(&headers, Role::Operator, &campaign)?;
-    request::campaign(&campaign)?;
-    let query = Query::parse(query.as_deref(), &["after", "limit"])?;
+pub(crate) async fn list(call: Call<String>) -> HandlerResult {
+    let Call { app, path: campaign, .. } = &call;
+    call.key(Role::Operator, campaign)?;
+    let query = call.query(&["after", "limit"])?;
     let after = query.number::<u32>("after")?.unwrap_or(0);
     let limit = query.number("limit")?.unwrap_or(ROWS);
     if !(1..=MOST_ROWS).contains(&limit) {
         return Err(Problem::invalid(format!("limit={limit} is outside 1 to {MOST_ROWS}")));
     }
     app.reach(&query).await?;
-    app.readable(&campaign)?;
+    app.readable(campaign)?;
     let (mut bars, count, position) = app.node.replica.look(|state: &State| {
         let position = state.token();
-        let problem = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
-        let found = state.campaign(&campaign).map_err(problem)?;
+        let problem = |refusal| Problem::refused(refusal, campaign).at(position, Decided::Replica);
+        let found = state.campaign(campaign).map_err(problem)?;
         // One more than asked for, to know whether there is anything to come back for.
         let bars = found.bars_after(after).take(limit + 1).map(|(number, bar)| BarLine {
             number,

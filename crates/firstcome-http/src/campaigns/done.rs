@@ -9,7 +9,7 @@ use firstcome_core::Outcome;
 use firstcome_node::Answer;
 
 /// Returns the answer to an operator's command on a campaign.
-pub(super) fn done(app: &App, campaign: String, answer: &Answer) -> Response<Body> {
+pub(super) fn done(app: &App, campaign: &str, answer: &Answer) -> Response<Body> {
     let (status, version, clamped) = if let Outcome::Created { version } = &answer.outcome {
         (StatusCode::CREATED, *version, &[][..])
     } else if let Outcome::Changed { version, clamped } = &answer.outcome {
@@ -23,7 +23,7 @@ pub(super) fn done(app: &App, campaign: String, answer: &Answer) -> Response<Bod
     let clamped = clamped.iter();
     let done = OperatorDone {
         outcome: answer.outcome.as_str().into(),
-        campaign,
+        campaign: campaign.to_owned(),
         version,
         clamped: clamped
             .map(|c| Clamped { pool: c.pool.to_string(), capacity: c.capacity })

@@ -7,10 +7,10 @@ use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::tagged;
 use crate::app::App;
 use crate::asks::yes;
-use crate::request::{self, InPath, Query};
+use crate::request;
+use crate::request::call::Call;
 use crate::seats;
 use axum::body::Body;
-use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, StatusCode, header};
 use firstcome_api::campaign::{CampaignRequest, OperatorDone};
 use firstcome_api::key::Role;
@@ -21,7 +21,6 @@ use firstcome_core::settings::Sizes;
 use firstcome_core::{Command, Outcome, Refusal, Settings, State};
 use firstcome_node::Decided;
 use serde_json::json;
-use std::sync::Arc;
 
 /// Creates a campaign, or changes it to the given settings.
 #[utoipa::path(put, path = "/v1/campaigns/{campaign}", tag = "campaigns",
@@ -31,39 +30,32 @@ use std::sync::Arc;
            ("Idempotency-Key" = Option<String>, Header, description = "The same id gives the same answer")),
     request_body = CampaignRequest,
     responses((status = 201, description = "created", body = OperatorDone), (status = 200, description = "changed, unchanged", body = OperatorDone)))]
-pub(crate) async fn put(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
-    firstcome_core::names::check_name(&campaign)
+pub(crate) async fn put(call: Call<String>, body: Body) -> HandlerResult {
+    let Call { app, path: campaign, headers, .. } = &call;
+    let key = app.keys.allow(headers, Role::Operator, campaign)?;
+    firstcome_core::names::check_name(campaign)
         .map_err(|why| Problem::new(Code::InvalidSettings, format!("the campaign's name {why}")))?;
-    let bytes = request::body(&app.options, &headers, body).await?;
-    let mut asked = request::json::<CampaignRequest>(&bytes)?;
+    let mut asked: CampaignRequest = call.json(body).await?;
     let seats = take_seats(&mut asked)?;
     let mut settings = settings(asked)?;
-    let expect = expectation(&headers)?;
-    let id = request::command_id(&headers)?;
-    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
-    with_keys(&app, &campaign, &mut settings)?;
+    let expect = expectation(headers)?;
+    let id = request::command_id(headers)?;
+    call.reach().await?;
+    with_keys(app, campaign, &mut settings)?;
     check(&settings)?;
-    fits_memory(&app, &campaign, &settings)?;
-    if let Some(done) = unchanged(&app, &campaign, &settings, expect, id.is_some()).await {
-        seats::add_all(&app, &campaign, &seats, &key.name, false).await?;
+    fits_memory(app, campaign, &settings)?;
+    if let Some(done) = unchanged(app, campaign, &settings, expect, id.is_some()).await {
+        seats::add_all(app, campaign, &seats, &key.name, false).await?;
         app.metrics.answered("unchanged");
         return Ok(tagged(StatusCode::OK, done.version, &done));
     }
     let order = Order { id: id.as_deref(), who: &key.name };
-    let put = Command::Put { campaign: &campaign, settings, expect, order };
-    let answer = yes(app.node.intake.decide(&put).await, &campaign)
-        .map_err(|problem| with_a_free_name(&app, problem, &campaign))?;
+    let put = Command::Put { campaign, settings, expect, order };
+    let answer = yes(app.node.intake.decide(&put).await, campaign)
+        .map_err(|problem| with_a_free_name(app, problem, campaign))?;
     let changed = !matches!(answer.outcome, Outcome::Unchanged { .. });
-    seats::add_all(&app, &campaign, &seats, &key.name, changed).await?;
-    Ok(done(&app, campaign, &answer))
+    seats::add_all(app, campaign, &seats, &key.name, changed).await?;
+    Ok(done(app, campaign, &answer))
 }
 
 /// Gives each coded pool the id of its key.

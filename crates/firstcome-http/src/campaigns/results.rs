@@ -4,17 +4,15 @@ use crate::answer::Code;
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::app::App;
 use crate::clock_text;
+use crate::request::call::Call;
 use crate::request::format::{Format, csv, ndjson};
-use crate::request::{self, InPath, Query};
 use axum::body::Body;
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, Response};
+use axum::http::Response;
 use firstcome_api::key::Role;
 use firstcome_api::result::{RESULT_COLUMNS, ResultLine, ResultPage};
 use firstcome_core::State;
 use firstcome_node::Decided;
 use firstcome_node::ledger::Row;
-use std::sync::Arc;
 
 /// Results given at once if the caller does not say.
 const ROWS: usize = 1_000;
@@ -35,29 +33,23 @@ pub const RESULTS_LOOKED_THROUGH: usize = 200_000;
            ("raw" = Option<String>, Query, description = "1: do not add a ' to CSV cells that begin with = + - @ tab or CR"),
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = ResultPage)))]
-pub(crate) async fn results(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    app.keys.allow(&headers, Role::Read, &campaign)?;
-    request::campaign(&campaign)?;
-    let query = Query::parse(query.as_deref(), &["after", "limit", "format", "raw"])?;
+pub(crate) async fn results(call: Call<String>) -> HandlerResult {
+    let Call { app, path: campaign, headers, .. } = &call;
+    call.key(Role::Read, campaign)?;
+    let query = call.query(&["after", "limit", "format", "raw"])?;
     let after = query.number("after")?.unwrap_or(0);
     let limit = query.number("limit")?.unwrap_or(ROWS);
     if !(1..=MOST_ROWS).contains(&limit) {
         return Err(Problem::invalid(format!("limit={limit} is outside 1 to {MOST_ROWS}")));
     }
-    let format = Format::of(&query, &headers)?;
+    let format = Format::of(&query, headers)?;
     app.reach(&query).await?;
-    app.readable(&campaign)?;
+    app.readable(campaign)?;
     // One more than asked for, to know whether there is anything to come back for.
-    let found = rows(&app, &campaign, after, limit + 1).await?;
+    let found = rows(app, campaign, after, limit + 1).await?;
     let position = app.node.replica.look(State::token);
     let durable = app.node.intake.endures(position).await;
-    Ok(write(&app, format, found, limit, durable))
+    Ok(write(app, format, found, limit, durable))
 }
 
 /// Results of a campaign, as far as one request looks.

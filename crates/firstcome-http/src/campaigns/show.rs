@@ -2,11 +2,10 @@
 
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::{json, tagged};
-use crate::app::App;
 use crate::clock_text;
-use crate::request::{self, InPath, Query};
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use crate::request;
+use crate::request::call::Call;
+use axum::http::StatusCode;
 use firstcome_api::campaign::{Archived, Campaign, CampaignList, CampaignPool, Limits};
 use firstcome_api::code::PoolCodes;
 use firstcome_api::key::Role;
@@ -16,7 +15,6 @@ use firstcome_core::pool::Pool;
 use firstcome_core::settings::{CodeSettings, PoolSettings};
 use firstcome_core::{State, Timestamp};
 use firstcome_node::Decided;
-use std::sync::Arc;
 
 /// Returns a campaign.
 ///
@@ -24,22 +22,17 @@ use std::sync::Arc;
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}", tag = "campaigns",
     params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
     responses((status = 200, body = Campaign)))]
-pub(crate) async fn show(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    let reader = app.reader(&headers, &campaign)?;
-    request::campaign(&campaign)?;
-    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
-    app.readable(&campaign)?;
+pub(crate) async fn show(call: Call<String>) -> HandlerResult {
+    let Call { app, path: campaign, headers, .. } = &call;
+    let reader = app.reader(headers, campaign)?;
+    request::campaign(campaign)?;
+    call.reach().await?;
+    app.readable(campaign)?;
     let (now, stale) = (app.node.intake.now(), app.is_stale());
     let (mut view, position) = app.node.replica.look(|state| {
         let position = state.token();
-        let refused = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
-        let found = state.campaign(&campaign).map_err(refused)?;
+        let refused = |refusal| Problem::refused(refusal, campaign).at(position, Decided::Replica);
+        let found = state.campaign(campaign).map_err(refused)?;
         Ok::<_, Problem>((view(state, found, now, stale), position))
     })?;
     if !reader.has_key() {
@@ -52,14 +45,11 @@ pub(crate) async fn show(
 /// Returns all campaigns.
 #[utoipa::path(get, path = "/v1/campaigns", tag = "campaigns",
     params(("min_position" = Option<String>, Query)), responses((status = 200, body = CampaignList)))]
-pub(crate) async fn list(
-    extract::State(app): extract::State<Arc<App>>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
+pub(crate) async fn list(call: Call) -> HandlerResult {
+    let Call { app, headers, .. } = &call;
     // A key for some campaigns sees those.
-    let key = app.keys.know(&headers, Role::Read)?;
-    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    let key = app.keys.know(headers, Role::Read)?;
+    call.reach().await?;
     app.all_readable()?;
     let (now, stale) = (app.node.intake.now(), app.is_stale());
     let seen = |name: &str| key.campaigns.as_deref().is_none_or(|own| name.starts_with(own));

@@ -3,74 +3,51 @@
 use super::done::done;
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
-use crate::app::App;
 use crate::asks::yes;
-use crate::request::{self, InPath, Query};
+use crate::request;
+use crate::request::call::Call;
 use axum::body::Body;
-use axum::extract::{self, Path, RawQuery};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{StatusCode, header};
 use firstcome_api::campaign::{ArchiveRequest, Deleted, OperatorDone};
 use firstcome_api::key::Role;
 use firstcome_core::Command;
 use firstcome_core::command::{Order, Steer};
 use firstcome_node::Answer;
-use std::sync::Arc;
 
 /// Accepts no claims until resumed.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/pause", tag = "campaigns",
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
-pub(crate) async fn pause(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    steer(&app, campaign, query, &headers, Steer::Pause).await
+pub(crate) async fn pause(call: Call<String>) -> HandlerResult {
+    steer(&call, Steer::Pause).await
 }
 
 /// Accepts claims again.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/resume", tag = "campaigns",
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
-pub(crate) async fn resume(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    steer(&app, campaign, query, &headers, Steer::Resume).await
+pub(crate) async fn resume(call: Call<String>) -> HandlerResult {
+    steer(&call, Steer::Resume).await
 }
 
 /// Ends the campaign permanently.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/close", tag = "campaigns",
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
-pub(crate) async fn close(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    steer(&app, campaign, query, &headers, Steer::Close).await
+pub(crate) async fn close(call: Call<String>) -> HandlerResult {
+    steer(&call, Steer::Close).await
 }
 
 /// Deletes a campaign without a result, in any state: its holds end, and its name is free.
 #[utoipa::path(delete, path = "/v1/campaigns/{campaign}", tag = "campaigns",
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, description = "deleted", body = Deleted)))]
-pub(crate) async fn delete(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    let answer = decide(&app, &campaign, query, &headers, Steer::Delete).await?;
-    app.metrics.decided(&answer.outcome);
+pub(crate) async fn delete(call: Call<String>) -> HandlerResult {
+    let answer = decide(&call, Steer::Delete).await?;
+    call.app.metrics.decided(&answer.outcome);
     let deleted = Deleted {
         outcome: answer.outcome.as_str().into(),
-        campaign,
+        campaign: call.path,
         position: answer.position.to_string(),
         decided: answer.decided.as_str().into(),
     };
@@ -82,52 +59,32 @@ pub(crate) async fn delete(
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = Option<ArchiveRequest>,
     responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
-pub(crate) async fn archive(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
+pub(crate) async fn archive(call: Call<String>, body: Body) -> HandlerResult {
+    let Call { app, path: campaign, headers, .. } = &call;
     // The body is read only of a caller that may archive the campaign.
-    if let Ok(Path(campaign)) = &campaign {
-        app.keys.allow(&headers, Role::Operator, campaign)?;
-    }
+    app.keys.allow(headers, Role::Operator, campaign)?;
     let mut ask = ArchiveRequest::default();
     if headers.contains_key(header::CONTENT_TYPE) {
-        let bytes = request::body(&app.options, &headers, body).await?;
+        let bytes = call.body(body).await?;
         if !bytes.is_empty() {
             ask = request::json(&bytes)?;
         }
     }
     let archive = Steer::Archive { drop_unsettled: ask.drop_unsettled };
-    steer(&app, campaign, query, &headers, archive).await
+    steer(&call, archive).await
 }
 
-async fn steer(
-    app: &App,
-    campaign: InPath<String>,
-    query: Option<String>,
-    headers: &HeaderMap,
-    steer: Steer,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    let answer = decide(app, &campaign, query, headers, steer).await?;
-    Ok(done(app, campaign, &answer))
+async fn steer(call: &Call<String>, steer: Steer) -> HandlerResult {
+    let answer = decide(call, steer).await?;
+    Ok(done(&call.app, &call.path, &answer))
 }
 
-async fn decide(
-    app: &App,
-    campaign: &str,
-    query: Option<String>,
-    headers: &HeaderMap,
-    steer: Steer,
-) -> Result<Answer, Problem> {
-    let key = app.keys.allow(headers, Role::Operator, campaign)?;
-    request::campaign(campaign)?;
-    let id = request::command_id(headers)?;
-    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+async fn decide(call: &Call<String>, steer: Steer) -> Result<Answer, Problem> {
+    let campaign = &call.path;
+    let key = call.key(Role::Operator, campaign)?;
+    let id = request::command_id(&call.headers)?;
+    call.reach().await?;
     let order = Order { id: id.as_deref(), who: &key.name };
     let steer = Command::Steer { campaign, steer, order };
-    yes(app.node.intake.decide(&steer).await, campaign)
+    yes(call.app.node.intake.decide(&steer).await, campaign)
 }

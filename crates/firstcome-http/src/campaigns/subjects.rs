@@ -2,40 +2,32 @@
 
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
-use crate::app::App;
 use crate::claims::get::claims_of;
 use crate::holds::view;
-use crate::request::{self, InPath, Query};
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use crate::request::call::Call;
+use axum::http::StatusCode;
 use firstcome_api::key::Role;
 use firstcome_api::subject::{Subject, SubjectIn};
-use std::sync::Arc;
 
 /// Returns the live holds and the claims of a subject over all campaigns.
 #[utoipa::path(get, path = "/v1/subjects/{subject}", tag = "holds",
     params(("subject" = String, Path), ("min_position" = Option<String>, Query)),
     responses((status = 200, body = Subject)))]
-pub(crate) async fn show(
-    extract::State(app): extract::State<Arc<App>>,
-    subject: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let subject = request::path(subject)?;
-    let bearer = app.bearer_at_large(&headers, Role::Read)?;
-    app.may_ask_about(&bearer, &subject)?;
-    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+pub(crate) async fn show(call: Call<String>) -> HandlerResult {
+    let Call { app, path: subject, headers, .. } = &call;
+    let bearer = app.bearer_at_large(headers, Role::Read)?;
+    app.may_ask_about(&bearer, subject)?;
+    call.reach().await?;
     app.all_readable()?;
     let (stale, sees_codes) = (app.is_stale(), bearer.sees_codes());
     let (campaigns, position) = app.node.replica.look(|state| {
         let seen = state.campaigns().filter(|campaign| bearer.sees(campaign.name()));
         let campaigns = seen.map(|campaign| {
-            let holds = campaign.holds_of(&subject);
+            let holds = campaign.holds_of(subject);
             Ok(SubjectIn {
                 campaign: campaign.name().to_owned(),
                 holds: holds.map(|hold| view::hold(state, campaign, hold)).collect(),
-                claims: claims_of(&app, state, campaign, (&subject, sees_codes))?,
+                claims: claims_of(app, state, campaign, (subject, sees_codes))?,
             })
         });
         let has = |of: &Result<SubjectIn, Problem>| {
@@ -45,7 +37,7 @@ pub(crate) async fn show(
         Ok::<_, Problem>((campaigns, state.token()))
     })?;
     let durable = app.node.intake.endures(position).await;
-    let position = position.to_string();
+    let (subject, position) = (subject.clone(), position.to_string());
     let answer = Subject { subject, campaigns, position, stale, durable };
     Ok(json(StatusCode::OK, &answer))
 }

@@ -3,10 +3,9 @@
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::app::App;
 use crate::clock_text;
+use crate::request;
+use crate::request::call::Call;
 use crate::request::format::{Format, csv, ndjson};
-use crate::request::{self, InPath, Query};
-use axum::extract::{self, RawQuery};
-use axum::http::HeaderMap;
 use firstcome_api::hidden::Hidden;
 use firstcome_api::key::Role;
 use firstcome_api::winner::{WINNER_COLUMNS, WINNER_COLUMNS_WITH_CODES, WinnerLine, WinnerPage};
@@ -16,7 +15,6 @@ use firstcome_core::outcome::Missing;
 use firstcome_core::pool::Pool;
 use firstcome_core::{Refusal, State};
 use firstcome_node::Decided;
-use std::sync::Arc;
 
 /// Winners given at once if the caller does not say.
 const ROWS: usize = 1_000;
@@ -41,35 +39,29 @@ pub const RANKS_LOOKED_THROUGH: u32 = 200_000;
            ("raw" = Option<String>, Query, description = "1: do not add a ' to CSV cells that begin with = + - @ tab or CR"),
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = WinnerPage)))]
-pub(crate) async fn winners(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    let key = app.keys.allow(&headers, Role::Read, &campaign)?;
-    request::campaign(&campaign)?;
+pub(crate) async fn winners(call: Call<String>) -> HandlerResult {
+    let Call { app, path: campaign, headers, .. } = &call;
+    let key = call.key(Role::Read, campaign)?;
     let names = ["pool", "after", "limit", "format", "raw", "with_codes"];
-    let query = Query::parse(query.as_deref(), &names)?;
+    let query = call.query(&names)?;
     let with_codes = query.number("with_codes")?.unwrap_or(false);
     if with_codes {
         key.at_least(Role::Redeem)?;
     }
     let pool = query.get("pool");
     if let Some(pool) = pool {
-        request::pool(&campaign, pool)?;
+        request::pool(campaign, pool)?;
     }
     let after = query.number::<u32>("after")?.unwrap_or(0);
     let limit = query.number("limit")?.unwrap_or(ROWS);
     if !(1..=MOST_ROWS).contains(&limit) {
         return Err(Problem::invalid(format!("limit={limit} is outside 1 to {MOST_ROWS}")));
     }
-    let format = Format::of(&query, &headers)?;
+    let format = Format::of(&query, headers)?;
     app.reach(&query).await?;
-    app.readable(&campaign)?;
+    app.readable(campaign)?;
     let Found { rows, next, last_rank, position } =
-        rows(&app, (&campaign, pool), with_codes, after, limit)?;
+        rows(app, (campaign, pool), with_codes, after, limit)?;
     let durable = app.node.intake.endures(position).await;
     let next = next.map(u64::from);
     let body = match format {

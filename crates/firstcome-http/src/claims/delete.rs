@@ -7,18 +7,17 @@ use crate::answer::respond;
 use crate::app::App;
 use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::clock_text;
+use crate::request;
 use crate::request::bearer::Bearer;
-use crate::request::{self, InPath, Query};
+use crate::request::call::Call;
 use axum::body::Body;
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use firstcome_api::claim::Cancelled;
 use firstcome_api::key::Role;
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, Outcome, State, Timestamp, limits};
 use firstcome_node::Answer;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// Cancels a claim.
 #[utoipa::path(delete, path = "/v1/campaigns/{campaign}/claims/{subject}", tag = "claims",
@@ -28,15 +27,10 @@ use std::sync::Arc;
            ("by" = Option<String>, Query, description = "`subject` or `operator`; if left out, the role of the key decides"),
            ("reason" = Option<String>, Query, description = "Required if it is by the operator")),
     responses((status = 200, body = Cancelled)))]
-pub(crate) async fn cancel(
-    extract::State(app): extract::State<Arc<App>>,
-    path: InPath<(String, String)>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let (campaign, subject): (String, String) = request::path(path)?;
-    let bearer = app.bearer(&headers, Role::Backend, &campaign)?;
-    let query = Query::parse(query.as_deref(), &["pool", "rank", "reason", "by"])?;
+pub(crate) async fn cancel(call: Call<(String, String)>) -> HandlerResult {
+    let Call { app, path: (campaign, subject), headers, .. } = &call;
+    let bearer = app.bearer(headers, Role::Backend, campaign)?;
+    let query = call.query(&["pool", "rank", "reason", "by"])?;
     let text = |name| query.get(name).map(Cow::from);
     let ask = CancelAsk {
         campaign: campaign.into(),
@@ -49,7 +43,7 @@ pub(crate) async fn cancel(
         decides: By::Subject,
         first_pool: None,
     };
-    let reply = asks::run(ask, &app, &bearer, query.min_position()?).await?;
+    let reply = asks::run(ask, app, &bearer, query.min_position()?).await?;
     Ok(reply.response().map(Body::new))
 }
 

@@ -4,45 +4,39 @@ use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::app::App;
 use crate::clock_text;
-use crate::request::{self, InPath, Query};
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use crate::request::call::Call;
+use axum::http::StatusCode;
 use firstcome_api::claim::{Cancel, Claim, SubjectClaims};
 use firstcome_api::hidden::Hidden;
 use firstcome_api::key::Role;
 use firstcome_core::campaign::Campaign;
 use firstcome_core::{Refusal, State, pool};
 use firstcome_node::Decided;
-use std::sync::Arc;
 
 /// Returns the claims of a subject.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/claims/{subject}", tag = "claims",
     params(("campaign" = String, Path), ("subject" = String, Path),
            ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
     responses((status = 200, body = SubjectClaims)))]
-pub(crate) async fn look_up(
-    extract::State(app): extract::State<Arc<App>>,
-    path: InPath<(String, String)>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let (campaign, subject) = request::path(path)?;
-    let bearer = app.bearer(&headers, Role::Read, &campaign)?;
-    app.may_act(&bearer, &campaign, &subject)?;
-    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
-    app.readable(&campaign)?;
+pub(crate) async fn look_up(call: Call<(String, String)>) -> HandlerResult {
+    let Call { app, path: (campaign, subject), headers, .. } = &call;
+    let bearer = app.bearer(headers, Role::Read, campaign)?;
+    app.may_act(&bearer, campaign, subject)?;
+    call.reach().await?;
+    app.readable(campaign)?;
     let stale = app.is_stale();
     let (claims, position) = app.node.replica.look(|state| {
         let position = state.token();
-        let problem = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
-        let found = state.campaign(&campaign).map_err(problem)?;
-        let claims = claims_of(&app, state, found, (&subject, bearer.sees_codes()))?;
+        let problem = |refusal| Problem::refused(refusal, campaign).at(position, Decided::Replica);
+        let found = state.campaign(campaign).map_err(problem)?;
+        let claims = claims_of(app, state, found, (subject, bearer.sees_codes()))?;
         if claims.is_empty() {
             return Err(problem(Refusal::NoSuchClaim));
         }
         Ok((claims, position))
     })?;
     let durable = app.node.intake.endures(position).await;
+    let (campaign, subject) = (campaign.clone(), subject.clone());
     let position = position.to_string();
     let answer = SubjectClaims { campaign, subject, claims, position, stale, durable };
     Ok(json(StatusCode::OK, &answer))

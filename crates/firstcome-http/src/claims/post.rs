@@ -8,10 +8,10 @@ use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::clock_text::{self, Text};
 use crate::holds;
 use crate::request::bearer::Bearer;
-use crate::request::{self, InPath, Query};
+use crate::request::call::Call;
+use crate::request::{self, Query};
 use crate::waitlist::join::{self, Wanted};
 use axum::body::{Body, Bytes};
-use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, Response, StatusCode};
 use firstcome_api::claim::{ClaimRequest, Won};
 use firstcome_api::hidden::Hidden;
@@ -22,7 +22,6 @@ use firstcome_core::{Command, Outcome};
 use firstcome_node::Answer;
 use http_body_util::Full;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// Claims a unit.
 ///
@@ -34,15 +33,9 @@ use std::sync::Arc;
     responses((status = 201, description = "won", body = Won),
         (status = 200, description = "already_won; of a claim that waits, offered", body = ClaimBefore),
         (status = 202, description = "waitlisted", body = Waitlisted)))]
-pub(crate) async fn claim(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    let answer = answer(&app, &campaign, query.as_deref(), &headers, body).await?;
+pub(crate) async fn claim(call: Call<String>, body: Body) -> HandlerResult {
+    let Call { app, path: campaign, query, headers, .. } = &call;
+    let answer = answer(app, campaign, query.as_deref(), headers, body).await?;
     Ok(answer.map(Body::new))
 }
 

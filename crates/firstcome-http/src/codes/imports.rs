@@ -9,10 +9,9 @@ use crate::answer::respond;
 use crate::app::App;
 use crate::asks::yes;
 use crate::clock_text;
-use crate::request::{self, InPath, Query};
+use crate::request::call::Call;
 use axum::body::Body;
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use firstcome_api::code::{
     CodeImport, CodeImportLine, CodeImportList, CommitCodesRequest, ImportCodesRequest,
     ImportLinesRequest,
@@ -29,7 +28,6 @@ use firstcome_node::codes::{CodePool, PoolCipher};
 use firstcome_node::{Answer, Decided};
 use serde_json::json as value;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// Lines that a file may have: half of them may be duplicates.
 const LINES: u32 = 2 * CODES_IMPORTED;
@@ -43,17 +41,10 @@ const ERRORS: usize = 100;
     params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
     request_body = ImportCodesRequest,
     responses((status = 200, description = "codes_staged, codes_imported", body = CodeImport)))]
-pub(crate) async fn begin(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    app.keys.allow(&headers, Role::Operator, &campaign)?;
-    request::campaign(&campaign)?;
-    let bytes = request::body(&app.options, &headers, body).await?;
+pub(crate) async fn begin(call: Call<String>, body: Body) -> HandlerResult {
+    let Call { app, path: campaign, .. } = &call;
+    call.key(Role::Operator, campaign)?;
+    let bytes = call.body(body).await?;
     let asked: ImportCodesRequest = json(&bytes, "`digest`, `lines` and optionally `pool`")?;
     if !(1..=LINES).contains(&asked.lines) {
         return Err(Problem::invalid(format!("lines={}: 1 to {LINES}", asked.lines)));
@@ -64,10 +55,10 @@ pub(crate) async fn begin(
         let detail = "digest: 16 to 128 visible characters of ASCII, such as a SHA-256 in hexadecimal digits";
         return Err(Problem::invalid(detail));
     }
-    let pool = imported_pool(&app, &campaign, asked.pool.as_deref(), query.as_deref()).await?;
-    let id = cipher(&app, &pool)?.import_id(&asked.digest);
+    let pool = imported_pool(&call, campaign, asked.pool.as_deref()).await?;
+    let id = cipher(app, &pool)?.import_id(&asked.digest);
     let (outcome, position) = app.node.replica.look(|state: &State| {
-        let codes = codes_of(state, &campaign, &pool);
+        let codes = codes_of(state, campaign, &pool);
         let done = codes.and_then(|codes| codes.imports().iter().find(|done| *done.id == *id));
         let open = codes.and_then(Codes::open_import).filter(|(open, _)| *open == id);
         let outcome = match done {
@@ -81,7 +72,7 @@ pub(crate) async fn begin(
         (outcome, state.token())
     });
     let answer = Answer { outcome: outcome.into(), position, decided: Decided::Replica };
-    Ok(shown(&app, campaign, &pool, &id, &answer))
+    Ok(shown(app, campaign, &pool, &id, &answer))
 }
 
 /// Brings lines of an import: up to 4,000, in the order of the file. Lines that were brought before are left alone.
@@ -89,35 +80,29 @@ pub(crate) async fn begin(
     params(("campaign" = String, Path), ("import" = String, Path), ("min_position" = Option<String>, Query)),
     request_body = ImportLinesRequest,
     responses((status = 200, description = "codes_staged, codes_imported", body = CodeImport)))]
-pub(crate) async fn lines(
-    extract::State(app): extract::State<Arc<App>>,
-    path: InPath<(String, String)>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let (campaign, import) = request::path(path)?;
-    let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
-    check_names(&campaign, &import)?;
-    let bytes = body_of_many(&app, &headers, body).await?;
+pub(crate) async fn lines(call: Call<(String, String)>, body: Body) -> HandlerResult {
+    let Call { app, path: (campaign, import), .. } = &call;
+    let key = call.key(Role::Operator, campaign)?;
+    check_import(import)?;
+    let bytes = body_of_many(&call, body).await?;
     let asked: ImportLinesRequest<'_> = json(&bytes, "`first`, `codes` and optionally `pool`")?;
     if !(1..=CODES_IN_REQUEST).contains(&asked.codes.len()) {
         let detail = format!("{} codes: 1 to {CODES_IN_REQUEST} in one request", asked.codes.len());
         return Err(Problem::new(Code::TooLarge, detail));
     }
-    let pool = imported_pool(&app, &campaign, asked.pool.as_deref(), query.as_deref()).await?;
-    let sealed = seal(&cipher(&app, &pool)?, &asked)?;
-    fits_memory(&app, &sealed)?;
+    let pool = imported_pool(&call, campaign, asked.pool.as_deref()).await?;
+    let sealed = seal(&cipher(app, &pool)?, &asked)?;
+    fits_memory(app, &sealed)?;
     let codes = sealed.iter().map(|(hash, sealed)| StagedCode { hash: *hash, sealed }).collect();
     let command = CodeCommand::Stage {
-        campaign: &campaign,
+        campaign,
         pool: &pool.name,
-        import: &import,
+        import,
         first: asked.first,
         codes,
         order: Order { id: None, who: &key.name },
     };
-    decided(&app, campaign.clone(), (&pool, &import), command).await
+    decided(app, campaign, (&pool, import), command).await
 }
 
 /// Puts all codes of an import in stock. Sent again, it is answered as the first time.
@@ -125,27 +110,21 @@ pub(crate) async fn lines(
     params(("campaign" = String, Path), ("import" = String, Path), ("min_position" = Option<String>, Query)),
     request_body = CommitCodesRequest,
     responses((status = 200, description = "codes_imported", body = CodeImport)))]
-pub(crate) async fn commit(
-    extract::State(app): extract::State<Arc<App>>,
-    path: InPath<(String, String)>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let (campaign, import) = request::path(path)?;
-    let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
-    check_names(&campaign, &import)?;
-    let bytes = request::body(&app.options, &headers, body).await?;
+pub(crate) async fn commit(call: Call<(String, String)>, body: Body) -> HandlerResult {
+    let Call { app, path: (campaign, import), .. } = &call;
+    let key = call.key(Role::Operator, campaign)?;
+    check_import(import)?;
+    let bytes = call.body(body).await?;
     let asked: CommitCodesRequest = json(&bytes, "`lines` and optionally `pool`")?;
-    let pool = imported_pool(&app, &campaign, asked.pool.as_deref(), query.as_deref()).await?;
+    let pool = imported_pool(&call, campaign, asked.pool.as_deref()).await?;
     let command = CodeCommand::Commit {
-        campaign: &campaign,
+        campaign,
         pool: &pool.name,
-        import: &import,
+        import,
         lines: asked.lines,
         order: Order { id: None, who: &key.name },
     };
-    decided(&app, campaign.clone(), (&pool, &import), command).await
+    decided(app, campaign, (&pool, import), command).await
 }
 
 /// Gives up an import that was not committed.
@@ -154,25 +133,19 @@ pub(crate) async fn commit(
            ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
            ("min_position" = Option<String>, Query)),
     responses((status = 200, description = "import_discarded, codes_imported", body = CodeImport)))]
-pub(crate) async fn discard(
-    extract::State(app): extract::State<Arc<App>>,
-    path: InPath<(String, String)>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let (campaign, import) = request::path(path)?;
-    let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
-    check_names(&campaign, &import)?;
-    let parsed = Query::parse(query.as_deref(), &["pool"])?;
-    let pool = parsed.get("pool");
-    let pool = imported_pool(&app, &campaign, pool, query.as_deref()).await?;
+pub(crate) async fn discard(call: Call<(String, String)>) -> HandlerResult {
+    let Call { app, path: (campaign, import), .. } = &call;
+    let key = call.key(Role::Operator, campaign)?;
+    check_import(import)?;
+    let query = call.query(&["pool"])?;
+    let pool = imported_pool(&call, campaign, query.get("pool")).await?;
     let command = CodeCommand::Discard {
-        campaign: &campaign,
+        campaign,
         pool: &pool.name,
-        import: &import,
+        import,
         order: Order { id: None, who: &key.name },
     };
-    decided(&app, campaign.clone(), (&pool, &import), command).await
+    decided(app, campaign, (&pool, import), command).await
 }
 
 /// Lists the imports of a pool.
@@ -181,20 +154,14 @@ pub(crate) async fn discard(
            ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = CodeImportList)))]
-pub(crate) async fn list(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    app.keys.allow(&headers, Role::Operator, &campaign)?;
-    request::campaign(&campaign)?;
-    let parsed = Query::parse(query.as_deref(), &["pool"])?;
-    let pool = imported_pool(&app, &campaign, parsed.get("pool"), query.as_deref()).await?;
-    app.readable(&campaign)?;
+pub(crate) async fn list(call: Call<String>) -> HandlerResult {
+    let Call { app, path: campaign, .. } = &call;
+    call.key(Role::Operator, campaign)?;
+    let query = call.query(&["pool"])?;
+    let pool = imported_pool(&call, campaign, query.get("pool")).await?;
+    app.readable(campaign)?;
     let (imports, open, position) = app.node.replica.look(|state: &State| {
-        let codes = codes_of(state, &campaign, &pool);
+        let codes = codes_of(state, campaign, &pool);
         let imports: Vec<_> = codes.map_or(&[][..], Codes::imports).iter().map(line).collect();
         let open = codes.and_then(Codes::open_import);
         (imports, open.map(|(id, next)| (id.to_owned(), next)), state.token())
@@ -202,6 +169,7 @@ pub(crate) async fn list(
     let (open, next) = open.unzip();
     let durable = app.node.intake.endures(position).await;
     let (pool, position) = (pool.name.to_string(), position.to_string());
+    let campaign = campaign.clone();
     let list = CodeImportList { campaign, pool, imports, open, next, position, durable };
     Ok(respond::json(StatusCode::OK, &list))
 }
@@ -217,29 +185,27 @@ fn line(import: &Import) -> CodeImportLine {
     }
 }
 
-fn check_names(campaign: &str, import: &str) -> Result<(), Problem> {
-    request::campaign(campaign)?;
+fn check_import(import: &str) -> Result<(), Problem> {
     check_command_id(import).map_err(|why| Problem::invalid(format!("the import's id {why}")))
 }
 
 /// Has the journal decide a command of an import, and says how far the import is.
 async fn decided(
     app: &App,
-    campaign: String,
+    campaign: &str,
     (pool, import): (&CodePool, &str),
     command: CodeCommand<'_>,
 ) -> HandlerResult {
-    let answer = yes(app.node.intake.decide(&Command::Code(command)).await, &campaign)?;
+    let answer = yes(app.node.intake.decide(&Command::Code(command)).await, campaign)?;
     Ok(shown(app, campaign, pool, import, &answer))
 }
 
-async fn imported_pool(
-    app: &App,
+async fn imported_pool<P>(
+    call: &Call<P>,
     campaign: &str,
     pool: Option<&str>,
-    query: Option<&str>,
 ) -> Result<CodePool, Problem> {
-    let pool = coded_pool(app, campaign, pool, &Query::parse(query, &["pool"])?).await?;
+    let pool = coded_pool(&call.app, campaign, pool, &call.query(&["pool"])?).await?;
     match pool.source {
         CodeSource::Imported => Ok(pool),
         CodeSource::Generated => Err(Problem::refused(CodeRefusal::NotImported.into(), campaign)),
@@ -300,7 +266,7 @@ fn fits_memory(app: &App, codes: &[SealedLine]) -> Result<(), Problem> {
 
 fn shown(
     app: &App,
-    campaign: String,
+    campaign: &str,
     pool: &CodePool,
     import: &str,
     answer: &Answer,
@@ -308,7 +274,7 @@ fn shown(
     app.metrics.decided(&answer.outcome);
     let mut shown = CodeImport {
         outcome: Cow::Borrowed(answer.outcome.as_str()),
-        campaign,
+        campaign: campaign.to_owned(),
         pool: pool.name.to_string(),
         import: import.to_owned(),
         next: None,

@@ -1,16 +1,16 @@
 //! Codes looked up: by their text or by their holder, with what was done with them.
 
-use super::tries::{Origin, Trier};
+use super::tries::Trier;
 use super::{json, unread};
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond;
 use crate::app::App;
 use crate::clock_text;
+use crate::request;
 use crate::request::bearer::Bearer;
-use crate::request::{self, InPath, Query};
+use crate::request::call::Call;
 use axum::body::Body;
-use axum::extract::{self, Extension, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use firstcome_api::code::{CodeLookUpRequest, CodeMark, CodeUse, CodesFound, IssuedCode};
 use firstcome_api::hidden::Hidden;
 use firstcome_api::key::Role;
@@ -21,7 +21,6 @@ use firstcome_core::{Refusal, State, codes};
 use firstcome_node::Decided;
 use firstcome_node::codes::ReadCode;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// Codes of one answer.
 const CODES: usize = 100;
@@ -33,40 +32,32 @@ pub const CODE_HISTORY: usize = 1_000;
     params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
     request_body = CodeLookUpRequest,
     responses((status = 200, body = CodesFound)))]
-pub(crate) async fn look_up(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    Extension(origin): Extension<Origin>,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    let bearer = Bearer::Key(app.keys.allow(&headers, Role::Redeem, &campaign)?);
-    request::campaign(&campaign)?;
-    let bytes = request::body(&app.options, &headers, body).await?;
+pub(crate) async fn look_up(call: Call<String>, body: Body) -> HandlerResult {
+    let Call { app, path: campaign, origin, .. } = &call;
+    let bearer = Bearer::Key(call.key(Role::Redeem, campaign)?);
+    let bytes = call.body(body).await?;
     let members = "either `code` or `subject`, and optionally `pool`, `for`";
     let asked: CodeLookUpRequest<'_> = json(&bytes, members)?;
     let pool = asked.pool.as_deref();
     if let Some(pool) = pool {
-        request::pool(&campaign, pool)?;
+        request::pool(campaign, pool)?;
     }
-    let query = Query::parse(query.as_deref(), &[])?;
-    app.readable(&campaign)?;
+    let query = call.query(&[])?;
+    app.readable(campaign)?;
     let stale = app.is_stale();
     let customer = asked.r#for.as_deref();
-    let trier = Trier { bearer: &bearer, origin, campaign: &campaign, customer };
+    let trier = Trier { bearer: &bearer, origin: *origin, campaign, customer };
     let found = match (asked.code.as_deref(), asked.subject.as_deref()) {
         (Some(code), None) => {
             let tries = app.tries(&trier)?;
-            let found = by_code(&app, (&campaign, pool), code, query.min_position()?).await;
+            let found = by_code(app, (campaign, pool), code, query.min_position()?).await;
             app.tried(tries, &trier, found.as_ref().err());
             found
         }
         (None, Some(subject)) => {
             app.may_ask_about(&bearer, subject)?;
             app.reach(&query).await?;
-            by_subject(&app, (&campaign, pool), subject)
+            by_subject(app, (campaign, pool), subject)
         }
         (None, None) | (Some(_), Some(_)) => {
             let detail = "look codes up by `code` or by `subject`: give one of them";
@@ -75,7 +66,7 @@ pub(crate) async fn look_up(
     };
     let Found { codes, more, position } = found?;
     let durable = app.node.intake.endures(position).await;
-    let position = position.to_string();
+    let (campaign, position) = (campaign.clone(), position.to_string());
     let answer = CodesFound { campaign, codes, more, position, stale, durable };
     Ok(respond::json(StatusCode::OK, &answer))
 }

@@ -6,10 +6,10 @@ use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond;
 use crate::app::App;
 use crate::asks::yes;
-use crate::request::{self, InPath, Query};
+use crate::request;
+use crate::request::call::Call;
 use axum::body::Body;
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use firstcome_api::code::{CodesMarked, MarkCodesRequest, ReissueRequest, Reissued};
 use firstcome_api::hidden::Hidden;
 use firstcome_api::key::Role;
@@ -20,7 +20,6 @@ use firstcome_core::names::{check_command_id, check_text};
 use firstcome_core::settings::CodeSource;
 use firstcome_core::{CodeOutcome, Command, State};
 use firstcome_node::codes::CodePool;
-use std::sync::Arc;
 
 /// Revokes codes, or all codes of an import: they can never be redeemed again.
 ///
@@ -29,14 +28,8 @@ use std::sync::Arc;
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header), ("min_position" = Option<String>, Query)),
     request_body = MarkCodesRequest,
     responses((status = 200, description = "codes_marked", body = CodesMarked)))]
-pub(crate) async fn revoke(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    mark(&app, campaign, query, (&headers, body), CodeVerdict::Revoke).await
+pub(crate) async fn revoke(call: Call<String>, body: Body) -> HandlerResult {
+    mark(&call, body, CodeVerdict::Revoke).await
 }
 
 /// Suspends codes: they cannot be redeemed until an operator restores or revokes them.
@@ -44,14 +37,8 @@ pub(crate) async fn revoke(
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header), ("min_position" = Option<String>, Query)),
     request_body = MarkCodesRequest,
     responses((status = 200, description = "codes_marked", body = CodesMarked)))]
-pub(crate) async fn suspend(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    mark(&app, campaign, query, (&headers, body), CodeVerdict::Suspend).await
+pub(crate) async fn suspend(call: Call<String>, body: Body) -> HandlerResult {
+    mark(&call, body, CodeVerdict::Suspend).await
 }
 
 /// Restores codes that are suspended.
@@ -59,53 +46,29 @@ pub(crate) async fn suspend(
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header), ("min_position" = Option<String>, Query)),
     request_body = MarkCodesRequest,
     responses((status = 200, description = "codes_marked", body = CodesMarked)))]
-pub(crate) async fn restore(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    mark(&app, campaign, query, (&headers, body), CodeVerdict::Restore).await
+pub(crate) async fn restore(call: Call<String>, body: Body) -> HandlerResult {
+    mark(&call, body, CodeVerdict::Restore).await
 }
 
-async fn mark(
-    app: &App,
-    campaign: InPath<String>,
-    query: Option<String>,
-    (headers, body): (&HeaderMap, Body),
-    verdict: CodeVerdict,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    let key = app.keys.allow(headers, Role::Operator, &campaign)?;
-    request::campaign(&campaign)?;
+async fn mark(call: &Call<String>, body: Body, verdict: CodeVerdict) -> HandlerResult {
+    let Call { app, path: campaign, headers, .. } = call;
+    let key = call.key(Role::Operator, campaign)?;
     let id = request::command_id(headers)?;
     let order = Order { id: id.as_deref(), who: &key.name };
-    let bytes = body_of_many(app, headers, body).await?;
+    let bytes = body_of_many(call, body).await?;
     let members = "one of `codes`, `ranks` and `import`, and optionally `pool`, `reason`";
     let asked: MarkCodesRequest = json(&bytes, members)?;
     check(&asked, verdict)?;
-    let query = Query::parse(query.as_deref(), &[])?;
-    let pool = coded_pool(app, &campaign, asked.pool.as_deref(), &query).await?;
+    let query = call.query(&[])?;
+    let pool = coded_pool(app, campaign, asked.pool.as_deref(), &query).await?;
     let (codes, reason) = (keys(app, &pool, &asked)?, &*asked.reason);
     let command = match &asked.import {
-        Some(import) => CodeCommand::RevokeImport {
-            campaign: &campaign,
-            pool: &pool.name,
-            import,
-            reason,
-            order,
-        },
-        None => CodeCommand::Mark {
-            campaign: &campaign,
-            pool: &pool.name,
-            codes,
-            verdict,
-            reason,
-            order,
-        },
+        Some(import) => {
+            CodeCommand::RevokeImport { campaign, pool: &pool.name, import, reason, order }
+        }
+        None => CodeCommand::Mark { campaign, pool: &pool.name, codes, verdict, reason, order },
     };
-    let answer = yes(app.node.intake.decide(&Command::Code(command)).await, &campaign)?;
+    let answer = yes(app.node.intake.decide(&Command::Code(command)).await, campaign)?;
     let Some(CodeOutcome::Marked { changed, unknown, .. }) = of_codes(&answer.outcome) else {
         unreachable!("marks are not answered with {}", answer.outcome.as_str())
     };
@@ -118,7 +81,7 @@ async fn mark(
         unknown: unknown.clone(),
         position: answer.position.to_string(),
         decided: answer.decided.as_str().into(),
-        campaign,
+        campaign: campaign.clone(),
     };
     Ok(respond::json(StatusCode::OK, &marked))
 }
@@ -169,31 +132,24 @@ fn keys(app: &App, pool: &CodePool, asked: &MarkCodesRequest) -> Result<Vec<Code
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header), ("min_position" = Option<String>, Query)),
     request_body = ReissueRequest,
     responses((status = 200, description = "reissued", body = Reissued)))]
-pub(crate) async fn reissue(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
-    request::campaign(&campaign)?;
-    let id = request::command_id(&headers)?;
-    let bytes = request::body(&app.options, &headers, body).await?;
+pub(crate) async fn reissue(call: Call<String>, body: Body) -> HandlerResult {
+    let Call { app, path: campaign, headers, .. } = &call;
+    let key = call.key(Role::Operator, campaign)?;
+    let id = request::command_id(headers)?;
+    let bytes = call.body(body).await?;
     let members = "`subject`, `rank` and optionally `pool`, `issue`, `reason`";
     let asked: ReissueRequest = json(&bytes, members)?;
     request::subject(&app.options, &asked.subject)?;
     reason(&asked.reason)?;
-    let query = Query::parse(query.as_deref(), &[])?;
-    let pool = coded_pool(&app, &campaign, asked.pool.as_deref(), &query).await?;
+    let query = call.query(&[])?;
+    let pool = coded_pool(app, campaign, asked.pool.as_deref(), &query).await?;
     // Also where the codes are imported: whoever cannot show the new code must not give it.
-    let cipher = cipher(&app, &pool)?;
-    let now = || current(&app, &campaign, &pool, asked.rank);
+    let cipher = cipher(app, &pool)?;
+    let now = || current(app, campaign, &pool, asked.rank);
     let issue = asked.issue.unwrap_or_else(|| now().map_or(1, |(issue, _)| issue) + 1);
     let generated = pool.source == CodeSource::Generated;
     let command = CodeCommand::Reissue {
-        campaign: &campaign,
+        campaign,
         pool: &pool.name,
         subject: &asked.subject,
         rank: asked.rank,
@@ -202,7 +158,7 @@ pub(crate) async fn reissue(
         reason: &asked.reason,
         order: Order { id: id.as_deref(), who: &key.name },
     };
-    let answer = yes(app.node.intake.decide(&Command::Code(command)).await, &campaign)?;
+    let answer = yes(app.node.intake.decide(&Command::Code(command)).await, campaign)?;
     let Some(&CodeOutcome::Reissued { rank, issue }) = of_codes(&answer.outcome) else {
         unreachable!("a reissue is not answered with {}", answer.outcome.as_str())
     };

@@ -8,9 +8,9 @@ use crate::app::App;
 use crate::asks::yes;
 use crate::clock_text;
 use crate::request::bearer::Bearer;
-use crate::request::{self, InPath, Query};
+use crate::request::call::Call;
+use crate::request::{self, Query};
 use axum::body::{Body, Bytes};
-use axum::extract::{self, Extension, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::code::{CodeStep, CodeStepRequest, RedeemRequest, ReserveRequest};
 use firstcome_api::key::Role;
@@ -20,7 +20,6 @@ use firstcome_core::names::check_reference;
 use firstcome_node::Answer;
 use firstcome_node::intake::{CodeAsk, CodeVerb};
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// Reserves a use of a code until a deadline.
 ///
@@ -30,16 +29,8 @@ use std::sync::Arc;
     params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
     request_body = ReserveRequest,
     responses((status = 201, description = "reserved", body = CodeStep), (status = 200, description = "already_reserved", body = CodeStep)))]
-pub(crate) async fn reserve(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    Extension(origin): Extension<Origin>,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    answer(&app, (Step::Reserve, &campaign), query.as_deref(), origin, &headers, body).await
+pub(crate) async fn reserve(call: Call<String>, body: Body) -> HandlerResult {
+    routed(&call, Step::Reserve, body).await
 }
 
 /// Redeems a code, reserved before or not.
@@ -47,16 +38,8 @@ pub(crate) async fn reserve(
     params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
     request_body = RedeemRequest,
     responses((status = 200, description = "redeemed", body = CodeStep)))]
-pub(crate) async fn redeem(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    Extension(origin): Extension<Origin>,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    answer(&app, (Step::Redeem, &campaign), query.as_deref(), origin, &headers, body).await
+pub(crate) async fn redeem(call: Call<String>, body: Body) -> HandlerResult {
+    routed(&call, Step::Redeem, body).await
 }
 
 /// Undoes a redemption: the use comes back, unless the code has expired meanwhile.
@@ -64,16 +47,8 @@ pub(crate) async fn redeem(
     params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
     request_body = CodeStepRequest,
     responses((status = 200, description = "rolled_back", body = CodeStep)))]
-pub(crate) async fn roll_back(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    Extension(origin): Extension<Origin>,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    answer(&app, (Step::RollBack, &campaign), query.as_deref(), origin, &headers, body).await
+pub(crate) async fn roll_back(call: Call<String>, body: Body) -> HandlerResult {
+    routed(&call, Step::RollBack, body).await
 }
 
 /// Returns a reservation of a code back, also one that is over.
@@ -81,16 +56,8 @@ pub(crate) async fn roll_back(
     params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
     request_body = CodeStepRequest,
     responses((status = 200, description = "reservation_ended", body = CodeStep)))]
-pub(crate) async fn release(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    Extension(origin): Extension<Origin>,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    answer(&app, (Step::Release, &campaign), query.as_deref(), origin, &headers, body).await
+pub(crate) async fn release(call: Call<String>, body: Body) -> HandlerResult {
+    routed(&call, Step::Release, body).await
 }
 
 /// A step that a path names.
@@ -165,6 +132,11 @@ impl Step {
             }
         })
     }
+}
+
+async fn routed(call: &Call<String>, step: Step, body: Body) -> HandlerResult {
+    let Call { app, path: campaign, query, headers, origin } = call;
+    answer(app, (step, campaign), query.as_deref(), *origin, headers, body).await
 }
 
 /// Answers a request for a step; the accept loop comes here straight away.

@@ -8,11 +8,11 @@ use crate::answer::respond;
 use crate::app::App;
 use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::clock_text;
+use crate::request;
 use crate::request::bearer::Bearer;
-use crate::request::{self, InPath, Query};
+use crate::request::call::Call;
 use axum::body::Body;
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use firstcome_api::hold::{
     ChangeRequest, ConfirmRequest, Ended, ExtendRequest, Extended, Held, LateRequest, PickRequest,
 };
@@ -24,7 +24,6 @@ use firstcome_core::{Command, Outcome, Refusal};
 use firstcome_node::Answer;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// A step on a hold as it is asked for.
 #[derive(Debug)]
@@ -150,28 +149,30 @@ impl StepAsk<'_> {
     }
 }
 
-type TwoNames = InPath<(String, String)>;
+/// Answers a step on a hold: `read` gives its subject, and which step it is.
+async fn step<T: DeserializeOwned>(
+    call: &Call<(String, String)>,
+    body: Body,
+    read: impl FnOnce(T) -> (Option<String>, Wanted),
+) -> HandlerResult {
+    let Call { app, path: (campaign, hold), headers, .. } = call;
+    let bearer = app.bearer(headers, Role::Backend, campaign)?;
+    let (subject, step) = read(call.json(body).await?);
+    let subject = bearer.subject(subject.map(Cow::from))?;
+    let id = request::command_id(headers)?;
+    let min = call.query(&[])?.min_position()?;
+    let (campaign, hold) = (campaign.into(), hold.into());
+    let ask = StepAsk { campaign, hold, subject, id, step, limit: None };
+    let reply = asks::run(ask, app, &bearer, min).await?;
+    Ok(reply.response().map(Body::new))
+}
 
-impl App {
-    /// Answers a step on a hold: `read` gives its subject, and which step it is.
-    async fn step<T: DeserializeOwned>(
-        &self,
-        (path, query): (TwoNames, Option<String>),
-        headers: &HeaderMap,
-        body: Body,
-        read: fn(T) -> (Option<String>, Wanted),
-    ) -> HandlerResult {
-        let (campaign, hold): (String, String) = request::path(path)?;
-        let bearer = self.bearer(headers, Role::Backend, &campaign)?;
-        let bytes = request::body(&self.options, headers, body).await?;
-        let (subject, step) = read(request::json(&bytes)?);
-        let subject = bearer.subject(subject.map(Cow::from))?;
-        let id = request::command_id(headers)?;
-        let min = Query::parse(query.as_deref(), &[])?.min_position()?;
-        let (campaign, hold) = (campaign.into(), hold.into());
-        let ask = StepAsk { campaign, hold, subject, id, step, limit: None };
-        let reply = asks::run(ask, self, &bearer, min).await?;
-        Ok(reply.response().map(Body::new))
+/// Reads a step that names units.
+fn of_units(
+    wanted: fn(Vec<PickRequest>) -> Wanted,
+) -> impl FnOnce(ChangeRequest) -> (Option<String>, Wanted) {
+    move |ChangeRequest { subject, units, pool, picks }| {
+        (subject, wanted(named(units, pool, picks)))
     }
 }
 
@@ -198,18 +199,8 @@ fn some<'a>(picks: &'a [PickRequest], campaign: &str) -> Result<Vec<Pick<'a>>, P
            ("min_position" = Option<String>, Query)),
     request_body = ChangeRequest,
     responses((status = 201, description = "held", body = Held), (status = 200, description = "already_held", body = Held)))]
-pub(crate) async fn add(
-    extract::State(app): extract::State<Arc<App>>,
-    path: TwoNames,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    app.step((path, query), &headers, body, |asked: ChangeRequest| {
-        let ChangeRequest { subject, units, pool, picks } = asked;
-        (subject, Wanted::Add(named(units, pool, picks)))
-    })
-    .await
+pub(crate) async fn add(call: Call<(String, String)>, body: Body) -> HandlerResult {
+    step(&call, body, of_units(Wanted::Add)).await
 }
 
 /// Releases units of a hold, and keeps the rest.
@@ -218,18 +209,8 @@ pub(crate) async fn add(
            ("min_position" = Option<String>, Query)),
     request_body = ChangeRequest,
     responses((status = 201, description = "held: the remaining units", body = Held), (status = 200, description = "already_held: nothing to drop", body = Held)))]
-pub(crate) async fn drop(
-    extract::State(app): extract::State<Arc<App>>,
-    path: TwoNames,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    app.step((path, query), &headers, body, |asked: ChangeRequest| {
-        let ChangeRequest { subject, units, pool, picks } = asked;
-        (subject, Wanted::Drop(named(units, pool, picks)))
-    })
-    .await
+pub(crate) async fn drop(call: Call<(String, String)>, body: Body) -> HandlerResult {
+    step(&call, body, of_units(Wanted::Drop)).await
 }
 
 /// Moves the deadline of a hold to a later time.
@@ -237,17 +218,8 @@ pub(crate) async fn drop(
     params(("campaign" = String, Path), ("hold" = String, Path), ("min_position" = Option<String>, Query)),
     request_body = ExtendRequest,
     responses((status = 200, description = "extended, at most to the campaign's longest time", body = Extended)))]
-pub(crate) async fn extend(
-    extract::State(app): extract::State<Arc<App>>,
-    path: TwoNames,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    app.step((path, query), &headers, body, |asked: ExtendRequest| {
-        (asked.subject, Wanted::Extend(asked.ttl_ms))
-    })
-    .await
+pub(crate) async fn extend(call: Call<(String, String)>, body: Body) -> HandlerResult {
+    step(&call, body, |asked: ExtendRequest| (asked.subject, Wanted::Extend(asked.ttl_ms))).await
 }
 
 /// Confirms units of a hold: they belong to the subject permanently.
@@ -258,15 +230,8 @@ pub(crate) async fn extend(
            ("min_position" = Option<String>, Query)),
     request_body = ConfirmRequest,
     responses((status = 200, description = "confirmed", body = Ended)))]
-pub(crate) async fn confirm(
-    extract::State(app): extract::State<Arc<App>>,
-    path: TwoNames,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    app.step((path, query), &headers, body, |asked: ConfirmRequest| {
-        let ConfirmRequest { subject, units, pool, picks, late } = asked;
+pub(crate) async fn confirm(call: Call<(String, String)>, body: Body) -> HandlerResult {
+    step(&call, body, |ConfirmRequest { subject, units, pool, picks, late }| {
         (Some(subject), Wanted::Confirm(named(units, pool, picks), late))
     })
     .await
@@ -278,16 +243,6 @@ pub(crate) async fn confirm(
            ("min_position" = Option<String>, Query)),
     request_body = ChangeRequest,
     responses((status = 200, description = "released", body = Ended)))]
-pub(crate) async fn release(
-    extract::State(app): extract::State<Arc<App>>,
-    path: TwoNames,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    app.step((path, query), &headers, body, |asked: ChangeRequest| {
-        let ChangeRequest { subject, units, pool, picks } = asked;
-        (subject, Wanted::Release(named(units, pool, picks)))
-    })
-    .await
+pub(crate) async fn release(call: Call<(String, String)>, body: Body) -> HandlerResult {
+    step(&call, body, of_units(Wanted::Release)).await
 }

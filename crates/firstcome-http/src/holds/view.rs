@@ -2,11 +2,10 @@
 
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
-use crate::app::App;
 use crate::clock_text;
-use crate::request::{self, InPath, Query};
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use crate::request;
+use crate::request::call::Call;
+use axum::http::StatusCode;
 use firstcome_api::hold::{HeldUnit, Hold, HoldLookup};
 use firstcome_api::key::Role;
 use firstcome_core::campaign::Campaign;
@@ -15,7 +14,6 @@ use firstcome_core::hold::{self, Fate};
 use firstcome_core::outcome::UnitName;
 use firstcome_core::{Refusal, State};
 use firstcome_node::Decided;
-use std::sync::Arc;
 
 /// Returns a unit with what is known of it.
 fn unit(campaign: Option<&Campaign>, name: &UnitName) -> HeldUnit {
@@ -110,29 +108,24 @@ pub(crate) fn hold(state: &State, campaign: &Campaign, hold: &hold::Hold) -> Hol
            ("subject" = Option<String>, Query, description = "The owner that the hold must have"),
            ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
     responses((status = 200, body = HoldLookup)))]
-pub(crate) async fn show(
-    extract::State(app): extract::State<Arc<App>>,
-    path: InPath<(String, String)>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let (campaign, id) = request::path(path)?;
-    let bearer = app.bearer(&headers, Role::Read, &campaign)?;
-    request::campaign(&campaign)?;
-    let query = Query::parse(query.as_deref(), &["subject"])?;
+pub(crate) async fn show(call: Call<(String, String)>) -> HandlerResult {
+    let Call { app, path: (campaign, id), headers, .. } = &call;
+    let bearer = app.bearer(headers, Role::Read, campaign)?;
+    request::campaign(campaign)?;
+    let query = call.query(&["subject"])?;
     if let Some(subject) = query.get("subject") {
         app.may_ask_about(&bearer, subject)?;
     }
     app.reach(&query).await?;
-    app.readable(&campaign)?;
+    app.readable(campaign)?;
     let stale = app.is_stale();
     let (hold, position) = app.node.replica.look(|state| {
         let position = state.token();
-        let problem = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
-        let found = state.campaign(&campaign).map_err(problem)?;
+        let problem = |refusal| Problem::refused(refusal, campaign).at(position, Decided::Replica);
+        let found = state.campaign(campaign).map_err(problem)?;
         // A token is not told whether somebody else has a hold of that id.
-        let missing = || bearer.told(problem(Refusal::NoSuchHold), &campaign);
-        let hold = found.hold_of(&id).filter(|hold| bearer.acts_for(hold.subject()).is_ok());
+        let missing = || bearer.told(problem(Refusal::NoSuchHold), campaign);
+        let hold = found.hold_of(id).filter(|hold| bearer.acts_for(hold.subject()).is_ok());
         let hold = hold.ok_or_else(missing)?;
         if query.get("subject").is_some_and(|subject| subject != hold.subject()) {
             return Err(problem(Refusal::NotYours));

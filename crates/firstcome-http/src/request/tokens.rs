@@ -3,29 +3,24 @@
 use crate::answer::Code;
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
-use crate::app::App;
 use crate::clock_text;
 use crate::guard::token::{MOST_SECONDS, Scope};
 use crate::request;
 use crate::request::bearer::Bearer;
+use crate::request::call::Call;
 use axum::body::Body;
-use axum::extract;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use firstcome_api::key::Role;
 use firstcome_api::token::{Minted, Ticket, TokenRequest};
 use firstcome_core::Timestamp;
-use std::sync::Arc;
 
 /// Issues a subject token: with it a browser acts for one subject.
 #[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = TokenRequest,
     responses((status = 201, description = "minted", body = Minted)))]
-pub(crate) async fn mint(
-    extract::State(app): extract::State<Arc<App>>,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let key = app.keys.know(&headers, Role::Backend)?;
-    let bytes = request::body(&app.options, &headers, body).await?;
+pub(crate) async fn mint(call: Call, body: Body) -> HandlerResult {
+    let Call { app, headers, .. } = &call;
+    let key = app.keys.know(headers, Role::Backend)?;
+    let bytes = call.body(body).await?;
     let ask: TokenRequest<'_> = request::json(&bytes)?;
     request::subject(&app.options, &ask.subject)?;
     let campaign: Scope = ask.campaign.parse().map_err(Problem::invalid)?;
@@ -56,11 +51,9 @@ pub(crate) async fn mint(
 /// nothing else.
 #[utoipa::path(post, path = "/v1/tickets", tag = "tokens",
     responses((status = 201, description = "minted", body = Ticket)))]
-pub(crate) async fn mint_ticket(
-    extract::State(app): extract::State<Arc<App>>,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let token = match app.bearer_at_large(&headers, Role::Read)? {
+pub(crate) async fn mint_ticket(call: Call) -> HandlerResult {
+    let Call { app, headers, .. } = &call;
+    let token = match app.bearer_at_large(headers, Role::Read)? {
         Bearer::Subject(token) => token,
         Bearer::Key(_) => {
             let detail = "a ticket is for a subject token: a key follows events with Authorization";

@@ -6,12 +6,12 @@ use super::{Event, Watched};
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::app::App;
 use crate::codes::Origin;
+use crate::request;
 use crate::request::bearer::{Bearer, Reader};
-use crate::request::{self, InPath, Query};
+use crate::request::call::Call;
 use crate::server::slots::network;
 use axum::body::{Body, Bytes};
-use axum::extract::{self, Extension, RawQuery};
-use axum::http::{HeaderMap, HeaderValue, Response, header};
+use axum::http::{HeaderValue, Response, header};
 use firstcome_core::Timestamp;
 use firstcome_core::names::Position;
 use firstcome_inject::{Mistake, inject};
@@ -57,46 +57,40 @@ pub(crate) struct EndsAt(pub(crate) Instant);
     params(("campaign" = String, Path), ("Last-Event-ID" = Option<String>, Header, description = "The position of the map, or of the last event"),
            ("after" = Option<String>, Query, description = "The same, for the first connection of an EventSource")),
     responses((status = 200, description = "events", content_type = "text/event-stream")))]
-pub(crate) async fn events(
-    extract::State(app): extract::State<Arc<App>>,
-    Extension(Origin(address)): Extension<Origin>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    let query = Query::parse(query.as_deref(), &["after", "ticket"]);
+pub(crate) async fn events(call: Call<String>) -> HandlerResult {
+    let Call { app, path: campaign, headers, origin: Origin(address), .. } = &call;
+    let query = call.query(&["after", "ticket"]);
     // Who asks comes before what is wrong with it.
     let reader = match query.as_ref().ok().and_then(|query| query.get("ticket")) {
-        None => app.reader(&headers, &campaign)?,
+        None => app.reader(headers, campaign)?,
         Some(_) if headers.contains_key(header::AUTHORIZATION) => {
             let detail = "give Authorization or a ticket, not both";
             return Err(Problem::invalid(detail));
         }
-        Some(ticket) => Reader::Bearer(app.ticket(ticket, &campaign)?),
+        Some(ticket) => Reader::Bearer(app.ticket(ticket, campaign)?),
     };
-    request::campaign(&campaign)?;
+    request::campaign(campaign)?;
     let query = query?;
     app.reach(&query).await?;
-    app.readable(&campaign)?;
+    app.readable(campaign)?;
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let after = last.or(query.get("after")).and_then(|text| text.parse().ok());
     let watched = app
         .seat_maps
-        .watch(&app.node.intake, &campaign)
-        .map_err(|(refusal, at)| Problem::refused(refusal, &campaign).at(at, Decided::Replica))?;
-    let end = End::of(&app, &reader);
+        .watch(&app.node.intake, campaign)
+        .map_err(|(refusal, at)| Problem::refused(refusal, campaign).at(at, Decided::Replica))?;
+    let end = End::of(app, &reader);
     let (follower, subject) = match reader {
         Reader::Bearer(Bearer::Key(key)) => (Follower::Key(key.name.clone()), None),
         Reader::Bearer(Bearer::Subject(token)) => {
             (Follower::Subject(token.subject.clone()), Some(token.subject))
         }
-        Reader::Anybody => (Follower::Anybody(network(address)), None),
+        Reader::Anybody => (Follower::Anybody(network(*address)), None),
     };
     let slot = app.seat_maps.streams.take(follower)?;
     let ends_at = EndsAt(end.at);
     let draining = app.draining.clone();
-    let own = subject.map(|subject| Own::new(Arc::clone(&app), &watched, subject));
+    let own = subject.map(|subject| Own::new(Arc::clone(app), &watched, subject));
     let subscriber = Subscriber { own, ..Subscriber::join(watched, after, draining, (end, slot)) };
     let events = stream::unfold(subscriber, |mut subscriber| async move {
         let text = subscriber.next().await?;

@@ -4,11 +4,10 @@ use super::gzip::{Deflated, gzip};
 use super::layout::Written;
 use super::{Seats, Seen};
 use crate::answer::problem::{HandlerResult, Problem};
-use crate::app::App;
-use crate::request::{self, InPath, Query};
+use crate::request;
+use crate::request::call::Call;
 use crate::server::frames::Frames;
 use axum::body::{Body, Bytes};
-use axum::extract::{self, RawQuery};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use firstcome_core::outcome::Missing;
 use firstcome_core::{Refusal, State};
@@ -27,32 +26,27 @@ use std::sync::Arc;
            ("If-None-Match" = Option<String>, Header, description = "The ETag of the last map"),
            ("min_position" = Option<String>, Query)),
     responses((status = 200, description = "the map", content_type = "application/json"), (status = 304, description = "the same as before")))]
-pub(crate) async fn show(
-    extract::State(app): extract::State<Arc<App>>,
-    path: InPath<(String, String)>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let (campaign, pool) = request::path(path)?;
-    let reader = app.reader(&headers, &campaign)?;
-    request::campaign(&campaign)?;
-    request::pool(&campaign, &pool)?;
-    let query = Query::parse(query.as_deref(), &["standing"])?;
+pub(crate) async fn show(call: Call<(String, String)>) -> HandlerResult {
+    let Call { app, path: (campaign, pool), headers, .. } = &call;
+    let reader = app.reader(headers, campaign)?;
+    request::campaign(campaign)?;
+    request::pool(campaign, pool)?;
+    let query = call.query(&["standing"])?;
     app.reach(&query).await?;
-    app.readable(&campaign)?;
+    app.readable(campaign)?;
     let now = app.node.replica.look(State::token);
     let refused =
-        |(refusal, position)| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
-    let watched = app.seat_maps.watch(&app.node.intake, &campaign).map_err(refused)?;
+        |(refusal, position)| Problem::refused(refusal, campaign).at(position, Decided::Replica);
+    let watched = app.seat_maps.watch(&app.node.intake, campaign).map_err(refused)?;
     let seen = watched.seen(now).await;
     let missing = Refusal::NotFound(Missing::Pool);
-    let index = seen.pools.iter().position(|seen| seen.name == pool);
+    let index = seen.pools.iter().position(|seen| seen.name == *pool);
     let index = index.ok_or_else(|| refused((missing, seen.position)))?;
     if seen.pools[index].seats.is_none() {
         return Err(refused((Refusal::NotSeated, seen.position)));
     }
     let only_status = query.get("standing").is_some_and(|value| value != "0");
-    let answer = answer(&app.node.replica, seen, index, &campaign, only_status, &headers).await?;
+    let answer = answer(&app.node.replica, seen, index, campaign, only_status, headers).await?;
     Ok(reader.cache(answer))
 }
 

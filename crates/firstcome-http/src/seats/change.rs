@@ -1,20 +1,18 @@
 //! Changes of seats that are there: names, grades and prices.
 
-use super::operate::{TwoNames, decided, read};
+use super::operate::{decided, read};
 use crate::answer::Code;
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
-use crate::app::App;
 use crate::request;
+use crate::request::call::Call;
 use axum::body::Body;
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use firstcome_api::seat::{SeatChangeRequest, SeatsChanged};
 use firstcome_core::hall::SeatChange;
 use firstcome_core::limits::CHUNK_SEATS;
 use firstcome_core::{Command, Outcome, Refusal};
 use serde_json::json;
-use std::sync::Arc;
 
 /// Changes names, price categories and prices of seats: all of a request or none; at most 4,000 in one.
 ///
@@ -23,24 +21,18 @@ use std::sync::Arc;
     params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = Vec<SeatChangeRequest>,
     responses((status = 200, description = "seats_changed", body = SeatsChanged)))]
-pub(crate) async fn change(
-    extract::State(app): extract::State<Arc<App>>,
-    path: TwoNames,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let asked = read::<Vec<SeatChangeRequest>>(&app, (path, query), &headers, body).await?;
-    let (campaign, pool, order) = (&asked.campaign, &asked.pool, asked.order());
-    let seats = seats(&asked.body)?;
-    let answer = decided(&app, &Command::ChangeSeats { campaign, pool, seats, order }).await?;
+pub(crate) async fn change(call: Call<(String, String)>, body: Body) -> HandlerResult {
+    let Call { app, path: (campaign, pool), .. } = &call;
+    let asked = read::<Vec<SeatChangeRequest>>(&call, body).await?;
+    let (seats, order) = (seats(&asked.body)?, asked.order());
+    let answer = decided(app, &Command::ChangeSeats { campaign, pool, seats, order }).await?;
     let Outcome::SeatsChanged { seats } = answer.outcome else {
         unreachable!("changed seats are not answered with {}", answer.outcome.as_str())
     };
     let answer = SeatsChanged {
         outcome: answer.outcome.as_str().into(),
-        campaign: asked.campaign,
-        pool: asked.pool,
+        campaign: campaign.clone(),
+        pool: pool.clone(),
         seats,
         position: answer.position.to_string(),
         decided: answer.decided.as_str().into(),

@@ -5,10 +5,10 @@ use crate::answer::respond::json;
 use crate::app::App;
 use crate::asks::yes;
 use crate::holds::picks;
-use crate::request::{self, InPath, Query};
+use crate::request;
+use crate::request::call::Call;
 use axum::body::Body;
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use firstcome_api::hold::PickRequest;
 use firstcome_api::key::Role;
 use firstcome_api::seat::{BlockRequest, MoveRequest, SeatsBlocked, SeatsMoved};
@@ -17,74 +17,59 @@ use firstcome_core::hall::settings::check_unit_name;
 use firstcome_core::{Command, Outcome};
 use firstcome_node::Answer;
 use serde::de::DeserializeOwned;
-use std::sync::Arc;
-
-pub(super) type TwoNames = InPath<(String, String)>;
 
 /// An operation on units, as far as every operation is the same.
-pub(super) struct Operation<T> {
-    pub(super) campaign: String,
-    pub(super) pool: String,
+pub(super) struct Operation<'a, T> {
     /// The operation's own id.
     id: Option<Box<str>>,
     /// The name of the key that set it.
-    who: Box<str>,
+    who: &'a str,
     pub(super) body: T,
 }
 
-impl<T> Operation<T> {
+impl<T> Operation<'_, T> {
     pub(super) fn order(&self) -> Order<'_> {
-        Order { id: self.id.as_deref(), who: &self.who }
+        Order { id: self.id.as_deref(), who: self.who }
     }
 }
 
 pub(super) async fn read<T: DeserializeOwned>(
-    app: &App,
-    (path, query): (TwoNames, Option<String>),
-    headers: &HeaderMap,
+    call: &Call<(String, String)>,
     body: Body,
-) -> Result<Operation<T>, Problem> {
-    let (campaign, pool) = request::path(path)?;
-    let key = app.keys.allow(headers, Role::Operator, &campaign)?;
-    request::campaign(&campaign)?;
-    request::pool(&campaign, &pool)?;
-    let (id, who) = (request::command_id(headers)?, key.name.clone());
-    let bytes = request::body(&app.options, headers, body).await?;
-    let body = request::json(&bytes)?;
-    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
-    Ok(Operation { campaign, pool, id, who, body })
+) -> Result<Operation<'_, T>, Problem> {
+    let (campaign, pool) = &call.path;
+    let who = &*call.key(Role::Operator, campaign)?.name;
+    request::pool(campaign, pool)?;
+    let id = request::command_id(&call.headers)?;
+    let body = call.json(body).await?;
+    call.reach().await?;
+    Ok(Operation { id, who, body })
 }
 
-async fn set_blocked(
-    app: &App,
-    at: (TwoNames, Option<String>),
-    headers: &HeaderMap,
-    body: Body,
-    blocked: bool,
-) -> HandlerResult {
-    let mut operation = read::<BlockRequest>(app, at, headers, body).await?;
+async fn set_blocked(call: &Call<(String, String)>, body: Body, blocked: bool) -> HandlerResult {
+    let Call { app, path: (campaign, pool), .. } = call;
+    let mut operation = read::<BlockRequest>(call, body).await?;
     let asked = &mut operation.body;
     request::reason(&asked.reason)?;
     if !asked.units.is_empty() {
         asked.picks.push(PickRequest::names(None, std::mem::take(&mut asked.units)));
     }
-    let Operation { campaign, pool, body, .. } = &operation;
-    let mut units = picks::read_named(&body.picks, campaign)?;
+    let mut units = picks::read_named(&operation.body.picks, campaign)?;
     for pick in &mut units {
         if pick.pool.is_some_and(|named| named != pool) {
             return Err(Problem::invalid("a pick names another pool"));
         }
         pick.pool = Some(pool);
     }
-    let (reason, order) = (&*body.reason, operation.order());
+    let (reason, order) = (&*operation.body.reason, operation.order());
     let answer = decided(app, &Command::Block { campaign, units, blocked, reason, order }).await?;
     let (Outcome::Blocked { units } | Outcome::Unblocked { units }) = answer.outcome else {
         unreachable!("a block is not answered with {}", answer.outcome.as_str())
     };
     let answer = SeatsBlocked {
         outcome: answer.outcome.as_str().into(),
-        campaign: operation.campaign,
-        pool: operation.pool,
+        campaign: campaign.clone(),
+        pool: pool.clone(),
         units,
         position: answer.position.to_string(),
         decided: answer.decided.as_str().into(),
@@ -104,14 +89,8 @@ pub(super) async fn decided(app: &App, command: &Command<'_>) -> Result<Answer, 
     params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = BlockRequest,
     responses((status = 200, description = "blocked", body = SeatsBlocked)))]
-pub(crate) async fn block(
-    extract::State(app): extract::State<Arc<App>>,
-    path: TwoNames,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    set_blocked(&app, (path, query), &headers, body, true).await
+pub(crate) async fn block(call: Call<(String, String)>, body: Body) -> HandlerResult {
+    set_blocked(&call, body, true).await
 }
 
 /// Puts blocked units back: all of them or none.
@@ -119,14 +98,8 @@ pub(crate) async fn block(
     params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = BlockRequest,
     responses((status = 200, description = "unblocked", body = SeatsBlocked)))]
-pub(crate) async fn unblock(
-    extract::State(app): extract::State<Arc<App>>,
-    path: TwoNames,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    set_blocked(&app, (path, query), &headers, body, false).await
+pub(crate) async fn unblock(call: Call<(String, String)>, body: Body) -> HandlerResult {
+    set_blocked(&call, body, false).await
 }
 
 /// Exchanges a held or confirmed seat for a free one.
@@ -134,15 +107,10 @@ pub(crate) async fn unblock(
     params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = MoveRequest,
     responses((status = 200, description = "moved", body = SeatsMoved)))]
-pub(crate) async fn move_seat(
-    extract::State(app): extract::State<Arc<App>>,
-    path: TwoNames,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> HandlerResult {
-    let operation = read::<MoveRequest>(&app, (path, query), &headers, body).await?;
-    let Operation { campaign, pool, body: MoveRequest { from, to, reason }, .. } = &operation;
+pub(crate) async fn move_seat(call: Call<(String, String)>, body: Body) -> HandlerResult {
+    let Call { app, path: (campaign, pool), .. } = &call;
+    let operation = read::<MoveRequest>(&call, body).await?;
+    let MoveRequest { from, to, reason } = &operation.body;
     request::reason(reason)?;
     for name in [from, to] {
         let wrong = |why| Problem::invalid(format!("the seat {name:?} {why}"));
@@ -150,14 +118,14 @@ pub(crate) async fn move_seat(
     }
     let order = operation.order();
     let command = Command::Move { campaign, pool, from, to, reason, order };
-    let answer = decided(&app, &command).await?;
+    let answer = decided(app, &command).await?;
     let Outcome::Moved(moved) = answer.outcome else {
         unreachable!("a move is not answered with {}", answer.outcome.as_str())
     };
     let answer = SeatsMoved {
         outcome: "moved".into(),
-        campaign: operation.campaign,
-        pool: operation.pool,
+        campaign: campaign.clone(),
+        pool: pool.clone(),
         from: moved.from.into(),
         to: moved.to.into(),
         rank: (moved.rank > 0).then_some(moved.rank),

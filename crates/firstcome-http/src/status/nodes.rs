@@ -3,10 +3,9 @@
 use crate::answer::Code;
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
-use crate::app::App;
 use crate::clock_text;
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use crate::request::call::Call;
+use axum::http::StatusCode;
 use firstcome_api::key::Role;
 use firstcome_api::node::{Fork, Forks, Leader, Node, Nodes, Raised, Reseed};
 use firstcome_core::{NodeId, State, Timestamp};
@@ -14,19 +13,15 @@ use firstcome_journal::cluster::{Membership, NodeStatus};
 use firstcome_node::CommandError;
 use firstcome_node::agreement::Announcement;
 use firstcome_node::raise::CannotRaise;
-use std::sync::Arc;
 
 /// How long a node has said nothing before it is called silent, in microseconds: three heartbeats.
 const SILENT_AFTER: i64 = 3_000_000;
 
 /// Returns the nodes of the space.
 #[utoipa::path(get, path = "/v1/nodes", tag = "operation", responses((status = 200, body = Nodes)))]
-pub(crate) async fn nodes(
-    extract::State(app): extract::State<Arc<App>>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    app.may_read_of_all(query, &headers).await?;
+pub(crate) async fn nodes(call: Call) -> HandlerResult {
+    let app = &call.app;
+    call.may_read_of_all().await?;
     let this = app.node.id.to_string();
     let leader = match app.leader.who() {
         Some(leads) => Some(Leader { node: leads.node, term: leads.term }),
@@ -119,11 +114,9 @@ pub(crate) async fn nodes(
 /// Raises the space permanently to the newest level that this server reads: make a backup first.
 #[utoipa::path(post, path = "/v1/level", tag = "operation",
     responses((status = 200, description = "raised", body = Raised)))]
-pub(crate) async fn raise_level(
-    extract::State(app): extract::State<Arc<App>>,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let key = app.keys.know_for_all(&headers, Role::Admin)?;
+pub(crate) async fn raise_level(call: Call) -> HandlerResult {
+    let Call { app, headers, .. } = &call;
+    let key = app.keys.know_for_all(headers, Role::Admin)?;
     let answer = match app.node.intake.raise_level(&key.name).await {
         Ok(answer) => answer,
         Err(CannotRaise::Failed(failure)) => return Err(Problem::failed(&failure)),
@@ -144,11 +137,9 @@ pub(crate) async fn raise_level(
 /// Entries that only other servers or only the store had are lost: use the server with the highest position.
 #[utoipa::path(post, path = "/v1/reseed", tag = "operation",
     responses((status = 202, description = "accepted: it is done at the next check of the store", body = Reseed)))]
-pub(crate) async fn reseed(
-    extract::State(app): extract::State<Arc<App>>,
-    headers: HeaderMap,
-) -> HandlerResult {
-    app.keys.know(&headers, Role::Admin)?;
+pub(crate) async fn reseed(call: Call) -> HandlerResult {
+    let Call { app, headers, .. } = &call;
+    app.keys.know(headers, Role::Admin)?;
     if !app.node.journal.is_shared() {
         let detail = "this server keeps its journal in its own data folder: there is no shared store to seed";
         return Err(Problem::new(Code::NothingLost, detail));
@@ -164,12 +155,9 @@ pub(crate) async fn reseed(
 
 /// Returns the reports of servers about forks of the journal.
 #[utoipa::path(get, path = "/v1/forks", tag = "operation", responses((status = 200, body = Forks)))]
-pub(crate) async fn forks(
-    extract::State(app): extract::State<Arc<App>>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    app.may_read_of_all(query, &headers).await?;
+pub(crate) async fn forks(call: Call) -> HandlerResult {
+    let app = &call.app;
+    call.may_read_of_all().await?;
     // A journal of one node cannot fork.
     let reports = if app.node.journal.is_shared() {
         app.node.journal.reports().await.map_err(|broken| {

@@ -3,17 +3,15 @@
 use super::pool;
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
-use crate::app::App;
 use crate::clock_text;
-use crate::request::{self, InPath, Query};
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use crate::request;
+use crate::request::call::Call;
+use axum::http::StatusCode;
 use firstcome_api::key::Role;
 use firstcome_api::waitlist::{WaitingLine, WaitlistPage};
 use firstcome_core::State;
 use firstcome_core::waitlist::Waiting;
 use firstcome_node::Decided;
-use std::sync::Arc;
 
 /// Lines given at once if the caller does not say.
 const ROWS: usize = 1_000;
@@ -28,19 +26,13 @@ const MOST_ROWS: usize = 10_000;
            ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out"),
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = WaitlistPage)))]
-pub(crate) async fn list(
-    extract::State(app): extract::State<Arc<App>>,
-    campaign: InPath<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let campaign = request::path(campaign)?;
-    app.keys.allow(&headers, Role::Operator, &campaign)?;
-    request::campaign(&campaign)?;
-    let query = Query::parse(query.as_deref(), &["pool", "after", "limit"])?;
+pub(crate) async fn list(call: Call<String>) -> HandlerResult {
+    let Call { app, path: campaign, .. } = &call;
+    call.key(Role::Operator, campaign)?;
+    let query = call.query(&["pool", "after", "limit"])?;
     let named = query.get("pool");
     if let Some(pool) = named {
-        request::pool(&campaign, pool)?;
+        request::pool(campaign, pool)?;
     }
     let after = query.number::<u32>("after")?.unwrap_or(0);
     let limit = query.number("limit")?.unwrap_or(ROWS);
@@ -48,11 +40,11 @@ pub(crate) async fn list(
         return Err(Problem::invalid(format!("limit={limit} is outside 1 to {MOST_ROWS}")));
     }
     app.reach(&query).await?;
-    app.readable(&campaign)?;
+    app.readable(campaign)?;
     let (mut waiting, counts, position) = app.node.replica.look(|state: &State| {
         let position = state.token();
-        let problem = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
-        let found = state.campaign(&campaign).map_err(problem)?;
+        let problem = |refusal| Problem::refused(refusal, campaign).at(position, Decided::Replica);
+        let found = state.campaign(campaign).map_err(problem)?;
         let pool = pool(found, named).map_err(problem)?;
         // One more than asked for, to know whether there is anything to come back for.
         let waiting = pool.waiters_after(after).take(limit + 1).map(line);

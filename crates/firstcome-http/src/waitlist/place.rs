@@ -8,11 +8,11 @@ use crate::app::App;
 use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::clock_text;
 use crate::holds::view;
+use crate::request;
 use crate::request::bearer::Bearer;
-use crate::request::{self, InPath, Query};
+use crate::request::call::Call;
 use axum::body::Body;
-use axum::extract::{self, RawQuery};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use firstcome_api::key::Role;
 use firstcome_api::waitlist::{LeftWaitlist, Place};
 use firstcome_core::campaign::{Campaign, OnList};
@@ -20,7 +20,6 @@ use firstcome_core::{Command, Outcome, State};
 use firstcome_node::{Answer, Decided};
 use serde_json::json as value;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// Returns the place of a subject on the waitlist of a pool, or its offer.
 ///
@@ -30,36 +29,31 @@ use std::sync::Arc;
            ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
            ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
     responses((status = 200, body = Place)))]
-pub(crate) async fn show(
-    extract::State(app): extract::State<Arc<App>>,
-    path: InPath<(String, String)>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let (campaign, subject): (String, String) = request::path(path)?;
-    let bearer = app.bearer(&headers, Role::Read, &campaign)?;
-    app.may_act(&bearer, &campaign, &subject)?;
-    let query = Query::parse(query.as_deref(), &["pool"])?;
+pub(crate) async fn show(call: Call<(String, String)>) -> HandlerResult {
+    let Call { app, path: (campaign, subject), headers, .. } = &call;
+    let bearer = app.bearer(headers, Role::Read, campaign)?;
+    app.may_act(&bearer, campaign, subject)?;
+    let query = call.query(&["pool"])?;
     let named = query.get("pool");
     if let Some(pool) = named {
-        request::pool(&campaign, pool)?;
+        request::pool(campaign, pool)?;
     }
     app.reach(&query).await?;
-    app.readable(&campaign)?;
+    app.readable(campaign)?;
     let stale = app.is_stale();
     let (mut place, position) = app.node.replica.look(|state: &State| {
         let position = state.token();
-        let problem = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
-        let found = state.campaign(&campaign).map_err(problem)?;
+        let problem = |refusal| Problem::refused(refusal, campaign).at(position, Decided::Replica);
+        let found = state.campaign(campaign).map_err(problem)?;
         let pool = pool(found, named).map_err(problem)?.name();
-        let standing = found.waiting(Some(pool), &subject).map_err(problem)?;
+        let standing = found.waiting(Some(pool), subject).map_err(problem)?;
         let standing = standing.ok_or_else(|| {
             let detail =
                 format!("{subject:?} does not wait for pool {pool:?} of campaign {campaign:?}");
             let missing = Problem::new(Code::NotOnWaitlist, detail).at(position, Decided::Replica);
             missing.with("campaign", value!(campaign)).with("subject", value!(subject))
         })?;
-        Ok::<_, Problem>((place(state, found, (pool, &subject), standing), position))
+        Ok::<_, Problem>((place(state, found, (pool, subject), standing), position))
     })?;
     place.stale = stale;
     place.durable = app.node.intake.endures(position).await;
@@ -129,18 +123,13 @@ pub(crate) fn place(
            ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
            ("min_position" = Option<String>, Query)),
     responses((status = 200, description = "left_waitlist", body = LeftWaitlist)))]
-pub(crate) async fn leave(
-    extract::State(app): extract::State<Arc<App>>,
-    path: InPath<(String, String)>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HandlerResult {
-    let (campaign, subject): (String, String) = request::path(path)?;
-    let bearer = app.bearer(&headers, Role::Backend, &campaign)?;
-    let query = Query::parse(query.as_deref(), &["pool"])?;
+pub(crate) async fn leave(call: Call<(String, String)>) -> HandlerResult {
+    let Call { app, path: (campaign, subject), headers, .. } = &call;
+    let bearer = app.bearer(headers, Role::Backend, campaign)?;
+    let query = call.query(&["pool"])?;
     let pool = query.get("pool").map(Cow::from);
     let ask = LeaveAsk { campaign: campaign.into(), pool, subject: subject.into() };
-    let reply = asks::run(ask, &app, &bearer, query.min_position()?).await?;
+    let reply = asks::run(ask, app, &bearer, query.min_position()?).await?;
     Ok(reply.response().map(Body::new))
 }
 
