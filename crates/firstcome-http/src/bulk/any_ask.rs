@@ -22,6 +22,19 @@ pub(super) enum AnyAsk {
     Leave(LeaveAsk<'static>),
 }
 
+/// Does the same with whichever it is.
+macro_rules! each {
+    ($any:expr, $ask:ident => $does:expr) => {
+        match $any {
+            AnyAsk::Claim($ask) => $does,
+            AnyAsk::Cancel($ask) => $does,
+            AnyAsk::Hold($ask) => $does,
+            AnyAsk::Step($ask) => $does,
+            AnyAsk::Leave($ask) => $does,
+        }
+    };
+}
+
 impl AnyAsk {
     /// Says whether what comes behind it may find more than before, and memory does not know that yet.
     pub(super) fn may_free(&self) -> bool {
@@ -34,13 +47,7 @@ impl AnyAsk {
 
 impl Ask for AnyAsk {
     fn whose(&self) -> (&str, &str) {
-        match self {
-            Self::Claim(ask) => ask.whose(),
-            Self::Cancel(ask) => ask.whose(),
-            Self::Hold(ask) => ask.whose(),
-            Self::Step(ask) => ask.whose(),
-            Self::Leave(ask) => ask.whose(),
-        }
+        each!(self, ask => ask.whose())
     }
 
     async fn check(
@@ -49,54 +56,26 @@ impl Ask for AnyAsk {
         bearer: &Bearer<'_>,
         options: ReadOptions,
     ) -> Result<Known, Problem> {
-        match self {
-            Self::Claim(ask) => ask.check(app, bearer, options).await,
-            Self::Cancel(ask) => ask.check(app, bearer, options).await,
-            Self::Hold(ask) => ask.check(app, bearer, options).await,
-            Self::Step(ask) => ask.check(app, bearer, options).await,
-            Self::Leave(ask) => ask.check(app, bearer, options).await,
-        }
+        each!(self, ask => ask.check(app, bearer, options).await)
     }
 
     fn command(&self) -> Result<Command<'_>, Problem> {
-        match self {
-            Self::Claim(ask) => ask.command(),
-            Self::Cancel(ask) => ask.command(),
-            Self::Hold(ask) => ask.command(),
-            Self::Step(ask) => ask.command(),
-            Self::Leave(ask) => ask.command(),
-        }
+        each!(self, ask => ask.command())
     }
 
     fn take_first_pool(&mut self, name: Option<Box<str>>) {
-        match self {
-            Self::Claim(ask) => ask.take_first_pool(name),
-            Self::Cancel(ask) => ask.take_first_pool(name),
-            Self::Hold(_) | Self::Step(_) | Self::Leave(_) => {}
-        }
+        each!(self, ask => ask.take_first_pool(name));
     }
 
     fn taking(&self, app: &App, answer: &Answer) -> Option<Command<'_>> {
-        match self {
-            Self::Claim(ask) => ask.taking(app, answer),
-            Self::Cancel(_) | Self::Hold(_) | Self::Step(_) | Self::Leave(_) => None,
-        }
+        each!(self, ask => ask.taking(app, answer))
     }
 
     fn told(&self, problem: Problem, bearer: &Bearer<'_>) -> Problem {
-        match self {
-            Self::Step(ask) => ask.told(problem, bearer),
-            Self::Claim(_) | Self::Cancel(_) | Self::Hold(_) | Self::Leave(_) => problem,
-        }
+        each!(self, ask => ask.told(problem, bearer))
     }
 
     fn write_yes(&self, app: &App, answer: &Answer, out: &mut Vec<u8>) -> Result<u16, Problem> {
-        match self {
-            Self::Claim(ask) => ask.write_yes(app, answer, out),
-            Self::Cancel(ask) => ask.write_yes(app, answer, out),
-            Self::Hold(ask) => ask.write_yes(app, answer, out),
-            Self::Step(ask) => ask.write_yes(app, answer, out),
-            Self::Leave(ask) => ask.write_yes(app, answer, out),
-        }
+        each!(self, ask => ask.write_yes(app, answer, out))
     }
 }
