@@ -26,10 +26,9 @@ use std::sync::Arc;
 ///
 /// Each line is answered by a line, in the order of the lines, while the next ones still come. A line that is wrong or refused
 /// answers for itself.
-#[utoipa::path(post, path = "/v1/commands", tag = "bulk",
-    params(("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
+#[utoipa::path(post, path = "/v1/commands", tag = "bulk", operation_id = "execute_commands",
     request_body(content = CommandLine, content_type = "application/x-ndjson"),
-    responses((status = 200, description = "a line for each line", body = CommandAnswer, content_type = "application/x-ndjson")))]
+    responses((status = "2XX", description = "a line for each line", body = CommandAnswer, content_type = "application/x-ndjson")))]
 pub(crate) async fn commands(call: Call, body: Body) -> HandlerResult {
     let Call { app, headers, .. } = &call;
     let (key, pace) = app.keys.know_for_many(headers, Role::Backend)?;

@@ -24,13 +24,10 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 /// Reserves units for a subject until a deadline.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds", tag = "holds",
-    params(("campaign" = String, Path, description = "The name of the campaign"),
-           ("Idempotency-Key" = Option<String>, Header, description = "The id of the hold"),
-           ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
-    request_body = HoldRequest,
-    responses((status = 201, description = "held", body = Held),
-        (status = 200, description = "already_held; of an id that was confirmed: confirmed", body = HeldBefore)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds", tag = "holds", operation_id = "hold",
+    params(("Idempotency-Key" = Option<String>, Header, description = "The id of the hold")), request_body = HoldRequest,
+    responses((status = 201, body = Held),
+              (status = 200, description = "already_held; of an id that was confirmed: confirmed", body = HeldBefore)))]
 pub(crate) async fn hold(call: Call<String>, body: Body) -> HandlerResult {
     let Call { app, path: campaign, query, headers, .. } = &call;
     answer(app, campaign, query.as_deref(), headers, body).await

@@ -16,11 +16,9 @@ use std::collections::BTreeMap;
 /// Returns how a campaign went in the last 15 minutes, by second: claims, places left, and what this server answered.
 ///
 /// Claims and places come from the journal. Refusals and latencies are those of the server that answers, and say so.
-#[utoipa::path(get, path = "/v1/campaigns/{campaign}/minute", tag = "campaigns",
-    params(("campaign" = String, Path),
-           ("from" = Option<i64>, Query, description = "The first second wanted, counted since 1970; 15 minutes ago if left out"),
-           ("min_position" = Option<String>, Query)),
-    responses((status = 200, body = MinutePage)))]
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/minute", tag = "campaigns", operation_id = "show_minute",
+    params(("from" = Option<i64>, Query, description = "The first second wanted, counted since 1970; 15 minutes ago if left out")),
+    responses((status = "2XX", body = MinutePage)))]
 pub(crate) async fn show(call: Call<String>) -> HandlerResult {
     let Call { app, path: campaign, .. } = &call;
     call.key(Role::Operator, campaign)?;

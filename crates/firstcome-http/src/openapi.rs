@@ -1,7 +1,7 @@
 //! The description of the routes, OpenAPI 3.1.
 //!
-//! Handlers describe what they take and what a yes looks like. The rest is added here from tables: a stable id, who may
-//! ask, every refusal with its outcomes, and the schemas that no type of ours has. It is kept flat, for generators of
+//! Handlers describe what they take and the bodies of a yes. The rest is added here from tables: who may ask, the statuses
+//! of a yes and every refusal with their outcomes, and the schemas that no type of ours has. It is kept flat, for generators of
 //! clients: no `oneOf`, no `allOf`, one enumeration of outcomes.
 
 mod examples;

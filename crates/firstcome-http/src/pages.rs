@@ -80,8 +80,8 @@ pub(super) async fn script() -> Response<Body> {
 }
 
 /// Returns the description of every route, OpenAPI 3.1.
-#[utoipa::path(get, path = "/openapi.json", tag = "operation",
-    responses((status = 200, description = "an OpenAPI document", body = Object)))]
+#[utoipa::path(get, path = "/openapi.json", tag = "operation", operation_id = "openapi",
+    responses((status = "2XX", description = "an OpenAPI document", body = Object)))]
 pub(super) async fn openapi(extract::State(app): extract::State<Arc<App>>) -> Response<Body> {
     let mut response = Response::new(Body::from(app.openapi.text.clone()));
     let kind = HeaderValue::from_static("application/json");

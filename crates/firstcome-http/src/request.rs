@@ -22,6 +22,11 @@ use serde::Deserialize;
 use std::pin::pin;
 use tokio::time::timeout;
 
+/// Lines of a page if the caller does not say.
+const ROWS: usize = 1_000;
+/// Lines of a page at most.
+const MOST_ROWS: usize = 10_000;
+
 /// Reads a body of JSON, within the configured size and time.
 pub(crate) async fn body<B>(
     options: &HttpOptions,
@@ -222,6 +227,15 @@ impl Query {
                 })
             })
             .transpose()
+    }
+
+    /// Returns how many lines a page is to have.
+    pub(crate) fn limit(&self) -> Result<usize, Problem> {
+        let limit = self.number("limit")?.unwrap_or(ROWS);
+        if (1..=MOST_ROWS).contains(&limit) {
+            return Ok(limit);
+        }
+        Err(Problem::invalid(format!("limit={limit} is outside 1 to {MOST_ROWS}")))
     }
 
     pub(crate) fn min_position(&self) -> Result<Option<Position>, Problem> {

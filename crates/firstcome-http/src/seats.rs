@@ -31,13 +31,10 @@ const IMPORT_BYTES: usize = 4 << 20;
 /// Adds seats and areas to a seated pool: all of a request or none; at most 4,000 in one.
 ///
 /// The body is a JSON array, one JSON object per line, or CSV with a header. A repeated request adds nothing.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/seats", tag = "seats",
-    params(("campaign" = String, Path), ("pool" = String, Path),
-           ("Idempotency-Key" = Option<String>, Header, description = "The same id gives the same answer"),
-           ("min_position" = Option<String>, Query)),
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/seats", tag = "seats", operation_id = "import_seats",
     request_body(content = Vec<SeatRow>, description = "Seats and areas. They may also come as `application/x-ndjson`, an \
         object a line, or as `text/csv`, with the names of the members in the first line."),
-    responses((status = 200, description = "imported", body = Imported)))]
+    responses((status = "2XX", body = Imported)))]
 pub(crate) async fn import(call: Call<(String, String)>, body: Body) -> HandlerResult {
     let Call { app, path: (campaign, pool), headers, .. } = &call;
     let key = call.key(Role::Operator, campaign)?;

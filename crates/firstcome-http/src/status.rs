@@ -23,14 +23,15 @@ use firstcome_node::ledger::{Ledger, Row};
 const UNPROVEN: &str = "durability_unproven";
 
 /// Says that the process runs.
-#[utoipa::path(get, path = "/livez", tag = "operation", responses((status = 200, description = "It runs.", body = Alive)))]
+#[utoipa::path(get, path = "/livez", tag = "operation", operation_id = "live",
+    responses((status = "2XX", description = "It runs.", body = Alive)))]
 pub(super) async fn live() -> Response<Body> {
     json(StatusCode::OK, &Alive { status: "alive".into() })
 }
 
 /// Says whether this server accepts commands, and if not, why: in sentences with a key, in words without one.
-#[utoipa::path(get, path = "/readyz", tag = "operation",
-    responses((status = 200, description = "ready", body = Ready), (status = 503, description = "not ready, with reasons", body = Ready)))]
+#[utoipa::path(get, path = "/readyz", tag = "operation", operation_id = "ready",
+    responses((status = "2XX", description = "ready", body = Ready), (status = 503, description = "not ready, with reasons", body = Ready)))]
 pub(super) async fn ready(call: Call) -> Response<Body> {
     let Call { app, headers, .. } = &call;
     // Sentences name the hosts of the store and the ledger.
@@ -68,7 +69,7 @@ pub(super) async fn ready(call: Call) -> Response<Body> {
 }
 
 /// Says whose key a request brings: its name, its role, and the campaigns it is for.
-#[utoipa::path(get, path = "/v1/key", tag = "operation", responses((status = 200, body = KeyView)))]
+#[utoipa::path(get, path = "/v1/key", tag = "operation", operation_id = "show_key", responses((status = "2XX", body = KeyView)))]
 pub(super) async fn key(call: Call) -> HandlerResult {
     let Call { app, headers, .. } = &call;
     let key = app.keys.know(headers, Role::Read)?;
@@ -81,7 +82,7 @@ pub(super) async fn key(call: Call) -> HandlerResult {
 }
 
 /// Returns the server's time.
-#[utoipa::path(get, path = "/v1/time", tag = "operation", responses((status = 200, body = Time)))]
+#[utoipa::path(get, path = "/v1/time", tag = "operation", operation_id = "show_time", responses((status = "2XX", body = Time)))]
 pub(super) async fn time(call: Call) -> HandlerResult {
     let Call { app, headers, .. } = &call;
     app.keys.know(headers, Role::Read)?;
@@ -92,16 +93,16 @@ pub(super) async fn time(call: Call) -> HandlerResult {
 }
 
 /// Returns how far results are in the ledger.
-#[utoipa::path(get, path = "/v1/settling", tag = "operation", responses((status = 200, body = Settling)))]
+#[utoipa::path(get, path = "/v1/settling", tag = "operation", operation_id = "show_settling", responses((status = "2XX", body = Settling)))]
 pub(super) async fn settling(call: Call) -> HandlerResult {
     call.may_read_of_all().await?;
     Ok(json(StatusCode::OK, &call.app.settling()))
 }
 
 /// Returns the digest of the state of this server, to compare with one computed again from the journal.
-#[utoipa::path(get, path = "/v1/audit", tag = "operation",
+#[utoipa::path(get, path = "/v1/audit", tag = "operation", operation_id = "audit",
     params(("position" = Option<u64>, Query, description = "One of the last 4096 positions; the last one if left out")),
-    responses((status = 200, body = Audit)))]
+    responses((status = "2XX", body = Audit)))]
 pub(super) async fn audit(call: Call) -> HandlerResult {
     let Call { app, headers, .. } = &call;
     app.keys.know_for_all(headers, Role::Read)?;
@@ -123,8 +124,8 @@ pub(super) async fn audit(call: Call) -> HandlerResult {
 ///
 /// It needs a key that may read, except at the address of `ops_listen`. A client that accepts only `text/plain` gets the same
 /// text with that type.
-#[utoipa::path(get, path = "/metrics", tag = "operation", 
-    responses((status = 200, content((String = "application/openmetrics-text"), (String = "text/plain")))))]
+#[utoipa::path(get, path = "/metrics", tag = "operation", operation_id = "metrics",
+    responses((status = "2XX", content((String = "application/openmetrics-text"), (String = "text/plain")))))]
 pub(super) async fn metrics(
     call: Call,
     for_operations: Option<Extension<ForOperations>>,

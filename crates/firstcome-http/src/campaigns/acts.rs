@@ -12,9 +12,8 @@ use firstcome_core::acts::Act;
 use firstcome_node::Decided;
 
 /// Lists the last 1,000 commands of operators on a campaign, the newest first: who, what, when, and what came of it.
-#[utoipa::path(get, path = "/v1/campaigns/{campaign}/acts", tag = "campaigns",
-    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
-    responses((status = 200, body = ActPage)))]
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/acts", tag = "campaigns", operation_id = "list_acts",
+    responses((status = "2XX", body = ActPage)))]
 pub(crate) async fn list(call: Call<String>) -> HandlerResult {
     let Call { app, path: campaign, .. } = &call;
     call.key(Role::Operator, campaign)?;

@@ -17,18 +17,11 @@ use firstcome_core::{Command, Outcome, State};
 use firstcome_node::Decided;
 use serde_json::json;
 
-/// Bars given at once if the caller does not say.
-const ROWS: usize = 1_000;
-/// Bars given at once at most.
-const MOST_ROWS: usize = 10_000;
-
 /// Bars a subject from a campaign: it gets no new units.
 ///
 /// Its live holds end; its confirmed claims stay. A second bar changes nothing.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/bars", tag = "bars",
-    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
-    request_body = BarRequest,
-    responses((status = 200, description = "bar_set", body = BarSet)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/bars", tag = "bars", operation_id = "bar_subject",
+    request_body = BarRequest, responses((status = "2XX", body = BarSet)))]
 pub(crate) async fn bar(call: Call<String>, body: Body) -> HandlerResult {
     let Call { app, path: campaign, headers, .. } = &call;
     let key = call.key(Role::Operator, campaign)?;
@@ -57,9 +50,8 @@ pub(crate) async fn bar(call: Call<String>, body: Body) -> HandlerResult {
 }
 
 /// Removes a bar. Holds that it ended do not come back.
-#[utoipa::path(delete, path = "/v1/campaigns/{campaign}/bars/{subject}", tag = "bars",
-    params(("campaign" = String, Path), ("subject" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 200, description = "bar_lifted", body = BarLifted)))]
+#[utoipa::path(delete, path = "/v1/campaigns/{campaign}/bars/{subject}", tag = "bars", operation_id = "unbar_subject",
+    responses((status = "2XX", body = BarLifted)))]
 pub(crate) async fn unbar(call: Call<(String, String)>) -> HandlerResult {
     let Call { app, path: (campaign, subject), headers, .. } = &call;
     let key = call.key(Role::Operator, campaign)?;
@@ -85,21 +77,16 @@ pub(crate) async fn unbar(call: Call<(String, String)>) -> HandlerResult {
 }
 
 /// Lists the barred subjects of a campaign, each with time, reason and key.
-#[utoipa::path(get, path = "/v1/campaigns/{campaign}/bars", tag = "bars",
-    params(("campaign" = String, Path),
-           ("after" = Option<u32>, Query, description = "Only numbers after this one"),
-           ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out"),
-           ("min_position" = Option<String>, Query)),
-    responses((status = 200, body = BarPage)))]
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/bars", tag = "bars", operation_id = "list_bars",
+    params(("after" = Option<u32>, Query, description = "Only numbers after this one"),
+           ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out")),
+    responses((status = "2XX", body = BarPage)))]
 pub(crate) async fn list(call: Call<String>) -> HandlerResult {
     let Call { app, path: campaign, .. } = &call;
     call.key(Role::Operator, campaign)?;
     let query = call.query(&["after", "limit"])?;
     let after = query.number::<u32>("after")?.unwrap_or(0);
-    let limit = query.number("limit")?.unwrap_or(ROWS);
-    if !(1..=MOST_ROWS).contains(&limit) {
-        return Err(Problem::invalid(format!("limit={limit} is outside 1 to {MOST_ROWS}")));
-    }
+    let limit = query.limit()?;
     app.reach(&query).await?;
     app.readable(campaign)?;
     let (mut bars, count, position) = app.node.replica.look(|state: &State| {

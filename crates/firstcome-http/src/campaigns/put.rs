@@ -23,13 +23,10 @@ use firstcome_node::Decided;
 use serde_json::json;
 
 /// Creates a campaign, or changes it to the given settings.
-#[utoipa::path(put, path = "/v1/campaigns/{campaign}", tag = "campaigns",
-    params(("campaign" = String, Path, description = "[a-z0-9][a-z0-9_-]{0,63}"),
-           ("If-Match" = Option<String>, Header, description = "Only at this version"),
-           ("If-None-Match" = Option<String>, Header, description = "*: only if there is none yet"),
-           ("Idempotency-Key" = Option<String>, Header, description = "The same id gives the same answer")),
-    request_body = CampaignRequest,
-    responses((status = 201, description = "created", body = OperatorDone), (status = 200, description = "changed, unchanged", body = OperatorDone)))]
+#[utoipa::path(put, path = "/v1/campaigns/{campaign}", tag = "campaigns", operation_id = "put_campaign",
+    params(("If-Match" = Option<String>, Header, description = "Only at this version"),
+           ("If-None-Match" = Option<String>, Header, description = "*: only if there is none yet")),
+    request_body = CampaignRequest, responses((status = "2XX", body = OperatorDone)))]
 pub(crate) async fn put(call: Call<String>, body: Body) -> HandlerResult {
     let Call { app, path: campaign, headers, .. } = &call;
     let key = app.keys.allow(headers, Role::Operator, campaign)?;

@@ -14,10 +14,6 @@ use firstcome_core::State;
 use firstcome_node::Decided;
 use firstcome_node::ledger::Row;
 
-/// Results given at once if the caller does not say.
-const ROWS: usize = 1_000;
-/// Results given at once at most.
-const MOST_ROWS: usize = 10_000;
 /// Unsettled results read under one lock: entries wait meanwhile.
 const LOOK: usize = 20_000;
 /// Unsettled results, of all campaigns, that one request looks through: some milliseconds of one core. Where there are more,
@@ -25,23 +21,18 @@ const LOOK: usize = 20_000;
 pub const RESULTS_LOOKED_THROUGH: usize = 200_000;
 
 /// Returns results of a campaign in the order of their numbers.
-#[utoipa::path(get, path = "/v1/campaigns/{campaign}/results", tag = "results",
-    params(("campaign" = String, Path),
-           ("after" = Option<u64>, Query, description = "Only numbers after this one"),
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/results", tag = "results", operation_id = "list_results",
+    params(("after" = Option<u64>, Query, description = "Only numbers after this one"),
            ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out"),
            ("format" = Option<String>, Query, description = "json, ndjson or csv; otherwise by Accept"),
-           ("raw" = Option<String>, Query, description = "1: do not add a ' to CSV cells that begin with = + - @ tab or CR"),
-           ("min_position" = Option<String>, Query)),
-    responses((status = 200, body = ResultPage)))]
+           ("raw" = Option<String>, Query, description = "1: do not add a ' to CSV cells that begin with = + - @ tab or CR")),
+    responses((status = "2XX", body = ResultPage)))]
 pub(crate) async fn results(call: Call<String>) -> HandlerResult {
     let Call { app, path: campaign, headers, .. } = &call;
     call.key(Role::Read, campaign)?;
     let query = call.query(&["after", "limit", "format", "raw"])?;
     let after = query.number("after")?.unwrap_or(0);
-    let limit = query.number("limit")?.unwrap_or(ROWS);
-    if !(1..=MOST_ROWS).contains(&limit) {
-        return Err(Problem::invalid(format!("limit={limit} is outside 1 to {MOST_ROWS}")));
-    }
+    let limit = query.limit()?;
     let format = Format::of(&query, headers)?;
     app.reach(&query).await?;
     app.readable(campaign)?;

@@ -19,9 +19,8 @@ use firstcome_node::Decided;
 /// Returns a campaign.
 ///
 /// A public campaign is given to everybody, without a key, for a second (`Cache-Control: public, max-age=1`).
-#[utoipa::path(get, path = "/v1/campaigns/{campaign}", tag = "campaigns",
-    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
-    responses((status = 200, body = Campaign)))]
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}", tag = "campaigns", operation_id = "show_campaign",
+    responses((status = "2XX", body = Campaign)))]
 pub(crate) async fn show(call: Call<String>) -> HandlerResult {
     let Call { app, path: campaign, headers, .. } = &call;
     let reader = app.reader(headers, campaign)?;
@@ -43,8 +42,8 @@ pub(crate) async fn show(call: Call<String>) -> HandlerResult {
 }
 
 /// Returns all campaigns.
-#[utoipa::path(get, path = "/v1/campaigns", tag = "campaigns",
-    params(("min_position" = Option<String>, Query)), responses((status = 200, body = CampaignList)))]
+#[utoipa::path(get, path = "/v1/campaigns", tag = "campaigns", operation_id = "list_campaigns",
+    responses((status = "2XX", body = CampaignList)))]
 pub(crate) async fn list(call: Call) -> HandlerResult {
     let Call { app, headers, .. } = &call;
     // A key for some campaigns sees those.

@@ -15,33 +15,29 @@ use firstcome_core::command::{Order, Steer};
 use firstcome_node::Answer;
 
 /// Accepts no claims until resumed.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/pause", tag = "campaigns",
-    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/pause", tag = "campaigns", operation_id = "pause_campaign",
+    responses((status = "2XX", body = OperatorDone)))]
 pub(crate) async fn pause(call: Call<String>) -> HandlerResult {
     steer(&call, Steer::Pause).await
 }
 
 /// Accepts claims again.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/resume", tag = "campaigns",
-    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/resume", tag = "campaigns", operation_id = "resume_campaign",
+    responses((status = "2XX", body = OperatorDone)))]
 pub(crate) async fn resume(call: Call<String>) -> HandlerResult {
     steer(&call, Steer::Resume).await
 }
 
 /// Ends the campaign permanently.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/close", tag = "campaigns",
-    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/close", tag = "campaigns", operation_id = "close_campaign",
+    responses((status = "2XX", body = OperatorDone)))]
 pub(crate) async fn close(call: Call<String>) -> HandlerResult {
     steer(&call, Steer::Close).await
 }
 
 /// Deletes a campaign without a result, in any state: its holds end, and its name is free.
-#[utoipa::path(delete, path = "/v1/campaigns/{campaign}", tag = "campaigns",
-    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 200, description = "deleted", body = Deleted)))]
+#[utoipa::path(delete, path = "/v1/campaigns/{campaign}", tag = "campaigns", operation_id = "delete_campaign",
+    responses((status = "2XX", body = Deleted)))]
 pub(crate) async fn delete(call: Call<String>) -> HandlerResult {
     let answer = decide(&call, Steer::Delete).await?;
     call.app.metrics.decided(&answer.outcome);
@@ -55,10 +51,8 @@ pub(crate) async fn delete(call: Call<String>) -> HandlerResult {
 }
 
 /// Removes a closed campaign from memory, after its results are in the ledger.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/archive", tag = "campaigns",
-    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
-    request_body = Option<ArchiveRequest>,
-    responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/archive", tag = "campaigns", operation_id = "archive_campaign",
+    request_body = Option<ArchiveRequest>, responses((status = "2XX", body = OperatorDone)))]
 pub(crate) async fn archive(call: Call<String>, body: Body) -> HandlerResult {
     let Call { app, path: campaign, headers, .. } = &call;
     // The body is read only of a caller that may archive the campaign.

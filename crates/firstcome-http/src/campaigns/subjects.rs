@@ -10,9 +10,8 @@ use firstcome_api::key::Role;
 use firstcome_api::subject::{Subject, SubjectIn};
 
 /// Returns the live holds and the claims of a subject over all campaigns.
-#[utoipa::path(get, path = "/v1/subjects/{subject}", tag = "holds",
-    params(("subject" = String, Path), ("min_position" = Option<String>, Query)),
-    responses((status = 200, body = Subject)))]
+#[utoipa::path(get, path = "/v1/subjects/{subject}", tag = "holds", operation_id = "show_subject",
+    responses((status = "2XX", body = Subject)))]
 pub(crate) async fn show(call: Call<String>) -> HandlerResult {
     let Call { app, path: subject, headers, .. } = &call;
     let bearer = app.bearer_at_large(headers, Role::Read)?;

@@ -16,10 +16,6 @@ use firstcome_core::pool::Pool;
 use firstcome_core::{Refusal, State};
 use firstcome_node::Decided;
 
-/// Winners given at once if the caller does not say.
-const ROWS: usize = 1_000;
-/// Winners given at once at most.
-const MOST_ROWS: usize = 10_000;
 /// Ranks read under one lock: entries wait meanwhile.
 const LOOK: u32 = 10_000;
 /// The same where codes are shown, each of which takes some microseconds.
@@ -29,16 +25,14 @@ const LOOK_WITH_CODES: u32 = 256;
 pub const RANKS_LOOKED_THROUGH: u32 = 200_000;
 
 /// Returns the current claims of a pool, by rank.
-#[utoipa::path(get, path = "/v1/campaigns/{campaign}/winners", tag = "results",
-    params(("campaign" = String, Path),
-           ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/winners", tag = "results", operation_id = "list_winners",
+    params(("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
            ("after" = Option<u32>, Query, description = "Only ranks after this one"),
            ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out"),
            ("format" = Option<String>, Query, description = "json, ndjson or csv; otherwise by Accept"),
            ("with_codes" = Option<bool>, Query, description = "true: with the code of each, for a key with the role redeem"),
-           ("raw" = Option<String>, Query, description = "1: do not add a ' to CSV cells that begin with = + - @ tab or CR"),
-           ("min_position" = Option<String>, Query)),
-    responses((status = 200, body = WinnerPage)))]
+           ("raw" = Option<String>, Query, description = "1: do not add a ' to CSV cells that begin with = + - @ tab or CR")),
+    responses((status = "2XX", body = WinnerPage)))]
 pub(crate) async fn winners(call: Call<String>) -> HandlerResult {
     let Call { app, path: campaign, headers, .. } = &call;
     let key = call.key(Role::Read, campaign)?;
@@ -53,10 +47,7 @@ pub(crate) async fn winners(call: Call<String>) -> HandlerResult {
         request::pool(campaign, pool)?;
     }
     let after = query.number::<u32>("after")?.unwrap_or(0);
-    let limit = query.number("limit")?.unwrap_or(ROWS);
-    if !(1..=MOST_ROWS).contains(&limit) {
-        return Err(Problem::invalid(format!("limit={limit} is outside 1 to {MOST_ROWS}")));
-    }
+    let limit = query.limit()?;
     let format = Format::of(&query, headers)?;
     app.reach(&query).await?;
     app.readable(campaign)?;

@@ -20,13 +20,12 @@ use firstcome_node::Answer;
 use std::borrow::Cow;
 
 /// Cancels a claim.
-#[utoipa::path(delete, path = "/v1/campaigns/{campaign}/claims/{subject}", tag = "claims",
-    params(("campaign" = String, Path), ("subject" = String, Path),
-           ("rank" = u32, Query, description = "The rank of the claim: a repeated cancel cannot cancel a newer claim"),
+#[utoipa::path(delete, path = "/v1/campaigns/{campaign}/claims/{subject}", tag = "claims", operation_id = "cancel_claim",
+    params(("rank" = u32, Query, description = "The rank of the claim: a repeated cancel cannot cancel a newer claim"),
            ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
            ("by" = Option<String>, Query, description = "`subject` or `operator`; if left out, the role of the key decides"),
            ("reason" = Option<String>, Query, description = "Required if it is by the operator")),
-    responses((status = 200, body = Cancelled)))]
+    responses((status = "2XX", body = Cancelled)))]
 pub(crate) async fn cancel(call: Call<(String, String)>) -> HandlerResult {
     let Call { app, path: (campaign, subject), headers, .. } = &call;
     let bearer = app.bearer(headers, Role::Backend, campaign)?;

@@ -14,10 +14,8 @@ use firstcome_core::{Refusal, State, pool};
 use firstcome_node::Decided;
 
 /// Returns the claims of a subject.
-#[utoipa::path(get, path = "/v1/campaigns/{campaign}/claims/{subject}", tag = "claims",
-    params(("campaign" = String, Path), ("subject" = String, Path),
-           ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
-    responses((status = 200, body = SubjectClaims)))]
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/claims/{subject}", tag = "claims", operation_id = "show_claims",
+    responses((status = "2XX", body = SubjectClaims)))]
 pub(crate) async fn look_up(call: Call<(String, String)>) -> HandlerResult {
     let Call { app, path: (campaign, subject), headers, .. } = &call;
     let bearer = app.bearer(headers, Role::Read, campaign)?;

@@ -26,13 +26,11 @@ use std::borrow::Cow;
 /// Claims a unit.
 ///
 /// With `wait` the subject joins the waitlist if what it wants is not free.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/claims", tag = "claims",
-    params(("campaign" = String, Path, description = "The name of the campaign"),
-           ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/claims", tag = "claims", operation_id = "claim",
     request_body = ClaimRequest,
-    responses((status = 201, description = "won", body = Won),
-        (status = 200, description = "already_won; of a claim that waits, offered", body = ClaimBefore),
-        (status = 202, description = "waitlisted", body = Waitlisted)))]
+    responses((status = 201, body = Won),
+              (status = 200, description = "already_won; of a claim that waits, offered", body = ClaimBefore),
+              (status = 202, body = Waitlisted)))]
 pub(crate) async fn claim(call: Call<String>, body: Body) -> HandlerResult {
     let Call { app, path: campaign, query, headers, .. } = &call;
     let answer = answer(app, campaign, query.as_deref(), headers, body).await?;

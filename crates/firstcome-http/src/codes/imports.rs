@@ -37,10 +37,8 @@ const ERRORS: usize = 100;
 /// Begins an import of codes, or says how far the import of the same file is.
 ///
 /// Nothing changes before the first lines are brought.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/imports", tag = "codes",
-    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
-    request_body = ImportCodesRequest,
-    responses((status = 200, description = "codes_staged, codes_imported", body = CodeImport)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/imports", tag = "codes", operation_id = "begin_code_import",
+    request_body = ImportCodesRequest, responses((status = "2XX", body = CodeImport)))]
 pub(crate) async fn begin(call: Call<String>, body: Body) -> HandlerResult {
     let Call { app, path: campaign, .. } = &call;
     call.key(Role::Operator, campaign)?;
@@ -76,10 +74,8 @@ pub(crate) async fn begin(call: Call<String>, body: Body) -> HandlerResult {
 }
 
 /// Brings lines of an import: up to 4,000, in the order of the file. Lines that were brought before are left alone.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/imports/{import}/lines", tag = "codes",
-    params(("campaign" = String, Path), ("import" = String, Path), ("min_position" = Option<String>, Query)),
-    request_body = ImportLinesRequest,
-    responses((status = 200, description = "codes_staged, codes_imported", body = CodeImport)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/imports/{import}/lines", tag = "codes", operation_id = "import_code_lines",
+    request_body = ImportLinesRequest, responses((status = "2XX", body = CodeImport)))]
 pub(crate) async fn lines(call: Call<(String, String)>, body: Body) -> HandlerResult {
     let Call { app, path: (campaign, import), .. } = &call;
     let key = call.key(Role::Operator, campaign)?;
@@ -106,10 +102,8 @@ pub(crate) async fn lines(call: Call<(String, String)>, body: Body) -> HandlerRe
 }
 
 /// Puts all codes of an import in stock. Sent again, it is answered as the first time.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/imports/{import}/commit", tag = "codes",
-    params(("campaign" = String, Path), ("import" = String, Path), ("min_position" = Option<String>, Query)),
-    request_body = CommitCodesRequest,
-    responses((status = 200, description = "codes_imported", body = CodeImport)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/imports/{import}/commit", tag = "codes", operation_id = "commit_code_import",
+    request_body = CommitCodesRequest, responses((status = "2XX", body = CodeImport)))]
 pub(crate) async fn commit(call: Call<(String, String)>, body: Body) -> HandlerResult {
     let Call { app, path: (campaign, import), .. } = &call;
     let key = call.key(Role::Operator, campaign)?;
@@ -128,11 +122,9 @@ pub(crate) async fn commit(call: Call<(String, String)>, body: Body) -> HandlerR
 }
 
 /// Gives up an import that was not committed.
-#[utoipa::path(delete, path = "/v1/campaigns/{campaign}/codes/imports/{import}", tag = "codes",
-    params(("campaign" = String, Path), ("import" = String, Path),
-           ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
-           ("min_position" = Option<String>, Query)),
-    responses((status = 200, description = "import_discarded, codes_imported", body = CodeImport)))]
+#[utoipa::path(delete, path = "/v1/campaigns/{campaign}/codes/imports/{import}", tag = "codes", operation_id = "discard_code_import",
+    params(("pool" = Option<String>, Query, description = "May be left out if the campaign has one")),
+    responses((status = "2XX", body = CodeImport)))]
 pub(crate) async fn discard(call: Call<(String, String)>) -> HandlerResult {
     let Call { app, path: (campaign, import), .. } = &call;
     let key = call.key(Role::Operator, campaign)?;
@@ -149,11 +141,9 @@ pub(crate) async fn discard(call: Call<(String, String)>) -> HandlerResult {
 }
 
 /// Lists the imports of a pool.
-#[utoipa::path(get, path = "/v1/campaigns/{campaign}/codes/imports", tag = "codes",
-    params(("campaign" = String, Path),
-           ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
-           ("min_position" = Option<String>, Query)),
-    responses((status = 200, body = CodeImportList)))]
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/codes/imports", tag = "codes", operation_id = "list_code_imports",
+    params(("pool" = Option<String>, Query, description = "May be left out if the campaign has one")),
+    responses((status = "2XX", body = CodeImportList)))]
 pub(crate) async fn list(call: Call<String>) -> HandlerResult {
     let Call { app, path: campaign, .. } = &call;
     call.key(Role::Operator, campaign)?;

@@ -28,10 +28,8 @@ const CODES: usize = 100;
 pub const CODE_HISTORY: usize = 1_000;
 
 /// Looks codes up, by the text of one or by their holder: how they stand, and what was done with them.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/look-up", tag = "codes",
-    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
-    request_body = CodeLookUpRequest,
-    responses((status = 200, body = CodesFound)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/look-up", tag = "codes", operation_id = "look_up_codes",
+    request_body = CodeLookUpRequest, responses((status = "2XX", body = CodesFound)))]
 pub(crate) async fn look_up(call: Call<String>, body: Body) -> HandlerResult {
     let Call { app, path: campaign, origin, .. } = &call;
     let bearer = Bearer::Key(call.key(Role::Redeem, campaign)?);

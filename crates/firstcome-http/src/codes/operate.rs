@@ -24,28 +24,22 @@ use firstcome_node::codes::CodePool;
 /// Revokes codes, or all codes of an import: they can never be redeemed again.
 ///
 /// A live reservation does not keep a code from being revoked. What was redeemed stays redeemed, and can be rolled back.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/revoke", tag = "codes",
-    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header), ("min_position" = Option<String>, Query)),
-    request_body = MarkCodesRequest,
-    responses((status = 200, description = "codes_marked", body = CodesMarked)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/revoke", tag = "codes", operation_id = "revoke_codes",
+    request_body = MarkCodesRequest, responses((status = "2XX", body = CodesMarked)))]
 pub(crate) async fn revoke(call: Call<String>, body: Body) -> HandlerResult {
     mark(&call, body, CodeVerdict::Revoke).await
 }
 
 /// Suspends codes: they cannot be redeemed until an operator restores or revokes them.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/suspend", tag = "codes",
-    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header), ("min_position" = Option<String>, Query)),
-    request_body = MarkCodesRequest,
-    responses((status = 200, description = "codes_marked", body = CodesMarked)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/suspend", tag = "codes", operation_id = "suspend_codes",
+    request_body = MarkCodesRequest, responses((status = "2XX", body = CodesMarked)))]
 pub(crate) async fn suspend(call: Call<String>, body: Body) -> HandlerResult {
     mark(&call, body, CodeVerdict::Suspend).await
 }
 
 /// Restores codes that are suspended.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/restore", tag = "codes",
-    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header), ("min_position" = Option<String>, Query)),
-    request_body = MarkCodesRequest,
-    responses((status = 200, description = "codes_marked", body = CodesMarked)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/restore", tag = "codes", operation_id = "restore_codes",
+    request_body = MarkCodesRequest, responses((status = "2XX", body = CodesMarked)))]
 pub(crate) async fn restore(call: Call<String>, body: Body) -> HandlerResult {
     mark(&call, body, CodeVerdict::Restore).await
 }
@@ -128,10 +122,8 @@ fn keys(app: &App, pool: &CodePool, asked: &MarkCodesRequest) -> Result<Vec<Code
 }
 
 /// Replaces the code of a claim by another one: the old one is revoked.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/reissue", tag = "codes",
-    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header), ("min_position" = Option<String>, Query)),
-    request_body = ReissueRequest,
-    responses((status = 200, description = "reissued", body = Reissued)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/reissue", tag = "codes", operation_id = "reissue_code",
+    request_body = ReissueRequest, responses((status = "2XX", body = Reissued)))]
 pub(crate) async fn reissue(call: Call<String>, body: Body) -> HandlerResult {
     let Call { app, path: campaign, headers, .. } = &call;
     let key = call.key(Role::Operator, campaign)?;

@@ -25,37 +25,29 @@ use std::borrow::Cow;
 ///
 /// With a live reservation it can be redeemed whatever happens to the cap and to the code's validity meanwhile. A browser with a
 /// subject token reserves for its subject; the other steps are the back end's.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/reserve", tag = "codes",
-    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
-    request_body = ReserveRequest,
-    responses((status = 201, description = "reserved", body = CodeStep), (status = 200, description = "already_reserved", body = CodeStep)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/reserve", tag = "codes", operation_id = "reserve_code",
+    request_body = ReserveRequest, responses((status = "2XX", body = CodeStep)))]
 pub(crate) async fn reserve(call: Call<String>, body: Body) -> HandlerResult {
     routed(&call, Step::Reserve, body).await
 }
 
 /// Redeems a code, reserved before or not.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/redeem", tag = "codes",
-    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
-    request_body = RedeemRequest,
-    responses((status = 200, description = "redeemed", body = CodeStep)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/redeem", tag = "codes", operation_id = "redeem_code",
+    request_body = RedeemRequest, responses((status = "2XX", body = CodeStep)))]
 pub(crate) async fn redeem(call: Call<String>, body: Body) -> HandlerResult {
     routed(&call, Step::Redeem, body).await
 }
 
 /// Undoes a redemption: the use comes back, unless the code has expired meanwhile.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/roll-back", tag = "codes",
-    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
-    request_body = CodeStepRequest,
-    responses((status = 200, description = "rolled_back", body = CodeStep)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/roll-back", tag = "codes", operation_id = "roll_back_code",
+    request_body = CodeStepRequest, responses((status = "2XX", body = CodeStep)))]
 pub(crate) async fn roll_back(call: Call<String>, body: Body) -> HandlerResult {
     routed(&call, Step::RollBack, body).await
 }
 
 /// Returns a reservation of a code back, also one that is over.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/release", tag = "codes",
-    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
-    request_body = CodeStepRequest,
-    responses((status = 200, description = "reservation_ended", body = CodeStep)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/codes/release", tag = "codes", operation_id = "release_code",
+    request_body = CodeStepRequest, responses((status = "2XX", body = CodeStep)))]
 pub(crate) async fn release(call: Call<String>, body: Body) -> HandlerResult {
     routed(&call, Step::Release, body).await
 }

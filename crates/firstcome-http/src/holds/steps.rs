@@ -194,30 +194,26 @@ fn some<'a>(picks: &'a [PickRequest], campaign: &str) -> Result<Vec<Pick<'a>>, P
 }
 
 /// Adds units to a hold: all of them or none.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds/{hold}/add", tag = "holds",
-    params(("campaign" = String, Path), ("hold" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The id of this step"),
-           ("min_position" = Option<String>, Query)),
-    request_body = ChangeRequest,
-    responses((status = 201, description = "held", body = Held), (status = 200, description = "already_held", body = Held)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds/{hold}/add", tag = "holds", operation_id = "add_to_hold",
+    params(("Idempotency-Key" = Option<String>, Header, description = "The id of this step")), request_body = ChangeRequest,
+    responses((status = "2XX", body = Held)))]
 pub(crate) async fn add(call: Call<(String, String)>, body: Body) -> HandlerResult {
     step(&call, body, of_units(Wanted::Add)).await
 }
 
 /// Releases units of a hold, and keeps the rest.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds/{hold}/drop", tag = "holds",
-    params(("campaign" = String, Path), ("hold" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The id of this step"),
-           ("min_position" = Option<String>, Query)),
-    request_body = ChangeRequest,
-    responses((status = 201, description = "held: the remaining units", body = Held), (status = 200, description = "already_held: nothing to drop", body = Held)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds/{hold}/drop", tag = "holds", operation_id = "drop_from_hold",
+    params(("Idempotency-Key" = Option<String>, Header, description = "The id of this step")), request_body = ChangeRequest,
+    responses((status = 201, description = "held: the remaining units", body = Held),
+              (status = 200, description = "already_held: nothing to drop", body = Held)))]
 pub(crate) async fn drop(call: Call<(String, String)>, body: Body) -> HandlerResult {
     step(&call, body, of_units(Wanted::Drop)).await
 }
 
 /// Moves the deadline of a hold to a later time.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds/{hold}/extend", tag = "holds",
-    params(("campaign" = String, Path), ("hold" = String, Path), ("min_position" = Option<String>, Query)),
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds/{hold}/extend", tag = "holds", operation_id = "extend_hold",
     request_body = ExtendRequest,
-    responses((status = 200, description = "extended, at most to the campaign's longest time", body = Extended)))]
+    responses((status = "2XX", description = "extended, at most to the campaign's longest time", body = Extended)))]
 pub(crate) async fn extend(call: Call<(String, String)>, body: Body) -> HandlerResult {
     step(&call, body, |asked: ExtendRequest| (asked.subject, Wanted::Extend(asked.ttl_ms))).await
 }
@@ -225,11 +221,9 @@ pub(crate) async fn extend(call: Call<(String, String)>, body: Body) -> HandlerR
 /// Confirms units of a hold: they belong to the subject permanently.
 ///
 /// Only the system that received the money may confirm: a subject token cannot.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds/{hold}/confirm", tag = "holds",
-    params(("campaign" = String, Path), ("hold" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The id of this step"),
-           ("min_position" = Option<String>, Query)),
-    request_body = ConfirmRequest,
-    responses((status = 200, description = "confirmed", body = Ended)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds/{hold}/confirm", tag = "holds", operation_id = "confirm_hold",
+    params(("Idempotency-Key" = Option<String>, Header, description = "The id of this step")), request_body = ConfirmRequest,
+    responses((status = "2XX", body = Ended)))]
 pub(crate) async fn confirm(call: Call<(String, String)>, body: Body) -> HandlerResult {
     step(&call, body, |ConfirmRequest { subject, units, pool, picks, late }| {
         (Some(subject), Wanted::Confirm(named(units, pool, picks), late))
@@ -238,11 +232,9 @@ pub(crate) async fn confirm(call: Call<(String, String)>, body: Body) -> Handler
 }
 
 /// Releases units of a hold; all of them if none is named.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds/{hold}/release", tag = "holds",
-    params(("campaign" = String, Path), ("hold" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The id of this step"),
-           ("min_position" = Option<String>, Query)),
-    request_body = ChangeRequest,
-    responses((status = 200, description = "released", body = Ended)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds/{hold}/release", tag = "holds", operation_id = "release_hold",
+    params(("Idempotency-Key" = Option<String>, Header, description = "The id of this step")), request_body = ChangeRequest,
+    responses((status = "2XX", body = Ended)))]
 pub(crate) async fn release(call: Call<(String, String)>, body: Body) -> HandlerResult {
     step(&call, body, of_units(Wanted::Release)).await
 }

@@ -103,11 +103,9 @@ pub(crate) fn hold(state: &State, campaign: &Campaign, hold: &hold::Hold) -> Hol
 }
 
 /// Returns the current state of a hold, until 24 h after its end.
-#[utoipa::path(get, path = "/v1/campaigns/{campaign}/holds/{hold}", tag = "holds",
-    params(("campaign" = String, Path), ("hold" = String, Path, description = "The id of the hold"),
-           ("subject" = Option<String>, Query, description = "The owner that the hold must have"),
-           ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
-    responses((status = 200, body = HoldLookup)))]
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/holds/{hold}", tag = "holds", operation_id = "show_hold",
+    params(("subject" = Option<String>, Query, description = "The owner that the hold must have")),
+    responses((status = "2XX", body = HoldLookup)))]
 pub(crate) async fn show(call: Call<(String, String)>) -> HandlerResult {
     let Call { app, path: (campaign, id), headers, .. } = &call;
     let bearer = app.bearer(headers, Role::Read, campaign)?;

@@ -1,9 +1,11 @@
-//! Every operation: its id, who may ask for it, and what it can be answered with.
+//! Every operation: who may ask for it, and what it can be answered with, a yes or a refusal. Its method, path, own
+//! parameters and bodies stand at its handler.
 
 use super::refusals::*;
 use crate::answer::Code;
 use firstcome_api::key::Role;
 use firstcome_api::problem::MEDIA_TYPE;
+use firstcome_core::Refusal;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -28,24 +30,21 @@ enum Asker {
 
 /// An operation.
 struct Operation {
-    method: &'static str,
-    path: &'static str,
     /// Its `operationId`, which generators make names from: it never changes.
     id: &'static str,
     asker: Asker,
-    /// The outcomes of a yes, by status.
+    /// The outcomes of a yes, by status; where none are named, a yes is an answer without an outcome, with status 200.
     yes: &'static [(u16, &'static [&'static str])],
     refusals: &'static [AnswerGroup],
 }
 
 const fn operation(
-    (method, path): (&'static str, &'static str),
     id: &'static str,
     asker: Asker,
     yes: &'static [(u16, &'static [&'static str])],
     refusals: &'static [AnswerGroup],
 ) -> Operation {
-    Operation { method, path, id, asker, yes, refusals }
+    Operation { id, asker, yes, refusals }
 }
 
 use Asker::{Anybody, AnybodyOrKey, Key, KeyOrToken, Reader, ReaderOrTicket, Token};
@@ -56,152 +55,122 @@ const HELD: &[(u16, &[&str])] = &[(201, &["held"]), (200, &["already_held"])];
 
 #[rustfmt::skip]
 const OPERATIONS: &[Operation] = &[
-    operation(("get", "/v1/campaigns"), "list_campaigns", Key(Read), &[], &[POSITION]),
-    operation(("put", "/v1/campaigns/{campaign}"), "put_campaign", Key(Operator),
-        &[(201, &["created"]), (200, &["changed", "unchanged"])],
+    operation("list_campaigns", Key(Read), &[], &[POSITION]),
+    operation("put_campaign", Key(Operator), &[(201, &["created"]), (200, &["changed", "unchanged"])],
         &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, SETTINGS, CLOSED, SEATS, NO_CODE_KEY]),
-    operation(("delete", "/v1/campaigns/{campaign}"), "delete_campaign", Key(Operator), &[(200, &["deleted"])],
-        &[POSITION, COMMAND, CAMPAIGN, ORDER, DELETE]),
-    operation(("get", "/v1/campaigns/{campaign}"), "show_campaign", Reader, &[], &[POSITION, CAMPAIGN]),
-    operation(("post", "/v1/campaigns/{campaign}/pause"), "pause_campaign", Key(Operator), STEERED,
-        &[POSITION, COMMAND, CAMPAIGN, ORDER, CLOSED]),
-    operation(("post", "/v1/campaigns/{campaign}/resume"), "resume_campaign", Key(Operator), STEERED,
-        &[POSITION, COMMAND, CAMPAIGN, ORDER, CLOSED]),
-    operation(("post", "/v1/campaigns/{campaign}/close"), "close_campaign", Key(Operator), STEERED,
-        &[POSITION, COMMAND, CAMPAIGN, ORDER, CLOSED]),
-    operation(("post", "/v1/campaigns/{campaign}/archive"), "archive_campaign", Key(Operator), STEERED,
+    operation("delete_campaign", Key(Operator), &[(200, &["deleted"])], &[POSITION, COMMAND, CAMPAIGN, ORDER, DELETE]),
+    operation("show_campaign", Reader, &[], &[POSITION, CAMPAIGN]),
+    operation("pause_campaign", Key(Operator), STEERED, &[POSITION, COMMAND, CAMPAIGN, ORDER, CLOSED]),
+    operation("resume_campaign", Key(Operator), STEERED, &[POSITION, COMMAND, CAMPAIGN, ORDER, CLOSED]),
+    operation("close_campaign", Key(Operator), STEERED, &[POSITION, COMMAND, CAMPAIGN, ORDER, CLOSED]),
+    operation("archive_campaign", Key(Operator), STEERED,
         &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, ARCHIVE, CODES_VALID]),
-    operation(("get", "/v1/campaigns/{campaign}/acts"), "list_acts", Key(Operator), &[], &[POSITION, CAMPAIGN]),
-    operation(("get", "/v1/campaigns/{campaign}/minute"), "show_minute", Key(Operator), &[], &[POSITION, CAMPAIGN]),
-    operation(("post", "/v1/campaigns/{campaign}/claims"), "claim", KeyOrToken(Backend),
-        &[(201, &["won"]), (200, &["already_won", "offered"]), (202, &["waitlisted"])],
+    operation("list_acts", Key(Operator), &[], &[POSITION, CAMPAIGN]),
+    operation("show_minute", Key(Operator), &[], &[POSITION, CAMPAIGN]),
+    operation("claim", KeyOrToken(Backend), &[(201, &["won"]), (200, &["already_won", "offered"]), (202, &["waitlisted"])],
         &[BODY, POSITION, SUBJECT, COMMAND, CAMPAIGN, ADMITTANCE, CLAIM, TAG, WAITLIST, ELIGIBILITY]),
-    operation(("get", "/v1/campaigns/{campaign}/claims/{subject}"), "show_claims", KeyOrToken(Read), &[],
-        &[POSITION, SUBJECT, CAMPAIGN, NO_CLAIM]),
-    operation(("delete", "/v1/campaigns/{campaign}/claims/{subject}"), "cancel_claim", KeyOrToken(Backend),
-        &[(200, &["cancelled"])], &[POSITION, SUBJECT, COMMAND, CAMPAIGN, POOL, NO_CLAIM, CODE_IN_USE]),
-    operation(("get", "/v1/campaigns/{campaign}/waitlist"), "list_waitlist", Key(Operator), &[],
-        &[POSITION, CAMPAIGN, POOL]),
-    operation(("get", "/v1/campaigns/{campaign}/waitlist/{subject}"), "show_place", KeyOrToken(Read), &[],
-        &[POSITION, SUBJECT, CAMPAIGN, POOL, NOT_WAITING]),
-    operation(("delete", "/v1/campaigns/{campaign}/waitlist/{subject}"), "leave_waitlist", KeyOrToken(Backend),
-        &[(200, &["left_waitlist"])], &[POSITION, SUBJECT, COMMAND, CAMPAIGN, POOL]),
-    operation(("post", "/v1/campaigns/{campaign}/bars"), "bar_subject", Key(Operator), &[(200, &["bar_set"])],
+    operation("show_claims", KeyOrToken(Read), &[], &[POSITION, SUBJECT, CAMPAIGN, NO_CLAIM]),
+    operation("cancel_claim", KeyOrToken(Backend), &[(200, &["cancelled"])],
+        &[POSITION, SUBJECT, COMMAND, CAMPAIGN, POOL, NO_CLAIM, CODE_IN_USE]),
+    operation("list_waitlist", Key(Operator), &[], &[POSITION, CAMPAIGN, POOL]),
+    operation("show_place", KeyOrToken(Read), &[], &[POSITION, SUBJECT, CAMPAIGN, POOL, NOT_WAITING]),
+    operation("leave_waitlist", KeyOrToken(Backend), &[(200, &["left_waitlist"])],
+        &[POSITION, SUBJECT, COMMAND, CAMPAIGN, POOL]),
+    operation("bar_subject", Key(Operator), &[(200, &["bar_set"])],
         &[BODY, POSITION, SUBJECT, COMMAND, CAMPAIGN, ORDER, BARS]),
-    operation(("get", "/v1/campaigns/{campaign}/bars"), "list_bars", Key(Operator), &[], &[POSITION, CAMPAIGN]),
-    operation(("delete", "/v1/campaigns/{campaign}/bars/{subject}"), "unbar_subject", Key(Operator),
-        &[(200, &["bar_lifted"])], &[POSITION, SUBJECT, COMMAND, CAMPAIGN, ORDER]),
-    operation(("post", "/v1/campaigns/{campaign}/holds"), "hold", KeyOrToken(Backend),
-        &[(201, &["held"]), (200, &["already_held", "confirmed"])],
+    operation("list_bars", Key(Operator), &[], &[POSITION, CAMPAIGN]),
+    operation("unbar_subject", Key(Operator), &[(200, &["bar_lifted"])],
+        &[POSITION, SUBJECT, COMMAND, CAMPAIGN, ORDER]),
+    operation("hold", KeyOrToken(Backend), &[(201, &["held"]), (200, &["already_held", "confirmed"])],
         &[BODY, POSITION, SUBJECT, COMMAND, CAMPAIGN, POOL, ADMITTANCE, UNITS, TAKEN, HOLDING, NEW_HOLD, EXPIRED,
             RELEASED, REFUND, CODES_CLAIMED, ELIGIBILITY]),
-    operation(("get", "/v1/campaigns/{campaign}/holds/{hold}"), "show_hold", KeyOrToken(Read), &[],
-        &[POSITION, SUBJECT, CAMPAIGN, HOLD]),
-    operation(("post", "/v1/campaigns/{campaign}/holds/{hold}/add"), "add_to_hold", KeyOrToken(Backend), HELD,
+    operation("show_hold", KeyOrToken(Read), &[], &[POSITION, SUBJECT, CAMPAIGN, HOLD]),
+    operation("add_to_hold", KeyOrToken(Backend), HELD,
         &[BODY, POSITION, SUBJECT, COMMAND, CAMPAIGN, POOL, HOLD, STEP, EXPIRED, RELEASED, CONFIRMED, ADMITTANCE, UNITS,
             TAKEN, HOLDING, OFFER, CODES_CLAIMED, ELIGIBILITY]),
-    operation(("post", "/v1/campaigns/{campaign}/holds/{hold}/drop"), "drop_from_hold", KeyOrToken(Backend), HELD,
+    operation("drop_from_hold", KeyOrToken(Backend), HELD,
         &[BODY, POSITION, SUBJECT, COMMAND, CAMPAIGN, POOL, HOLD, STEP, EXPIRED, RELEASED, CONFIRMED, UNITS, OFFER]),
-    operation(("post", "/v1/campaigns/{campaign}/holds/{hold}/extend"), "extend_hold", KeyOrToken(Backend),
-        &[(200, &["extended"])],
+    operation("extend_hold", KeyOrToken(Backend), &[(200, &["extended"])],
         &[BODY, POSITION, SUBJECT, COMMAND, CAMPAIGN, HOLD, STEP, EXPIRED, RELEASED, CONFIRMED]),
-    operation(("post", "/v1/campaigns/{campaign}/holds/{hold}/confirm"), "confirm_hold", Key(Backend),
-        &[(200, &["confirmed"])],
+    operation("confirm_hold", Key(Backend), &[(200, &["confirmed"])],
         &[BODY, TOKEN, POSITION, SUBJECT, COMMAND, CAMPAIGN, POOL, HOLD, STEP, UNITS, RELEASED, NOT_HELD, EXPIRED,
             REFUND, BARRED]),
-    operation(("post", "/v1/campaigns/{campaign}/holds/{hold}/release"), "release_hold", KeyOrToken(Backend),
-        &[(200, &["released"])],
+    operation("release_hold", KeyOrToken(Backend), &[(200, &["released"])],
         &[BODY, POSITION, SUBJECT, COMMAND, CAMPAIGN, POOL, HOLD, STEP, UNITS, NOT_HELD, EXPIRED, CONFIRMED]),
-    operation(("post", "/v1/campaigns/{campaign}/pools/{pool}/seats"), "import_seats", Key(Operator),
-        &[(200, &["imported"])], &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, CLOSED, SEATS]),
-    operation(("patch", "/v1/campaigns/{campaign}/pools/{pool}/seats"), "change_seats", Key(Operator),
-        &[(200, &["seats_changed"])],
+    operation("import_seats", Key(Operator), &[(200, &["imported"])],
+        &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, CLOSED, SEATS]),
+    operation("change_seats", Key(Operator), &[(200, &["seats_changed"])],
         &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, CLOSED, CHANGED_SEATS]),
-    operation(("get", "/v1/campaigns/{campaign}/pools/{pool}/seats"), "show_seats", Reader, &[],
-        &[POSITION, CAMPAIGN, COUNTED]),
-    operation(("get", "/v1/campaigns/{campaign}/events"), "follow_seats", ReaderOrTicket, &[], &[POSITION, CAMPAIGN, STREAM]),
-    operation(("post", "/v1/campaigns/{campaign}/pools/{pool}/block"), "block_units", Key(Operator),
-        &[(200, &["blocked"])], &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, UNITS, TAKEN]),
-    operation(("post", "/v1/campaigns/{campaign}/pools/{pool}/unblock"), "unblock_units", Key(Operator),
-        &[(200, &["unblocked"])], &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, UNITS]),
-    operation(("post", "/v1/campaigns/{campaign}/pools/{pool}/move"), "move_seat", Key(Operator),
-        &[(200, &["moved"])], &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, UNITS, TAKEN, NOT_HELD]),
-    operation(("post", "/v1/campaigns/{campaign}/codes/reserve"), "reserve_code", KeyOrToken(Redeem),
-        &[(201, &["reserved"]), (200, &["already_reserved"])],
+    operation("show_seats", Reader, &[], &[POSITION, CAMPAIGN, COUNTED]),
+    operation("follow_seats", ReaderOrTicket, &[], &[POSITION, CAMPAIGN, STREAM]),
+    operation("block_units", Key(Operator), &[(200, &["blocked"])],
+        &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, UNITS, TAKEN]),
+    operation("unblock_units", Key(Operator), &[(200, &["unblocked"])],
+        &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, UNITS]),
+    operation("move_seat", Key(Operator), &[(200, &["moved"])],
+        &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, UNITS, TAKEN, NOT_HELD]),
+    operation("reserve_code", KeyOrToken(Redeem), &[(201, &["reserved"]), (200, &["already_reserved"])],
         &[BODY, POSITION, SUBJECT, COMMAND, CAMPAIGN, TYPED, CODE, CODE_USER, REDEEMED, STANDING, NEW_USE, REUSED]),
-    operation(("post", "/v1/campaigns/{campaign}/codes/redeem"), "redeem_code", Key(Redeem), &[(200, &["redeemed"])],
+    operation("redeem_code", Key(Redeem), &[(200, &["redeemed"])],
         &[BODY, POSITION, SUBJECT, COMMAND, CAMPAIGN, TYPED, CODE, CODE_USER, ROLLED_BACK, STANDING, NEW_USE]),
-    operation(("post", "/v1/campaigns/{campaign}/codes/roll-back"), "roll_back_code", Key(Redeem),
-        &[(200, &["rolled_back"])], &[BODY, POSITION, COMMAND, CAMPAIGN, TYPED, CODE, NOT_REDEEMED]),
-    operation(("post", "/v1/campaigns/{campaign}/codes/release"), "release_code", Key(Redeem),
-        &[(200, &["reservation_ended"])],
+    operation("roll_back_code", Key(Redeem), &[(200, &["rolled_back"])],
+        &[BODY, POSITION, COMMAND, CAMPAIGN, TYPED, CODE, NOT_REDEEMED]),
+    operation("release_code", Key(Redeem), &[(200, &["reservation_ended"])],
         &[BODY, POSITION, COMMAND, CAMPAIGN, TYPED, CODE, NOT_RESERVED, REDEEMED, ROLLED_BACK]),
-    operation(("post", "/v1/campaigns/{campaign}/codes/look-up"), "look_up_codes", Key(Redeem), &[],
-        &[BODY, POSITION, SUBJECT, CAMPAIGN, TYPED, CODE, NO_CLAIM]),
-    operation(("post", "/v1/campaigns/{campaign}/codes/revoke"), "revoke_codes", Key(Operator),
-        &[(200, &["codes_marked"])], &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, POOL, CODED, IMPORTED, NO_IMPORT]),
-    operation(("post", "/v1/campaigns/{campaign}/codes/suspend"), "suspend_codes", Key(Operator),
-        &[(200, &["codes_marked"])], &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, POOL, CODED]),
-    operation(("post", "/v1/campaigns/{campaign}/codes/restore"), "restore_codes", Key(Operator),
-        &[(200, &["codes_marked"])], &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, POOL, CODED]),
-    operation(("post", "/v1/campaigns/{campaign}/codes/reissue"), "reissue_code", Key(Operator),
-        &[(200, &["reissued"])],
+    operation("look_up_codes", Key(Redeem), &[], &[BODY, POSITION, SUBJECT, CAMPAIGN, TYPED, CODE, NO_CLAIM]),
+    operation("revoke_codes", Key(Operator), &[(200, &["codes_marked"])],
+        &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, POOL, CODED, IMPORTED, NO_IMPORT]),
+    operation("suspend_codes", Key(Operator), &[(200, &["codes_marked"])],
+        &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, POOL, CODED]),
+    operation("restore_codes", Key(Operator), &[(200, &["codes_marked"])],
+        &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, POOL, CODED]),
+    operation("reissue_code", Key(Operator), &[(200, &["reissued"])],
         &[BODY, POSITION, SUBJECT, COMMAND, CAMPAIGN, ORDER, POOL, CODED, NO_CLAIM, REISSUE]),
-    operation(("post", "/v1/campaigns/{campaign}/codes/imports"), "begin_code_import", Key(Operator),
-        &[(200, &["codes_staged", "codes_imported"])], &[BODY, POSITION, CAMPAIGN, POOL, CODED, IMPORTED]),
-    operation(("get", "/v1/campaigns/{campaign}/codes/imports"), "list_code_imports", Key(Operator), &[],
-        &[POSITION, CAMPAIGN, POOL, CODED, IMPORTED]),
-    operation(("post", "/v1/campaigns/{campaign}/codes/imports/{import}/lines"), "import_code_lines", Key(Operator),
-        &[(200, &["codes_staged", "codes_imported"])],
+    operation("begin_code_import", Key(Operator), &[(200, &["codes_staged", "codes_imported"])],
+        &[BODY, POSITION, CAMPAIGN, POOL, CODED, IMPORTED]),
+    operation("list_code_imports", Key(Operator), &[], &[POSITION, CAMPAIGN, POOL, CODED, IMPORTED]),
+    operation("import_code_lines", Key(Operator), &[(200, &["codes_staged", "codes_imported"])],
         &[BODY, POSITION, COMMAND, CAMPAIGN, POOL, CODED, IMPORTED, IMPORT_LINES]),
-    operation(("post", "/v1/campaigns/{campaign}/codes/imports/{import}/commit"), "commit_code_import", Key(Operator),
-        &[(200, &["codes_imported"])],
+    operation("commit_code_import", Key(Operator), &[(200, &["codes_imported"])],
         &[BODY, POSITION, COMMAND, CAMPAIGN, POOL, CODED, IMPORTED, NO_IMPORT, IMPORT_LENGTH]),
-    operation(("delete", "/v1/campaigns/{campaign}/codes/imports/{import}"), "discard_code_import", Key(Operator),
-        &[(200, &["import_discarded", "codes_imported"])],
+    operation("discard_code_import", Key(Operator), &[(200, &["import_discarded", "codes_imported"])],
         &[POSITION, COMMAND, CAMPAIGN, POOL, CODED, IMPORTED, NO_IMPORT]),
-    operation(("post", "/v1/commands"), "execute_commands", Key(Backend), &[], &[LINES, POSITION]),
-    operation(("get", "/v1/campaigns/{campaign}/results"), "list_results", Key(Read), &[], &[POSITION, CAMPAIGN, ACCEPT]),
-    operation(("get", "/v1/campaigns/{campaign}/winners"), "list_winners", Key(Read), &[], &[POSITION, CAMPAIGN, POOL, ACCEPT]),
-    operation(("get", "/v1/subjects/{subject}"), "show_subject", KeyOrToken(Read), &[], &[POSITION, SUBJECT]),
-    operation(("post", "/v1/tokens"), "mint_token", Key(Backend), &[(201, &["minted"])], &[BODY, SUBJECT]),
-    operation(("post", "/v1/tickets"), "mint_ticket", Token, &[(201, &["minted"])], &[]),
-    operation(("get", "/v1/key"), "show_key", Key(Read), &[], &[]),
-    operation(("get", "/v1/time"), "show_time", Key(Read), &[], &[POSITION]),
-    operation(("get", "/v1/nodes"), "list_nodes", Key(Read), &[], &[POSITION]),
-    operation(("post", "/v1/reseed"), "reseed", Key(Admin), &[], &[RESEED]),
-    operation(("post", "/v1/level"), "raise_level", Key(Admin), &[(200, &["raised"])], &[COMMAND, RAISE]),
-    operation(("get", "/v1/forks"), "list_forks", Key(Read), &[], &[POSITION, READ_IN_STORE]),
-    operation(("get", "/v1/audit"), "audit", Key(Read), &[], &[POSITION]),
-    operation(("get", "/v1/settling"), "show_settling", Key(Read), &[], &[POSITION]),
-    operation(("get", "/livez"), "live", Anybody, &[], &[]),
-    operation(("get", "/readyz"), "ready", AnybodyOrKey(Read), &[], &[]),
-    operation(("get", "/metrics"), "metrics", Key(Read), &[], &[]),
-    operation(("get", "/openapi.json"), "openapi", Anybody, &[], &[EVERYBODY]),
+    operation("execute_commands", Key(Backend), &[], &[LINES, POSITION]),
+    operation("list_results", Key(Read), &[], &[POSITION, CAMPAIGN, ACCEPT]),
+    operation("list_winners", Key(Read), &[], &[POSITION, CAMPAIGN, POOL, ACCEPT]),
+    operation("show_subject", KeyOrToken(Read), &[], &[POSITION, SUBJECT]),
+    operation("mint_token", Key(Backend), &[(201, &["minted"])], &[BODY, SUBJECT]),
+    operation("mint_ticket", Token, &[(201, &["minted"])], &[]),
+    operation("show_key", Key(Read), &[], &[]),
+    operation("show_time", Key(Read), &[], &[POSITION]),
+    operation("list_nodes", Key(Read), &[], &[POSITION]),
+    operation("reseed", Key(Admin), &[(202, &[])], &[RESEED]),
+    operation("raise_level", Key(Admin), &[(200, &["raised"])], &[COMMAND, RAISE]),
+    operation("list_forks", Key(Read), &[], &[POSITION, READ_IN_STORE]),
+    operation("audit", Key(Read), &[], &[POSITION]),
+    operation("show_settling", Key(Read), &[], &[POSITION]),
+    operation("live", Anybody, &[], &[]),
+    operation("ready", AnybodyOrKey(Read), &[], &[]),
+    operation("metrics", Key(Read), &[], &[]),
+    operation("openapi", Anybody, &[], &[EVERYBODY]),
 ];
 
 /// Completes the operations of a description.
 pub(super) fn add(document: &mut Value) {
-    for operation in OPERATIONS {
-        if let Some(described) = document["paths"][operation.path].get_mut(operation.method) {
-            operation.complete(described);
+    let mut rows: BTreeMap<_, _> = OPERATIONS.iter().map(|row| (row.id, row)).collect();
+    for (path, item) in document["paths"].as_object_mut().into_iter().flatten() {
+        for described in item.as_object_mut().into_iter().flat_map(Map::values_mut) {
+            let row = described["operationId"].as_str().and_then(|id| rows.remove(id));
+            row.expect("each operation has a row of its own").complete(path, described);
         }
     }
+    assert!(rows.is_empty(), "no handler has these: {:?}", rows.into_keys());
 }
 
 impl Operation {
-    fn complete(&self, described: &mut Value) {
-        described["operationId"] = json!(self.id);
+    fn complete(&self, path: &str, described: &mut Value) {
         described["security"] = self.asker.security();
-        let summary = described["summary"].clone();
-        let responses = described.get_mut("responses").and_then(Value::as_object_mut);
-        for response in responses.into_iter().flat_map(Map::values_mut) {
-            if response.get("description").is_none_or(|known| known == "") {
-                response["description"] = summary.clone();
-            }
-        }
-        let takes_position = self.refusals.iter().any(|group| group.contains(&Code::StalePosition));
-        complete_parameters(described, takes_position);
+        self.complete_parameters(path, described);
         let content = described.pointer_mut("/requestBody/content").and_then(Value::as_object_mut);
         for media in content.into_iter().flat_map(Map::values_mut) {
             // A body that may be left out is not null when it is there.
@@ -211,15 +180,56 @@ impl Operation {
                 media["schema"] = body;
             }
         }
-        for (status, outcomes) in self.yes {
-            described["responses"][status.to_string()]["x-outcomes"] = json!(outcomes);
-        }
+        self.complete_yes(described);
         for (status, codes) in self.refusals_by_status() {
             let response = &mut described["responses"][status.to_string()];
             if response.is_null() {
                 *response = json!({});
             }
             refused(response, &codes);
+        }
+    }
+
+    /// Describes the statuses of a yes; what the handler says of `2XX` is of each of them.
+    fn complete_yes(&self, described: &mut Value) {
+        let summary = described["summary"].clone();
+        let Some(responses) = described["responses"].as_object_mut() else { return };
+        let of_each = responses.remove("2XX");
+        let yes = if self.yes.is_empty() { &[(200, &[][..])] } else { self.yes };
+        for (status, outcomes) in yes {
+            let response = responses.entry(status.to_string());
+            let response = response.or_insert_with(|| of_each.clone().unwrap_or_default());
+            if response.get("description").is_none_or(|known| known == "") {
+                let said = json!(outcomes.join(", "));
+                response["description"] = if outcomes.is_empty() { summary.clone() } else { said };
+            }
+            if !outcomes.is_empty() {
+                response["x-outcomes"] = json!(outcomes);
+            }
+        }
+    }
+
+    /// Adds the parameters that follow from the path and from the refusals, and describes those that are the same wherever
+    /// they stand.
+    fn complete_parameters(&self, path: &str, described: &mut Value) {
+        let can_be = |code| self.refusals.iter().any(|group| group.contains(&code));
+        let in_path = path.split(['{', '}']).skip(1).step_by(2);
+        let in_path = in_path.map(|name| json!({"in": "path", "name": name, "required": true}));
+        let mut parameters: Vec<Value> = in_path.collect();
+        parameters.extend(described["parameters"].as_array().into_iter().flatten().cloned());
+        // An operator's command has an id of its own.
+        if matches!(self.asker, Key(Operator)) && can_be(Code::Refused(Refusal::IdReused)) {
+            let id = json!({"in": "header", "name": "Idempotency-Key", "required": false});
+            parameters.push(id);
+        }
+        if can_be(Code::StalePosition) {
+            parameters.push(json!({"in": "query", "name": "min_position", "required": false}));
+        }
+        parameters.iter_mut().for_each(complete_parameter);
+        if let Some(described) = described.as_object_mut()
+            && !parameters.is_empty()
+        {
+            described.insert("parameters".into(), parameters.into());
         }
     }
 
@@ -287,30 +297,19 @@ fn refused(response: &mut Value, codes: &[Code]) {
     }
 }
 
-/// Describes parameters that are the same wherever they stand.
-fn complete_parameters(described: &mut Value, takes_position: bool) {
-    if described.get("parameters").is_none() && takes_position {
-        described["parameters"] = json!([]);
-    }
-    let parameters = described.get_mut("parameters").and_then(Value::as_array_mut);
-    let Some(parameters) = parameters else { return };
-    if takes_position && !parameters.iter().any(|known| known["name"] == "min_position") {
-        parameters.push(json!({"in": "query", "name": "min_position", "required": false}));
-    }
-    for parameter in parameters {
-        // What is left out is not null.
-        if let Some(kind) = parameter.pointer_mut("/schema/type") {
-            let mut kinds = kind.as_array().into_iter().flatten();
-            if let Some(known) = kinds.find(|kind| *kind != "null").cloned() {
-                *kind = known;
-            }
+fn complete_parameter(parameter: &mut Value) {
+    // What is left out is not null.
+    if let Some(kind) = parameter.pointer_mut("/schema/type") {
+        let mut kinds = kind.as_array().into_iter().flatten();
+        if let Some(known) = kinds.find(|kind| *kind != "null").cloned() {
+            *kind = known;
         }
-        let name = parameter["name"].as_str().unwrap_or_default();
-        let Some((description, schema)) = known_parameter(name) else { continue };
-        parameter["schema"] = schema;
-        if parameter.get("description").is_none() {
-            parameter["description"] = json!(description);
-        }
+    }
+    let name = parameter["name"].as_str().unwrap_or_default();
+    let Some((description, schema)) = known_parameter(name) else { return };
+    parameter["schema"] = schema;
+    if parameter.get("description").is_none() {
+        parameter["description"] = json!(description);
     }
 }
 

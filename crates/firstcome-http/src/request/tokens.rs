@@ -15,8 +15,8 @@ use firstcome_api::token::{Minted, Ticket, TokenRequest};
 use firstcome_core::Timestamp;
 
 /// Issues a subject token: with it a browser acts for one subject.
-#[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = TokenRequest,
-    responses((status = 201, description = "minted", body = Minted)))]
+#[utoipa::path(post, path = "/v1/tokens", tag = "tokens", operation_id = "mint_token",
+    request_body = TokenRequest, responses((status = "2XX", body = Minted)))]
 pub(crate) async fn mint(call: Call, body: Body) -> HandlerResult {
     let Call { app, headers, .. } = &call;
     let key = app.keys.know(headers, Role::Backend)?;
@@ -49,8 +49,7 @@ pub(crate) async fn mint(call: Call, body: Body) -> HandlerResult {
 /// The `EventSource` of a browser cannot send `Authorization`: `new EventSource("…/events?ticket=" + ticket)`. A ticket is for
 /// the subject and the campaigns of the token, expires with it, can open streams of events any number of times, and can do
 /// nothing else.
-#[utoipa::path(post, path = "/v1/tickets", tag = "tokens",
-    responses((status = 201, description = "minted", body = Ticket)))]
+#[utoipa::path(post, path = "/v1/tickets", tag = "tokens", operation_id = "mint_ticket", responses((status = "2XX", body = Ticket)))]
 pub(crate) async fn mint_ticket(call: Call) -> HandlerResult {
     let Call { app, headers, .. } = &call;
     let token = match app.bearer_at_large(headers, Role::Read)? {

@@ -53,10 +53,10 @@ pub(crate) struct EndsAt(pub(crate) Instant);
 ///
 /// A stream lasts 10 minutes (`stream_max_ms`), and not longer than its subject token; then there is an `end` event. Its last
 /// line is `retry: 1000`: connect again with the last id.
-#[utoipa::path(get, path = "/v1/campaigns/{campaign}/events", tag = "seats",
-    params(("campaign" = String, Path), ("Last-Event-ID" = Option<String>, Header, description = "The position of the map, or of the last event"),
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/events", tag = "seats", operation_id = "follow_seats",
+    params(("Last-Event-ID" = Option<String>, Header, description = "The position of the map, or of the last event"),
            ("after" = Option<String>, Query, description = "The same, for the first connection of an EventSource")),
-    responses((status = 200, description = "events", content_type = "text/event-stream")))]
+    responses((status = "2XX", description = "events", content_type = "text/event-stream")))]
 pub(crate) async fn events(call: Call<String>) -> HandlerResult {
     let Call { app, path: campaign, headers, origin: Origin(address), .. } = &call;
     let query = call.query(&["after", "ticket"]);

@@ -20,12 +20,11 @@ use std::sync::Arc;
 /// `standing` has a letter for each seat, in the order of adding: `.` free, `-` not for sale, `h` held, `c` confirmed,
 /// `b` blocked. `area_standing` has left, held, confirmed and blocked of each area. It is compressed for clients that accept
 /// gzip.
-#[utoipa::path(get, path = "/v1/campaigns/{campaign}/pools/{pool}/seats", tag = "seats",
-    params(("campaign" = String, Path), ("pool" = String, Path),
-           ("standing" = Option<String>, Query, description = "1: only the status of the seats"),
-           ("If-None-Match" = Option<String>, Header, description = "The ETag of the last map"),
-           ("min_position" = Option<String>, Query)),
-    responses((status = 200, description = "the map", content_type = "application/json"), (status = 304, description = "the same as before")))]
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/pools/{pool}/seats", tag = "seats", operation_id = "show_seats",
+    params(("standing" = Option<String>, Query, description = "1: only the status of the seats"),
+           ("If-None-Match" = Option<String>, Header, description = "The ETag of the last map")),
+    responses((status = "2XX", description = "the map", content_type = "application/json"),
+              (status = 304, description = "the same as before")))]
 pub(crate) async fn show(call: Call<(String, String)>) -> HandlerResult {
     let Call { app, path: (campaign, pool), headers, .. } = &call;
     let reader = app.reader(headers, campaign)?;

@@ -17,10 +17,8 @@ use serde_json::json;
 /// Changes names, price categories and prices of seats: all of a request or none; at most 4,000 in one.
 ///
 /// Before the opening any seat can be changed; after it only seats that never had an owner.
-#[utoipa::path(patch, path = "/v1/campaigns/{campaign}/pools/{pool}/seats", tag = "seats",
-    params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
-    request_body = Vec<SeatChangeRequest>,
-    responses((status = 200, description = "seats_changed", body = SeatsChanged)))]
+#[utoipa::path(patch, path = "/v1/campaigns/{campaign}/pools/{pool}/seats", tag = "seats", operation_id = "change_seats",
+    request_body = Vec<SeatChangeRequest>, responses((status = "2XX", body = SeatsChanged)))]
 pub(crate) async fn change(call: Call<(String, String)>, body: Body) -> HandlerResult {
     let Call { app, path: (campaign, pool), .. } = &call;
     let asked = read::<Vec<SeatChangeRequest>>(&call, body).await?;

@@ -85,28 +85,22 @@ pub(super) async fn decided(app: &App, command: &Command<'_>) -> Result<Answer, 
 }
 
 /// Takes free units out of sale: all of them or none.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/block", tag = "seats",
-    params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
-    request_body = BlockRequest,
-    responses((status = 200, description = "blocked", body = SeatsBlocked)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/block", tag = "seats", operation_id = "block_units",
+    request_body = BlockRequest, responses((status = "2XX", body = SeatsBlocked)))]
 pub(crate) async fn block(call: Call<(String, String)>, body: Body) -> HandlerResult {
     set_blocked(&call, body, true).await
 }
 
 /// Puts blocked units back: all of them or none.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/unblock", tag = "seats",
-    params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
-    request_body = BlockRequest,
-    responses((status = 200, description = "unblocked", body = SeatsBlocked)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/unblock", tag = "seats", operation_id = "unblock_units",
+    request_body = BlockRequest, responses((status = "2XX", body = SeatsBlocked)))]
 pub(crate) async fn unblock(call: Call<(String, String)>, body: Body) -> HandlerResult {
     set_blocked(&call, body, false).await
 }
 
 /// Exchanges a held or confirmed seat for a free one.
-#[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/move", tag = "seats",
-    params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
-    request_body = MoveRequest,
-    responses((status = 200, description = "moved", body = SeatsMoved)))]
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/move", tag = "seats", operation_id = "move_seat",
+    request_body = MoveRequest, responses((status = "2XX", body = SeatsMoved)))]
 pub(crate) async fn move_seat(call: Call<(String, String)>, body: Body) -> HandlerResult {
     let Call { app, path: (campaign, pool), .. } = &call;
     let operation = read::<MoveRequest>(&call, body).await?;

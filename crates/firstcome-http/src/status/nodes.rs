@@ -18,7 +18,7 @@ use firstcome_node::raise::CannotRaise;
 const SILENT_AFTER: i64 = 3_000_000;
 
 /// Returns the nodes of the space.
-#[utoipa::path(get, path = "/v1/nodes", tag = "operation", responses((status = 200, body = Nodes)))]
+#[utoipa::path(get, path = "/v1/nodes", tag = "operation", operation_id = "list_nodes", responses((status = "2XX", body = Nodes)))]
 pub(crate) async fn nodes(call: Call) -> HandlerResult {
     let app = &call.app;
     call.may_read_of_all().await?;
@@ -112,8 +112,7 @@ pub(crate) async fn nodes(call: Call) -> HandlerResult {
 }
 
 /// Raises the space permanently to the newest level that this server reads: make a backup first.
-#[utoipa::path(post, path = "/v1/level", tag = "operation",
-    responses((status = 200, description = "raised", body = Raised)))]
+#[utoipa::path(post, path = "/v1/level", tag = "operation", operation_id = "raise_level", responses((status = "2XX", body = Raised)))]
 pub(crate) async fn raise_level(call: Call) -> HandlerResult {
     let Call { app, headers, .. } = &call;
     let key = app.keys.know_for_all(headers, Role::Admin)?;
@@ -135,8 +134,8 @@ pub(crate) async fn raise_level(call: Call) -> HandlerResult {
 /// Makes this server write its state into a store that has nothing of the space any more.
 ///
 /// Entries that only other servers or only the store had are lost: use the server with the highest position.
-#[utoipa::path(post, path = "/v1/reseed", tag = "operation",
-    responses((status = 202, description = "accepted: it is done at the next check of the store", body = Reseed)))]
+#[utoipa::path(post, path = "/v1/reseed", tag = "operation", operation_id = "reseed",
+    responses((status = "2XX", description = "accepted: it is done at the next check of the store", body = Reseed)))]
 pub(crate) async fn reseed(call: Call) -> HandlerResult {
     let Call { app, headers, .. } = &call;
     app.keys.know(headers, Role::Admin)?;
@@ -154,7 +153,7 @@ pub(crate) async fn reseed(call: Call) -> HandlerResult {
 }
 
 /// Returns the reports of servers about forks of the journal.
-#[utoipa::path(get, path = "/v1/forks", tag = "operation", responses((status = 200, body = Forks)))]
+#[utoipa::path(get, path = "/v1/forks", tag = "operation", operation_id = "list_forks", responses((status = "2XX", body = Forks)))]
 pub(crate) async fn forks(call: Call) -> HandlerResult {
     let app = &call.app;
     call.may_read_of_all().await?;

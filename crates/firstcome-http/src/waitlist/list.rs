@@ -13,19 +13,12 @@ use firstcome_core::State;
 use firstcome_core::waitlist::Waiting;
 use firstcome_node::Decided;
 
-/// Lines given at once if the caller does not say.
-const ROWS: usize = 1_000;
-/// Lines given at once at most.
-const MOST_ROWS: usize = 10_000;
-
 /// Lists who waits for units of a pool, in order.
-#[utoipa::path(get, path = "/v1/campaigns/{campaign}/waitlist", tag = "waitlists",
-    params(("campaign" = String, Path),
-           ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/waitlist", tag = "waitlists", operation_id = "list_waitlist",
+    params(("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
            ("after" = Option<u32>, Query, description = "Only tickets after this one"),
-           ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out"),
-           ("min_position" = Option<String>, Query)),
-    responses((status = 200, body = WaitlistPage)))]
+           ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out")),
+    responses((status = "2XX", body = WaitlistPage)))]
 pub(crate) async fn list(call: Call<String>) -> HandlerResult {
     let Call { app, path: campaign, .. } = &call;
     call.key(Role::Operator, campaign)?;
@@ -35,10 +28,7 @@ pub(crate) async fn list(call: Call<String>) -> HandlerResult {
         request::pool(campaign, pool)?;
     }
     let after = query.number::<u32>("after")?.unwrap_or(0);
-    let limit = query.number("limit")?.unwrap_or(ROWS);
-    if !(1..=MOST_ROWS).contains(&limit) {
-        return Err(Problem::invalid(format!("limit={limit} is outside 1 to {MOST_ROWS}")));
-    }
+    let limit = query.limit()?;
     app.reach(&query).await?;
     app.readable(campaign)?;
     let (mut waiting, counts, position) = app.node.replica.look(|state: &State| {

@@ -24,11 +24,9 @@ use std::borrow::Cow;
 /// Returns the place of a subject on the waitlist of a pool, or its offer.
 ///
 /// It is answered from the memory of the server, however many wait.
-#[utoipa::path(get, path = "/v1/campaigns/{campaign}/waitlist/{subject}", tag = "waitlists",
-    params(("campaign" = String, Path), ("subject" = String, Path),
-           ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
-           ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
-    responses((status = 200, body = Place)))]
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/waitlist/{subject}", tag = "waitlists", operation_id = "show_place",
+    params(("pool" = Option<String>, Query, description = "May be left out if the campaign has one")),
+    responses((status = "2XX", body = Place)))]
 pub(crate) async fn show(call: Call<(String, String)>) -> HandlerResult {
     let Call { app, path: (campaign, subject), headers, .. } = &call;
     let bearer = app.bearer(headers, Role::Read, campaign)?;
@@ -118,11 +116,9 @@ pub(crate) fn place(
 }
 
 /// Takes a subject off the waitlist of a pool. An offer that it has ends, and goes to the next one.
-#[utoipa::path(delete, path = "/v1/campaigns/{campaign}/waitlist/{subject}", tag = "waitlists",
-    params(("campaign" = String, Path), ("subject" = String, Path),
-           ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
-           ("min_position" = Option<String>, Query)),
-    responses((status = 200, description = "left_waitlist", body = LeftWaitlist)))]
+#[utoipa::path(delete, path = "/v1/campaigns/{campaign}/waitlist/{subject}", tag = "waitlists", operation_id = "leave_waitlist",
+    params(("pool" = Option<String>, Query, description = "May be left out if the campaign has one")),
+    responses((status = "2XX", body = LeftWaitlist)))]
 pub(crate) async fn leave(call: Call<(String, String)>) -> HandlerResult {
     let Call { app, path: (campaign, subject), headers, .. } = &call;
     let bearer = app.bearer(headers, Role::Backend, campaign)?;
