@@ -23,6 +23,7 @@ mod faults;
 mod health;
 mod interop;
 mod killed;
+mod locked;
 mod matchable;
 mod nats;
 mod no_room;
