@@ -73,6 +73,14 @@ pub enum JournalError {
         /// The command that changes it, or what else to do.
         fix: String,
     },
+    /// The store promises less than what was chosen since its settings were changed. Nothing is appended meanwhile.
+    #[error("the store promises less than the durability that was chosen: {what}")]
+    LessDurable {
+        /// What it is and what may come of it.
+        what: String,
+        /// The command that changes it, or what else to do.
+        fix: String,
+    },
     /// The entry asked for is no longer kept.
     #[error("entry {wanted} was trimmed, the journal begins at {first}")]
     Trimmed {
@@ -173,6 +181,7 @@ impl JournalError {
             | Self::NoSpace { .. }
             | Self::HasSpace(_)
             | Self::Unfit { .. }
+            | Self::LessDurable { .. }
             | Self::Trimmed { .. }
             | Self::Damaged { .. }
             | Self::Broken(_)
@@ -196,7 +205,7 @@ impl JournalError {
     /// Says what somebody can do about it, where there is something.
     pub fn hint(&self) -> Option<&str> {
         match self {
-            Self::Unfit { fix, .. } => Some(fix),
+            Self::Unfit { fix, .. } | Self::LessDurable { fix, .. } => Some(fix),
             Self::Gone(_) => Some(
                 "bring its data back; if it is lost, `firstcome nodes reseed` has a running server write its own state there",
             ),

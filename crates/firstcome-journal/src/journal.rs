@@ -4,6 +4,7 @@
 //! nodes `membership`, `healing` and `reports`.
 
 pub(crate) mod healing;
+pub(crate) mod promise;
 pub(crate) mod skips;
 pub(crate) mod warning;
 pub(crate) mod wrapped;
@@ -11,6 +12,7 @@ pub(crate) mod wrapped;
 use crate::cluster::{EndedDeliveries, News};
 use crate::entry::{Append, AppendAnswer, EntriesRead, Head};
 use crate::error::JournalError;
+use crate::journal::promise::Promise;
 use crate::journal::wrapped::WrappedJournal;
 use crate::mysql;
 use crate::nats;
@@ -147,6 +149,37 @@ impl Journal {
             | Self::Redis(_)
             | Self::Postgres(_)
             | Self::MySql(_) => EndedDeliveries::default(),
+        }
+    }
+
+    /// Asks the store what it promises by its settings as they are now; `None` where that cannot change, or is proven
+    /// elsewhere. In Redis appends go by the last answer, so that somebody has to ask again and again.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach: it says nothing of its settings then.
+    pub async fn look_at_promise(&self) -> Result<Option<Promise>, JournalError> {
+        match self {
+            Self::Memory(_) | Self::Sqlite(_) | Self::Nats(_) | Self::Wrapped(_) => Ok(None),
+            Self::Redis(redis) => Box::pin(redis.look_at_promise()).await.map(Some),
+            Self::Postgres(postgres) => Box::pin(postgres.look_at_promise()).await.map(Some),
+            Self::MySql(mysql) => Box::pin(mysql.look_at_promise()).await.map(Some),
+        }
+    }
+
+    /// Waits until an append is refused with [`JournalError::LessDurable`], or was since this was last called.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn less_durable(&self) {
+        match self {
+            Self::Memory(_) | Self::Sqlite(_) | Self::Nats(_) | Self::Wrapped(_) => {
+                std::future::pending().await
+            }
+            Self::Redis(redis) => redis.refusals().notified().await,
+            Self::Postgres(postgres) => postgres.refusals().notified().await,
+            Self::MySql(mysql) => mysql.refusals().notified().await,
         }
     }
 

@@ -32,7 +32,7 @@ use firstcome_core::names::SpaceId;
 use firstcome_store::mysql::{MySqlOptions, MySqlPool};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 /// How many connections there are at most.
 const CONNECTIONS: usize = 4;
@@ -61,6 +61,8 @@ struct Inner {
     pace: PollPace,
     archiving: Archiving,
     warnings: Vec<Warning>,
+    /// Told of each append that was refused because the server promises less.
+    refusals: Notify,
     /// Whether appends do not look at names: see `Mistake::PredecessorIgnored`.
     blind: bool,
 }
@@ -161,6 +163,10 @@ impl MySql {
 
     pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
         self.inner.run.times()
+    }
+
+    pub(crate) fn refusals(&self) -> &Notify {
+        &self.inner.refusals
     }
 
     pub(crate) fn keep_for(&self) -> Duration {

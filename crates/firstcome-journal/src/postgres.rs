@@ -36,7 +36,7 @@ use firstcome_store::postgres::{Listener, PostgresOptions, PostgresPool};
 use names::Names;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 /// How many connections there are at most, beside the one that listens.
@@ -76,6 +76,8 @@ struct Inner {
     archiving: Archiving,
     warnings: Vec<Warning>,
     promise: String,
+    /// Told of each append that was refused because the server promises less.
+    refusals: Notify,
     /// What calls the step that appends.
     append: &'static str,
 }
@@ -144,6 +146,10 @@ impl Postgres {
 
     pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
         self.inner.run.times()
+    }
+
+    pub(crate) fn refusals(&self) -> &Notify {
+        &self.inner.refusals
     }
 
     pub(crate) fn keep_for(&self) -> Duration {

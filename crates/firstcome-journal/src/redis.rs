@@ -9,7 +9,7 @@
 //! | `append.lua`, `append` | the step that stores an entry |
 //! | `confirm` | when it is durable |
 //! | `follow`, `first_kept` | reading, waiting for more, and noticing what was trimmed |
-//! | `opening` | whether a store is fit to hold a journal |
+//! | `opening`, `fitness` | whether a store is fit to hold a journal, at the start and later |
 //! | `incarnation` | whether the server is the one that was there before |
 //! | `headroom` | how much memory the server has left |
 //! | `connection` | the connections that appends take in turn |
@@ -23,6 +23,7 @@ mod commit;
 mod confirm;
 mod connection;
 mod first_kept;
+mod fitness;
 mod follow;
 mod head;
 mod headroom;
@@ -51,6 +52,7 @@ use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
 use firstcome_inject::{Mistake, inject};
 use firstcome_store::{Command, RedisOptions, RedisReply, Wire};
+use fitness::Fitness;
 use headroom::Headroom;
 use incarnation::Incarnation;
 use keys::Keys;
@@ -61,6 +63,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use trouble::looked;
 
 /// How many pieces [`Redis::remove`] removes with one command.
@@ -91,6 +94,7 @@ struct Inner {
     options: Options,
     waits: Waits,
     headroom: Headroom,
+    fitness: Fitness,
     first_kept: FirstKept,
     incarnation: Incarnation,
     archiving: Archiving,
@@ -114,7 +118,9 @@ impl Redis {
     /// Cancel safe, but the space may have been made.
     pub async fn open(store: RedisOptions, options: Options) -> Result<Self, JournalError> {
         let rest = Wire::connect(store).await.map_err(looked)?;
-        let server = Server::look(&rest).await?;
+        let deadline = Instant::now() + rest.answer_within();
+        let pinned = rest.pin(deadline).await.map_err(looked)?;
+        let server = Server::look(&pinned, deadline).await?;
         let waits = server.check(options.durability)?;
         let warnings = server.warnings(options.durability);
         let keys = Keys::of(&options.space_name);
@@ -148,6 +154,7 @@ impl Redis {
                 space_text: space.to_string(),
                 waits,
                 headroom: Headroom::default(),
+                fitness: Fitness::default(),
                 first_kept: FirstKept::default(),
                 incarnation: Incarnation::new(server.run()),
                 archiving: Archiving::new(options.archive.clone(), sealer),

@@ -1,5 +1,8 @@
 //! How a journal in a database is opened.
 
+use crate::error::JournalError;
+use crate::journal::promise::{LessDurable, WhenLessDurable};
+use crate::journal::warning::Warning;
 use crate::sqlite::KEEP_FOR;
 use firstcome_core::names::SpaceId;
 use std::fmt;
@@ -19,6 +22,8 @@ pub struct DatabaseOptions {
     pub vacant: bool,
     /// What an entry must have survived to count as durable.
     pub durability: Durability,
+    /// What becomes of appends while the server promises less.
+    pub when_less_durable: WhenLessDurable,
     /// How long entries and unnamed pieces are kept at least: [`KEEP_FOR`], shorter in tests.
     pub keep_for: Duration,
     /// The folder that takes in what is trimmed, if any; its parent must be there.
@@ -38,6 +43,7 @@ impl DatabaseOptions {
             wanted: None,
             vacant: false,
             durability,
+            when_less_durable: WhenLessDurable::default(),
             keep_for: KEEP_FOR,
             archive: None,
             #[cfg(feature = "inject")]
@@ -46,9 +52,19 @@ impl DatabaseOptions {
     }
 
     /// Says what opening a journal comes to where there is nothing of the space and nothing is to be made.
-    pub(crate) fn without_a_space(&self, wanted: SpaceId) -> Result<SpaceId, crate::JournalError> {
+    pub(crate) fn without_a_space(&self, wanted: SpaceId) -> Result<SpaceId, JournalError> {
         // Somebody knows this space: where it is not, it was lost.
-        if self.vacant { Ok(wanted) } else { Err(crate::JournalError::Gone(wanted)) }
+        if self.vacant { Ok(wanted) } else { Err(JournalError::Gone(wanted)) }
+    }
+
+    /// Says whether an append looks at whether the server forces what it commits to the disk.
+    pub(crate) fn refuses_less(&self) -> bool {
+        self.durability == Durability::Fsync && self.when_less_durable == WhenLessDurable::Refuse
+    }
+
+    /// Says what it comes to that a server promises less than what was chosen.
+    pub(crate) fn less_durable(&self, found: Warning) -> LessDurable {
+        LessDurable { what: found.what, fix: found.fix, refuses: self.refuses_less() }
     }
 
     /// Returns the time that a test put in the place of the server's clock.

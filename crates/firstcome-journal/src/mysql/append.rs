@@ -1,10 +1,12 @@
 //! Appends an entry, and reads what the caller has not applied yet.
 
 use super::MySql;
+use super::fitness::{CHANGING, READ_ONLY, ServerSettings};
 use super::load::{CLOCK, HEAD, RUN, begin, cell, entry, run_of};
 use crate::database::{HeadRow, Loaded, follow_on, front, strange, trouble, unchanged};
 use crate::entry::{Append, AppendAnswer, Confirm, EntriesRead, Entry};
 use crate::error::JournalError;
+use crate::journal::warning::Warning;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::limits::READ_ENTRIES;
@@ -19,7 +21,7 @@ impl MySql {
         // The name at what was applied, then the entries beyond it: bodies of what was applied are of no use.
         let (applied, most, asked) = (append.applied, READ_ENTRIES, Instant::now());
         let look = inner.tables.sql(&format!(
-            "{HEAD} FOR UPDATE; {CLOCK}; {RUN}; SELECT name FROM `~entries` WHERE position = {applied}; \
+            "{HEAD} FOR UPDATE; {CLOCK}; {RUN}; {CHANGING}; SELECT name FROM `~entries` WHERE position = {applied}; \
              SELECT position, at, epoch, before_name, body FROM `~entries` WHERE position > {applied} \
              ORDER BY position LIMIT {most}"
         ));
@@ -61,8 +63,11 @@ impl MySql {
 
     /// Looks whether what the caller applied is what is stored.
     fn rests(&self, append: &Append, found: &[Vec<Row>]) -> Result<Rested, JournalError> {
-        let [head, clock, run, name, missed] = found else { return Err(strange("other lists")) };
+        let [head, clock, run, settings, name, missed] = found else {
+            return Err(strange("other lists"));
+        };
         self.note_run(run)?;
+        self.check_settings(&ServerSettings::changing(settings)?)?;
         let loaded: Loaded = begin(self.inner.space, head.first(), clock)?;
         loaded.check_space()?;
         let row = loaded.row.ok_or(JournalError::Gone(self.inner.space))?;
@@ -90,6 +95,22 @@ impl MySql {
         let missed: Vec<Entry> = missed.iter().map(entry).collect::<Result<_, _>>()?;
         let entries = front(follow_on(applied, missed))?;
         Ok(Rested { row, now: self.clock().unwrap_or(loaded.now), entries })
+    }
+
+    /// Refuses a server whose settings do not keep what was chosen any more.
+    fn check_settings(&self, settings: &ServerSettings) -> Result<(), JournalError> {
+        let options = &self.inner.options;
+        if settings.is_read_only() {
+            let (why, fix) = READ_ONLY;
+            return Err(JournalError::Unfit { why: why.to_owned(), fix: fix.to_owned() });
+        }
+        match settings.less(options.durability).filter(|_| options.refuses_less()) {
+            Some(Warning { what, fix }) => {
+                self.inner.refusals.notify_one();
+                Err(JournalError::LessDurable { what, fix })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Notes which run of which server answered.

@@ -1,8 +1,10 @@
 //! What a server must be like to hold a journal, and what its operator should know.
 
-use crate::database::Durability;
+use super::load::cell;
+use crate::database::{Durability, strange};
 use crate::error::JournalError;
 use crate::journal::warning::Warning;
+use firstcome_store::mysql::Row;
 use std::collections::BTreeMap;
 
 /// The oldest MariaDB that tests of its kind have run with.
@@ -36,6 +38,14 @@ pub(super) fn check_version(version: &str) -> Result<(), JournalError> {
 /// Bytes that one statement must be able to have: a batch in hexadecimal digits, and more.
 const STATEMENT_BYTES: u64 = 8 << 20;
 
+/// What is wrong with a server that takes no writes, and what to do.
+pub(super) const READ_ONLY: (&str, &str) =
+    ("it is a read-only replica", "give the address of the primary");
+
+/// The settings that may change while a journal is open, as each append asks for them.
+pub(super) const CHANGING: &str = "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit, @@GLOBAL.log_bin, \
+    @@GLOBAL.read_only, @@GLOBAL.sync_binlog";
+
 /// The settings of a server that matter, by their names in `information_schema.global_variables`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ServerSettings(BTreeMap<String, String>);
@@ -58,6 +68,16 @@ impl ServerSettings {
         Self(found.map(|(name, value)| (name.to_lowercase(), value.to_lowercase())).collect())
     }
 
+    /// Reads a row of [`CHANGING`].
+    pub(super) fn changing(row: &[Row]) -> Result<Self, JournalError> {
+        let row = row.first().ok_or_else(|| strange("no settings"))?;
+        let names = ["innodb_flush_log_at_trx_commit", "log_bin", "read_only", "sync_binlog"];
+        let pair = |(column, name): (usize, &str)| Ok((name.to_owned(), cell(row, column)?));
+        let pairs: Vec<_> =
+            names.into_iter().enumerate().map(pair).collect::<Result<_, JournalError>>()?;
+        Ok(Self::new(pairs.into_iter()))
+    }
+
     /// Returns a value in small letters; nothing where the server does not have the setting.
     fn of(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
@@ -77,8 +97,8 @@ impl ServerSettings {
                 "use a MariaDB by itself, with a replica if you like",
             );
         }
-        if self.is_on("read_only") {
-            return unfit("it is a read-only replica", "give the address of the primary");
+        if self.is_read_only() {
+            return unfit(READ_ONLY.0, READ_ONLY.1);
         }
         if self.is_on("log_bin") && self.of("binlog_format") == "statement" {
             return unfit(
@@ -92,28 +112,45 @@ impl ServerSettings {
                 "set max_allowed_packet = 16M",
             );
         }
+        match self.less(durability) {
+            Some(Warning { what, fix }) => {
+                unfit(&what, &format!("{fix}, or choose --durability memory"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Says whether it takes no writes.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.is_on("read_only")
+    }
+
+    /// Returns why it promises less than what was chosen, if it does.
+    pub(super) fn less(&self, durability: Durability) -> Option<Warning> {
+        let less =
+            |what: &str, fix: &str| Some(Warning { what: what.to_owned(), fix: fix.to_owned() });
         if durability == Durability::Memory {
-            return Ok(());
+            return None;
         }
         if !matches!(self.of("innodb_flush_log_at_trx_commit"), "1" | "3") {
-            return unfit(
+            return less(
                 "innodb_flush_log_at_trx_commit is not 1: what it commits is not on its disk",
-                "SET GLOBAL innodb_flush_log_at_trx_commit = 1, or choose --durability memory",
+                "SET GLOBAL innodb_flush_log_at_trx_commit = 1",
             );
         }
         if self.of("innodb_flush_method") == "nosync" {
-            return unfit(
+            return less(
                 "innodb_flush_method is nosync: what it commits is not on its disk",
-                "set innodb_flush_method = fsync, or choose --durability memory",
+                "set innodb_flush_method = fsync",
             );
         }
         if self.is_on("log_bin") && self.of("sync_binlog") != "1" {
-            return unfit(
+            return less(
                 "sync_binlog is not 1: after a power cut it undoes what its binary log lacks",
-                "SET GLOBAL sync_binlog = 1, or choose --durability memory",
+                "SET GLOBAL sync_binlog = 1",
             );
         }
-        Ok(())
+        None
     }
 }
 

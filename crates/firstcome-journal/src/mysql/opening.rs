@@ -1,14 +1,16 @@
 //! Opens a journal: looks at the server, and makes the tables where they are not there.
 
-use super::fitness::{ServerSettings, check_version, warnings};
+use super::fitness::{ServerSettings, check_version, promise, warnings};
 use super::load::{RUN, cell, run_of};
 use super::{ANSWER_WITHIN, CONNECTIONS, IDLE_WITHIN, Inner, LOCK_WITHIN, MySql, Tables};
 use crate::archive::Archiving;
 use crate::database::{
-    DatabaseOptions, OwnerColumns, PollPace, Run, TABLES, is_missing, refused, strange,
+    DatabaseOptions, Durability, OwnerColumns, PollPace, Run, TABLES, is_missing, refused, strange,
+    unchanged,
 };
 use crate::entry::Sealer;
 use crate::error::JournalError;
+use crate::journal::promise::Promise;
 use crate::name::Name;
 use firstcome_core::LEVEL;
 use firstcome_core::names::SpaceId;
@@ -16,6 +18,7 @@ use firstcome_inject::{Mistake, inject};
 use firstcome_store::mysql::{MySqlOptions, MySqlPool, bytes, text};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
+use tokio::sync::Notify;
 
 pub(super) async fn open(
     store: MySqlOptions,
@@ -50,9 +53,25 @@ pub(super) async fn open(
             tables,
             space,
             options,
+            refusals: Notify::new(),
             blind: inject(Mistake::PredecessorIgnored),
         }),
     })
+}
+
+impl MySql {
+    /// Asks the server what it promises by its settings as they are now.
+    pub(crate) async fn look_at_promise(&self) -> Result<Promise, JournalError> {
+        let Inner { pool, options, .. } = &*self.inner;
+        let settings = look(pool).await.map_err(unchanged)?;
+        if settings.is_read_only() {
+            return Err(JournalError::Unavailable("a replica answers".to_owned()));
+        }
+        let less = settings.less(options.durability).map(|found| options.less_durable(found));
+        let promised = if less.is_some() { Durability::Memory } else { options.durability };
+        let warnings = warnings(options.durability);
+        Ok(Promise { sentence: promise(promised).to_owned(), less, warnings })
+    }
 }
 
 /// Makes the connections of a journal; nothing is sent yet.

@@ -1,9 +1,11 @@
 //! Appends an entry, and reads what the caller has not applied yet.
 
 use super::Postgres;
+use super::fitness::fsync_is_off;
 use crate::database::{Durability, EntryColumns, follow_on, front, space_of, strange, trouble};
 use crate::entry::{Append, AppendAnswer, Confirm, EntriesRead, Entry};
 use crate::error::JournalError;
+use crate::journal::warning::Warning;
 use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::limits::READ_ENTRIES;
@@ -16,7 +18,7 @@ use tokio::time::Instant;
 pub(super) const FUNCTION: &str = include_str!("append.sql");
 /// What calls it.
 pub(super) const CALL: &str =
-    "SELECT * FROM append_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+    "SELECT * FROM append_3($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
 /// The pause between two notifications of one node at least: each costs all commits of the server.
 pub(super) const TELL_EVERY: Duration = Duration::from_millis(20);
 /// How long after an entry of somebody else an append lets others go on before it is on the disk.
@@ -30,8 +32,8 @@ impl Postgres {
         let tell = self.may_tell();
         let clock = self.clock().map(Timestamp::as_micros);
         let names = &inner.names;
-        let late = self.lets_others_go_on();
-        let values: [(&(dyn ToSql + Sync), Type); 13] = [
+        let (late, on_disk) = (self.lets_others_go_on(), inner.options.refuses_less());
+        let values: [(&(dyn ToSql + Sync), Type); 14] = [
             (&&inner.space.0[..], Type::BYTEA),
             (&inner.run.seen(), Type::INT8),
             (&names.order_lock, Type::INT8),
@@ -45,6 +47,7 @@ impl Postgres {
             (&inner.note, Type::TEXT),
             (&clock, Type::INT8),
             (&late, Type::BOOL),
+            (&on_disk, Type::BOOL),
         ];
         let rows = match late {
             true => inner.pool.step_and_sync(inner.append, &values).await,
@@ -95,6 +98,11 @@ impl Postgres {
                 // Somebody else may have noticed it already: nothing was stored all the same.
                 let _noticed = self.inner.run.note(cell(row, 1)?);
                 JournalError::Changed
+            }
+            8 => {
+                self.inner.refusals.notify_one();
+                let Warning { what, fix } = fsync_is_off();
+                JournalError::LessDurable { what, fix }
             }
             other => strange(format!("code {other}")),
         })

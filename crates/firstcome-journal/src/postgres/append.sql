@@ -5,15 +5,15 @@
 -- The first row says what became of it: 0 stored, with position, time, epoch and the name of the entry before; and where
 -- nothing was stored: 1 no head; 2 another space, in `before`; 3 the head is lower, in `position`; 4 another entry stands
 -- there, in `before`; 5 it is no longer kept, the first position that is in `position`; 6 another run of the server, in
--- `position`. Rows of 7 are entries that the node has not applied, at most 64 together with its own.
+-- `position`; 8 the server does not force commits to its disk, and `on_disk` asks for that. Rows of 7 are entries that the node has not applied, at most 64 together with its own.
 --
 -- With `late` its commit does not wait for the disk, so that the next one has the lock before: whoever called it then waits
 -- in another transaction for its own commit and all before it, and so does whoever reads entries. What nobody waited for, and
 -- a crash takes, nobody has seen.
-CREATE OR REPLACE FUNCTION append_2(
+CREATE OR REPLACE FUNCTION append_3(
     of_space bytea, of_run bigint, order_lock bigint, applied bigint, applied_name bytea,
     new_name bytea, new_body bytea, tell boolean, listening_lock bigint, channel text, note text, clock bigint,
-    late boolean
+    late boolean, on_disk boolean
 ) RETURNS TABLE (
     what integer, "position" bigint, at bigint, epoch bigint, before bytea, body bytea, told boolean
 ) LANGUAGE plpgsql VOLATILE AS $append$
@@ -27,6 +27,10 @@ BEGIN
     told := false;
     IF run <> of_run THEN
         what := 6; position := run;
+        RETURN NEXT; RETURN;
+    END IF;
+    IF on_disk AND current_setting('fsync') <> 'on' THEN
+        what := 8;
         RETURN NEXT; RETURN;
     END IF;
     -- The head, the last entry, and the one that the node applied last.

@@ -44,6 +44,14 @@ fn shortened(version: &str) -> &str {
     &version[..version.floor_char_boundary(80)]
 }
 
+/// Says that a server does not force what it commits to its disk.
+pub(super) fn fsync_is_off() -> Warning {
+    Warning {
+        what: "fsync is off: what it commits is not on its disk".to_owned(),
+        fix: "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()".to_owned(),
+    }
+}
+
 /// The settings of a server that matter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ServerSettings {
@@ -64,22 +72,26 @@ impl ServerSettings {
         if self.is_standby {
             return unfit("it is a read-only standby", "give the address of the primary");
         }
+        match self.less(durability) {
+            Some(Warning { what, fix }) => {
+                unfit(&what, &format!("{fix}, or choose --durability memory"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Returns why it promises less than what was chosen, if it does.
+    pub(super) fn less(&self, durability: Durability) -> Option<Warning> {
         if durability == Durability::Memory {
-            return Ok(());
+            return None;
         }
         if !self.fsync {
-            return unfit(
-                "fsync is off: what it commits is not on its disk",
-                "set fsync = on, or choose --durability memory",
-            );
+            return Some(fsync_is_off());
         }
-        if self.synchronous_commit == "off" {
-            return unfit(
-                "synchronous_commit is off, and this user cannot turn it on: what it commits is not on its disk",
-                "ALTER ROLE USER SET synchronous_commit = on, or choose --durability memory",
-            );
-        }
-        Ok(())
+        (self.synchronous_commit == "off").then(|| Warning {
+            what: "synchronous_commit is off, and this user cannot turn it on: what it commits is not on its disk".to_owned(),
+            fix: "ALTER ROLE USER SET synchronous_commit = on".to_owned(),
+        })
     }
 
     /// Returns what an operator should know and nobody is refused for.

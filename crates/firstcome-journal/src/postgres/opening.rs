@@ -5,9 +5,12 @@ use super::fitness::{ServerSettings, check_version};
 use super::names::Names;
 use super::{ANSWER_WITHIN, CONNECTIONS, IDLE_WITHIN, Inner, LOCK_WITHIN, Postgres};
 use crate::archive::Archiving;
-use crate::database::{DatabaseOptions, Durability, OwnerColumns, PollPace, Run, TABLES, refused};
+use crate::database::{
+    DatabaseOptions, Durability, OwnerColumns, PollPace, Run, TABLES, refused, unchanged,
+};
 use crate::entry::Sealer;
 use crate::error::JournalError;
+use crate::journal::promise::Promise;
 use crate::name::Name;
 use firstcome_core::LEVEL;
 use firstcome_core::names::SpaceId;
@@ -15,13 +18,14 @@ use firstcome_inject::{Mistake, inject};
 use firstcome_store::postgres::{Access, PostgresOptions, PostgresPool, ToSql, Type, Work};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::{Arc, Mutex, OnceLock};
+use tokio::sync::Notify;
 
 /// What is asked of a server before anything else; the last two say whether tables and function are there.
 const LOOK: &str = "SELECT pg_is_in_recovery(), current_setting('fsync') = 'on', \
     current_setting('synchronous_commit'), current_setting('full_page_writes') = 'on', \
     current_setting('synchronous_standby_names'), \
     (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, \
-    to_regclass('head') IS NOT NULL, to_regproc('append_2') IS NOT NULL";
+    to_regclass('head') IS NOT NULL, to_regproc('append_3') IS NOT NULL";
 
 pub(super) async fn open(
     store: PostgresOptions,
@@ -58,6 +62,7 @@ pub(super) async fn open(
             archiving: Archiving::new(options.archive.clone(), sealer),
             warnings: looked.settings.warnings(options.durability, pooled),
             promise: looked.settings.promise(options.durability),
+            refusals: Notify::new(),
             pool,
             names,
             space,
@@ -85,6 +90,21 @@ pub(super) fn pool(
         Durability::Fsync => store,
     };
     PostgresPool::new(store).map_err(refused)
+}
+
+impl Postgres {
+    /// Asks the server what it promises by its settings as they are now.
+    pub(crate) async fn look_at_promise(&self) -> Result<Promise, JournalError> {
+        let Inner { pool, options, pooled, .. } = &*self.inner;
+        let settings = look(pool).await.map_err(unchanged)?.settings;
+        if settings.is_standby {
+            return Err(JournalError::Unavailable("a standby answers".to_owned()));
+        }
+        let less = settings.less(options.durability).map(|found| options.less_durable(found));
+        let promised = if less.is_some() { Durability::Memory } else { options.durability };
+        let warnings = settings.warnings(options.durability, *pooled);
+        Ok(Promise { sentence: settings.promise(promised), less, warnings })
+    }
 }
 
 struct Looked {
@@ -214,11 +234,11 @@ async fn make_space(work: &Work<'_>, options: &DatabaseOptions) -> Result<(), Jo
 /// Makes a step for [`Mistake::PredecessorIgnored`] that compares the height alone; gives what calls it.
 async fn without_names(pool: &PostgresPool) -> Result<&'static str, JournalError> {
     let blind = FUNCTION
-        .replace("append_2", "append_blind")
+        .replace("append_3", "append_blind")
         .replace("top.found_name IS DISTINCT FROM applied_name", "false");
     let mut session = pool.session().await.map_err(refused)?;
     let work = session.begin(Access::Usual).await.map_err(refused)?;
     work.batch(&blind).await.map_err(refused)?;
     work.commit().await.map_err(refused)?;
-    Ok("SELECT * FROM append_blind($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)")
+    Ok("SELECT * FROM append_blind($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)")
 }

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 impl Redis {
     pub(crate) async fn append(&self, append: Append) -> Result<AppendAnswer, JournalError> {
         self.inner.headroom.check(&self.inner.rest).await?;
+        self.check_settings().await?;
         let connection = self.connection();
         let asked = Instant::now();
         let deadline = asked + connection.wire.answer_within();

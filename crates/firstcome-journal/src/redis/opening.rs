@@ -1,4 +1,4 @@
-//! Checks that a store is fit to hold a journal before anything is written.
+//! Checks that a store is fit to hold a journal before anything is written, and again while it is open.
 
 use super::headroom::MemoryUse;
 use super::info::{field, replicas, run_of};
@@ -11,7 +11,8 @@ use crate::journal::warning::Warning;
 use crate::name::Name;
 use firstcome_core::names::SpaceId;
 use firstcome_core::{LEVEL, newest_level};
-use firstcome_store::{Command, Wire};
+use firstcome_store::{Command, Pinned, StoreError, Wire};
+use tokio::time::Instant;
 
 /// The settings and the condition of a server.
 #[derive(Debug, Default)]
@@ -28,24 +29,37 @@ const SETTINGS: [&str; 4] = ["appendfsync", "save", "min-replicas-to-write", "ma
 
 impl Server {
     /// Asks the server for everything that matters.
-    pub(super) async fn look(wire: &Wire) -> Result<Self, JournalError> {
+    pub(super) async fn look(pinned: &Pinned, deadline: Instant) -> Result<Self, JournalError> {
         let mut found = Self::default();
-        let about = async |section: &str| match wire.send(&Command::new("INFO").arg(section)).await
-        {
-            Ok(reply) => Ok(reply.text().unwrap_or_default()),
-            Err(firstcome_store::StoreError::Denied { .. }) => Ok(String::new()),
-            Err(failure) => Err(looked(failure)),
+        let about = async |section: &str| {
+            let asked = pinned.send(Command::new("INFO").arg(section), deadline).await;
+            match asked {
+                Ok(reply) => Ok(reply.text().unwrap_or_default()),
+                Err(StoreError::Denied { .. }) => Ok(String::new()),
+                Err(failure) => Err(looked(failure)),
+            }
         };
         found.replication = about("replication").await?;
         found.memory = about("memory").await?;
         found.persistence = about("persistence").await?;
         found.server = about("server").await?;
         for name in SETTINGS {
-            let asked = wire.send(&Command::new("CONFIG").arg("GET").arg(name)).await;
-            let value = asked.ok().and_then(|reply| reply.list().ok()?.get(1)?.text().ok());
+            let asked = Command::new("CONFIG").arg("GET").arg(name);
+            let value = match pinned.send(asked, deadline).await {
+                Ok(reply) => reply.list().ok().and_then(|pair| pair.get(1)?.text().ok()),
+                // The server does not tell, which says nothing of what it is set to.
+                Err(StoreError::Denied { .. }) => None,
+                Err(failure @ StoreError::Refused { .. }) if !failure.passes_by_itself() => None,
+                Err(failure) => return Err(looked(failure)),
+            };
             found.settings.push((name, value));
         }
         Ok(found)
+    }
+
+    /// Says whether it is a copy of another one.
+    pub(super) fn is_replica(&self) -> bool {
+        field(&self.replication, "role") == Some("slave")
     }
 
     /// Returns which run of a server it is.
@@ -74,39 +88,58 @@ impl Server {
 
     /// Refuses a store that cannot keep what is promised, and says what its appends wait for.
     pub(super) fn check(&self, durability: Durability) -> Result<Waits, JournalError> {
-        let unfit = |why: &str, fix: &str| {
-            Err(JournalError::Unfit { why: why.to_owned(), fix: fix.to_owned() })
+        if self.is_replica() {
+            return Err(JournalError::Unfit {
+                why: "it is a read-only replica".to_owned(),
+                fix: "give the master's address, or use Sentinel, which follows the master"
+                    .to_owned(),
+            });
+        }
+        let waits = match durability {
+            Durability::Memory => Waits::No,
+            Durability::Copies(wanted) => Waits::Copies(wanted),
+            Durability::Fsync if self.setting("appendfsync") == Some("always") => Waits::No,
+            Durability::Fsync if self.has_waitaof() => Waits::Aof,
+            Durability::Fsync => Waits::No,
         };
-        if field(&self.replication, "role") == Some("slave") {
-            return unfit(
-                "it is a read-only replica",
-                "give the master's address, or use Sentinel, which follows the master",
-            );
+        match self.less(durability, waits) {
+            Some(Warning { what, fix }) => Err(JournalError::Unfit { why: what, fix }),
+            None => Ok(waits),
         }
-        if let Some(policy) = self.policy().filter(|policy| policy.starts_with("allkeys")) {
-            return unfit(
-                &format!("with maxmemory-policy {policy} it may drop the whole journal for room"),
-                "CONFIG SET maxmemory-policy noeviction",
-            );
-        }
-        match durability {
-            Durability::Memory => Ok(Waits::No),
-            Durability::Copies(wanted) => {
+    }
+
+    /// Says that it may drop the journal, if it may.
+    pub(super) fn may_drop(&self) -> Option<Warning> {
+        let policy = self.policy().filter(|policy| policy.starts_with("allkeys"))?;
+        Some(Warning {
+            what: format!("with maxmemory-policy {policy} it may drop the whole journal for room"),
+            fix: "CONFIG SET maxmemory-policy noeviction".to_owned(),
+        })
+    }
+
+    /// Returns why it promises less than what was chosen, if it does, to appends that wait for this.
+    pub(super) fn less(&self, durability: Durability, waits: Waits) -> Option<Warning> {
+        let less =
+            |what: &str, fix: &str| Some(Warning { what: what.to_owned(), fix: fix.to_owned() });
+        match (durability, waits) {
+            _ if self.may_drop().is_some() => self.may_drop(),
+            (Durability::Memory, _) => None,
+            (Durability::Copies(wanted), _) => {
                 let connected = replicas(&self.replication);
-                if connected < wanted {
-                    return unfit(
-                        &format!("copies={wanted} needs as many replicas, {connected} connected"),
-                        "connect more replicas (REPLICAOF on each), or choose fewer copies",
-                    );
+                if connected >= wanted {
+                    return None;
                 }
-                Ok(Waits::Copies(wanted))
+                less(
+                    &format!("copies={wanted} needs as many replicas, {connected} connected"),
+                    "connect more replicas (REPLICAOF on each), or choose fewer copies",
+                )
             }
-            Durability::Fsync if !self.has_aof() => {
-                unfit("fsync needs its append-only file, which is off", "CONFIG SET appendonly yes")
+            (Durability::Fsync, _) if !self.has_aof() => {
+                less("fsync needs its append-only file, which is off", "CONFIG SET appendonly yes")
             }
-            Durability::Fsync if self.setting("appendfsync") == Some("always") => Ok(Waits::No),
-            Durability::Fsync if self.has_waitaof() => Ok(Waits::Aof),
-            Durability::Fsync => unfit(
+            (Durability::Fsync, Waits::Aof) => None,
+            (Durability::Fsync, _) if self.setting("appendfsync") == Some("always") => None,
+            (Durability::Fsync, _) => less(
                 "fsync needs it to write to the disk before each answer",
                 "CONFIG SET appendfsync always",
             ),
@@ -190,17 +223,20 @@ impl Server {
 pub(super) fn promise(durability: Durability, waits: Waits) -> String {
     match (durability, waits) {
         (Durability::Memory, _) => {
-            "an accepted claim is in the memory of one Redis and of every node that saw it"
+            "memory: an accepted claim is in the memory of one Redis and of every node that saw it"
                 .to_owned()
         }
         (Durability::Copies(copies), _) => {
-            format!("an accepted claim is in the memory of a Redis and of {copies} of its replicas")
+            format!(
+                "copies={copies}: an accepted claim is in the memory of a Redis and of {copies} of its replicas"
+            )
         }
         (Durability::Fsync, Waits::Aof) => {
-            "an accepted claim is on the disk of the Redis, which says so with WAITAOF".to_owned()
+            "fsync: an accepted claim is on the disk of the Redis, which says so with WAITAOF"
+                .to_owned()
         }
         (Durability::Fsync, Waits::No | Waits::Copies(_)) => {
-            "an accepted claim is on the disk of the Redis, which syncs before it answers"
+            "fsync: an accepted claim is on the disk of the Redis, which syncs before it answers"
                 .to_owned()
         }
     }

@@ -3,6 +3,7 @@
 use super::info::replicas;
 use super::trouble::looked;
 use crate::error::JournalError;
+use crate::journal::promise::WhenLessDurable;
 use crate::sqlite::KEEP_FOR;
 use firstcome_core::names::SpaceId;
 use firstcome_store::{Command, RedisOptions, Wire};
@@ -23,6 +24,8 @@ pub struct Options {
     pub vacant: bool,
     /// What an entry must have survived to count as durable.
     pub durability: Durability,
+    /// What becomes of appends while the server promises less. What a WAIT has to prove is not acknowledged without that.
+    pub when_less_durable: WhenLessDurable,
     /// How long entries and unnamed pieces are kept at least: [`KEEP_FOR`], shorter in tests.
     pub keep_for: Duration,
     /// The folder that takes in what is trimmed, if any; its parent must be there.
@@ -42,6 +45,7 @@ impl Options {
             wanted: None,
             vacant: false,
             durability,
+            when_less_durable: WhenLessDurable::default(),
             keep_for: KEEP_FOR,
             archive: None,
             #[cfg(feature = "inject")]

@@ -12,6 +12,7 @@ mod faults;
 mod full_disk;
 mod interleaved;
 mod keeping;
+mod less_durable;
 mod log_of_the_file;
 mod mariadb_failing;
 mod mariadb_opening;

@@ -121,7 +121,7 @@ async fn appends_come_one_after_the_other_and_without_the_lock_they_do_not() {
     assert_eq!(race(own.again().await, own.again().await).await, 0);
     assert_eq!(all(&own.journal, 0).await.len(), 200);
     // The same step without its first line.
-    let step = own.sql(&format!("SELECT pg_get_functiondef('{SCHEMA}.append_2'::regproc)"));
+    let step = own.sql(&format!("SELECT pg_get_functiondef('{SCHEMA}.append_3'::regproc)"));
     let line = "PERFORM pg_advisory_xact_lock(order_lock);";
     assert!(step.contains(line), "{step}");
     own.sql(&step.replace(line, ""));

@@ -103,7 +103,8 @@ impl PostgresOptions {
     /// What every transaction begins with.
     ///
     /// All of it is local to the transaction: behind a pooler the connection is not ours afterwards. A commit that is
-    /// not forced to the disk, as the operator may have it for other work, is not what an answer here stands for.
+    /// not forced to the disk, as the operator may have it for other work, is not what an answer here stands for. What is
+    /// set here stays when the server's setting is changed.
     pub(super) fn begin(&self) -> String {
         format!("BEGIN ISOLATION LEVEL READ COMMITTED; {}", self.settings(Reach::Transaction))
     }
@@ -131,8 +132,8 @@ impl PostgresOptions {
         let commit = match self.forget_at_crash {
             true => format!("{set} synchronous_commit = off"),
             false => format!(
-                "SELECT set_config('synchronous_commit', 'on', {local}) \
-                 WHERE current_setting('synchronous_commit') = 'off'"
+                "SELECT set_config('synchronous_commit', coalesce(nullif( \
+                 current_setting('synchronous_commit'), 'off'), 'on'), {local})"
             ),
         };
         let mut text = format!(
