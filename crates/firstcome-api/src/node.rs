@@ -22,7 +22,8 @@ pub struct Ready {
     /// The failures that an answer survives; without a key only the name of the setting.
     #[serde(default)]
     pub durability: String,
-    /// Why these are fewer than what was chosen: `fsync` in NATS is not proven. Null if they are not. The server is still ready.
+    /// Why these are fewer than what was chosen: settings of the store, or `fsync` in NATS is not proven. Null if they are not.
+    /// It is in `reasons` too if commands are refused for it.
     #[serde(default)]
     pub durability_trouble: Option<String>,
     /// Age of the oldest result that waits for the ledger, in milliseconds; 0 if none waits.
@@ -119,7 +120,7 @@ pub struct Nodes {
     pub last_result: u64,
     /// The failures that an answer survives.
     pub durability: String,
-    /// Why these are fewer than what was chosen: `fsync` in NATS is not proven. Null if they are not.
+    /// Why these are fewer than what was chosen: settings of the store, or `fsync` in NATS is not proven. Null if they are not.
     #[serde(default)]
     pub durability_trouble: Option<String>,
     /// Whether this node's state may be out of date.

@@ -21,6 +21,8 @@ pub enum Fault {
     Refuse,
     /// It does not happen, and the caller hears so: [`JournalError::Full`].
     Full,
+    /// It does not happen, and the caller hears so: [`JournalError::LessDurable`].
+    LessDurable,
     /// It does not happen, and the caller cannot know: [`JournalError::Unknown`].
     LoseCall,
     /// It happens, and the caller cannot know: [`JournalError::Unknown`].
@@ -258,6 +260,10 @@ impl Fault {
         match self {
             Self::Refuse => JournalError::Unavailable("refused by a planned fault".into()),
             Self::Full => JournalError::Full("no room, by a planned fault".into()),
+            Self::LessDurable => JournalError::LessDurable {
+                what: "its settings were turned down, as planned".into(),
+                fix: "turn them up".into(),
+            },
             Self::LoseCall => JournalError::Unknown("the call was lost, as planned".into()),
             Self::LoseAnswer => JournalError::Unknown("the answer was lost, as planned".into()),
             Self::DeliverLate => JournalError::Unknown("it will arrive late, as planned".into()),

@@ -105,7 +105,7 @@ const SET_ON_READ: [(&str, &str); 29] = [
         "nodes_gone",
         "Servers that stopped without leaving in the last 24 hours and did not come back",
     ),
-    ("durability_trouble", "1 while less is promised than was chosen: fsync in NATS is not proven"),
+    ("durability_trouble", "1 while the store promises less than `durability` asks for"),
     ("ledger_trouble", "1 while this node leads and no results are settled"),
     ("durable_lag_entries", "Entries applied that are not known to be durable"),
 ];

@@ -19,7 +19,7 @@ use firstcome_core::State;
 use firstcome_node::Condition;
 use firstcome_node::ledger::{Ledger, Row};
 
-/// The word of a promise that is not proven.
+/// The word of a store that promises less than what was chosen.
 const UNPROVEN: &str = "durability_unproven";
 
 /// Says that the process runs.
@@ -231,6 +231,10 @@ impl App {
         }
         if let Some(stuck) = self.node.replica.stuck() {
             reasons.push(format!("stuck at entry {}", stuck.broke.position));
+        }
+        let durability = self.options.durability.borrow().clone();
+        if let Some(why) = durability.trouble.filter(|_| durability.refuses) {
+            reasons.push(if in_full { why } else { UNPROVEN.to_owned() });
         }
         if let Some((campaign, why)) = self.missing_key.get() {
             let why = format!("{why} (campaign {campaign:?})");

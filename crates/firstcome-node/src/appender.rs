@@ -260,6 +260,12 @@ impl Appender {
                         batch.answer_all(&failure);
                         return Ok(());
                     }
+                    // The journal can be read all the same, and may have an earlier copy.
+                    if let JournalError::LessDurable { .. } = broken
+                        && self.catch_up(batch).await?
+                    {
+                        return Ok(());
+                    }
                 }
             }
             if batch.pending.is_empty() {

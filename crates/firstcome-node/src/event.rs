@@ -22,6 +22,7 @@ pub enum Event {
     StoreWarning,
     DurabilityUnproven,
     DurabilityProven,
+    DurabilityChanged,
     LedgerUnavailable,
     HangupSignal,
     Leaving,
@@ -85,7 +86,7 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 67] = [
+    pub const ALL: [Self; 68] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -95,6 +96,7 @@ impl Event {
         Self::StoreWarning,
         Self::DurabilityUnproven,
         Self::DurabilityProven,
+        Self::DurabilityChanged,
         Self::LedgerUnavailable,
         Self::HangupSignal,
         Self::Leaving,
@@ -166,6 +168,7 @@ impl Event {
             Self::StoreWarning => ("store_warning", Level::WARN),
             Self::DurabilityUnproven => ("durability_unproven", Level::WARN),
             Self::DurabilityProven => ("durability_proven", Level::INFO),
+            Self::DurabilityChanged => ("durability_changed", Level::INFO),
             Self::LedgerUnavailable => ("ledger_unavailable", Level::WARN),
             Self::HangupSignal => ("hangup_signal", Level::INFO),
             Self::Leaving => ("leaving", Level::INFO),

@@ -17,6 +17,7 @@ mod store;
 mod table;
 
 use firstcome_api::key::Secret;
+use firstcome_journal::WhenLessDurable;
 use firstcome_node::ledger::choice::LedgerChoice;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,6 +50,8 @@ pub struct Config {
     pub store_ca: Option<PathBuf>,
     /// What an answer from a shared store must have survived.
     pub durability: Durability,
+    /// What becomes of commands while the store promises less.
+    pub when_less_durable: WhenLessDurable,
     /// The monitoring addresses of NATS servers, to prove that they sync each write.
     pub nats_monitor: Vec<String>,
     /// How often they are asked.

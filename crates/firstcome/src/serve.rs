@@ -7,6 +7,7 @@ mod files;
 mod listen;
 mod nats_monitor;
 mod serving;
+mod settings;
 mod shared;
 mod signals;
 mod store;

@@ -9,12 +9,14 @@ pub struct Durability {
     pub promise: String,
     /// Why that is less than what was chosen; nothing if it is not.
     pub trouble: Option<String>,
+    /// Whether commands are refused for that.
+    pub refuses: bool,
 }
 
 impl Durability {
     /// Returns a promise that does not change.
     pub fn fixed(promise: String) -> watch::Receiver<Self> {
-        watch::channel(Self { promise, trouble: None }).1
+        watch::channel(Self { promise, trouble: None, refuses: false }).1
     }
 
     /// Returns the name of the promise.

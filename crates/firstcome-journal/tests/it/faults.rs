@@ -49,6 +49,7 @@ async fn each_fault_does_what_it_says() {
     let cases = [
         (Fault::Refuse, 0, false),
         (Fault::Full, 0, false),
+        (Fault::LessDurable, 0, false),
         (Fault::LoseCall, 0, true),
         (Fault::LoseAnswer, 1, true),
         (Fault::DeliverLate, 0, true),

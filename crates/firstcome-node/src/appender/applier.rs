@@ -167,6 +167,10 @@ impl Applier {
                 why: format!("is damaged: {why}"),
             });
         }
+        // The journal can be read as before, and whoever asks it for its settings says this of it.
+        if let JournalError::LessDurable { .. } = broken {
+            return Ok(CommandError::Unavailable(broken.with_cure()));
+        }
         let failure = if let JournalError::Full(_) = broken {
             CommandError::StoreFull
         } else {

@@ -10,6 +10,7 @@ use firstcome_faults::faulty::{Fault, JournalCall};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Head, Journal};
 use firstcome_node::CommandError;
+use firstcome_node::Condition;
 use firstcome_node::Decided;
 use firstcome_node::ledger::{Ledger, MemoryLedger as Tables};
 use std::time::Duration;
@@ -75,6 +76,28 @@ async fn what_nothing_came_of_while_the_journal_was_mended_does_not_happen_later
     assert!(claims(&store).await.is_empty(), "{:?}", claims(&store).await);
     assert_eq!(one.claims("bob").await, 1);
     assert_eq!(one.claims("ann").await, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_stored_before_the_store_promised_less_is_seen_and_nothing_is_stored_then() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 9).await;
+    one.journal.lose_answer(1);
+    for n in 2..=100 {
+        one.journal.fault(JournalCall::Append, n, Fault::LessDurable);
+    }
+    assert_eq!(one.claims("ann").await, 1, "it was stored, and is read");
+    let heard = one.tries("bob", None).await;
+    let Err(CommandError::Unavailable(why)) = heard else { panic!("{heard:?}") };
+    assert!(why.contains("turn them up"), "{why}");
+    // It reads on meanwhile, and answers from memory.
+    assert_eq!(two.claims("cem").await, 2);
+    sleep(MINUTE).await;
+    assert_eq!(one.node.intake.condition(), Condition::Fresh);
+    assert_eq!(one.claims("cem").await, 2);
+    one.journal.mend();
+    assert_eq!(one.claims("bob").await, 3);
 }
 
 #[tokio::test(start_paused = true)]

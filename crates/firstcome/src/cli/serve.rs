@@ -62,6 +62,10 @@ pub(super) struct ServeArgs {
     /// Where an entry is stored before its answer is sent: auto, memory, copies=N or fsync [default: auto].
     #[arg(long, value_name = "LEVEL", help_heading = "Data and store")]
     durability: Option<String>,
+    /// What happens to commands while the store's settings promise less than that: refuse, or warn and go on
+    /// [default: refuse].
+    #[arg(long, value_name = "WHAT", help_heading = "Data and store")]
+    when_less_durable: Option<String>,
     /// Milliseconds until another server leads after the leader was killed [default: 3000].
     #[arg(long, value_name = "MS", help_heading = "Data and store")]
     leader_lease_ms: Option<String>,
@@ -197,6 +201,7 @@ impl ServeArgs {
             ("store", &self.store),
             ("store_ca", &self.store_ca),
             ("durability", &self.durability),
+            ("when_less_durable", &self.when_less_durable),
             ("nats_monitor", &self.nats_monitor),
             ("nats_monitor_every", &self.nats_monitor_every),
             ("leader_lease_ms", &self.leader_lease_ms),

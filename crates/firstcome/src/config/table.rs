@@ -10,6 +10,7 @@ use super::{
     size, whole,
 };
 use firstcome_api::key::Secret;
+use firstcome_journal::WhenLessDurable;
 use firstcome_node::ledger::choice::LedgerChoice;
 use http::Uri;
 
@@ -54,7 +55,7 @@ const LONGEST_IN_POSTGRES: usize = 50;
 const LONGEST_IN_MARIADB: usize = 41;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 50] = [
+pub const SETTINGS: [Setting; 51] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -74,6 +75,11 @@ pub const SETTINGS: [Setting; 50] = [
         "durability",
         "auto",
         "what an answer from a shared store has survived: memory, copies=N (Redis), quorum-memory (NATS), fsync; auto: copies=1 on a Redis with a replica, fsync in a database, in NATS fsync where it is proven (nats_monitor)",
+    ),
+    Setting::new(
+        "when_less_durable",
+        "refuse",
+        "commands while the settings of a Redis, PostgreSQL or MariaDB promise less than durability: refuse, or warn and go on",
     ),
     Setting::new(
         "nats_monitor",
@@ -274,6 +280,11 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         store,
         store_ca: layers.take("store_ca", || None, |text| folder(text).map(Some))?,
         durability: layers.take("durability", || Durability::Auto, str::parse)?,
+        when_less_durable: layers.take(
+            "when_less_durable",
+            WhenLessDurable::default,
+            str::parse,
+        )?,
         nats_monitor: layers.take("nats_monitor", Vec::new, monitors)?,
         nats_monitor_every: layers.take(
             "nats_monitor_every",

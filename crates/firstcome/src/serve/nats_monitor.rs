@@ -1,5 +1,6 @@
 //! The proof that NATS servers sync each write: what their monitoring says.
 
+use super::settings::Watching;
 use firstcome_http::Durability;
 use firstcome_journal::Journal;
 use firstcome_journal::nats::{self, Nats};
@@ -15,7 +16,6 @@ use std::fmt;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 /// How long a monitoring address may take to answer.
@@ -43,31 +43,20 @@ impl fmt::Display for NotProven {
     }
 }
 
-/// Proves anew, until it is dropped.
-pub(super) struct Watching(JoinHandle<()>);
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        self.0.abort();
+/// Begins to prove anew after each pause, and at once where another server process answers than before. Gives what is
+/// promised, beginning with the proof of the start.
+pub(super) fn watch_proof(
+    nats: &Nats,
+    monitors: &[String],
+    every: Duration,
+    proof: Result<(), NotProven>,
+) -> (watch::Receiver<Durability>, Watching) {
+    let (told, durability) = watch::channel(proven(nats));
+    let watcher = Watcher { nats: nats.clone(), every, proven_at: Instant::now(), told };
+    if let Err(why) = proof {
+        watcher.lose(&why);
     }
-}
-
-impl Watching {
-    /// Begins to prove anew after each pause, and at once where another server process answers than before. Gives what is
-    /// promised, beginning with the proof of the start.
-    pub(super) fn start(
-        nats: &Nats,
-        monitors: &[String],
-        every: Duration,
-        proof: Result<(), NotProven>,
-    ) -> (watch::Receiver<Durability>, Self) {
-        let (told, durability) = watch::channel(proven(nats));
-        let watcher = Watcher { nats: nats.clone(), every, proven_at: Instant::now(), told };
-        if let Err(why) = proof {
-            watcher.lose(&why);
-        }
-        (durability, Self(tokio::spawn(watcher.run(monitors.to_vec()))))
-    }
+    (durability, Watching::start(watcher.run(monitors.to_vec())))
 }
 
 /// Holds the promise against what the servers say.
@@ -125,7 +114,7 @@ impl Watcher {
         );
         let trouble = Some(format!("durability_unproven: {sentence}"));
         let is_news = self.told.borrow().trouble.is_none();
-        self.told.send_replace(Durability { promise, trouble });
+        self.told.send_replace(Durability { promise, trouble, refuses: false });
         if is_news {
             DurabilityUnproven.write(&sentence);
         }
@@ -133,7 +122,7 @@ impl Watcher {
 }
 
 fn proven(nats: &Nats) -> Durability {
-    Durability { promise: nats.promise(nats::Durability::Fsync), trouble: None }
+    Durability { promise: nats.promise(nats::Durability::Fsync), trouble: None, refuses: false }
 }
 
 /// Proves that each server that has a stream of the journal syncs each write; says why it is not proven otherwise.

@@ -3,12 +3,12 @@
 use crate::config::{Config, Durability as Wanted, StoreOptions};
 use firstcome_core::SpaceId;
 use firstcome_http::Durability;
-use firstcome_journal::Journal;
 use firstcome_journal::mysql::MySql;
 use firstcome_journal::nats::{self, Nats};
 use firstcome_journal::postgres as database;
 use firstcome_journal::postgres::Postgres;
 use firstcome_journal::redis::{self, Redis};
+use firstcome_journal::{Journal, Warning};
 use firstcome_lock::Locks;
 use firstcome_node::log;
 use firstcome_store::RedisOptions;
@@ -18,21 +18,17 @@ use firstcome_store::postgres::PostgresOptions;
 use std::path::PathBuf;
 use tokio::sync::watch;
 
-use super::nats_monitor::{self, Watching};
+use super::nats_monitor::{self, watch_proof};
+use super::settings::{Watching, watch_settings};
 
 /// A journal that several servers share, opened.
-pub(super) enum SharedJournal {
-    Redis(Redis),
-    Postgres(Postgres),
-    MySql(MySql),
-    Nats {
-        nats: Nats,
-        /// What was proven when it was opened.
-        at_start: nats::Durability,
-        durability: watch::Receiver<Durability>,
-        /// Proves `fsync` anew, as long as this is there.
-        _watching: Option<Watching>,
-    },
+pub(super) struct SharedJournal {
+    journal: Journal,
+    /// Settings of the store that weaken the promises, as they were when it was opened.
+    warnings: Vec<Warning>,
+    durability: watch::Receiver<Durability>,
+    /// Watches what is promised, as long as this is there.
+    _watching: Option<Watching>,
 }
 
 /// Connects to where it is decided who leads; the watchdog's lease is that of locks without one of their own, and the leader's
@@ -62,6 +58,7 @@ fn in_database(
     Ok(database::DatabaseOptions {
         space_name: config.space.clone(),
         archive,
+        when_less_durable: config.when_less_durable,
         ..database::DatabaseOptions::new(fresh, durability)
     })
 }
@@ -83,10 +80,13 @@ impl SharedJournal {
         let journal = redis::Options {
             space_name: config.space.clone(),
             archive,
+            when_less_durable: config.when_less_durable,
             ..redis::Options::new(fresh, durability)
         };
         let redis = Redis::open(options.clone(), journal).await?;
-        Ok((Self::Redis(redis), StoreOptions::Redis(options)))
+        let (promise, warnings) = (redis.promise(), redis.warnings().to_vec());
+        let opened = Self::by_its_settings(Journal::Redis(redis), promise, warnings);
+        Ok((opened, StoreOptions::Redis(options)))
     }
 
     pub(super) async fn postgres(
@@ -103,7 +103,9 @@ impl SharedJournal {
             .connections(1)
             .answer_within(LOCKS_ANSWER_WITHIN)
             .lock_within(LOCKS_ANSWER_WITHIN / 2);
-        Ok((Self::Postgres(postgres), StoreOptions::Postgres(locks)))
+        let (promise, warnings) = (postgres.promise(), postgres.warnings().to_vec());
+        let opened = Self::by_its_settings(Journal::Postgres(postgres), promise, warnings);
+        Ok((opened, StoreOptions::Postgres(locks)))
     }
 
     pub(super) async fn mysql(
@@ -119,7 +121,9 @@ impl SharedJournal {
             .connections(1)
             .answer_within(LOCKS_ANSWER_WITHIN)
             .lock_within(LOCKS_ANSWER_WITHIN / 2);
-        Ok((Self::MySql(mysql), StoreOptions::MySql(locks)))
+        let (promise, warnings) = (mysql.promise(), mysql.warnings().to_vec());
+        let opened = Self::by_its_settings(Journal::MySql(mysql), promise, warnings);
+        Ok((opened, StoreOptions::MySql(locks)))
     }
 
     pub(super) async fn nats(
@@ -154,49 +158,41 @@ impl SharedJournal {
             None => (Durability::fixed(nats.promise(at_start)), None),
             Some(proof) => {
                 let every = config.nats_monitor_every;
-                let (durability, watching) = Watching::start(&nats, monitors, every, proof);
+                let (durability, watching) = watch_proof(&nats, monitors, every, proof);
                 (durability, Some(watching))
             }
         };
         let locks = options.answer_within(LOCKS_ANSWER_WITHIN);
-        let opened = Self::Nats { nats, at_start, durability, _watching: watching };
+        let warnings = nats.warnings(at_start);
+        let journal = Journal::Nats(nats);
+        let opened = Self { journal, warnings, durability, _watching: watching };
         Ok((opened, StoreOptions::Nats(locks)))
+    }
+
+    /// A journal in a store that promises what its settings say.
+    fn by_its_settings(journal: Journal, promise: String, warnings: Vec<Warning>) -> Self {
+        let (durability, watching) = watch_settings(&journal, promise, &warnings);
+        Self { journal, warnings, durability, _watching: Some(watching) }
     }
 
     /// Logs settings of the store that weaken the promises, and what to do.
     pub(super) fn warn(&self) {
-        let warnings = match self {
-            Self::Redis(redis) => redis.warnings().to_vec(),
-            Self::Postgres(postgres) => postgres.warnings().to_vec(),
-            Self::MySql(mysql) => mysql.warnings().to_vec(),
-            Self::Nats { nats, at_start, .. } => nats.warnings(*at_start),
-        };
-        for warning in warnings {
+        for warning in &self.warnings {
             log!(StoreWarning, "{}; {}", warning.what, warning.fix);
         }
     }
 
     pub(super) fn journal(&self) -> Journal {
-        match self {
-            Self::Redis(redis) => Journal::Redis(redis.clone()),
-            Self::Postgres(postgres) => Journal::Postgres(postgres.clone()),
-            Self::MySql(mysql) => Journal::MySql(mysql.clone()),
-            Self::Nats { nats, .. } => Journal::Nats(nats.clone()),
-        }
+        self.journal.clone()
     }
 
     /// Says what an answer that left is safe against.
     pub(super) fn durability(&self) -> watch::Receiver<Durability> {
-        match self {
-            Self::Redis(redis) => Durability::fixed(redis.promise()),
-            Self::Postgres(postgres) => Durability::fixed(postgres.promise()),
-            Self::MySql(mysql) => Durability::fixed(mysql.promise()),
-            Self::Nats { durability, .. } => durability.clone(),
-        }
+        self.durability.clone()
     }
 
     pub(super) async fn close(self) {
-        self.journal().close().await;
+        self.journal.close().await;
     }
 }
 

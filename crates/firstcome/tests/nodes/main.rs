@@ -17,6 +17,7 @@ mod forks;
 mod kills;
 mod leaders;
 mod ledgers;
+mod less_durable;
 mod links;
 mod logs;
 mod memory;
