@@ -343,26 +343,22 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
     layers.origins.insert("token_keys", layers.contents.token_keys.origin.clone());
     layers.origins.insert("code_keys", layers.contents.code_keys.origin.clone());
     layers.origins.insert("eligibility", layers.contents.eligibility.origin.clone());
-    if shared && config.ledger == LedgerChoice::Sqlite {
-        return Err(ConfigError::BadValue {
-            origin: layers.origins.get("ledger").cloned().unwrap_or(super::SettingOrigin::Default),
-            key: "ledger".to_owned(),
-            reason: "may not be `sqlite` with a shared store: that is a file in this server's own data folder, and \
-                 whichever server leads must find the same ledger; name postgres://… or mysql://…, or sqlite:FILE where all \
-                 servers are on one machine, or none"
-                .to_owned(),
-        });
-    }
     check_database(layers, &config)?;
     Ok(config)
 }
 
-/// Refuses what a journal or a ledger in a database cannot be given.
+/// Refuses a ledger that servers on one store cannot share, and what a journal or a ledger in a database cannot be given.
 fn check_database(layers: &Layers<'_>, config: &Config) -> Result<(), ConfigError> {
     let refuse = |key: &str, reason: String| {
         let origin = layers.origins.get(key).cloned().unwrap_or(super::SettingOrigin::Default);
         Err(ConfigError::BadValue { origin, key: key.to_owned(), reason })
     };
+    if config.store.is_some() && config.ledger == LedgerChoice::Sqlite {
+        let why = "may not be `sqlite` with a shared store: that is a file in this server's own data folder, and whichever \
+            server leads must find the same ledger; name postgres://… or mysql://…, or sqlite:FILE where all servers are on one \
+            machine, or none";
+        return refuse("ledger", why.to_owned());
+    }
     let (longest, place) = match &config.ledger {
         LedgerChoice::Postgres(_) => {
             (LONGEST_WITH_POSTGRES, "PostgreSQL: its tables are in the schema `firstcome_SPACE`")
