@@ -256,14 +256,13 @@ impl Appender {
                 }
                 Err(broken) => {
                     let failure = self.applier.failed(&broken)?;
+                    // The journal can be read all the same, which commands that go on coming must not prevent.
+                    let reads = matches!(broken, JournalError::LessDurable { .. });
                     if !batch.maybe_sent {
                         batch.answer_all(&failure);
-                        return Ok(());
+                        return if reads { self.look().await } else { Ok(()) };
                     }
-                    // The journal can be read all the same, and may have an earlier copy.
-                    if let JournalError::LessDurable { .. } = broken
-                        && self.catch_up(batch).await?
-                    {
+                    if reads && self.catch_up(batch).await? {
                         return Ok(());
                     }
                 }
