@@ -179,6 +179,17 @@ macro_rules! as_hex {
         }
     };
 }
+impl std::str::FromStr for SpaceId {
+    type Err = &'static str;
+
+    /// Reads an identity as it is shown.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = digits.then(|| u128::from_str_radix(text, 16).ok()).flatten();
+        number.map(|number| Self(number.to_be_bytes())).ok_or("must be 32 hexadecimal digits")
+    }
+}
+
 as_hex!(NodeId);
 as_hex!(SpaceId);
 as_hex!(PieceName);

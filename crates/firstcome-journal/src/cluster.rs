@@ -1,6 +1,7 @@
 //! What nodes on one journal exchange: heartbeats, membership, news, seeds.
 
 pub(crate) mod heartbeat;
+pub mod mark;
 pub(crate) mod membership;
 pub(crate) mod reports;
 

@@ -128,6 +128,8 @@ pub(crate) struct Loaded {
     /// Whose journal it should be.
     pub(crate) space: SpaceId,
     pub(crate) row: Option<HeadRow>,
+    /// What stands in the place of the row in an emptied store.
+    pub(crate) mark: Option<Vec<u8>>,
     pub(crate) now: Timestamp,
     pub(crate) manifests: Vec<Manifest>,
     pub(crate) pieces: BTreeSet<PieceName>,
@@ -143,6 +145,7 @@ impl Loaded {
         Self {
             space,
             row,
+            mark: None,
             now,
             manifests: Vec::new(),
             pieces: BTreeSet::new(),
@@ -168,6 +171,10 @@ impl Stored for Loaded {
     fn head(&self) -> Result<Head, JournalError> {
         let row = self.row.as_ref().ok_or(JournalError::Gone(self.space))?;
         Ok(row.head(self.now))
+    }
+
+    fn mark(&self) -> Option<Vec<u8>> {
+        self.mark.clone()
     }
 
     fn term(&self) -> u64 {

@@ -62,6 +62,21 @@ pub enum JournalError {
         /// The name.
         name: String,
     },
+    /// The store is marked: it was emptied, and a server has the space that was there.
+    #[error(
+        "the store was emptied: space {space} was there, up to entry {position} at the server {who}; nothing is begun in its place"
+    )]
+    Marked {
+        /// The space that was there.
+        space: SpaceId,
+        /// Up to which position a server has it.
+        position: u64,
+        /// Where that server can be reached.
+        who: Box<str>,
+    },
+    /// The store has no mark of a space.
+    #[error("the store has no mark of space {0}: there is nothing to forget")]
+    NotMarked(SpaceId),
     /// The store has a space of the name, and there was to be none.
     #[error("the store has a space there already: {0}")]
     HasSpace(SpaceId),
@@ -178,6 +193,8 @@ impl JournalError {
             Self::Unreadable(_)
             | Self::Full(_)
             | Self::Gone(_)
+            | Self::Marked { .. }
+            | Self::NotMarked(_)
             | Self::NoSpace { .. }
             | Self::HasSpace(_)
             | Self::Unfit { .. }
@@ -208,6 +225,10 @@ impl JournalError {
             Self::Unfit { fix, .. } | Self::LessDurable { fix, .. } => Some(fix),
             Self::Gone(_) => Some(
                 "bring its data back; if it is lost, `firstcome nodes reseed` has a running server write its own state there",
+            ),
+            Self::Marked { .. } => Some(
+                "if that space is wanted, run `firstcome nodes reseed` at a server that still has it; if the store was emptied on \
+                 purpose, run `firstcome journal forget --store URL SPACE`, and start again",
             ),
             Self::NoSpace { .. } => Some(
                 "name its space with --space; a server makes the one it is started with, and nobody else does",
@@ -248,6 +269,7 @@ impl JournalError {
             | Self::PieceMissing(_)
             | Self::OldTerm { .. }
             | Self::BadFile { .. }
+            | Self::NotMarked(_)
             | Self::Folder { .. } => None,
         }
     }

@@ -5,6 +5,7 @@
 //! it is, for people and for clients that want to reach it.
 
 use crate::error::JournalError;
+use firstcome_core::names::SpaceId;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -98,6 +99,59 @@ impl DataFolder {
     /// Returns the folder of what was trimmed.
     pub fn archive(&self) -> PathBuf {
         archive_folder(&self.path)
+    }
+
+    /// Returns which space a shared store had when this folder was used with it last, by the space's name.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError::Folder`] when the file that says so cannot be read.
+    pub fn known_space(&self, name: &str) -> Result<Option<SpaceId>, JournalError> {
+        let file = self.space_file();
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(cannot_use(&file, &error.to_string())),
+        };
+        let of_name = text.lines().filter_map(|line| line.split_once(' '));
+        let Some((_, id)) = of_name.into_iter().find(|(known, _)| *known == name) else {
+            return Ok(None);
+        };
+        let id = id.trim().parse();
+        id.map(Some)
+            .map_err(|why: &str| cannot_use(&file, &format!("the space {name} in it {why}")))
+    }
+
+    /// Remembers which space a shared store has under a name.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError::Folder`] when the file cannot be written.
+    pub fn remember_space(&self, name: &str, space: SpaceId) -> Result<(), JournalError> {
+        let file = self.space_file();
+        let before = std::fs::read_to_string(&file).unwrap_or_default();
+        let line = format!("{name} {space}");
+        if before.lines().any(|known| known == line) {
+            return Ok(());
+        }
+        let others = before
+            .lines()
+            .filter(|known| known.split_once(' ').is_some_and(|(known, _)| known != name));
+        let text = others.chain([&*line]).fold(String::new(), |text, line| text + line + "\n");
+        let replace = || {
+            let new = self.path.join("spaces.new");
+            let mut written = File::create(&new)?;
+            written.write_all(text.as_bytes())?;
+            written.sync_all()?;
+            std::fs::rename(&new, &file)?;
+            sync_folder(&self.path)
+        };
+        replace().map_err(|error| cannot_use(&file, &error.to_string()))
+    }
+
+    /// Returns where it is remembered which spaces shared stores had.
+    pub fn space_file(&self) -> PathBuf {
+        self.path.join("spaces")
     }
 
     fn write(&self, text: &str) -> Result<(), JournalError> {

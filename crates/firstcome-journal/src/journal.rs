@@ -4,6 +4,7 @@
 //! nodes `membership`, `healing` and `reports`.
 
 pub(crate) mod healing;
+pub(crate) mod marks;
 pub(crate) mod promise;
 pub(crate) mod skips;
 pub(crate) mod warning;

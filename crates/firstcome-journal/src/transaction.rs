@@ -70,7 +70,7 @@ pub(crate) enum Write {
     /// Appends entries whole, store part included: positions, times and epochs are theirs.
     Entries(Vec<Entry>),
     /// Forgets all entries, and has the journal go on after a state of this epoch and level. Where the
-    /// space was lost, its term goes on from the store's clock in seconds.
+    /// space was lost, its term goes on from the store's clock in seconds; a mark that stands there is gone.
     Restart { tip: Tip, epoch: u32, level: u32 },
     /// Drops the entries up to a position.
     Trim(u64),
@@ -90,6 +90,10 @@ pub(crate) enum Write {
     Stamped(Cell),
     /// Removes a cell, if it is there.
     Delete(Kind, Vec<u8>),
+    /// Leaves a mark where the head of a space would stand.
+    Mark(Vec<u8>),
+    /// Removes the mark.
+    Unmark,
 }
 
 /// How many pieces [`Write::DropIdle`] drops at most, so that appends go in between.
@@ -118,6 +122,8 @@ pub(crate) enum Read {
 pub struct Seen {
     /// Where the journal stands; `None` where the store has nothing of the space.
     pub(crate) head: Option<Head>,
+    /// What an emptied store is marked with, in the place of the head.
+    pub(crate) mark: Option<Vec<u8>>,
     /// The term that was minted last.
     pub(crate) term: u64,
     /// The store's clock.
@@ -174,7 +180,8 @@ impl Seen {
     /// Begins with what every transaction gives.
     pub(crate) fn new(head: Option<Head>, term: u64, now: Timestamp) -> Self {
         let (manifests, cells) = (Vec::new(), Vec::new());
-        Self { head, term, now, manifests, cells, piece: None, old: None, dropped: 0 }
+        let mark = None;
+        Self { head, mark, term, now, manifests, cells, piece: None, old: None, dropped: 0 }
     }
 
     /// Returns where the journal stands.

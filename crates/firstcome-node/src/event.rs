@@ -19,6 +19,7 @@ pub enum Event {
     FolderOpenToOthers,
     FewOpenFiles,
     StdoutClosed,
+    StoreHasNoSpace,
     StoreWarning,
     DurabilityUnproven,
     DurabilityProven,
@@ -47,6 +48,8 @@ pub enum Event {
     StoreLost,
     StoreBack,
     StoreEmpty,
+    StoreMarked,
+    StoreNotMarked,
     StoreReseeded,
     HealingBegan,
     HealingEnded,
@@ -86,13 +89,14 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 68] = [
+    pub const ALL: [Self; 71] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
         Self::FolderOpenToOthers,
         Self::FewOpenFiles,
         Self::StdoutClosed,
+        Self::StoreHasNoSpace,
         Self::StoreWarning,
         Self::DurabilityUnproven,
         Self::DurabilityProven,
@@ -121,6 +125,8 @@ impl Event {
         Self::StoreLost,
         Self::StoreBack,
         Self::StoreEmpty,
+        Self::StoreMarked,
+        Self::StoreNotMarked,
         Self::StoreReseeded,
         Self::HealingBegan,
         Self::HealingEnded,
@@ -165,6 +171,7 @@ impl Event {
             Self::FolderOpenToOthers => ("folder_open_to_others", Level::WARN),
             Self::FewOpenFiles => ("few_open_files", Level::WARN),
             Self::StdoutClosed => ("stdout_closed", Level::WARN),
+            Self::StoreHasNoSpace => ("store_has_no_space", Level::INFO),
             Self::StoreWarning => ("store_warning", Level::WARN),
             Self::DurabilityUnproven => ("durability_unproven", Level::WARN),
             Self::DurabilityProven => ("durability_proven", Level::INFO),
@@ -193,6 +200,8 @@ impl Event {
             Self::StoreLost => ("store_lost", Level::WARN),
             Self::StoreBack => ("store_back", Level::INFO),
             Self::StoreEmpty => ("store_empty", Level::ERROR),
+            Self::StoreMarked => ("store_marked", Level::WARN),
+            Self::StoreNotMarked => ("store_not_marked", Level::ERROR),
             Self::StoreReseeded => ("store_reseeded", Level::WARN),
             Self::HealingBegan => ("healing_began", Level::INFO),
             Self::HealingEnded => ("healing_ended", Level::INFO),

@@ -182,6 +182,7 @@ impl Node {
                 incarnations,
                 membership,
                 Fork::new(Arc::clone(&given.says), suspensions),
+                given.address.clone(),
             ),
         });
         let applier = Applier {

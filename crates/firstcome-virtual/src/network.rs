@@ -353,7 +353,8 @@ fn changes(call: JournalCall) -> bool {
         | JournalCall::Trim
         | JournalCall::Skip
         | JournalCall::Leave
-        | JournalCall::Report => true,
+        | JournalCall::Report
+        | JournalCall::Mark => true,
         JournalCall::Read
         | JournalCall::Follow
         | JournalCall::Head

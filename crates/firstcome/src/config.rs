@@ -17,6 +17,7 @@ mod store;
 mod table;
 
 use firstcome_api::key::Secret;
+use firstcome_core::SpaceId;
 use firstcome_journal::WhenLessDurable;
 use firstcome_node::ledger::choice::LedgerChoice;
 use std::collections::BTreeMap;
@@ -62,6 +63,10 @@ pub struct Config {
     pub advertise: Option<String>,
     /// The namespace of this deployment in its store.
     pub space: String,
+    /// The identity that the space in a shared store must have.
+    pub space_id: Option<SpaceId>,
+    /// Whether a space is made at once where a shared store has none, without looking for a while.
+    pub new_space: bool,
     /// The address to listen on; port 0 picks a free one.
     pub listen: String,
     /// Where operations are answered, without a key; at `listen` if none, with a key for `/metrics`.

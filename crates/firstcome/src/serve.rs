@@ -3,6 +3,7 @@
 mod alike;
 mod announce;
 mod code_keys;
+mod entering;
 mod files;
 mod listen;
 mod nats_monitor;

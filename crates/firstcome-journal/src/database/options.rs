@@ -1,5 +1,6 @@
 //! How a journal in a database is opened.
 
+use crate::cluster::mark::Mark;
 use crate::error::JournalError;
 use crate::journal::promise::{LessDurable, WhenLessDurable};
 use crate::journal::warning::Warning;
@@ -18,6 +19,8 @@ pub struct DatabaseOptions {
     pub fresh: SpaceId,
     /// The space the journal must be of. With `None` any will do, and one is made where there is none.
     pub wanted: Option<SpaceId>,
+    /// Whether a space is made where there is nothing; else that is [`JournalError::NoSpace`](crate::JournalError::NoSpace).
+    pub make: bool,
     /// Whether the wanted space is about to be brought here: nothing is made, and a store that has a space is refused.
     pub vacant: bool,
     /// What an entry must have survived to count as durable.
@@ -41,6 +44,7 @@ impl DatabaseOptions {
             space_name: "main".to_owned(),
             fresh,
             wanted: None,
+            make: true,
             vacant: false,
             durability,
             when_less_durable: WhenLessDurable::default(),
@@ -51,10 +55,19 @@ impl DatabaseOptions {
         }
     }
 
-    /// Says what opening a journal comes to where there is nothing of the space and nothing is to be made.
-    pub(crate) fn without_a_space(&self, wanted: SpaceId) -> Result<SpaceId, JournalError> {
-        // Somebody knows this space: where it is not, it was lost.
-        if self.vacant { Ok(wanted) } else { Err(JournalError::Gone(wanted)) }
+    /// Says what opening a journal comes to where there is no space, but perhaps a mark; nothing where a space is to be made.
+    pub(crate) fn without_a_space(
+        &self,
+        mark: Option<&[u8]>,
+    ) -> Result<Option<SpaceId>, JournalError> {
+        match (self.wanted, mark) {
+            (Some(wanted), _) if self.vacant => Ok(Some(wanted)),
+            (_, Some(mark)) => Err(Mark::refusal(mark)),
+            // Somebody knows this space: where it is not, it was lost.
+            (Some(wanted), None) => Err(JournalError::Gone(wanted)),
+            (None, None) if self.make => Ok(None),
+            (None, None) => Err(JournalError::NoSpace { name: self.space_name.clone() }),
+        }
     }
 
     /// Says whether an append looks at whether the server forces what it commits to the disk.

@@ -43,9 +43,11 @@ impl DatabaseError {
     }
 }
 
-/// Says whether a transaction makes a lost space again from its pieces.
+/// Says whether a transaction makes what a space is stored in: for a lost space that is made again from its pieces, and for the
+/// mark of one.
 pub(crate) fn makes_the_space(transaction: &Transaction) -> bool {
-    let makes = |write: &Write| matches!(write, Write::Piece(..) | Write::Restart { .. });
+    let makes =
+        |write: &Write| matches!(write, Write::Piece(..) | Write::Restart { .. } | Write::Mark(_));
     transaction.writes.iter().any(makes)
 }
 

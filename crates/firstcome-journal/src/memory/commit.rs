@@ -45,7 +45,7 @@ impl State {
                     // Terms were lost, and go on from the clock: nobody's was ever that high.
                     self.term = u64::try_from(now.as_micros() / 1_000_000).unwrap_or(0);
                 }
-                (self.gone, self.entries) = (false, Arc::default());
+                (self.gone, self.mark, self.entries) = (false, None, Arc::default());
                 self.base = (tip.position, tip.name, Some(tip.at));
                 (self.epoch, self.level) = (epoch, level);
                 self.restart_log(tip, epoch, now);
@@ -70,6 +70,8 @@ impl State {
             Write::Delete(kind, key) => {
                 self.cells.remove(&(kind, key));
             }
+            Write::Mark(mark) => self.mark = Some(mark),
+            Write::Unmark => self.mark = None,
         }
         Ok(0)
     }
@@ -130,6 +132,10 @@ impl Stored for Moment<'_> {
     fn head(&self) -> Result<Head, JournalError> {
         self.state.check_there()?;
         Ok(self.state.head(self.now))
+    }
+
+    fn mark(&self) -> Option<Vec<u8>> {
+        self.state.mark.clone()
     }
 
     fn term(&self) -> u64 {

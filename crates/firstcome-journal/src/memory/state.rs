@@ -35,6 +35,8 @@ pub(super) struct State {
     pub(super) log: Option<Log>,
     /// Whether it lost everything, its space's identity included.
     pub(super) gone: bool,
+    /// What it is marked with then.
+    pub(super) mark: Option<Vec<u8>>,
     /// Whether there is no room for more entries.
     pub(super) full: bool,
     pub(super) cells: BTreeMap<(Kind, Vec<u8>), Arc<[u8]>>,
@@ -54,6 +56,7 @@ impl State {
             entries: Arc::default(),
             log: None,
             gone: false,
+            mark: None,
             full: false,
             cells: BTreeMap::new(),
             term: 0,

@@ -176,6 +176,12 @@ impl Step<'_, '_> {
                  DELETE FROM `~entries` WHERE position <= {through}"
             ),
             Write::Manifests(manifests) => keep_manifests(manifests),
+            Write::Mark(mark) => format!(
+                "INSERT INTO `~head` VALUES (1, {TABLES}, NULL, 0, 0, 0, 0, '', NULL, 0, '', NULL, {}) \
+                 ON DUPLICATE KEY UPDATE mark = IF(space IS NULL, VALUES(mark), NULL)",
+                bytes(mark)
+            ),
+            Write::Unmark => "DELETE FROM `~head` WHERE space IS NULL".to_owned(),
             Write::Piece(name, content) => format!(
                 "INSERT INTO `~pieces` (name, idle, bytes) VALUES ({}, {now}, {}) \
                  ON DUPLICATE KEY UPDATE idle = IF(idle IS NULL, NULL, VALUES(idle))",
@@ -244,7 +250,7 @@ impl Step<'_, '_> {
         let (position, name, at) = (tip.position, bytes(&tip.name.to_bytes()), tip.at.as_micros());
         format!(
             "DELETE FROM `~entries`; DELETE FROM `~head`; INSERT INTO `~head` VALUES (1, {TABLES}, {}, {level}, {epoch}, \
-             {term}, {position}, {name}, {at}, {position}, {name}, {at})",
+             {term}, {position}, {name}, {at}, {position}, {name}, {at}, NULL)",
             bytes(&self.before.space.0)
         )
     }

@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// The columns of the head.
 pub(super) const HEAD: &str = "SELECT space, level, epoch, term, base_position, base_name, base_at, \
-    last_position, last_name, last_at FROM `~head` WHERE one = 1";
+    last_position, last_name, last_at, mark FROM `~head` WHERE one = 1";
 /// The clock, and how many entries are skipped, in a statement of its own: read when it is this one's turn. `NOW` would be
 /// the time at which the statement began, which may be before that.
 pub(super) const CLOCK: &str = "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED), \
@@ -114,11 +114,15 @@ pub(super) fn begin(
 ) -> Result<Loaded, JournalError> {
     let clock = clock.first().ok_or_else(|| strange("no clock"))?;
     let now = Timestamp::from_micros(cell(clock, 0)?);
-    let row = row.map(|row| head(row, cell(clock, 1)?)).transpose()?;
-    Ok(Loaded::new(space, row, now))
+    let skips = cell(clock, 1)?;
+    let mark = row.map(|row| cell(row, 10)).transpose()?.flatten();
+    let row = row.map(|row| head(row, skips)).transpose()?.flatten();
+    Ok(Loaded { mark, ..Loaded::new(space, row, now) })
 }
 
-fn head(row: &Row, skips: u32) -> Result<HeadRow, JournalError> {
+/// Reads the row of the head; nothing where a mark stands in its place.
+fn head(row: &Row, skips: u32) -> Result<Option<HeadRow>, JournalError> {
+    let Some(space) = cell::<Option<Vec<u8>>>(row, 0)? else { return Ok(None) };
     let broken = || JournalError::Broken("its head cannot be read".to_owned());
     let small = |column| u32::try_from(cell::<i64>(row, column)?).map_err(|_| broken());
     let name = |column| Name::from_bytes(&cell::<Vec<u8>>(row, column)?).ok_or_else(broken);
@@ -131,15 +135,15 @@ fn head(row: &Row, skips: u32) -> Result<HeadRow, JournalError> {
         Some(at) if position > base.0 => Some(Tip { position, name: name(8)?, at }),
         Some(_) | None => None,
     };
-    Ok(HeadRow {
-        space: space_of(&cell::<Vec<u8>>(row, 0)?)?,
+    Ok(Some(HeadRow {
+        space: space_of(&space)?,
         level: small(1)?,
         epoch: small(2)?,
         term: cell::<i64>(row, 3)?.cast_unsigned(),
         base,
         last,
         skips,
-    })
+    }))
 }
 
 /// Reads an entry out of columns 0 to 4.

@@ -32,9 +32,7 @@ pub(super) async fn open(
     match pool.step(&head).await {
         Ok(_) => {}
         Err(missing) if is_missing(&missing) => {
-            if let Some(wanted) = options.wanted {
-                options.without_a_space(wanted)?;
-            }
+            options.without_a_space(None)?;
             make_tables(&pool, &tables).await?;
         }
         Err(failure) => return Err(refused(failure)),
@@ -128,17 +126,20 @@ async fn enter(
     tables: &Tables,
     options: &DatabaseOptions,
 ) -> Result<SpaceId, JournalError> {
-    let head = tables.sql("SELECT tables, space, level FROM `~head` WHERE one = 1");
+    let head = tables.sql("SELECT tables, space, level, mark FROM `~head` WHERE one = 1");
     let mut found = pool.step(&head).await.map_err(refused)?;
     if found.first().is_none_or(Vec::is_empty) {
-        if let Some(wanted) = options.wanted {
-            return options.without_a_space(wanted);
+        if let Some(space) = options.without_a_space(None)? {
+            return Ok(space);
         }
         make_space(pool, tables, options).await?;
         found = pool.step(&head).await.map_err(refused)?;
     }
     let row = found.first().and_then(|rows| rows.first()).ok_or_else(|| strange("no head"))?;
-    let space: Vec<u8> = cell(row, 1)?;
+    let Some(space) = cell::<Option<Vec<u8>>>(row, 1)? else {
+        let mark: Vec<u8> = cell(row, 3)?;
+        return options.without_a_space(Some(&mark))?.ok_or_else(|| strange("no space"));
+    };
     OwnerColumns { tables: cell(row, 0)?, space: &space, level: cell(row, 2)? }.check(options)
 }
 
@@ -154,7 +155,7 @@ async fn make_space(
     }
     let name = bytes(&Name::default().to_bytes());
     let statement = tables.sql(&format!(
-        "INSERT IGNORE INTO `~head` VALUES (1, {TABLES}, {}, {LEVEL}, 0, 0, 0, {name}, NULL, 0, {name}, NULL)",
+        "INSERT IGNORE INTO `~head` VALUES (1, {TABLES}, {}, {LEVEL}, 0, 0, 0, {name}, NULL, 0, {name}, NULL, NULL)",
         bytes(&options.fresh.0)
     ));
     pool.step(&statement).await.map_err(refused).map(drop)

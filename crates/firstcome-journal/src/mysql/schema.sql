@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS `~run` (
 CREATE TABLE IF NOT EXISTS `~head` (
     one TINYINT NOT NULL PRIMARY KEY,
     tables INT NOT NULL,
-    space VARBINARY(16) NOT NULL,
+    space VARBINARY(16),
     level BIGINT NOT NULL,
     epoch BIGINT NOT NULL,
     term BIGINT NOT NULL,
@@ -41,5 +41,6 @@ CREATE TABLE IF NOT EXISTS `~head` (
     base_at BIGINT,
     last_position BIGINT NOT NULL,
     last_name VARBINARY(24) NOT NULL,
-    last_at BIGINT
+    last_at BIGINT,
+    mark VARBINARY(512)
 ) ENGINE = InnoDB

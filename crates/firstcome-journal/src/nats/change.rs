@@ -104,7 +104,7 @@ impl<'a> Change<'a> {
                 let base = (tip.position, tip.name, Some(tip.at));
                 let (epoch, level) = (*epoch, *level);
                 let row = HeadRow { space, level, epoch, term, base, last: None, skips };
-                self.head.row = Some(row);
+                (self.head.row, self.head.mark) = (Some(row), None);
                 (self.exclusive, self.restarts) = (true, true);
             }
             Write::Trim(through) => self.trim(*through)?,
@@ -128,6 +128,8 @@ impl<'a> Change<'a> {
                 let before = self.before.view.last + 1;
                 self.removed.push((self.subjects().cell(*kind, key), Some(before)));
             }
+            Write::Mark(mark) => (self.head.mark, self.exclusive) = (Some(mark.clone()), true),
+            Write::Unmark => (self.head.mark, self.exclusive) = (None, true),
         }
         Ok(())
     }
@@ -267,7 +269,9 @@ pub(super) fn needs(writes: &[Write], needs: &mut crate::database::Needs) {
             | Write::Unnamed(_)
             | Write::DropIdle(_)
             | Write::Stamped(_)
-            | Write::Delete(..) => {}
+            | Write::Delete(..)
+            | Write::Mark(_)
+            | Write::Unmark => {}
         }
     }
 }

@@ -42,7 +42,8 @@ pub(super) async fn load(
     };
     let Streams { table, subjects, .. } = streams;
     let now = view.log.as_ref().map_or(info.now, |log| log.now);
-    let mut loaded = Loaded::new(space, view.row(), Timestamp::from_micros(now));
+    let loaded = Loaded::new(space, view.row(), Timestamp::from_micros(now));
+    let mut loaded = Loaded { mark: view.head.mark.clone(), ..loaded };
     let mut index = match table.last(&subjects.index()).await? {
         Some(stored) => Index::read(&stored.bytes)?,
         None => Index::default(),

@@ -130,8 +130,9 @@ async fn try_enter(
     let row = found.as_ref().and_then(|(View { head: HeadRecord { row, .. }, .. }, _)| *row);
     if let Some(row) = &row {
         check_row(row, options)?;
-    } else if let Some(wanted) = options.wanted {
-        options.without_a_space(wanted)?;
+    } else {
+        let mark = found.as_ref().and_then(|(view, _)| view.head.mark.as_deref());
+        options.without_a_space(mark)?;
     }
     let Some((view, table)) = found else {
         streams.make_table(copies).await?;

@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 
 /// The version of these bytes that this build writes and knows.
 const VERSION: u8 = 1;
+/// What follows in a head: a row, or the mark of an emptied store.
+const ROW: u8 = 1;
+const MARK: u8 = 2;
 /// Bytes that a message has beside its content at most: its headers.
 pub(super) const HEADERS: usize = 4 << 10;
 /// Bytes that a message must be able to have: an entry is in two at most.
@@ -21,6 +24,8 @@ pub(super) const LEAST_PAYLOAD: usize = 1 << 20;
 pub(super) struct HeadRecord {
     /// Nothing where the space was lost and is being made again.
     pub(super) row: Option<HeadRow>,
+    /// What an emptied store is marked with; not where there is a row.
+    pub(super) mark: Option<Vec<u8>>,
     /// Messages up to this one are no entries any more, though they may still be there.
     pub(super) floor: Place,
     /// The epoch there.
@@ -46,7 +51,7 @@ impl HeadRecord {
             ..row
         });
         let floor_epoch = row.map_or(0, |row| row.epoch);
-        Self { row, floor: at, floor_epoch, origin: at }
+        Self { row, mark: None, floor: at, floor_epoch, origin: at }
     }
 
     pub(super) fn write(&self) -> Vec<u8> {
@@ -56,7 +61,14 @@ impl HeadRecord {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
         bytes.extend_from_slice(&self.floor_epoch.to_le_bytes());
-        let Some(row) = &self.row else { return bytes };
+        let Some(row) = &self.row else {
+            if let Some(mark) = &self.mark {
+                bytes.push(MARK);
+                bytes.extend_from_slice(mark);
+            }
+            return bytes;
+        };
+        bytes.push(ROW);
         bytes.extend_from_slice(&row.space.0);
         for number in [row.level, row.epoch, row.skips] {
             bytes.extend_from_slice(&number.to_le_bytes());
@@ -76,8 +88,11 @@ impl HeadRecord {
         let mut reader = Reader(bytes);
         reader.version()?;
         let mut head = reader.floor().ok_or_else(broken)?;
-        if !reader.0.is_empty() {
-            head.row = Some(reader.row().ok_or_else(broken)?);
+        match reader.byte() {
+            None => {}
+            Some(ROW) => head.row = Some(reader.row().ok_or_else(broken)?),
+            Some(MARK) => head.mark = Some(reader.0.to_vec()),
+            Some(_) => return Err(broken()),
         }
         Ok(head)
     }
@@ -211,7 +226,7 @@ impl ReadStored for Reader<'_> {
         let floor = Place { sequence: self.u64()?, mark: self.u64()? };
         let origin = Place { sequence: self.u64()?, mark: self.u64()? };
         let floor_epoch = self.u32()?;
-        Some(HeadRecord { row: None, floor, floor_epoch, origin })
+        Some(HeadRecord { row: None, mark: None, floor, floor_epoch, origin })
     }
 
     fn row(&mut self) -> Option<HeadRow> {
@@ -269,11 +284,15 @@ mod tests {
                 skips: 7,
             };
             let floor = Place { sequence: 8, mark: 9 };
-            let head = HeadRecord { row: Some(row), floor, floor_epoch: 10, origin: floor };
+            let head =
+                HeadRecord { row: Some(row), mark: None, floor, floor_epoch: 10, origin: floor };
             let read = HeadRecord::read(&head.write()).unwrap();
             assert_eq!(format!("{read:?}"), format!("{head:?}"));
         }
-        assert!(HeadRecord::read(&HeadRecord::default().write()).unwrap().row.is_none());
+        let marked = HeadRecord { mark: Some(vec![5]), ..HeadRecord::default() };
+        for without in [marked, HeadRecord::default()] {
+            assert_eq!(HeadRecord::read(&without.write()).unwrap(), without);
+        }
         let (one, other) = (PieceName([1; 16]), PieceName([2; 16]));
         let manifest = Manifest { position: 3, pieces: vec![one, other], bytes: b"all".to_vec() };
         let pieces = [(one, None), (other, Some(Timestamp::from_micros(4)))].into();

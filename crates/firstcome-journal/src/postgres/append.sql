@@ -3,7 +3,7 @@
 -- before the lock was granted.
 --
 -- The first row says what became of it: 0 stored, with position, time, epoch and the name of the entry before; and where
--- nothing was stored: 1 no head; 2 another space, in `before`; 3 the head is lower, in `position`; 4 another entry stands
+-- nothing was stored: 1 no head, or the mark of an emptied store in its place; 2 another space, in `before`; 3 the head is lower, in `position`; 4 another entry stands
 -- there, in `before`; 5 it is no longer kept, the first position that is in `position`; 6 another run of the server, in
 -- `position`; 8 the server does not force commits to its disk, and `on_disk` asks for that. Rows of 7 are entries that the node has not applied, at most 64 together with its own.
 --
@@ -45,7 +45,7 @@ BEGIN
             SELECT i.position, i.name, i.at FROM entries i ORDER BY i.position DESC LIMIT 1
         ) l ON true
         LEFT JOIN entries e ON e.position = applied;
-    IF NOT FOUND THEN
+    IF NOT FOUND OR top.space IS NULL THEN
         what := 1;
         RETURN NEXT; RETURN;
     END IF;

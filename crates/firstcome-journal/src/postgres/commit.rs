@@ -3,7 +3,9 @@
 use super::Postgres;
 use super::load::{load, names_of};
 use super::opening::make_tables;
-use crate::database::{DatabaseError, Loaded, Needs, makes_the_space, number_of, term_after};
+use crate::database::{
+    DatabaseError, Loaded, Needs, TABLES, makes_the_space, number_of, term_after,
+};
 use crate::entry::Entry;
 use crate::error::JournalError;
 use crate::name::Tip;
@@ -140,6 +142,15 @@ impl Step<'_> {
                 self.execute(sql, &[(&through.cast_signed(), Type::INT8)]).await?;
             }
             Write::Manifests(manifests) => self.keep_manifests(manifests).await?,
+            Write::Mark(mark) => {
+                let sql = "INSERT INTO head (tables, level, epoch, term, base_position, base_name, mark) \
+                    VALUES ($1, 0, 0, 0, 0, '', $2) \
+                    ON CONFLICT (one) DO UPDATE SET mark = excluded.mark WHERE head.space IS NULL";
+                self.execute(sql, &[(&TABLES, Type::INT4), (&&mark[..], Type::BYTEA)]).await?;
+            }
+            Write::Unmark => {
+                self.execute("DELETE FROM head WHERE space IS NULL", &[]).await?;
+            }
             Write::Piece(name, bytes) => {
                 let sql = "INSERT INTO pieces (name, idle, bytes) VALUES ($1, $2, $3) \
                     ON CONFLICT (name) DO UPDATE SET idle = excluded.idle WHERE pieces.idle IS NOT NULL";

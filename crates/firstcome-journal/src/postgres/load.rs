@@ -16,7 +16,7 @@ use firstcome_store::postgres::{Row, ToSql, Type, Work};
 /// Where the journal stands, and the clock; columns of the head are missing where there is none.
 const HEAD: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, \
     h.space, h.level, h.epoch, h.term, h.base_position, h.base_name, h.base_at, \
-    l.position, l.name, l.at, (SELECT count(*) FROM cells WHERE kind = 1) \
+    l.position, l.name, l.at, (SELECT count(*) FROM cells WHERE kind = 1), h.mark \
     FROM (SELECT 1) AS one LEFT JOIN head h ON true LEFT JOIN LATERAL \
     (SELECT position, name, at FROM entries ORDER BY entries.position DESC LIMIT 1) l ON true";
 
@@ -35,7 +35,7 @@ pub(super) async fn load(
     let rows = work.query(HEAD, &[]).await?;
     let row = rows.first().ok_or_else(|| strange("no row"))?;
     let now = Timestamp::from_micros(cell(row, 0)?);
-    let mut loaded = Loaded::new(space, head(row)?, now);
+    let mut loaded = Loaded { mark: cell(row, 12)?, ..Loaded::new(space, head(row)?, now) };
     if needs.manifests {
         let sql = "SELECT position, pieces, bytes FROM manifests ORDER BY manifests.position DESC";
         for row in work.query(sql, &[]).await? {

@@ -38,8 +38,8 @@ pub(super) async fn open(
     let looked = look(&pool).await?;
     looked.settings.check(options.durability)?;
     if !(looked.has_tables && looked.has_function) {
-        if let (Some(wanted), false) = (options.wanted, looked.has_tables) {
-            options.without_a_space(wanted)?;
+        if !looked.has_tables {
+            options.without_a_space(None)?;
         }
         make_tables(&pool, &names).await?;
     }
@@ -198,21 +198,23 @@ async fn try_enter(
     names: &Names,
     options: &DatabaseOptions,
 ) -> Result<SpaceId, JournalError> {
-    let sql = "SELECT tables, space, level FROM head";
+    let sql = "SELECT tables, space, level, mark FROM head";
     let mut rows = work.query(sql, &[]).await.map_err(refused)?;
     if rows.is_empty() {
         lock(work, names).await.map_err(refused)?;
         rows = work.query(sql, &[]).await.map_err(refused)?;
     }
-    let Some(row) = rows.first() else {
-        if let Some(wanted) = options.wanted {
-            return options.without_a_space(wanted);
-        }
-        make_space(work, options).await?;
-        return Ok(options.fresh);
-    };
-    OwnerColumns { tables: cell::<i32>(row, 0)?.into(), space: cell(row, 1)?, level: cell(row, 2)? }
-        .check(options)
+    if let Some(row) = rows.first()
+        && let Some(space) = cell(row, 1)?
+    {
+        let (tables, level) = (cell::<i32>(row, 0)?.into(), cell(row, 2)?);
+        return OwnerColumns { tables, space, level }.check(options);
+    }
+    let mark = rows.first().map(|row| cell(row, 3)).transpose()?.flatten();
+    match options.without_a_space(mark)? {
+        Some(space) => Ok(space),
+        None => make_space(work, options).await.map(|()| options.fresh),
+    }
 }
 
 async fn make_space(work: &Work<'_>, options: &DatabaseOptions) -> Result<(), JournalError> {

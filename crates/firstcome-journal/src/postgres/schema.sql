@@ -3,13 +3,14 @@
 CREATE TABLE IF NOT EXISTS head (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     tables integer NOT NULL,        -- the version of these tables: 1
-    space bytea NOT NULL,           -- identity of the space, 16 bytes
+    space bytea,                    -- identity of the space, 16 bytes; nothing in an emptied store with a mark
     level bigint NOT NULL,
     epoch bigint NOT NULL,          -- of the next entry
     term bigint NOT NULL,           -- for snapshots and trimming
     base_position bigint NOT NULL,  -- of the entry before the first that is kept; 0 before the first of all
     base_name bytea NOT NULL,
-    base_at bigint
+    base_at bigint,
+    mark bytea                      -- of an emptied store: see docs/reference/stores.md
 );
 -- One row for each batch. Only the last row says where the journal ends: a row that every batch changed would leave a
 -- dead version behind each time.

@@ -2,7 +2,7 @@
 --
 -- KEYS  1 head  2 journal  3 manifests  4 pieces  5 nodes  6 forks  7 skips
 -- ARGV  1 space  2 what names of pieces become keys with  3 and on: words, each with its arguments; the last is `end`
--- Gives {0, now, {the head's fields}, term, how many entries are skipped, what the words read, in order …};
+-- Gives {0, now, {the head's fields, term, mark}, how many entries are skipped, what the words read, in order …};
 --       and where nothing was changed: {1} no head  {2, space} another space  {3, head} the head is lower
 --       {4, name} another entry stands there  {5, first} it is no longer kept  {6, term} a later term was minted
 --       {7, head, name} somebody changed it  {8, name} a piece is missing
@@ -11,7 +11,7 @@
 -- that does not hold gives the reason, which ends the script. What an entry's field has is said by append.lua.
 
 local call, format, sub = redis.call, string.format, string.sub
-local fields = {'space', 'level', 'position', 'name', 'at', 'epoch', 'first', 'term'}
+local fields = {'space', 'level', 'position', 'name', 'at', 'epoch', 'first', 'term', 'mark'}
 local head = call('HMGET', KEYS[1], unpack(fields))
 if head[1] and head[1] ~= ARGV[1] then
     return {2, head[1]}
@@ -108,6 +108,10 @@ function words.put() call('HSET', key(), arg(), arg()) end
 function words.stamp() call('HSET', key(), arg(), struct.pack('<i8', now) .. arg()) end
 function words.delete() call('HDEL', key(), arg()) end
 
+-- A mark, in the place of a head.
+function words.mark() call('HSET', KEYS[1], 'mark', arg()) end
+function words.unmark() call('HDEL', KEYS[1], 'mark') end
+
 function words.level()
     local level = arg()
     if tonumber(level) > tonumber(head[2]) then
@@ -137,6 +141,7 @@ function words.restart()
     call('HSET', KEYS[1], 'position', position, 'name', name, 'at', stamp, 'epoch', epoch, 'space', ARGV[1],
         'first', number(position + 1), 'level', level, 'term', term)
     call('UNLINK', KEYS[2])
+    call('HDEL', KEYS[1], 'mark')
     -- The names of the last entries, which are no longer there.
     for slot = 0, 31 do
         call('HDEL', KEYS[1], slot)

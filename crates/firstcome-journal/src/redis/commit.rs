@@ -80,6 +80,8 @@ impl Redis {
             Write::Put(cell) => add_cell(command.arg("put"), cell),
             Write::Stamped(cell) => add_cell(command.arg("stamp"), cell),
             Write::Delete(kind, key) => command.arg("delete").arg(key_of(*kind)).arg(&key[..]),
+            Write::Mark(mark) => command.arg("mark").arg(&mark[..]),
+            Write::Unmark => command.arg("unmark"),
         })
     }
 }
@@ -90,10 +92,13 @@ fn seen(transaction: &Transaction, parts: &[RedisReply]) -> Result<Seen, Journal
     let [now, fields, skips, found @ ..] = parts else { return Err(strange()) };
     let now = Timestamp::from_micros(signed(now)?);
     let fields = fields.list().map_err(|_| strange())?;
-    let (term, fields) = fields.split_last().ok_or_else(strange)?;
+    let [fields @ .., term, mark] = fields else { return Err(strange()) };
     let head = head::read(&RedisReply::List(fields.to_vec()), skips, now)?;
     let term = if head.is_some() { number(term)? } else { 0 };
     let mut seen = Seen::new(head, term, now);
+    if *mark != RedisReply::Nil {
+        seen.mark = Some(bytes(mark)?.to_vec());
+    }
     let mut found = found.iter();
     for write in &transaction.writes {
         if let Write::DropIdle(_) = write {

@@ -5,7 +5,8 @@
 -- Gives {0, 1 if the head was made now, then the head's space and level};
 --       {1} where nothing is stored and nothing is to be made;
 --       {9, key, what it is} where a key is something else's;
---       {10} where there are entries and no head.
+--       {10} where there are entries and no head;
+--       {12, mark} where a mark stands in the place of the head.
 
 local call = redis.call
 local journal, head = call('TYPE', KEYS[1]).ok, call('TYPE', KEYS[2]).ok
@@ -27,7 +28,10 @@ if head == 'none' then
         'space', ARGV[1], 'first', '1', 'level', ARGV[2], 'term', '0')
     return {0, 1, ARGV[1], ARGV[2]}
 end
-local found = call('HMGET', KEYS[2], 'space', 'level')
+local found = call('HMGET', KEYS[2], 'space', 'level', 'mark')
+if not found[1] and found[3] then
+    return {12, found[3]}
+end
 if not (found[1] and found[2]) then
     return {9, KEYS[2], 'a hash without a space'}
 end

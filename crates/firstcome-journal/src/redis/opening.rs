@@ -248,18 +248,20 @@ pub(super) async fn enter(
     keys: &Keys,
     options: &Options,
 ) -> Result<SpaceId, JournalError> {
-    let fresh = match options.wanted {
-        // Somebody knows this space: where it is not, it was lost.
-        Some(_) => String::new(),
-        None => options.fresh.to_string(),
-    };
+    let makes = options.wanted.is_none() && options.make;
+    let fresh = if makes { options.fresh.to_string() } else { String::new() };
     let script = &Scripts::get().open.script;
     let command = Command::script(script, &[&keys.journal, &keys.head]);
     let command = command.arg(fresh).arg(LEVEL);
     let reply = wire.send(&command).await.map_err(trouble)?;
     let wanted = options.wanted.unwrap_or(options.fresh);
     let parts = match done(reply, wanted, (0, Name::default()), 0) {
-        Err(JournalError::Gone(_)) if options.vacant => return Ok(wanted),
+        Err(JournalError::Gone(_) | JournalError::Marked { .. }) if options.vacant => {
+            return Ok(wanted);
+        }
+        Err(JournalError::Gone(_)) if options.wanted.is_none() => {
+            return Err(JournalError::NoSpace { name: options.space_name.clone() });
+        }
         parts => parts?,
     };
     let [_, space, level] = &parts[..] else {

@@ -20,6 +20,8 @@ pub struct Options {
     pub fresh: SpaceId,
     /// The space the journal must be of. With `None` any will do, and one is made where there is none.
     pub wanted: Option<SpaceId>,
+    /// Whether a space is made where there is nothing; else that is [`JournalError::NoSpace`](crate::JournalError::NoSpace).
+    pub make: bool,
     /// Whether the wanted space is about to be brought here: nothing is made, and a store that has a space is refused.
     pub vacant: bool,
     /// What an entry must have survived to count as durable.
@@ -43,6 +45,7 @@ impl Options {
             space_name: "main".to_owned(),
             fresh,
             wanted: None,
+            make: true,
             vacant: false,
             durability,
             when_less_durable: WhenLessDurable::default(),

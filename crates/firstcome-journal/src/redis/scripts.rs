@@ -1,5 +1,6 @@
 //! The Lua scripts, and how their answers are read.
 
+use crate::cluster::mark::Mark;
 use crate::error::JournalError;
 use crate::name::Name;
 use crate::redis::trouble::unexpected;
@@ -109,6 +110,7 @@ pub(super) fn done(
         },
         10 => JournalError::Broken("it has entries and no head".to_owned()),
         11 => JournalError::Applied { position: applied, who: text(part(0)) },
+        12 => Mark::refusal(bytes(part(0))?),
         _ => return Err(unexpected(&RedisReply::List(parts), "a known code")),
     })
 }

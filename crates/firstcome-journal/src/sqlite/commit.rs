@@ -62,6 +62,11 @@ impl Stored for Step<'_> {
         Ok(self.head.head(self.sealer, self.now))
     }
 
+    fn mark(&self) -> Option<Vec<u8>> {
+        // A file has a head as soon as it is made.
+        None
+    }
+
     fn term(&self) -> u64 {
         self.head.term
     }
@@ -144,7 +149,9 @@ impl Step<'_> {
             | Write::Restart { .. }
             | Write::Put(_)
             | Write::Stamped(_)
-            | Write::Delete(..) => {
+            | Write::Delete(..)
+            | Write::Mark(_)
+            | Write::Unmark => {
                 let why = "a journal in a SQLite file has one node: it is not repaired by others";
                 return Err(JournalError::Unavailable(why.to_owned()));
             }

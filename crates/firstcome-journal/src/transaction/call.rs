@@ -37,4 +37,6 @@ pub enum JournalCall {
     Leave,
     /// [`Journal::report`](crate::Journal::report).
     Report,
+    /// [`Journal::mark_emptied`](crate::Journal::mark_emptied) and what looks at its mark.
+    Mark,
 }

@@ -20,6 +20,8 @@ pub(crate) const OLD_BYTES: usize = 1 << 20;
 pub(crate) trait Stored {
     /// Where the journal stands; [`JournalError::Gone`] where there is nothing of the space.
     fn head(&self) -> Result<Head, JournalError>;
+    /// What an emptied store is marked with.
+    fn mark(&self) -> Option<Vec<u8>>;
     /// The term that was minted last.
     fn term(&self) -> u64;
     /// The store's clock.
@@ -137,7 +139,8 @@ pub(crate) fn see(
         Err(JournalError::Gone(_)) => None,
         head => Some(head?),
     };
-    let mut seen = Seen { dropped, ..Seen::new(head, stored.term(), stored.now()) };
+    let mut seen =
+        Seen { dropped, mark: stored.mark(), ..Seen::new(head, stored.term(), stored.now()) };
     for read in reads {
         match read {
             Read::Manifests => seen.manifests = stored.manifests()?,

@@ -2,7 +2,7 @@
 
 use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, name_of, node, subject_of};
 use firstcome_core::Timestamp;
-use firstcome_core::names::PieceName;
+use firstcome_core::names::{PieceName, SpaceId};
 use firstcome_journal::cluster::{NodeStatus, Seed};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Entry, Journal, JournalError, Name};
@@ -369,6 +369,47 @@ pub(crate) async fn a_seed_makes_a_lost_space_again(stage: &Stage) {
     let name = PieceName::of(&bytes);
     journal.put_piece(name, bytes).await.unwrap();
     journal.reseed(None, seed(vec![name])).await.unwrap();
+    is_seeded(stage).await;
+}
+
+/// One place for a head and for a mark: so a server that begins a space and one that marks the store cannot both succeed.
+pub(crate) async fn an_emptied_store_is_marked_until_a_space_takes_its_place(stage: &Stage) {
+    let (journal, mut ann) = (&stage.journal, Player::new(b'a'));
+    ann.claims(journal, "ann").await.unwrap();
+    let mark = async |position, who| journal.mark_emptied(SPACE, position, who).await.unwrap();
+    assert_eq!((mark(1, "a").await, journal.mark().await.unwrap()), (None, None), "it has a space");
+    let failure = journal.forget_emptied(SPACE).await.unwrap_err();
+    assert!(matches!(failure, JournalError::HasSpace(SPACE)), "{failure}");
+    stage.empty().await;
+    let failure = journal.forget_emptied(SPACE).await.unwrap_err();
+    assert!(matches!(failure, JournalError::NotMarked(SPACE)), "{failure}");
+    for (position, who, furthest) in [(3, "a", (3, "a")), (2, "b", (3, "a")), (5, "c", (5, "c"))] {
+        let left = mark(position, who).await.unwrap();
+        assert_eq!((left.space, left.position, &*left.who), (SPACE, furthest.0, furthest.1));
+        assert_eq!(journal.mark().await.unwrap(), Some(left));
+    }
+    for failure in [
+        ann.claims(journal, "bob").await.unwrap_err(),
+        journal.head().await.unwrap_err(),
+        journal.announce(announcement(b'a', 1), 1).await.unwrap_err(),
+        journal.put_back(0, Name::default(), lost().await).await.unwrap_err(),
+    ] {
+        assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
+    }
+    let failure = journal.forget_emptied(SpaceId([9; 16])).await.unwrap_err();
+    assert!(matches!(failure, JournalError::NotMarked(_)), "{failure}");
+    assert_eq!(journal.forget_emptied(SPACE).await.unwrap().position, 5);
+    assert_eq!(journal.mark().await.unwrap(), None);
+    mark(1, "a").await.unwrap();
+    let bytes = b"a piece".to_vec();
+    let name = PieceName::of(&bytes);
+    journal.put_piece(name, bytes).await.unwrap();
+    journal.reseed(None, seed(vec![name])).await.unwrap();
+    assert_eq!(
+        (mark(9, "a").await, journal.mark().await.unwrap()),
+        (None, None),
+        "it is there again"
+    );
     is_seeded(stage).await;
 }
 

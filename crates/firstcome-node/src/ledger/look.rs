@@ -67,6 +67,23 @@ impl Look {
         }
     }
 
+    /// Returns which space the ledger is of, if it is there. Makes nothing.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or is of a layout above this build's.
+    pub fn space(
+        kind: &LedgerChoice,
+        data: Option<&Path>,
+        name: &str,
+    ) -> Result<Option<SpaceId>, LedgerError> {
+        // Of which space it is, it says where another one is asked for: this one is nobody's.
+        match Self::open(kind, data, name, SpaceId::default()) {
+            Err(LedgerError::OtherSpace { found, .. }) => Ok(Some(found)),
+            looked => looked.map(|_| None),
+        }
+    }
+
     fn open_file(file: &Path, space: SpaceId) -> Result<Option<Self>, LedgerError> {
         if !file.exists() {
             return Ok(None);

@@ -56,7 +56,9 @@ impl Server {
 
     fn firstcome() -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
-        command.args(["serve", "--listen", "127.0.0.1:0"]).env("FIRSTCOME_ADMIN_KEY", KEY);
+        command
+            .args(["serve", "--new-space", "--listen", "127.0.0.1:0"])
+            .env("FIRSTCOME_ADMIN_KEY", KEY);
         command
     }
 

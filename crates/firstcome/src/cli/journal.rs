@@ -1,6 +1,7 @@
-//! `journal`: what is stored, in a data folder, in a shared store or in a file: show, verify, skip, export, import.
+//! `journal`: what is stored, in a data folder, in a shared store or in a file: show, verify, skip, export, import, forget.
 
 mod export;
+mod forget;
 mod import;
 mod skip;
 
@@ -21,6 +22,7 @@ use crate::offline::outcomes::{self, Replay};
 use crate::offline::raise_level;
 use export::ExportArgs;
 use firstcome_rush::terminal;
+use forget::ForgetArgs;
 use import::JournalImportArgs;
 use skip::SkipArgs;
 
@@ -35,6 +37,8 @@ pub(super) enum JournalVerb {
     Export(ExportArgs),
     /// Bring a space from a file into a store or a data folder that has none.
     Import(JournalImportArgs),
+    /// Let a new space begin in a store that was emptied on purpose while servers ran.
+    Forget(ForgetArgs),
     /// Make every server continue without an entry that breaks a rule.
     Skip(SkipArgs),
     /// Raise a data folder that no server uses to the newest level of stored bytes and rules.
@@ -106,6 +110,7 @@ pub(super) fn run(verb: JournalVerb, json: bool) -> Result<Exit, Complaint> {
         JournalVerb::Verify(args) => verify(&args, json),
         JournalVerb::Export(args) => export::run(&args, json),
         JournalVerb::Import(args) => import::run(&args, json),
+        JournalVerb::Forget(args) => super::on_one_core(forget::run(&args, json)),
         JournalVerb::Skip(args) => skip::run(&args, json),
         JournalVerb::RaiseLevel(args) => super::on_one_core(raise_level(&args, json)),
     }

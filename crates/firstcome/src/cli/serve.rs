@@ -75,6 +75,12 @@ pub(super) struct ServeArgs {
     /// Name of this deployment in the store [default: main].
     #[arg(long, value_name = "NAME", help_heading = "Data and store")]
     space: Option<String>,
+    /// Identity that the space in a shared store must have: no other one is entered or made [default: whichever is there].
+    #[arg(long, value_name = "ID", help_heading = "Data and store")]
+    space_id: Option<String>,
+    /// Make a space at once where the shared store has none; else a server first looks for 3 s whether one that runs has it.
+    #[arg(long, help_heading = "Data and store")]
+    new_space: bool,
     /// Monitoring addresses of the store's NATS servers, http://HOST:PORT with commas between: fsync is used if they prove
     /// that each server syncs each write [default: none].
     #[arg(long, value_name = "URLS", help_heading = "Data and store")]
@@ -207,6 +213,7 @@ impl ServeArgs {
             ("leader_lease_ms", &self.leader_lease_ms),
             ("advertise", &self.advertise),
             ("space", &self.space),
+            ("space_id", &self.space_id),
             ("listen", &self.listen),
             ("ops_listen", &self.ops_listen),
             ("ledger", &self.ledger),
@@ -271,7 +278,8 @@ pub(super) fn run(args: ServeArgs, json: bool) -> Result<Exit, Complaint> {
     if args.until_stdin_ends {
         stop_when_stdin_ends();
     }
-    crate::serve::run(resolved.config, json)?;
+    let config = crate::config::Config { new_space: args.new_space, ..resolved.config };
+    crate::serve::run(config, json)?;
     Ok(Exit::Yes)
 }
 

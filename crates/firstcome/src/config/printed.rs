@@ -76,6 +76,7 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "store_ca" => quoted(&config.store_ca.as_ref()?.to_string_lossy()),
         "advertise" => quoted(config.advertise.as_ref()?),
         "space" => quoted(&config.space),
+        "space_id" => quoted(&config.space_id?.to_string()),
         "listen" => quoted(&config.listen),
         "ops_listen" => quoted(config.ops_listen.as_ref()?),
         "stream_max_ms" => config.stream_max.as_millis().to_string(),

@@ -10,6 +10,7 @@ use super::{
     size, whole,
 };
 use firstcome_api::key::Secret;
+use firstcome_core::SpaceId;
 use firstcome_journal::WhenLessDurable;
 use firstcome_node::ledger::choice::LedgerChoice;
 use http::Uri;
@@ -55,7 +56,7 @@ const LONGEST_IN_POSTGRES: usize = 50;
 const LONGEST_IN_MARIADB: usize = 41;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 51] = [
+pub const SETTINGS: [Setting; 52] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -98,6 +99,11 @@ pub const SETTINGS: [Setting; 51] = [
     ),
     Setting::new("advertise", "the address it listens on", "URL of this server, for the others"),
     Setting::new("space", "main", "name of this deployment in its store, [a-z0-9][a-z0-9_-]{0,63}"),
+    Setting::new(
+        "space_id",
+        "whichever is there",
+        "identity that the space in a shared store must have, 32 hexadecimal digits: none other is entered or made",
+    ),
     Setting::new("listen", "127.0.0.1:8080", "address and port; port 0 picks a free one"),
     Setting::new(
         "ops_listen",
@@ -294,6 +300,8 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         leader_lease: layers.take("leader_lease_ms", || ms(3_000), |t| wait(t, 500, 600_000))?,
         advertise: layers.take("advertise", || None, advertised)?,
         space: layers.take("space", || "main".to_owned(), space)?,
+        space_id: layers.take("space_id", || None, space_id)?,
+        new_space: false,
         listen: layers.take("listen", || "127.0.0.1:8080".to_owned(), address)?,
         ops_listen: layers.take("ops_listen", || None, |text| address(text).map(Some))?,
         ledger: layers.take(
@@ -475,6 +483,10 @@ fn space(text: &str) -> Result<String, String> {
             "must be 1 to 64 of a-z, 0-9, `_` and `-`, starting with a letter or digit, not `{text}`"
         ))
     }
+}
+
+fn space_id(text: &str) -> Result<Option<SpaceId>, String> {
+    text.parse().map(Some).map_err(|why| format!("{why}, not `{text}`"))
 }
 
 fn address(text: &str) -> Result<String, String> {

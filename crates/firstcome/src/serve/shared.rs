@@ -31,6 +31,17 @@ pub(super) struct SharedJournal {
     _watching: Option<Watching>,
 }
 
+/// How the space of a server is entered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// The identity of a space that is made.
+    pub(super) fresh: SpaceId,
+    /// The one that the space must have.
+    pub(super) wanted: Option<SpaceId>,
+    /// Whether a space is made where there is none.
+    pub(super) make: bool,
+}
+
 /// Connects to where it is decided who leads; the watchdog's lease is that of locks without one of their own, and the leader's
 /// has one.
 pub(super) async fn connect(options: StoreOptions) -> Result<Locks, firstcome_lock::Error> {
@@ -47,7 +58,7 @@ pub(super) async fn connect(options: StoreOptions) -> Result<Locks, firstcome_lo
 fn in_database(
     config: &Config,
     archive: Option<PathBuf>,
-    fresh: SpaceId,
+    entry: Entry,
 ) -> anyhow::Result<database::DatabaseOptions> {
     let durability = match config.durability {
         Wanted::Auto | Wanted::Fsync => database::Durability::Fsync,
@@ -59,7 +70,9 @@ fn in_database(
         space_name: config.space.clone(),
         archive,
         when_less_durable: config.when_less_durable,
-        ..database::DatabaseOptions::new(fresh, durability)
+        wanted: entry.wanted,
+        make: entry.make,
+        ..database::DatabaseOptions::new(entry.fresh, durability)
     })
 }
 
@@ -68,7 +81,7 @@ impl SharedJournal {
         config: &Config,
         options: RedisOptions,
         archive: Option<PathBuf>,
-        fresh: SpaceId,
+        entry: Entry,
     ) -> anyhow::Result<(Self, StoreOptions)> {
         let durability = match config.durability {
             Wanted::Auto => redis::Durability::default_for(options.clone()).await?,
@@ -81,7 +94,9 @@ impl SharedJournal {
             space_name: config.space.clone(),
             archive,
             when_less_durable: config.when_less_durable,
-            ..redis::Options::new(fresh, durability)
+            wanted: entry.wanted,
+            make: entry.make,
+            ..redis::Options::new(entry.fresh, durability)
         };
         let redis = Redis::open(options.clone(), journal).await?;
         let (promise, warnings) = (redis.promise(), redis.warnings().to_vec());
@@ -93,9 +108,9 @@ impl SharedJournal {
         config: &Config,
         options: PostgresOptions,
         archive: Option<PathBuf>,
-        fresh: SpaceId,
+        entry: Entry,
     ) -> anyhow::Result<(Self, StoreOptions)> {
-        let journal = in_database(config, archive, fresh)?;
+        let journal = in_database(config, archive, entry)?;
         let postgres = Postgres::open(options.clone(), journal).await?;
         // Beside the journal, so that one right to one schema is enough.
         let locks = options
@@ -112,9 +127,9 @@ impl SharedJournal {
         config: &Config,
         options: MySqlOptions,
         archive: Option<PathBuf>,
-        fresh: SpaceId,
+        entry: Entry,
     ) -> anyhow::Result<(Self, StoreOptions)> {
-        let journal = in_database(config, archive, fresh)?;
+        let journal = in_database(config, archive, entry)?;
         let mysql = MySql::open(options.clone(), journal).await?;
         // In the same database: its tables have names of their own.
         let locks = options
@@ -130,12 +145,14 @@ impl SharedJournal {
         config: &Config,
         options: NatsOptions,
         archive: Option<PathBuf>,
-        fresh: SpaceId,
+        entry: Entry,
     ) -> anyhow::Result<(Self, StoreOptions)> {
         let journal = nats::DatabaseOptions {
             space_name: config.space.clone(),
             archive,
-            ..nats::DatabaseOptions::new(fresh, nats::Durability::Memory)
+            wanted: entry.wanted,
+            make: entry.make,
+            ..nats::DatabaseOptions::new(entry.fresh, nats::Durability::Memory)
         };
         let nats = Nats::open(options.clone(), journal).await?;
         let monitors = &config.nats_monitor;

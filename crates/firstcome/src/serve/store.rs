@@ -1,7 +1,8 @@
 //! The store a server runs on: the embedded file of this process, or one that several servers share.
 
-use super::shared::{SharedJournal, connect};
-use crate::config::{Config, StoreOptions};
+use super::entering::Entering;
+use super::shared::{Entry, SharedJournal, connect};
+use crate::config::{Config, StoreOptions, StoreUrl};
 use anyhow::Context;
 use firstcome_core::{NodeId, SpaceId};
 use firstcome_http::Durability;
@@ -10,6 +11,7 @@ use firstcome_journal::sqlite::{self, Sqlite};
 use firstcome_journal::{Clock, Journal};
 use firstcome_lock::Locks;
 use firstcome_node::leader::Election;
+use std::path::PathBuf;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
@@ -38,22 +40,18 @@ impl Store {
         };
         let about = || format!("the store {url} cannot be used");
         let archive = folder.filter(|_| config.archive).map(DataFolder::archive);
-        let options = url.options(config.store_ca.as_deref()).map_err(anyhow::Error::msg);
-        let opened = match options.with_context(about)? {
-            StoreOptions::Redis(options) => {
-                SharedJournal::redis(config, options, archive, fresh).await
-            }
-            StoreOptions::Postgres(options) => {
-                SharedJournal::postgres(config, options, archive, fresh).await
-            }
-            StoreOptions::MySql(options) => {
-                SharedJournal::mysql(config, options, archive, fresh).await
-            }
-            StoreOptions::Nats(options) => {
-                SharedJournal::nats(config, options, archive, fresh).await
+        let mut entering = Entering::new(config, folder, fresh)?;
+        let opened = loop {
+            match open_once(config, url, archive.clone(), entering.entry).await {
+                Err(failure) => entering.once_more(failure).await.with_context(about)?,
+                opened => break opened,
             }
         };
         let (journal, locks) = opened.with_context(about)?;
+        if let Some(folder) = folder {
+            let head = journal.journal().head().await?;
+            folder.remember_space(&config.space, head.space)?;
+        }
         journal.warn();
         let locks = main.spawn(connect(locks)).await?.with_context(about)?;
         Ok(Self::Shared { journal, locks })
@@ -109,5 +107,22 @@ impl Store {
                 journal.close().await;
             }
         }
+    }
+}
+
+/// Opens the journal in a shared store; returns it with how the leader's lock is reached.
+async fn open_once(
+    config: &Config,
+    url: &StoreUrl,
+    archive: Option<PathBuf>,
+    entry: Entry,
+) -> anyhow::Result<(SharedJournal, StoreOptions)> {
+    match url.options(config.store_ca.as_deref()).map_err(anyhow::Error::msg)? {
+        StoreOptions::Redis(options) => SharedJournal::redis(config, options, archive, entry).await,
+        StoreOptions::Postgres(options) => {
+            SharedJournal::postgres(config, options, archive, entry).await
+        }
+        StoreOptions::MySql(options) => SharedJournal::mysql(config, options, archive, entry).await,
+        StoreOptions::Nats(options) => SharedJournal::nats(config, options, archive, entry).await,
     }
 }

@@ -68,7 +68,7 @@ impl Scene {
 
     /// Starts a server with further arguments and more in its environment, and waits for its first line.
     pub(crate) fn serve_in(&self, more: &[&str], environment: &[(&str, &str)]) -> Server {
-        let mut command = self.program(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut command = self.program(&["serve", "--new-space", "--listen", "127.0.0.1:0"]);
         command.args(more).env("FIRSTCOME_LEAVE_MS", "0").envs(environment.iter().copied());
         command.env("FIRSTCOME_ADMIN_KEY", KEY).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();

@@ -26,6 +26,41 @@ fn debuggable() -> Option<RedisServer> {
     RedisServer::with(RedisSettings { more, ..RedisSettings::default() })
 }
 
+/// A store without a mark: nobody ran while it was emptied. What a server knows of a space from elsewhere it does not begin anew.
+#[test]
+fn a_server_that_knows_of_a_space_begins_no_other_in_an_emptied_store() {
+    let Some(redis) = RedisServer::start() else { return };
+    let (scene, url) = (Scene::new(), redis.url());
+    let stays_empty = |more: &[&str], words: [&str; 2]| {
+        let said = serve(&scene, &[&["--new-space", "--store", url.as_str()], more].concat());
+        assert_eq!((said.code, said.out.as_str()), (3, ""), "{said:?}");
+        for word in words {
+            assert!(said.talk.contains(word), "{word}: {said:?}");
+        }
+        assert_eq!(redis.ask("DBSIZE"), ":0", "nothing is begun");
+    };
+    let ledger = ["--ledger", "sqlite:ledger.sqlite"];
+    let both = [&["--store", url.as_str(), "--data", "kept"][..], &ledger].concat();
+    drop(scene.serve_with(&both));
+    let known = std::fs::read_to_string(scene.path().join("kept/spaces")).unwrap();
+    let space = known.strip_prefix("main ").unwrap().trim();
+    assert_eq!(redis.ask("FLUSHALL"), "+OK");
+    stays_empty(&["--data", "kept"], ["kept/spaces", "nodes reseed"]);
+    stays_empty(&ledger, ["the ledger is of space", space]);
+    stays_empty(&["--space-id", space], ["nothing of space", space]);
+    let silent = ["--ledger", "postgres://fc@127.0.0.1:1/none"];
+    stays_empty(&silent, ["the ledger cannot be asked", "has no space \"main\""]);
+    let said = serve(&scene, &["--space-id", "12", "--store", &url]);
+    assert!(said.code == 2 && said.talk.contains("32 hexadecimal digits"), "{said:?}");
+    std::fs::remove_file(scene.path().join("kept/spaces")).unwrap();
+    drop(scene.serve_with(&["--store", &url, "--data", "kept"]));
+    let begun = std::fs::read_to_string(scene.path().join("kept/spaces")).unwrap();
+    assert_ne!(begun, known, "a new one");
+    let other = ["--store", url.as_str(), "--space-id", space];
+    let said = serve(&scene, &other);
+    assert!(said.code == 3 && said.talk.contains("not of"), "{said:?}");
+}
+
 #[test]
 fn a_server_ends_where_a_store_cannot_keep_what_is_promised() {
     let Some(redis) = debuggable() else { return };

@@ -54,6 +54,11 @@ macro_rules! stories {
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn a_store_that_was_emptied_on_purpose_is_forgotten_and_begun_anew() {
+                stores::emptied_on_purpose($setup).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn a_database_that_is_killed_and_paused_loses_nothing() {
                 database_killed_and_paused($setup).await;
             }

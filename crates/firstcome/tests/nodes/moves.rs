@@ -22,7 +22,7 @@ fn verb(args: &[&str]) -> Command {
 }
 
 /// Runs a verb to its end; gives its exit code and all it said.
-fn run(args: &[&str]) -> (i32, String) {
+pub(crate) fn run(args: &[&str]) -> (i32, String) {
     let Output { status, stdout, stderr } = block_in_place(|| verb(args).output().unwrap());
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (status.code().unwrap_or(-1), text(stdout) + &text(stderr))

@@ -106,25 +106,6 @@ impl Primary {
         nats.close().await;
     }
 
-    /// Says whether there is nothing of the space.
-    pub(crate) fn is_empty(&self) -> bool {
-        match self {
-            Self::Redis(redis) => {
-                redis.ask("EXISTS fc:{main}:head fc:{main}:journal fc:{main}:manifests") == ":0"
-            }
-            Self::Postgres(postgres) => {
-                let sql = "SELECT count(*) FROM pg_namespace WHERE nspname = 'fc_journal_main'";
-                postgres.sql("ledger", sql) == "0"
-            }
-            Self::MariaDb(mariadb, database) => tables(mariadb, database).is_empty(),
-            Self::Nats(nats) => {
-                let said = nats.ask("/jsz?streams=true").expect("it answers");
-                !said.contains("_main")
-            }
-            Self::NatsCluster(_) => panic!("no story empties a cluster"),
-        }
-    }
-
     /// Stops a database as it stands: connections stay open and nothing is answered.
     pub(crate) fn pause(&self) {
         match self {

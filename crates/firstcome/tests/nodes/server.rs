@@ -23,6 +23,8 @@ pub(crate) struct Server {
     /// The URL of the store through that; none of a server alone on a data folder.
     url: Option<String>,
     settings: Vec<(String, String)>,
+    /// Whether it begins a new space in an empty store without looking for a while.
+    pub(crate) may_begin: bool,
     errors: Arc<Mutex<String>>,
 }
 
@@ -41,6 +43,7 @@ impl Server {
             url: Some(url(store.port())),
             store,
             settings: settings.collect(),
+            may_begin: true,
             errors: Arc::default(),
         }
     }
@@ -57,6 +60,9 @@ impl Server {
         command.arg("serve").env_clear();
         if let Some(url) = &self.url {
             command.env("FIRSTCOME_STORE", url);
+        }
+        if self.may_begin {
+            command.arg("--new-space");
         }
         command.env("FIRSTCOME_LISTEN", format!("127.0.0.1:{}", self.port));
         command.env("FIRSTCOME_ADMIN_KEY", KEY).env("RUST_BACKTRACE", "0");

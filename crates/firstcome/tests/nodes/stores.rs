@@ -1,11 +1,13 @@
 //! A store that is killed, comes back with or without what it had, is emptied, or is full.
 
 use crate::flood::Flood;
+use crate::moves;
 use crate::scene::{Scene, Setup};
+use crate::server::PATIENCE;
 use firstcome_testbed::RedisSettings;
 use std::time::Duration;
 use tokio::task::block_in_place;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 fn words(words: &[&str]) -> RedisSettings {
     let more = words.iter().map(|word| (*word).to_owned()).collect();
@@ -58,7 +60,7 @@ pub(crate) async fn comes_back_empty(setup: Setup<'_>) {
 pub(crate) async fn the_word(scene: &Scene) -> serde_json::Value {
     // By then every server has found out for itself.
     let mut most = (0, 0);
-    for (number, node) in scene.nodes.iter().enumerate() {
+    for (number, node) in scene.nodes.iter().enumerate().filter(|(_, node)| node.runs()) {
         node.not_ready().await;
         let said = node.talk().get("/v1/nodes").await;
         let (_, position) = said["position"].as_str().unwrap().split_once('.').unwrap();
@@ -92,11 +94,70 @@ pub(crate) async fn stays_empty(setup: Setup<'_>) {
     let said = scene.nodes[2].talk().claim("spring", "bob").await;
     assert_eq!(said["outcome"], "unavailable", "{said}");
     assert_eq!(said["changed"], "no", "{said}");
-    assert!(scene.primary.is_empty(), "somebody wrote without being told to");
+    let url = scene.url();
+    let (code, said) = moves::run(&["journal", "verify", "--store", &url]);
+    assert!(code == 3 && said.contains("no space"), "somebody wrote without being told to: {said}");
+    // A rolling deploy, or a crash: it must not begin a new space in the place of the one that the others have.
+    assert!(scene.nodes[1].ends().await.success());
+    for may_begin in [true, false] {
+        scene.nodes[1].may_begin = may_begin;
+        let (ended, said) = scene.nodes[1].cannot_start().await;
+        assert_eq!(ended.code(), Some(3), "{said}");
+        for words in ["the store was emptied", "firstcome nodes reseed", "firstcome journal forget"]
+        {
+            assert!(said.contains(words), "{said}");
+        }
+    }
     the_word(&scene).await;
+    scene.nodes[0].ready().await;
+    scene.nodes[1].start().await;
     scene.all_ready().await;
     assert_eq!(scene.nodes[1].talk().wins("spring", "ann").await, 1);
     assert_eq!(scene.nodes[2].talk().wins("spring", "bob").await, 2);
+    scene.agrees("spring").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_was_emptied_on_purpose_is_forgotten_and_begun_anew() {
+    emptied_on_purpose(Setup::default()).await;
+}
+
+pub(crate) async fn emptied_on_purpose(setup: Setup<'_>) {
+    let Some(mut scene) = Scene::set(setup).await else { return };
+    scene.nodes[0].talk().open("spring", 10).await;
+    let url = scene.url();
+    let forget = |space: &str| moves::run(&["journal", "forget", space, "--store", &url]);
+    let nobodys = "0".repeat(32);
+    let (code, said) = forget(&nobodys);
+    assert!(code == 1 && said.contains("has a space"), "{code}: {said}");
+    scene.primary.empty().await;
+    for node in &scene.nodes {
+        node.not_ready().await;
+        let end = Instant::now() + PATIENCE;
+        while !node.errors().contains("store_marked") {
+            assert!(Instant::now() < end, "{}", node.errors());
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+    for node in &mut scene.nodes {
+        assert!(node.ends().await.success());
+        node.may_begin = false;
+    }
+    let (_, said) = scene.nodes[0].cannot_start().await;
+    let (_, behind) = said.split_once("emptied: space ").expect("it says what was there");
+    let space = &behind[..32];
+    let (code, said) = forget(&nobodys);
+    assert!(code == 3 && said.contains("no mark"), "{code}: {said}");
+    let (code, said) = forget(space);
+    assert!(code == 0 && said.contains(space), "{code}: {said}");
+    let begun = Instant::now();
+    for node in &mut scene.nodes {
+        node.start().await;
+    }
+    assert!(begun.elapsed() >= Duration::from_secs(3), "it looks before it begins a space");
+    scene.all_ready().await;
+    scene.nodes[1].talk().open("spring", 10).await;
+    assert_eq!(scene.nodes[2].talk().wins("spring", "ann").await, 1);
     scene.agrees("spring").await;
 }
 

@@ -1,0 +1,98 @@
+//! Which space a server enters in a shared store, and when it may make one.
+//!
+//! A store that was emptied looks like a new one. So a server asks first which space it must be: its setting `space_id`, its
+//! data folder, which remembers the space it was used with, and the ledger. Where nobody knows of one, it looks for a while
+//! whether a server that runs marks the store as emptied.
+
+use super::shared::Entry;
+use crate::config::Config;
+use anyhow::{Context, bail};
+use firstcome_core::SpaceId;
+use firstcome_journal::JournalError;
+use firstcome_journal::folder::DataFolder;
+use firstcome_node::ledger::Look;
+use firstcome_node::log;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How long a server looks before it makes a space: servers that run notice within a second that their store was emptied.
+const LOOK_FOR: Duration = Duration::from_secs(3);
+/// The pause between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// What a server knows of the space that it is to enter, and how far its looking came.
+pub(super) struct Entering<'a> {
+    config: &'a Config,
+    folder: Option<&'a DataFolder>,
+    begun: Instant,
+    has_asked: bool,
+    /// How the space is entered now.
+    pub(super) entry: Entry,
+}
+
+impl<'a> Entering<'a> {
+    pub(super) fn new(
+        config: &'a Config,
+        folder: Option<&'a DataFolder>,
+        fresh: SpaceId,
+    ) -> Result<Self, JournalError> {
+        let remembered = folder.map(|folder| folder.known_space(&config.space)).transpose()?;
+        let wanted = config.space_id.or(remembered.flatten());
+        let entry = Entry { fresh, wanted, make: false };
+        Ok(Self { config, folder, begun: Instant::now(), has_asked: false, entry })
+    }
+
+    /// Says whether the space may be entered once more after this failure, after a pause: with it, if not.
+    pub(super) async fn once_more(&mut self, failure: anyhow::Error) -> anyhow::Result<()> {
+        match (failure.downcast_ref::<JournalError>(), self.folder) {
+            (Some(JournalError::NoSpace { .. }), _) if !self.entry.make => {}
+            (Some(JournalError::Gone(_)), Some(folder)) if self.config.space_id.is_none() => {
+                return Err(failure).with_context(|| because(folder));
+            }
+            (Some(_) | None, _) => return Err(failure),
+        }
+        if !self.has_asked {
+            self.has_asked = true;
+            ask_ledger(self.config, self.folder).await?;
+            if !self.config.new_space {
+                let name = &self.config.space;
+                log!(
+                    StoreHasNoSpace,
+                    "the store has no space {name:?}: looking for 3 s whether a server that runs has one; --new-space makes one \
+                     at once"
+                );
+            }
+        }
+        self.entry.make = self.config.new_space || self.begun.elapsed() >= LOOK_FOR;
+        if !self.entry.make {
+            sleep(LOOK_EVERY).await;
+        }
+        Ok(())
+    }
+}
+
+/// Says how a data folder knows of a space that the store does not have.
+fn because(folder: &DataFolder) -> String {
+    let file = folder.space_file();
+    format!(
+        "{} says which space it was (remove it if that space is not wanted any more: a new one is made then)",
+        file.display()
+    )
+}
+
+/// Refuses to begin a space where the ledger is of one already, or where nobody can say whether it is.
+async fn ask_ledger(config: &Config, folder: Option<&DataFolder>) -> anyhow::Result<()> {
+    let (choice, name) = (config.ledger.clone(), config.space.clone());
+    let data = folder.map(|folder| folder.path().to_owned());
+    let looked = tokio::task::spawn_blocking(move || Look::space(&choice, data.as_deref(), &name));
+    match looked.await? {
+        Ok(None) => Ok(()),
+        Ok(Some(space)) => Err(JournalError::Gone(space)).context(format!(
+            "the ledger is of space {space} (choose another ledger if that space is not wanted any more)"
+        )),
+        Err(why) => bail!(
+            "the store has no space {:?}, and the ledger cannot be asked whether there was one: {why}",
+            config.space
+        ),
+    }
+}
