@@ -102,6 +102,16 @@ impl Journal {
         Ok(self.manifests(JournalCall::Look).await?.into_iter().next().map(|newest| newest.bytes))
     }
 
+    /// Returns the manifests of the kept snapshots, the newest first; one that is damaged as it is.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach.
+    pub async fn kept_snapshots(&self) -> Result<Vec<Vec<u8>>, JournalError> {
+        let kept = self.manifests(JournalCall::Look).await?;
+        Ok(kept.into_iter().map(|manifest| manifest.bytes).collect())
+    }
+
     /// Returns the manifests that are kept, the newest first.
     pub(crate) async fn manifests(&self, call: JournalCall) -> Result<Vec<Manifest>, JournalError> {
         Ok(self.commit(Transaction::new(call).read(Read::Manifests)).await?.manifests)

@@ -70,6 +70,7 @@ pub enum Event {
     SlowBatch,
     SettlingStopped,
     SettlingResumed,
+    SnapshotDamaged,
     SnapshotFailed,
     SnapshotWritten,
     JournalLogLong,
@@ -89,7 +90,7 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 71] = [
+    pub const ALL: [Self; 72] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -146,6 +147,7 @@ impl Event {
         Self::SlowBatch,
         Self::SettlingStopped,
         Self::SettlingResumed,
+        Self::SnapshotDamaged,
         Self::SnapshotFailed,
         Self::SnapshotWritten,
         Self::JournalLogLong,
@@ -221,6 +223,7 @@ impl Event {
             Self::SlowBatch => ("slow_batch", Level::WARN),
             Self::SettlingStopped => ("settling_stopped", Level::WARN),
             Self::SettlingResumed => ("settling_resumed", Level::INFO),
+            Self::SnapshotDamaged => ("snapshot_damaged", Level::WARN),
             Self::SnapshotFailed => ("snapshot_failed", Level::WARN),
             Self::SnapshotWritten => ("snapshot_written", Level::DEBUG),
             Self::JournalLogLong => ("journal_log_long", Level::WARN),

@@ -132,9 +132,13 @@ fn add_check(command: Command, check: &Check) -> Command {
             let command = add_positions(command, &positions);
             ["pieces", "before_pieces"].into_iter().enumerate().fold(
                 command,
-                |command, (n, field)| {
-                    let names = seen.get(n).map(stored::names_text).unwrap_or_default();
-                    command.arg("same").arg(MANIFESTS).arg(field).arg(names)
+                |command, (n, field)| match seen.get(n) {
+                    // Whatever it has: see `stored::manifests`.
+                    Some(damaged) if damaged.position == stored::DAMAGED => command,
+                    seen => {
+                        let names = seen.map(stored::names_text).unwrap_or_default();
+                        command.arg("same").arg(MANIFESTS).arg(field).arg(names)
+                    }
                 },
             )
         }
@@ -147,7 +151,10 @@ fn add_check(command: Command, check: &Check) -> Command {
 
 fn add_positions(command: Command, seen: &[u64]) -> Command {
     ["position", "before_position"].into_iter().enumerate().fold(command, |command, (n, field)| {
-        let position = seen.get(n).map(u64::to_string).unwrap_or_default();
+        let position = match seen.get(n) {
+            Some(&stored::DAMAGED) => return command,
+            position => position.map(u64::to_string).unwrap_or_default(),
+        };
         command.arg("same").arg(MANIFESTS).arg(field).arg(position)
     })
 }

@@ -13,6 +13,9 @@ use firstcome_store::{Command, RedisReply};
 pub(super) const MANIFEST_FIELDS: [[&str; 3]; 2] =
     [["position", "bytes", "pieces"], ["before_position", "before_bytes", "before_pieces"]];
 
+/// The position of a manifest that cannot be read: no state has it.
+pub(super) const DAMAGED: u64 = 0;
+
 /// The command that asks for the manifests.
 pub(super) fn ask_manifests(keys: &Keys) -> Command {
     Command::new("HGETALL").arg(&keys.manifests)
@@ -31,8 +34,13 @@ pub(super) fn manifests(reply: &RedisReply) -> Result<Vec<Manifest>, JournalErro
         let (Some(body), Some(pieces)) = (field(body), field(pieces)) else {
             return Err(unexpected(reply, "manifests"));
         };
-        let (position, pieces) = (number(position)?, names(pieces)?);
-        manifests.push(Manifest { position, pieces, bytes: bytes(body)?.to_vec() });
+        manifests.push(match (number(position), names(pieces)) {
+            (Ok(position), Ok(pieces)) => {
+                Manifest { position, pieces, bytes: bytes(body)?.to_vec() }
+            }
+            // Somebody else wrote there: it is a damaged one, in whose place the next snapshot comes.
+            (Err(_), _) | (_, Err(_)) => Manifest { position: DAMAGED, ..Manifest::default() },
+        });
     }
     Ok(manifests)
 }

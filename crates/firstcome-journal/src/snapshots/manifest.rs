@@ -5,7 +5,7 @@ use firstcome_core::names::PieceName;
 use std::collections::BTreeSet;
 
 /// A manifest that makes pieces a snapshot.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
     /// The position of the last entry that the snapshot covers.
     pub(crate) position: u64,

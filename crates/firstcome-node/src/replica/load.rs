@@ -1,5 +1,6 @@
 //! Loads the state from the store: the newest snapshot, then every entry after it.
 
+use crate::event::log;
 use crate::heal::retransmit::{Buffered, RetransmitBuffer};
 use crate::replica::{Replica, Stop};
 use firstcome_core::limits::READ_ENTRIES;
@@ -146,11 +147,11 @@ pub(crate) async fn state(
     if head.level > newest_level() {
         return Err(JournalError::TooNew(head.level).into());
     }
-    let mut state = match journal.newest_snapshot().await? {
+    let mut state = match restored(journal, head.first).await? {
         // Only the head says at which level a space without entries begins; from the first one on they do.
         None if head.position == 0 => State::new(head.space).beginning_at(head.level),
         None => State::new(head.space),
-        Some(manifest) => restore(journal, &manifest).await?,
+        Some(state) => state,
     };
     if state.space() != head.space {
         return Err(JournalError::OtherSpace { found: state.space(), wanted: head.space }.into());
@@ -193,6 +194,33 @@ pub(crate) async fn state(
                 Err(stop) => return Err(stop.into()),
             }
         }
+    }
+}
+
+/// Restores the newest snapshot that is not damaged; nothing where the journal begins with its first entry.
+async fn restored(journal: &Journal, first: u64) -> Result<Option<State>, CannotStart> {
+    let mut damaged = None;
+    for manifest in journal.kept_snapshots().await? {
+        match restore(journal, &manifest).await {
+            Err(newer @ CannotStart::Snapshot(BadSnapshot::TooNew(_))) => return Err(newer),
+            Err(
+                why @ (CannotStart::Snapshot(_)
+                | CannotStart::Journal(
+                    JournalError::Broken(_) | JournalError::PieceMissing(_),
+                )),
+            ) => {
+                log!(
+                    SnapshotDamaged,
+                    "a snapshot cannot be used, and an older one or the entries themselves are: {why}"
+                );
+                damaged = damaged.or(Some(why));
+            }
+            restored => return restored.map(Some),
+        }
+    }
+    match damaged {
+        Some(why) if first > 1 => Err(why),
+        Some(_) | None => Ok(None),
     }
 }
 

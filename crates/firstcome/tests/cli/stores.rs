@@ -254,6 +254,32 @@ fn two_spaces_on_one_redis_never_touch() {
     assert_eq!(strange.collect::<Vec<_>>(), [""; 0], "every key names its space");
 }
 
+/// Somebody else wrote over it. The entries are all there: the server begins with them, and the next snapshot takes its place.
+#[test]
+fn a_damaged_snapshot_keeps_no_server_from_starting_while_the_entries_are_there() {
+    let Some(redis) = RedisServer::start() else { return };
+    let (scene, url) = (Scene::new(), redis.url());
+    let server = scene.serve_with(&["--store", &url]);
+    create(&scene, &server, "spring");
+    server.ask(&scene, &["claim", "spring", "ann"]).ends(0);
+    drop(server);
+    let garbage = [
+        "HSET fc:{main}:manifests position zz bytes x pieces y",
+        "HSET fc:{main}:manifests position 2 bytes x pieces 00000000000000000000000000000001",
+    ];
+    for wrong in garbage {
+        assert_eq!(redis.ask("DEL fc:{main}:manifests"), ":0", "no snapshot was due");
+        redis.ask(wrong);
+        let server = scene.serve_with(&["--store", &url, "--snapshot-every", "1s"]);
+        server.ask(&scene, &["claim", "spring", "ann"]).ends(0);
+        within_a_minute(|| redis.ask("HGET fc:{main}:manifests bytes").len() > 20);
+        server.ask(&scene, &["claim", "spring", "bob"]).ends(0);
+        drop(server);
+        drop(scene.serve_with(&["--store", &url]));
+        redis.ask("DEL fc:{main}:manifests");
+    }
+}
+
 #[test]
 fn servers_on_one_machine_settle_into_one_file_whoever_leads() {
     let Some(redis) = RedisServer::start() else { return };
