@@ -2,7 +2,9 @@
 
 use super::Postgres;
 use super::fitness::fsync_is_off;
-use crate::database::{Durability, EntryColumns, follow_on, front, space_of, strange, trouble};
+use crate::database::{
+    Durability, EntryColumns, follow_on, front, is_missing, space_of, strange, trouble,
+};
 use crate::entry::{Append, AppendAnswer, Confirm, EntriesRead, Entry};
 use crate::error::JournalError;
 use crate::journal::warning::Warning;
@@ -53,7 +55,10 @@ impl Postgres {
             true => inner.pool.step_and_sync(inner.append, &values).await,
             false => inner.pool.step(inner.append, &values).await,
         };
-        let rows = rows.map_err(|failure| trouble(inner.space, failure))?;
+        let rows = match rows {
+            Err(failure) if is_missing(&failure) => return Err(self.make_function_again().await),
+            rows => rows.map_err(|failure| trouble(inner.space, failure))?,
+        };
         let (first, missed) = rows.split_first().ok_or_else(|| strange("no row"))?;
         self.refuse(&append, first)?;
         // From here on it is stored: nothing that goes wrong may say otherwise.

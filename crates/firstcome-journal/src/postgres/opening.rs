@@ -105,6 +105,22 @@ impl Postgres {
         let warnings = settings.warnings(options.durability, *pooled);
         Ok(Promise { sentence: settings.promise(promised), less, warnings })
     }
+
+    /// Makes the step that appends again, where that alone is not there; says what became of the append, which stored nothing.
+    pub(super) async fn make_function_again(&self) -> JournalError {
+        let Inner { pool, names, space, .. } = &*self.inner;
+        match look(pool).await.map_err(unchanged) {
+            Ok(looked) if looked.has_tables => {}
+            Ok(_) => return JournalError::Gone(*space),
+            Err(failure) => return failure,
+        }
+        match make_tables(pool, names).await.map_err(unchanged) {
+            Ok(()) => {
+                JournalError::Unavailable("its function was dropped, and is there again".into())
+            }
+            Err(failure) => failure,
+        }
+    }
 }
 
 struct Looked {

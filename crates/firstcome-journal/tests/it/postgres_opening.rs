@@ -95,6 +95,27 @@ async fn a_space_that_somebody_knows_is_not_made_again() {
     assert_eq!(own.sql(made), "0", "looking makes nothing");
 }
 
+/// The tables are there, so nothing is lost: an operator dropped what he did not know.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_function_that_is_dropped_is_made_again_and_appends_go_on() {
+    let Some(own) = Own::start().await else { return };
+    let (journal, mut ann) = (&own.journal, Player::new(b'a'));
+    ann.claims(journal, "ann").await.unwrap();
+    let drop_it = || own.sql(&format!("DROP FUNCTION {SCHEMA}.append_3"));
+    drop_it();
+    let failure = ann.claims(journal, "bob").await.unwrap_err();
+    assert!(
+        matches!(&failure, JournalError::Unavailable(why) if why.contains("dropped")),
+        "{failure}"
+    );
+    ann.claims(journal, "bob").await.unwrap();
+    assert_eq!(journal.head().await.unwrap().position, 2);
+    // Where the tables are gone as well, the space is lost.
+    own.sql(&format!("DROP SCHEMA {SCHEMA} CASCADE"));
+    let failure = ann.claims(journal, "cid").await.unwrap_err();
+    assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tables_of_a_newer_build_and_newer_levels_are_refused() {
     let Some(own) = Own::start().await else { return };

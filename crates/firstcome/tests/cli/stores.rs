@@ -269,14 +269,14 @@ fn a_damaged_snapshot_keeps_no_server_from_starting_while_the_entries_are_there(
     ];
     for wrong in garbage {
         assert_eq!(redis.ask("DEL fc:{main}:manifests"), ":0", "no snapshot was due");
-        redis.ask(wrong);
+        assert!(redis.ask(wrong).starts_with(':'), "{wrong}");
         let server = scene.serve_with(&["--store", &url, "--snapshot-every", "1s"]);
         server.ask(&scene, &["claim", "spring", "ann"]).ends(0);
         within_a_minute(|| redis.ask("HGET fc:{main}:manifests bytes").len() > 20);
         server.ask(&scene, &["claim", "spring", "bob"]).ends(0);
         drop(server);
         drop(scene.serve_with(&["--store", &url]));
-        redis.ask("DEL fc:{main}:manifests");
+        assert_eq!(redis.ask("DEL fc:{main}:manifests"), ":1");
     }
 }
 
