@@ -97,7 +97,7 @@ async fn a_permit_ends_by_itself(stage: Stage) {
 }
 
 async fn a_renewed_permit_outlives_itself(stage: Stage) {
-    let ann = stage.client_with(Locks::builder().watchdog(SECOND)).await;
+    let ann = stage.client_with(Locks::builder().watchdog(2 * SECOND)).await;
     let bob = stage.client().await;
     let leases = [
         take(&ann.semaphore("x", 2).unwrap()).await,
@@ -106,7 +106,8 @@ async fn a_renewed_permit_outlives_itself(stage: Stage) {
         take(&ann.mutex("z").unwrap()).await,
     ];
     let (permit, writer) = (bob.semaphore("x", 2).unwrap(), bob.write("y").unwrap());
-    let (permit, writer) = tokio::join!(permit.lock_within(ms(2500)), writer.lock_within(ms(2500)));
+    let (permit, writer) =
+        tokio::join!(permit.lock_within(5 * SECOND), writer.lock_within(5 * SECOND));
     assert!(permit.unwrap().acquired().is_none() && writer.unwrap().acquired().is_none());
     for lease in leases {
         assert_eq!(lease.release().await.unwrap(), Released::Free);
