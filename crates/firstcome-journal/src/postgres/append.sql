@@ -5,7 +5,8 @@
 -- The first row says what became of it: 0 stored, with position, time, epoch and the name of the entry before; and where
 -- nothing was stored: 1 no head, or the mark of an emptied store in its place; 2 another space, in `before`; 3 the head is lower, in `position`; 4 another entry stands
 -- there, in `before`; 5 it is no longer kept, the first position that is in `position`; 6 another run of the server, in
--- `position`; 8 the server does not force commits to its disk, and `on_disk` asks for that. Rows of 7 are entries that the node has not applied, at most 64 together with its own.
+-- `position`; 8 the server does not force commits to its disk, and `on_disk` asks for that. Rows of 7 are entries that the node has
+-- not applied, at most 64 together with its own.
 --
 -- With `late` its commit does not wait for the disk, so that the next one has the lock before: whoever called it then waits
 -- in another transaction for its own commit and all before it, and so does whoever reads entries. What nobody waited for, and

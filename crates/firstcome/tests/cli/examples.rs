@@ -186,6 +186,7 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     ("journal verify", Before::Store, &[(0, "are whole"), (0, "are whole")]),
     ("journal export", Before::Stopped, &[(0, "has the space"), (0, "has the space")]),
     ("journal import", Before::Nothing, &[(1, "cannot be used"), (1, "cannot be used")]),
+    ("journal forget", Before::Redis, &[(3, "no mark of space")]),
     // The entry can be applied, so it is not skipped.
     ("journal skip", Before::Stopped, &[(1, "entry 4"), (1, "entry 4")]),
     ("journal raise-level", Before::Stopped, &[(0, "the space is at level 1 already")]),
