@@ -302,7 +302,8 @@ impl Healer {
                     StoreMarked,
                     position,
                     server,
-                    "the emptied store is marked: no server begins a new space there; space {space} was there, up to entry {position} at {server}"
+                    "the emptied store is marked: no server begins a new space there; space {space} was there, up to entry \
+                     {position} at {server}"
                 );
             }
             Err(JournalError::Moved { .. } | JournalError::Unavailable(_)) | Ok(_) => {}

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use firstcome_core::SpaceId;
+use firstcome_journal::JournalError;
 use firstcome_rush::terminal;
 use serde_json::json;
 
@@ -31,8 +32,25 @@ pub(in crate::cli) struct ForgetArgs {
 
 pub(super) async fn run(args: &ForgetArgs, json: bool) -> Result<Exit, Complaint> {
     let url = args.store.url()?;
-    let wanted = Wanted { name: &args.space.space, space: args.id, presence: Presence::Vacant };
-    let journal = args.store.open_to_write(&url, &wanted).await?;
+    let wanted = |presence| Wanted { name: &args.space.space, space: args.id, presence };
+    // A store without a mark is left as it is: one that is vacant would get what a space is stored in.
+    match args.store.try_to_write(&url, &wanted(Presence::There)).await? {
+        Err(JournalError::Marked { space, .. }) if space == args.id => {}
+        Err(JournalError::Marked { .. } | JournalError::Gone(_)) => {
+            return Err(Complaint::about_store(&url, &JournalError::NotMarked(args.id)));
+        }
+        Err(JournalError::OtherSpace { found, .. }) => {
+            return Err(Complaint::about_store(&url, &JournalError::HasSpace(found)));
+        }
+        Err(failure) => return Err(Complaint::about_store(&url, &failure)),
+        Ok(journal) => {
+            let found = journal.head().await;
+            journal.close().await;
+            let failure = found.map_or_else(|why| why, |head| JournalError::HasSpace(head.space));
+            return Err(Complaint::about_store(&url, &failure));
+        }
+    }
+    let journal = args.store.open_to_write(&url, &wanted(Presence::Vacant)).await?;
     let forgotten = journal.forget_emptied(args.id).await;
     journal.close().await;
     let mark = forgotten.map_err(|failure| Complaint::about_store(&url, &failure))?;

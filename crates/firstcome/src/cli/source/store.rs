@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use firstcome_journal::Journal;
 use firstcome_journal::mysql::MySql;
 use firstcome_journal::nats::Nats;
 use firstcome_journal::postgres::{DatabaseOptions, Durability, Postgres};
 use firstcome_journal::redis::{self, Redis};
+use firstcome_journal::{Journal, JournalError};
 
 use crate::cli::complaint::Complaint;
 use crate::config::{StoreOptions, StoreUrl};
@@ -76,6 +76,16 @@ impl StoreArgs {
         url: &StoreUrl,
         wanted: &Wanted<'_>,
     ) -> Result<Journal, Complaint> {
+        let opened = self.try_to_write(url, wanted).await?;
+        opened.map_err(|failure| Complaint::about_store(url, &failure))
+    }
+
+    /// The same, for who knows what a failure means.
+    pub(in crate::cli) async fn try_to_write(
+        &self,
+        url: &StoreUrl,
+        wanted: &Wanted<'_>,
+    ) -> Result<Result<Journal, JournalError>, Complaint> {
         let Wanted { name, space, presence } = *wanted;
         let vacant = matches!(presence, Presence::Vacant);
         let wanted = (!matches!(presence, Presence::Any)).then_some(space);
@@ -85,7 +95,7 @@ impl StoreArgs {
             vacant,
             ..DatabaseOptions::new(space, Durability::Memory)
         };
-        let opened = match self.options(url)? {
+        Ok(match self.options(url)? {
             StoreOptions::Redis(options) => {
                 let journal = redis::Options {
                     space_name: name.to_owned(),
@@ -104,8 +114,7 @@ impl StoreArgs {
             StoreOptions::Nats(options) => {
                 Nats::open(options, in_database()).await.map(Journal::Nats)
             }
-        };
-        opened.map_err(|failure| Complaint::about_store(url, &failure))
+        })
     }
 
     /// Returns how a store is connected to.
