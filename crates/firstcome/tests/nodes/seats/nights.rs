@@ -241,12 +241,17 @@ async fn an_answer_of_the_store_that_is_lost_changes_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_old_number_of_what_is_sent_again_it_is_done_twice() {
     let twin = [("INJECT", "new_number_on_resend")];
-    let Some(report) = lost_answers(&twin).await else { return };
-    let report = report.json();
-    let evidence = report["evidence"].as_array().unwrap().iter().filter_map(|it| it.as_str());
-    let twice = |it: &str| {
-        it.contains("was held before it was asked for") || it.contains("and then otherwise")
-    };
-    let twice = evidence.into_iter().any(twice);
-    assert!(twice, "the story is blind: {:?}", report["evidence"]);
+    let mut evidence = serde_json::Value::Null;
+    // Which answers are lost is by chance.
+    for _ in 0..4 {
+        let Some(report) = lost_answers(&twin).await else { return };
+        evidence = report.json()["evidence"].take();
+        let twice = |it: &str| {
+            it.contains("was held before it was asked for") || it.contains("and then otherwise")
+        };
+        if evidence.as_array().unwrap().iter().filter_map(|it| it.as_str()).any(twice) {
+            return;
+        }
+    }
+    panic!("the story is blind: {evidence:?}");
 }
