@@ -20,7 +20,7 @@ pub struct Options {
     pub fresh: SpaceId,
     /// The space the journal must be of. With `None` any will do, and one is made where there is none.
     pub wanted: Option<SpaceId>,
-    /// Whether a space is made where there is nothing; else that is [`JournalError::NoSpace`](crate::JournalError::NoSpace).
+    /// Whether a space is made where there is nothing; else that is [`JournalError::NoSpace`].
     pub make: bool,
     /// Whether the wanted space is about to be brought here: nothing is made, and a store that has a space is refused.
     pub vacant: bool,
