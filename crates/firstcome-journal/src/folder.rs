@@ -108,6 +108,10 @@ impl DataFolder {
     /// [`JournalError::Folder`] when the file that says so cannot be read.
     pub fn known_space(&self, name: &str) -> Result<Option<SpaceId>, JournalError> {
         let file = self.space_file();
+        // A pipe would be waited for.
+        if file.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+            return Err(cannot_use(&file, "it is no regular file: remove it"));
+        }
         let text = match std::fs::read_to_string(&file) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -140,7 +144,9 @@ impl DataFolder {
         let text = others.chain([&*line]).fold(String::new(), |text, line| text + line + "\n");
         let replace = || {
             let new = self.path.join("spaces.new");
-            let mut written = File::create(&new)?;
+            // One that a killed process left, or a link: what that leads to would be written over.
+            drop(std::fs::remove_file(&new));
+            let mut written = File::create_new(&new)?;
             written.write_all(text.as_bytes())?;
             written.sync_all()?;
             std::fs::rename(&new, &file)?;
@@ -273,4 +279,33 @@ fn create(path: &Path) -> io::Result<()> {
 /// Makes the names in a folder durable.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spaces_are_remembered_by_name_and_no_link_is_written_through() {
+        let path = std::env::temp_dir().join(format!("firstcome-spaces-{}", std::process::id()));
+        let folder = DataFolder::take(&path).expect("a folder");
+        let known = |name| folder.known_space(name).expect("it can be read");
+        assert_eq!(known("main"), None);
+        let victim = path.join("victim");
+        std::fs::write(&victim, "kept").expect("a file");
+        std::os::unix::fs::symlink(&victim, path.join("spaces.new")).expect("a link");
+        let (one, other) = (SpaceId([1; 16]), SpaceId([2; 16]));
+        for (name, space) in [("main", other), ("second", other), ("main", one), ("main", one)] {
+            folder.remember_space(name, space).expect("it can be written");
+        }
+        assert_eq!((known("main"), known("second"), known("mai")), (Some(one), Some(other), None));
+        assert_eq!(std::fs::read_to_string(&victim).expect("it is there"), "kept");
+        std::fs::write(folder.space_file(), "main 12\n").expect("written over");
+        assert!(folder.known_space("main").is_err(), "no identity");
+        std::fs::remove_file(folder.space_file()).expect("removed");
+        std::fs::create_dir(folder.space_file()).expect("a folder in its place");
+        assert!(folder.known_space("main").is_err(), "no file");
+        drop(folder);
+        std::fs::remove_dir_all(&path).expect("removed");
+    }
 }
