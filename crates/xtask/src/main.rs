@@ -120,8 +120,9 @@ fn nightly() -> ExitCode {
 }
 
 fn bench(rest: &[String]) -> ExitCode {
-    let mut cargo =
-        cargo(&["bench", "--locked", "--package", "firstcome", "--bench", "budgets", "--"]);
+    // What is measured is built as what is installed.
+    let mut cargo = cargo(&["bench", "--profile", "dist", "--locked", "--package", "firstcome"]);
+    cargo.args(["--bench", "budgets", "--"]);
     cargo.args(rest);
     needs::skip(&needs::missing_of(needs::Which::All, "measured"), &mut cargo);
     finish(cargo)
