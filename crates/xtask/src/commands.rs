@@ -40,6 +40,21 @@ pub(crate) fn run(mut command: Command) -> u8 {
     }
 }
 
+/// Runs a command beside others; prints all that it said once it has ended, and gives its exit code.
+pub(crate) fn print_at_end(mut command: Command) -> u8 {
+    match command.stdin(Stdio::null()).output() {
+        Ok(output) => {
+            let said = [output.stdout, output.stderr].concat();
+            print!("{}", String::from_utf8_lossy(&said));
+            u8::try_from(output.status.code().unwrap_or(1)).unwrap_or(1)
+        }
+        Err(why) => {
+            eprintln!("cannot run {command:?}: {why}");
+            1
+        }
+    }
+}
+
 /// Runs a command that says nothing else than what it gives on stdout; gives that.
 ///
 /// # Errors

@@ -22,8 +22,8 @@ usage: cargo xtask TASK
 
   test [ARGS…]    install what the tests need (as root, with apt), or say what to install,
                   then run `cargo test --workspace` with ARGS; without any, its test programs side by
-                  side, then 3,000 simulated worlds, 1,000 of them with seeds from the commit, and
-                  every mistake they must notice
+                  side, beside them 3,000 simulated worlds, 1,000 of them with seeds from the commit,
+                  and every mistake they must notice
   sim [ARGS…]     live through simulated worlds until a promise breaks; `--help` says more
   bench [ARGS…]   run the benchmark: one table, and bench.json
   neighbours [SECONDS [SEED]]
@@ -48,7 +48,7 @@ usage: cargo xtask TASK
                   archive, a Debian package and checksums; with --check also install the package,
                   run its service, take a claim, stop it, and purge it (as root, on a machine
                   without Firstcome)
-  nightly         300,000 simulated worlds that were never run before, then the demo on the release
+  nightly         100,000 simulated worlds that were never run before, then the demo on the release
                   build that is shipped, pairs, packages, api-clients in every language, api-fuzz and
                   dist --check: what CI leaves out because it takes long or asks registries
   needs           say what the tests need and whether it is here

@@ -65,8 +65,8 @@ struct Ended {
     slow: Vec<(Duration, String)>,
 }
 
-/// Builds all tests, runs them, the examples in the documentation and simulated worlds; `prepare` may change a command's
-/// environment. Returns the exit code.
+/// Builds all tests, runs them, the examples in the documentation and beside them simulated worlds; `prepare` may change a
+/// command's environment. Returns the exit code.
 pub(crate) fn all(prepare: &dyn Fn(&mut Command)) -> u8 {
     let (programs, simulation) = match built() {
         Ok(built) => built,
@@ -75,15 +75,16 @@ pub(crate) fn all(prepare: &dyn Fn(&mut Command)) -> u8 {
             return 1;
         }
     };
-    if !side_by_side(&programs, prepare) {
-        return 1;
-    }
+    let worlds = thread::spawn(move || worlds::of_tests(&simulation));
+    let passed = side_by_side(&programs, prepare);
     let examples = || {
         let mut cargo = cargo(&["test", "--workspace", "--locked", "--doc", "--quiet"]);
         prepare(&mut cargo);
         run(cargo)
     };
-    finish_with([&examples, &|| worlds::of_tests(&simulation)])
+    let code = finish_with([&|| u8::from(!passed), &examples]);
+    let of_worlds = worlds.join().unwrap_or(1);
+    if code == 0 { of_worlds } else { code }
 }
 
 /// Returns the test programs of the workspace, the longest first, and the simulation.
