@@ -2,6 +2,7 @@
 
 mod by_script;
 mod flood;
+mod leader;
 mod light;
 mod order;
 mod seat;
@@ -48,6 +49,9 @@ pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
     }
     if plan.wants("nodes", "order") {
         order::run(plan, table)?;
+    }
+    if plan.wants("nodes", "leader") {
+        leader::run(plan, table)?;
     }
     if plan.wants("nodes", "http") {
         servers::run(plan, table)?;

@@ -9,7 +9,7 @@ usage: cargo xtask bench [--only http|embedded|ledger|rules|worst|seats|locks|da
        cargo xtask bench --quiet-check
 
   --only PART     run one part; of http also one piece: http/closed, /open, /codes;
-                  of nodes: nodes/costs, /waits, /order, /http;
+                  of nodes: nodes/costs, /waits, /order, /leader, /http;
                   of stores: stores/appends, /idle, /http;
                   of seats: seats/holds, /best
   --rounds N      rounds of the parts about HTTP, seats and nodes (3); a figure is the median, with least and most

@@ -62,6 +62,22 @@ impl Server {
         command
     }
 
+    /// Asks the process to stop, as an operator does.
+    pub(crate) fn terminate(&self) -> Result<()> {
+        self.signal("-TERM")
+    }
+
+    /// Kills the process.
+    pub(crate) fn kill(&self) -> Result<()> {
+        self.signal("-KILL")
+    }
+
+    fn signal(&self, signal: &str) -> Result<()> {
+        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status()?;
+        ensure!(sent.success(), "kill {signal}: {sent}");
+        Ok(())
+    }
+
     /// Returns the processor time used so far, in microseconds.
     pub(crate) fn cpu_us(&self) -> Result<f64> {
         processor::of(self.child.id())
