@@ -26,7 +26,7 @@ pub use uses::{Use, UseState};
 
 use crate::settings::{CodeSettings, CodeSource};
 use crate::time::Timestamp;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bits of the tag of a generated code.
 pub const TAG_BITS: u32 = 43;
@@ -158,6 +158,8 @@ pub struct Codes {
     pub(crate) standing: Standing,
     /// The tags that generated codes had before they were replaced, by rank.
     pub(crate) replaced: BTreeSet<(u32, u64)>,
+    /// Ranks whose imported code came back to its subject, each with the rank at which that was first issued.
+    pub(crate) came_back: BTreeMap<u32, u32>,
     /// Imported codes; none of a pool of generated ones.
     pub(crate) stock: Option<Box<Stock>>,
     pub(crate) uses: Uses,
@@ -173,6 +175,7 @@ impl Codes {
             issued: Issued::default(),
             standing: Standing::default(),
             replaced: BTreeSet::new(),
+            came_back: BTreeMap::new(),
             stock: imported.then(Box::default),
             uses: Uses::new(settings.uses_per_subject.is_some()),
             settings: settings.clone(),
@@ -206,12 +209,37 @@ impl Codes {
         }
     }
 
+    /// Returns the first rank at which the code of a rank was issued: what references did with the code is kept under it.
+    pub(crate) fn first_rank(&self, rank: u32) -> u32 {
+        self.came_back.get(&rank).copied().unwrap_or(rank)
+    }
+
+    /// Says whether the code of a rank that its subject cancelled comes back to it: it is imported, and no operator withdrew
+    /// it.
+    pub(crate) fn comes_back(&self, rank: u32) -> bool {
+        self.stock.is_some()
+            && self.issued.get(rank).is_some_and(|word| !word.is_suspended())
+            && !self.is_revoked(rank)
+    }
+
+    /// Returns the unit of a cancelled rank to another rank of the same subject.
+    pub(crate) fn bring_back(&mut self, before: u32, rank: u32) -> u64 {
+        let unit = self.issued.get(before).expect("it was looked whether it comes back").number();
+        let stock = self.stock.as_deref_mut().expect("only an imported code comes back");
+        stock.set_rank(unit as u32, rank);
+        self.came_back.insert(rank, self.first_rank(before));
+        unit
+    }
+
     /// Returns the rank a code was issued at, and whether it is the one the rank has now.
     pub(crate) fn find(&self, code: CodeKey) -> Found {
         match (code, &self.stock) {
-            (CodeKey::Rank(rank), _) if self.issued.get(rank).is_some() => {
-                Found::Issued { rank, replaced: false }
-            }
+            (CodeKey::Rank(rank), stock) => match (self.issued.get(rank), stock) {
+                (None, _) => Found::No,
+                (Some(_), None) => Found::Issued { rank, replaced: false },
+                // It may have come back under a later rank.
+                (Some(word), Some(stock)) => self.find_unit(stock, word.number() as u32),
+            },
             (CodeKey::Generated { unit, tag }, None) => match self.issued.get(unit) {
                 Some(word) if word.number() == tag => Found::Issued { rank: unit, replaced: false },
                 Some(_) if self.replaced.contains(&(unit, tag)) => {
@@ -221,18 +249,16 @@ impl Codes {
             },
             (CodeKey::Imported { hash }, Some(stock)) => match stock.find(&hash) {
                 None => Found::No,
-                Some(unit) => match stock.rank(unit) {
-                    None => Found::InStock { unit },
-                    Some(rank) => {
-                        let now = self.issued.get(rank).map(Word::number);
-                        Found::Issued { rank, replaced: now != Some(u64::from(unit)) }
-                    }
-                },
+                Some(unit) => self.find_unit(stock, unit),
             },
-            (CodeKey::Rank(_), _)
-            | (CodeKey::Generated { .. }, Some(_))
-            | (CodeKey::Imported { .. }, None) => Found::No,
+            (CodeKey::Generated { .. }, Some(_)) | (CodeKey::Imported { .. }, None) => Found::No,
         }
+    }
+
+    fn find_unit(&self, stock: &Stock, unit: u32) -> Found {
+        let Some(rank) = stock.rank(unit) else { return Found::InStock { unit } };
+        let now = self.issued.get(rank).map(Word::number);
+        Found::Issued { rank, replaced: now != Some(u64::from(unit)) }
     }
 
     /// Says whether the code of a rank was revoked, by itself or with its import.
@@ -276,7 +302,8 @@ impl Codes {
     }
 
     fn own_memory(&self) -> usize {
-        size_of::<Self>() + self.replaced.len() * 32 + self.standing.memory()
+        let apart = (self.replaced.len() + self.came_back.len()) * 32;
+        size_of::<Self>() + apart + self.standing.memory()
     }
 }
 

@@ -12,6 +12,7 @@ use crate::segment::Segment;
 use crate::settings::{PoolKind, PoolSettings};
 use crate::time::Timestamp;
 use crate::waitlist::Waitlist;
+use firstcome_inject::{Mistake, inject};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -216,11 +217,23 @@ impl Pool {
 
     /// Gives a subject a unit of a counted or a coded pool. A generated code has the tag that came with the claim.
     pub(crate) fn give(&mut self, subject: &str, at: Timestamp, tag: Option<u64>) -> u32 {
-        self.taken += 1;
-        assert!(self.taken <= self.capacity, "pool {} gave more units than it has", self.name);
+        let own = self.own_code(subject);
+        if own.is_none() {
+            self.taken += 1;
+            assert!(self.taken <= self.capacity, "pool {} gave more units than it has", self.name);
+        }
         let rank = self.rank(subject, at);
-        self.issue(rank, tag);
+        self.issue(rank, tag, own);
         rank
+    }
+
+    /// Returns the rank whose imported code comes back to a subject that claims again: nothing but its own cancel withdrew
+    /// it. So nobody sees more than one code by claiming and cancelling.
+    pub(crate) fn own_code(&self, subject: &str) -> Option<u32> {
+        let codes = self.codes().filter(|codes| codes.stock.is_some())?;
+        let rank = self.latest(subject)?;
+        let own = self.cancel_of(rank)?.by == By::Subject || inject(Mistake::WithdrawnCodeBack);
+        (own && codes.comes_back(rank) && !inject(Mistake::CancelDrainsCodes)).then_some(rank)
     }
 
     /// Gives a subject the code that was set aside for it by an offer. `whose` is the subject and the hold's id.
@@ -231,16 +244,17 @@ impl Pool {
         tag: Option<u64>,
     ) -> u32 {
         let rank = self.confirm(UnitId::Counted, whose, at);
-        self.issue(rank, tag);
+        self.issue(rank, tag, None);
         rank
     }
 
-    /// Issues the code of a rank of a coded pool.
-    fn issue(&mut self, rank: u32, tag: Option<u64>) {
+    /// Issues the code of a rank of a coded pool: that of `own` if it comes back, or another.
+    fn issue(&mut self, rank: u32, tag: Option<u64>, own: Option<u32>) {
         let Some(codes) = self.codes.as_deref_mut() else { return };
-        let number = match codes.stock.as_deref_mut() {
-            None => tag.expect("it was looked whether the claim has a tag"),
-            Some(stock) => u64::from(stock.give(rank)),
+        let number = match (codes.stock.as_deref_mut(), own) {
+            (None, _) => tag.expect("it was looked whether the claim has a tag"),
+            (Some(stock), None) => u64::from(stock.give(rank)),
+            (Some(_), Some(own)) => codes.bring_back(own, rank),
         };
         codes.issued.push(Word::new(number, 1));
         codes.stands(rank);

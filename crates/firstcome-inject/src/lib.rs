@@ -188,6 +188,10 @@ pub enum Mistake {
     TagOfNobody,
     /// In the rules, for a claim of who has an offer of a code.
     ClaimBesideOffer,
+    /// In the rules, for a claim of who gave an imported code back.
+    CancelDrainsCodes,
+    /// In the rules, for a claim of whose imported code an operator withdrew.
+    WithdrawnCodeBack,
     /// In the rules, when an operator's command is put on the list of acts.
     RefusedActForgotten,
     /// In the rules, before an operator's command runs.
@@ -269,7 +273,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 97] = {
+    pub const ALL: [Self; 99] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -297,7 +301,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 97] = [
+const TABLE: [(Mistake, &str, &str); 99] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -388,6 +392,8 @@ const TABLE: [(Mistake, &str, &str); 97] = [
     (Mistake::CancelUsedCode, "cancel_used_code", "a claim is cancelled whose code is used"),
     (Mistake::TagOfNobody, "tag_of_nobody", "the tag of a code is the same for every subject"),
     (Mistake::ClaimBesideOffer, "claim_beside_offer", "who was offered a code gets another one beside it, or is told that none is left"),
+    (Mistake::CancelDrainsCodes, "cancel_drains_codes", "who cancels a claim and claims again sees another imported code each time"),
+    (Mistake::WithdrawnCodeBack, "withdrawn_code_back", "an imported code comes back to its subject after an operator cancelled its claim"),
     (Mistake::RefusedActForgotten, "refused_act_forgotten", "what an operator was refused is not on the list of acts"),
     (Mistake::RepeatedActListed, "repeated_act_listed", "an operator's command that comes again under its id is on the list of acts twice"),
     (Mistake::PublicForgotten, "public_forgotten", "a campaign that is changed stays as public as it was"),

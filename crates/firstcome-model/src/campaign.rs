@@ -216,7 +216,7 @@ impl<'a> ModelCampaign<'a> {
         let mut one = Wanted::default();
         one.counts.push((index, Unit::Counted, 1));
         self.check_limits(subject, &one, limit)?;
-        if self.left(index) == 0 {
+        if self.left(index) == 0 && self.own_code(index, subject).is_none() {
             return Err(Refusal::SoldOut.into());
         }
         Ok(index)
@@ -236,6 +236,7 @@ impl<'a> ModelCampaign<'a> {
             return Err(CodeRefusal::TagRequired.into());
         }
         let offer = self.offered_code(pool, subject);
+        let own = self.own_code(pool, subject).filter(|_| offer.is_none());
         let hold = offer.map(|at| self.holds[at].id);
         let rank = self.give(turn, pool, subject, hold, made);
         if let Some(at) = offer {
@@ -245,7 +246,7 @@ impl<'a> ModelCampaign<'a> {
             (taken.live, taken.entry) = (false, turn.entry);
         }
         if let Some(coupons) = &mut self.pools[pool].coupons {
-            coupons.issue(tag, turn.entry);
+            coupons.issue(tag, own, turn.entry);
         }
         Ok(self.won(pool, rank, turn.at).into())
     }

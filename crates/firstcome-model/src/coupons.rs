@@ -8,6 +8,7 @@ use crate::holding::{Made, SaidBy, Turn};
 use crate::stocking::{Imported, OpenFile, Shelved, Stands};
 use firstcome_core::codes::CodeKey;
 use firstcome_core::command::{CodeCommand, CodeStep};
+use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::settings::{CodeSettings, CodeSource, PoolSettings};
 use firstcome_core::{CodeOutcome, CodeRefusal, Outcome, Refusal, Timestamp};
@@ -96,9 +97,11 @@ impl<'a> Coupons<'a> {
 
     pub(crate) fn find(&self, code: CodeKey) -> Found {
         match code {
-            CodeKey::Rank(rank) if self.card(rank).is_some() => {
-                Found::OfRank { rank, replaced: false }
-            }
+            CodeKey::Rank(rank) => match self.card(rank) {
+                Some(card) if self.imported => self.on_shelf(card.now as usize),
+                Some(_) => Found::OfRank { rank, replaced: false },
+                None => Found::Nothing,
+            },
             CodeKey::Generated { unit, tag } if !self.imported => match self.card(unit) {
                 Some(card) if card.now == tag => Found::OfRank { rank: unit, replaced: false },
                 Some(card) if card.before.contains(&tag) => {
@@ -108,15 +111,16 @@ impl<'a> Coupons<'a> {
             },
             CodeKey::Imported { hash } if self.imported => {
                 let at = self.shelf.iter().position(|shelved| shelved.hash == hash);
-                let Some(at) = at else { return Found::Nothing };
-                let Stands::Given(rank) = self.shelf[at].stands else { return Found::OnShelf(at) };
-                let now = self.card(rank).map(|card| card.now);
-                Found::OfRank { rank, replaced: now != Some(at as u64) }
+                at.map_or(Found::Nothing, |at| self.on_shelf(at))
             }
-            CodeKey::Rank(_) | CodeKey::Generated { .. } | CodeKey::Imported { .. } => {
-                Found::Nothing
-            }
+            CodeKey::Generated { .. } | CodeKey::Imported { .. } => Found::Nothing,
         }
+    }
+
+    fn on_shelf(&self, at: usize) -> Found {
+        let Stands::Given(rank) = self.shelf[at].stands else { return Found::OnShelf(at) };
+        let now = self.card(rank).map(|card| card.now);
+        Found::OfRank { rank, replaced: now != Some(at as u64) }
     }
 
     /// Returns the code that a rank has now.
@@ -135,10 +139,20 @@ impl<'a> Coupons<'a> {
         card.revoked || self.imported && self.is_withdrawn(card.now as usize)
     }
 
-    /// Issues the code of the next rank.
-    pub(crate) fn issue(&mut self, tag: Option<u64>, entry: usize) {
+    /// Issues the code of the next rank: the one that an earlier rank had, if that comes back, with all that was done with
+    /// it.
+    pub(crate) fn issue(&mut self, tag: Option<u64>, own: Option<u32>, entry: usize) {
         let rank = self.cards.len() as u32 + 1;
-        let now = if self.imported { self.take_next(rank) } else { tag };
+        let now = match own.and_then(|own| self.card(own)).map(|card| card.now) {
+            Some(now) => {
+                self.shelf[now as usize].stands = Stands::Given(rank);
+                let theirs = self.uses.iter_mut().filter(|known| Some(known.rank) == own);
+                theirs.for_each(|known| known.rank = rank);
+                Some(now)
+            }
+            None if self.imported => self.take_next(rank),
+            None => tag,
+        };
         let now = now.unwrap_or(u64::MAX);
         let (revoked, suspended, before) = (false, false, Vec::new());
         self.cards.push(Card { now, before, issue: 1, revoked, suspended, entry });
@@ -165,6 +179,16 @@ struct Step<'c> {
 }
 
 impl<'a> ModelCampaign<'a> {
+    /// Returns the last rank of a subject if the imported code of it comes back: the subject cancelled that claim itself, and
+    /// nobody revoked or suspended the code.
+    pub(crate) fn own_code(&self, pool: usize, subject: &str) -> Option<u32> {
+        let coupons = self.pools[pool].coupons.as_ref().filter(|coupons| coupons.imported)?;
+        let (rank, row) = self.pools[pool].latest(subject)?;
+        let theirs = row.undone.as_ref().is_some_and(|undone| undone.by == By::Subject);
+        let withdrawn = coupons.is_revoked(rank) || coupons.card(rank)?.suspended;
+        (theirs && !withdrawn).then_some(rank)
+    }
+
     pub(crate) fn settings_of_codes(&self, pool: usize) -> Option<&CodeSettings> {
         self.settings.pools[pool].codes.as_deref()
     }

@@ -111,6 +111,13 @@ impl<'a> ModelCampaign<'a> {
         let mut wanted = Wanted::default();
         wanted.counts.push((pool, Unit::Counted, wish.quantity));
         self.check_limits(subject, &wanted, *limit)?;
+        if let Some(own) = self.own_code(pool, subject) {
+            let rank = self.give(turn, pool, subject, None, made);
+            let coupons =
+                self.pools[pool].coupons.as_mut().expect("an own code is of a coded pool");
+            coupons.issue(None, Some(own), turn.entry);
+            return Ok(self.won(pool, rank, turn.at).into());
+        }
         let most = self.settings.pools[pool].waitlist.unwrap_or(MOST);
         if let Some(units) = self.fitting(pool, wish) {
             if !seated && !coded && wish.quantity == 1 {

@@ -20,7 +20,7 @@ impl Campaign {
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
     /// `hold_required` (a seated pool), `already_won`, `barred`, `already_cancelled`, `paused`, `not_open`,
     /// `closed`, `limit_reached`, `sold_out`. A closed campaign is neither paused nor yet to open. What somebody on the
-    /// waitlist may have counts as sold.
+    /// waitlist may have counts as sold; an imported code that comes back to its subject does not.
     ///
     /// Who was offered a code takes the offer with a claim: then only `not_found`, `pool_required`, `already_won`,
     /// `barred` and `sold_out` (the operator withdrew the imported codes) can refuse it. A pause or the
@@ -58,7 +58,8 @@ impl Campaign {
             return Err(Refusal::LimitReached.into());
         }
         let promised = pool.is_promised() && !inject(Mistake::ClaimPromisedUnits);
-        if pool.left() == 0 || pool.ranks_left() == 0 || promised {
+        let none = pool.left() == 0 || promised;
+        if none && pool.own_code(subject).is_none() || pool.ranks_left() == 0 {
             return Err(Refusal::SoldOut.into());
         }
         Ok(index)

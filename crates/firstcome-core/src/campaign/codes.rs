@@ -27,6 +27,8 @@ use firstcome_inject::{Mistake, inject};
 struct Asked<'a> {
     pool: usize,
     rank: u32,
+    /// The first rank at which the code was issued.
+    code: u32,
     /// Whether the code was replaced by another.
     replaced: bool,
     reference: &'a str,
@@ -70,10 +72,11 @@ impl Campaign {
             Found::InStock { .. } => return Err(CodeRefusal::NotIssued.into()),
             Found::No => return Err(CodeRefusal::NoSuchCode.into()),
         };
-        let own = codes.uses.find(rank, step.reference);
+        let code = codes.first_rank(rank);
+        let own = codes.uses.find(code, step.reference);
         let own = own.and_then(|number| Some((number, codes.uses.get(number)?)));
         let own = own.map(|(number, own)| (number, own.state, own.at));
-        Ok(Asked { pool, rank, replaced, reference: step.reference, own })
+        Ok(Asked { pool, rank, code, replaced, reference: step.reference, own })
     }
 
     fn codes(&self, pool: usize) -> &Codes {
@@ -135,8 +138,8 @@ impl Campaign {
         asked: &Asked<'_>,
         user: &str,
     ) -> Result<(), Refusal> {
-        let (pool, rank) = (asked.pool, asked.rank);
-        if self.is_expired(pool, rank, at) {
+        let (pool, code) = (asked.pool, asked.code);
+        if self.is_expired(pool, asked.rank, at) {
             return Err(CodeRefusal::CodeExpired.into());
         }
         self.check_barred(user)?;
@@ -145,15 +148,15 @@ impl Campaign {
         if most.is_some_and(|most| !codes.uses.user_has_left(user, most, service)) {
             return Err(Refusal::LimitReached);
         }
-        if !codes.uses.has_left(rank, uses, service) && !inject(Mistake::CodeUsedBeyondUses) {
-            let tally = codes.uses.tally(rank);
+        if !codes.uses.has_left(code, uses, service) && !inject(Mistake::CodeUsedBeyondUses) {
+            let tally = codes.uses.tally(code);
             return Err(Refusal::Code(match asked.own {
                 Some((_, UseState::RolledBack { .. }, _)) => CodeRefusal::ReusedSince,
                 _ if tally.used >= uses => CodeRefusal::CodeUsed,
                 _ => CodeRefusal::CodeReserved,
             }));
         }
-        let tally = codes.uses.tally(rank);
+        let tally = codes.uses.tally(code);
         let adds = !matches!(
             asked.own,
             Some((_, UseState::Reserved { .. } | UseState::Released | UseState::Redeemed, _))
@@ -178,13 +181,14 @@ impl Campaign {
         let codes = self.codes_mut(pool);
         if let Some((number, UseState::Reserved { .. } | UseState::Released, _)) = asked.own {
             let known = codes.uses.get(number).and_then(|own| own.user.clone());
-            codes.uses.change(number, &known.unwrap_or(holder), state, at);
+            codes.uses.change(number, &known.unwrap_or(holder), state, (rank, at));
             return number;
         }
         let counted = user.unwrap_or(&holder);
         let user = user.filter(|user| **user != *holder).map(Into::into);
         let reference = asked.reference.into();
-        codes.uses.add(Use { rank, reference, user, at, state, earlier: 0 }, counted)
+        let code = asked.code;
+        codes.uses.add(Use { rank, code, reference, user, at, state, earlier: 0 }, counted)
     }
 
     /// Returns who counts for a step: who is named, or the reference's own user, or the holder.
@@ -292,7 +296,7 @@ impl Campaign {
             self.is_expired(asked.pool, rank, at) && !inject(Mistake::ExpiredUseComesBack);
         let user = self.user_of(&asked, None);
         let state = UseState::RolledBack { redeemed_at, expired };
-        self.codes_mut(asked.pool).uses.change(number, &user, state, at);
+        self.codes_mut(asked.pool).uses.change(number, &user, state, (rank, at));
         let result = NewResult { kind: Kind::RolledBack, pool: asked.pool as u16, rank: number };
         context.emit(&user, result);
         Ok(CodeOutcome::RolledBack { rank, at, expired }.into())
@@ -319,7 +323,7 @@ impl Campaign {
             Some((number, UseState::Reserved { .. }, _)) => {
                 let user = self.user_of(&asked, None);
                 let uses = &mut self.codes_mut(asked.pool).uses;
-                uses.change(number, &user, UseState::Released, context.at);
+                uses.change(number, &user, UseState::Released, (rank, context.at));
             }
         }
         Ok(CodeOutcome::ReservationEnded { rank }.into())
@@ -344,5 +348,6 @@ impl Campaign {
 /// Says whether a claim's code is used or set aside, so that the claim stands.
 pub(super) fn is_in_use(pool: &Pool, rank: u32, service: i64) -> bool {
     let Some(codes) = pool.codes() else { return false };
-    codes.uses.tally(rank).used > 0 || codes.uses.live(rank, service) > 0
+    let code = codes.first_rank(rank);
+    codes.uses.tally(code).used > 0 || codes.uses.live(code, service) > 0
 }

@@ -33,8 +33,9 @@ pub enum OnList<'a> {
 impl Campaign {
     /// Gives a subject what it wants if that is free, or else a place on the waitlist.
     ///
-    /// One unit of a counted pool is won at once, like a claim; more of them, seats, and a code are an offer at once. The
-    /// offer of a code is taken by a claim, which brings its tag.
+    /// One unit of a counted pool is won at once, like a claim, and so is an imported code that comes back to the subject;
+    /// more units, seats, and another code are an offer at once. The offer of a code is taken by a claim, which brings its
+    /// tag.
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`, `already_won` (a
     /// counted or a coded pool), `offered` or `waitlisted` as the subject stands already, whatever it wants now; `barred`,
@@ -81,7 +82,10 @@ impl Campaign {
         }
         let selection = Selection::of_pool(index as u16, wish.quantity);
         self.check_limits(subject, &selection, limit)?;
-        let most = self.pools[index].waitlist_most();
+        let (most, ranks) = (self.pools[index].waitlist_most(), self.pools[index].ranks_left());
+        if ranks > 0 && self.pools[index].own_code(subject).is_some() {
+            return Ok(self.win(context, index, subject));
+        }
         let tried = self.pools[index]
             .list()
             .is_some_and(|list| list.kind_of(&wish).is_some_and(|slot| list.is_tried(slot)));
@@ -92,15 +96,8 @@ impl Campaign {
             self.fitting(index, &wish)
         };
         match free {
-            Some(_)
-                if !seated
-                    && !coded
-                    && wish.quantity == 1
-                    && self.pools[index].ranks_left() > 0 =>
-            {
-                let rank = self.give(index, subject, context.at, None);
-                context.emit(subject, NewResult { kind: Kind::Claim, pool: index as u16, rank });
-                return Ok(self.won(index, rank, context.at));
+            Some(_) if !seated && !coded && wish.quantity == 1 && ranks > 0 => {
+                return Ok(self.win(context, index, subject));
             }
             Some(units) if most > 0 && self.fits_grades(index, subject, &units) => {
                 self.check_room(index, &wish, u64::MAX)?;
@@ -130,6 +127,13 @@ impl Campaign {
         }
         let place = list.place(subject).map(|place| waitlisted(&place));
         Ok(place.expect("somebody who just joined has a place"))
+    }
+
+    /// Gives a subject a unit at once.
+    fn win(&mut self, context: &mut ApplyContext<'_>, index: usize, subject: &str) -> Outcome {
+        let rank = self.give(index, subject, context.at, None);
+        context.emit(subject, NewResult { kind: Kind::Claim, pool: index as u16, rank });
+        self.won(index, rank, context.at)
     }
 
     /// Refuses with `waitlist_full` and `too_many_wishes`.

@@ -32,7 +32,7 @@ pub enum UseState {
 /// One use of a code, known by the code and the reference it was made with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
-    /// The rank of the code's claim.
+    /// The rank of the code's claim by then.
     pub rank: u32,
     /// The reference: an order or a payment, as the caller names it.
     pub reference: Box<str>,
@@ -42,6 +42,8 @@ pub struct Use {
     pub at: Timestamp,
     /// Where it stands.
     pub state: UseState,
+    /// The first rank at which the code was issued: uses of one code have the same.
+    pub(crate) code: u32,
     /// The number of the use of the same code before it; 0 if there was none.
     pub(crate) earlier: u32,
 }
@@ -97,6 +99,8 @@ pub(crate) type NeighbourUses = BTreeMap<u32, Use>;
 
 /// All uses of a pool's codes. Numbers go up from 1 in the order of the first step and are never used twice.
 ///
+/// A code is known by the first rank at which it was issued.
+///
 /// Nothing happens when a reservation is over: whoever looks compares its deadline. Only where a code, or a subject, has
 /// no use left are reservations looked for that are over, one command a few of them; so each check is exact.
 #[derive(Debug)]
@@ -139,50 +143,50 @@ impl Uses {
         Arc::make_mut(chunk).get_mut(&number).expect("a number that was given has its use")
     }
 
-    pub(crate) fn tally(&self, rank: u32) -> Tally {
-        self.codes.get(&rank).copied().unwrap_or_default()
+    pub(crate) fn tally(&self, code: u32) -> Tally {
+        self.codes.get(&code).copied().unwrap_or_default()
     }
 
     /// Returns the number of the last use of a code under a reference.
-    pub(crate) fn find(&self, rank: u32, reference: &str) -> Option<u32> {
+    pub(crate) fn find(&self, code: u32, reference: &str) -> Option<u32> {
         let same = |number| {
             let known = self.at(number);
-            known.rank == rank && *known.reference == *reference
+            known.code == code && *known.reference == *reference
         };
-        self.index.find(&key(rank, reference), same)
+        self.index.find(&key(code, reference), same)
     }
 
     /// Returns the uses of a code, the last first.
-    pub(crate) fn of(&self, rank: u32) -> impl Iterator<Item = (u32, &Use)> {
-        let first = self.tally(rank).last;
+    pub(crate) fn of(&self, code: u32) -> impl Iterator<Item = (u32, &Use)> {
+        let first = self.tally(code).last;
         let numbers = std::iter::successors(Some(first), |number| Some(self.get(*number)?.earlier));
         numbers.map_while(|number| Some((number, self.get(number)?)))
     }
 
     /// Returns how many reservations of a code are live at a service time.
-    pub(crate) fn live(&self, rank: u32, service: i64) -> usize {
+    pub(crate) fn live(&self, code: u32, service: i64) -> usize {
         let after = service.saturating_add(1);
-        self.reserved.range((rank, after, 0)..=(rank, i64::MAX, u32::MAX)).count()
+        self.reserved.range((code, after, 0)..=(code, i64::MAX, u32::MAX)).count()
     }
 
     /// Says whether a code has a use left, beside those that are redeemed or set aside for live reservations.
-    pub(crate) fn has_left(&mut self, rank: u32, uses: u32, service: i64) -> bool {
+    pub(crate) fn has_left(&mut self, code: u32, uses: u32, service: i64) -> bool {
         let free = |tally: Tally| tally.used.saturating_add(tally.reserved) < uses;
-        if free(self.tally(rank)) {
+        if free(self.tally(code)) {
             return true;
         }
-        let over = self.reserved.range((rank, i64::MIN, 0)..=(rank, service, u32::MAX));
+        let over = self.reserved.range((code, i64::MIN, 0)..=(code, service, u32::MAX));
         let over: Vec<_> = over.take(64).copied().collect();
         for (_, deadline, number) in over {
             self.lapse(number, deadline);
         }
-        if free(self.tally(rank)) {
+        if free(self.tally(code)) {
             return true;
         }
         // More are over only where the operator took uses away.
-        let left = uses.saturating_sub(self.tally(rank).used) as usize;
+        let left = uses.saturating_sub(self.tally(code).used) as usize;
         let after = service.saturating_add(1);
-        let live = self.reserved.range((rank, after, 0)..=(rank, i64::MAX, u32::MAX));
+        let live = self.reserved.range((code, after, 0)..=(code, i64::MAX, u32::MAX));
         live.take(left).count() < left
     }
 
@@ -206,9 +210,9 @@ impl Uses {
 
     /// Counts a reservation no more that is over.
     fn lapse(&mut self, number: u32, deadline: i64) {
-        let rank = self.at(number).rank;
-        if self.reserved.remove(&(rank, deadline, number)) {
-            self.codes.entry(rank).or_default().reserved -= 1;
+        let code = self.at(number).code;
+        if self.reserved.remove(&(code, deadline, number)) {
+            self.codes.entry(code).or_default().reserved -= 1;
         }
     }
 
@@ -223,12 +227,12 @@ impl Uses {
     /// Takes what a use counts for out of the tallies, or adds it. `user` is who counts for it.
     fn count(&mut self, number: u32, user: &str, adds: bool) {
         let known = self.at(number);
-        let (rank, state, counts) = (known.rank, known.state, known.counts());
+        let (code, state, counts) = (known.code, known.state, known.counts());
         if let UseState::Reserved { deadline } = state {
-            let place = (rank, deadline, number);
+            let place = (code, deadline, number);
             let moved =
                 if adds { self.reserved.insert(place) } else { self.reserved.remove(&place) };
-            let tally = self.codes.entry(rank).or_default();
+            let tally = self.codes.entry(code).or_default();
             match (moved, adds) {
                 (true, true) => tally.reserved += 1,
                 (true, false) => tally.reserved -= 1,
@@ -244,7 +248,7 @@ impl Uses {
         }
         if counts {
             let change = |used: &mut u32| if adds { *used += 1 } else { *used -= 1 };
-            change(&mut self.codes.entry(rank).or_default().used);
+            change(&mut self.codes.entry(code).or_default().used);
             if let Some(of_user) = self.user_tally(user) {
                 change(&mut of_user.used);
             }
@@ -262,11 +266,11 @@ impl Uses {
     /// Adds a use, new or from a snapshot, that counts for nothing yet. A snapshot's come in order.
     pub(crate) fn put(&mut self, number: u32, mut new: Use) {
         self.last = self.last.max(number);
-        let tally = self.codes.entry(new.rank).or_default();
+        let tally = self.codes.entry(new.code).or_default();
         tally.all += 1;
         new.earlier = std::mem::replace(&mut tally.last, number);
-        let found = self.find(new.rank, &new.reference);
-        self.index.set(&key(new.rank, &new.reference), number, |known| found == Some(known));
+        let found = self.find(new.code, &new.reference);
+        self.index.set(&key(new.code, &new.reference), number, |known| found == Some(known));
         self.bytes += new.memory();
         Arc::make_mut(self.chunks.entry(number / TOGETHER).or_default()).insert(number, new);
     }
@@ -282,11 +286,17 @@ impl Uses {
         }
     }
 
-    /// Moves a use on to another state. `user` is who counts for it.
-    pub(crate) fn change(&mut self, number: u32, user: &str, state: UseState, at: Timestamp) {
+    /// Moves a use on to another state, under the rank that the code has now. `user` is who counts for it.
+    pub(crate) fn change(
+        &mut self,
+        number: u32,
+        user: &str,
+        state: UseState,
+        (rank, at): (u32, Timestamp),
+    ) {
         self.count(number, user, false);
         let known = self.at_mut(number);
-        (known.state, known.at) = (state, at);
+        (known.state, known.rank, known.at) = (state, rank, at);
         self.count(number, user, true);
     }
 
@@ -305,6 +315,6 @@ impl Uses {
     }
 }
 
-fn key(rank: u32, reference: &str) -> Vec<u8> {
-    [&rank.to_le_bytes(), reference.as_bytes()].concat()
+fn key(code: u32, reference: &str) -> Vec<u8> {
+    [&code.to_le_bytes(), reference.as_bytes()].concat()
 }

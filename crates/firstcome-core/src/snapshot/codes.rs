@@ -23,6 +23,7 @@ pub(super) mod part {
     pub(in super::super) const USE: u32 = 7;
     pub(in super::super) const MARK: u32 = 8;
     pub(in super::super) const REPLACED: u32 = 9;
+    pub(in super::super) const CAME_BACK: u32 = 10;
 }
 
 pub(super) fn stock_rows(out: &mut Vec<u8>, run: &StockRun) {
@@ -124,7 +125,7 @@ impl Restore {
             match field {
                 1 => campaign = value.number32()?,
                 2 => index = value.number32()?,
-                3..=9 => part = Some((field, value)),
+                3..=10 => part = Some((field, value)),
                 _ => return Err(value.wrong("an unknown part of the codes of a pool")),
             }
             Ok(())
@@ -148,6 +149,7 @@ impl Restore {
             part::USE => take_use(codes, last_rank, value),
             part::MARK => mark(codes, last_rank, value),
             part::REPLACED => replaced(codes, value),
+            part::CAME_BACK => came_back(codes, value),
             _ => {
                 let stock = codes.stock.as_deref_mut();
                 let stock = stock.ok_or_else(|| value.wrong("a stock of generated codes"))?;
@@ -286,7 +288,8 @@ fn take_use(codes: &mut Codes, last_rank: u32, value: Value<'_>) -> Result<(), M
         return Err(value.wrong("a use that does not follow the one before it"));
     }
     let (reference, user) = (reference.into(), user.map(Into::into));
-    codes.uses.put(number, Use { rank, reference, user, at, state, earlier: 0 });
+    let code = codes.first_rank(rank);
+    codes.uses.put(number, Use { rank, code, reference, user, at, state, earlier: 0 });
     Ok(())
 }
 
@@ -324,6 +327,21 @@ fn mark(codes: &mut Codes, last_rank: u32, value: Value<'_>) -> Result<(), Malfo
         return Err(value.wrong("a mark on an unknown code"));
     }
     codes.mark(read);
+    Ok(())
+}
+
+/// Reads which codes came back, before what was done with them.
+fn came_back(codes: &mut Codes, value: Value<'_>) -> Result<(), Malformed> {
+    let mut rows = value.nested()?;
+    while !rows.is_empty() {
+        let (rank, first) = (u32::try_from(rows.varint()?), u32::try_from(rows.varint()?));
+        match (rank, first) {
+            (Ok(rank), Ok(first)) if first < rank && codes.uses.last == 0 => {
+                codes.came_back.insert(rank, first)
+            }
+            _ => return Err(rows.wrong("a code that came back outside its bounds")),
+        };
+    }
     Ok(())
 }
 

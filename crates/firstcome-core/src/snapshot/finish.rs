@@ -106,9 +106,18 @@ fn codes_fit(pool: &mut Pool, service: i64) -> Result<(), &'static str> {
         return Err("a coded pool with other codes than claims");
     }
     if let Some(stock) = codes.stock.as_deref() {
+        // A code that came back is that of the last of its subject's ranks.
+        let later = |first: u32, rank: u32| {
+            let subject = |rank| pool.claim(rank).map(|claim| claim.subject);
+            rank > first
+                && codes.first_rank(rank) == codes.first_rank(first)
+                && !pool.is_live(first)
+                && subject(rank) == subject(first)
+        };
         let all = (1..=last_rank).all(|rank| {
             let word = codes.issued.get(rank).map(Word::number);
-            word.is_some_and(|unit| stock.rank(unit as u32) == Some(rank))
+            let now = word.and_then(|unit| stock.rank(unit as u32));
+            now.is_some_and(|now| now == rank || later(rank, now))
         });
         let known = |unit| stock.rank(unit).is_none_or(|rank| rank <= last_rank);
         if !all || !(0..stock.len()).all(known) {

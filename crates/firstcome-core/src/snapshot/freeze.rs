@@ -311,6 +311,12 @@ fn code_parts(of: &Codes) -> Vec<CodesPart> {
         }
     }
     parts.extend(of.issued.runs.iter().map(|run| CodesPart::Issued(Arc::clone(run))));
+    for (rank, first) in &of.came_back {
+        parts.push(written(codes::part::CAME_BACK, &|out| {
+            out.varint(u64::from(*rank));
+            out.varint(u64::from(*first));
+        }));
+    }
     parts.extend(of.uses.chunks.values().map(|chunk| CodesPart::Uses(Arc::clone(chunk))));
     for mark in &of.marks {
         parts.push(written(codes::part::MARK, &|out| codes::mark_fields(out, mark)));

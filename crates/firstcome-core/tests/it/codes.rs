@@ -328,6 +328,85 @@ fn a_campaign_whose_codes_were_all_revoked_or_cancelled_can_leave_memory() {
     drop(world);
 }
 
+/// Ann, who claims and cancels again and again, has the code she had, and what was done with it; others find theirs.
+#[test]
+fn an_imported_code_comes_back_to_who_cancelled_its_claim() {
+    let world = play(
+        "
+        0s  op   puts sale: main imported; again -> created 1
+        0s  op   stages sale/main i1 from 0: A B C D -> codes_staged 4
+        0s  op   commits sale/main i1 of 4      -> codes_imported 4 of 4
+        0s  ann  claims sale                    -> won 1
+        1s  shop reserves sale #A o1 for 60s    -> reserved 1 until 61s
+        1s  ann  cancels sale/main 1            -> code_in_use
+        2s  shop frees sale #A o1               -> reservation_ended 1
+        2s  shop redeems sale #A o2             -> redeemed 1
+        2s  shop undoes sale #A o2              -> rolled_back 1
+        2s  ann  cancels sale/main 1            -> cancelled by subject at 2s
+            look sale                           -> open 1, main 3 of 4 left
+        2s  shop redeems sale #A o3             -> code_revoked
+        3s  ann  claims sale                    -> won 2
+            look sale                           -> open 1, main 3 of 4 left
+            look code sale 2                    -> issued ann issue 1, 0 of 1 used, o2 rolled back, o1 released
+        3s  ann  cancels sale/main 2            -> cancelled by subject at 3s
+        3s  bob  claims sale                    -> won 3
+        3s  eve  claims sale                    -> won 4
+        3s  zoe  claims sale                    -> won 5
+        3s  joe  claims sale                    -> sold_out
+        4s  ann  joins sale                     -> won 6        # hers was never for others
+        ",
+    );
+    let world = play_on(
+        brought_back(world),
+        "
+        4s  shop frees sale #A o1               -> reservation_ended 6       # a late retry
+        4s  shop redeems sale #A o2             -> already_rolled_back
+        4s  op   suspends sale/main rank:1      -> codes_marked suspend 1    # it is at rank 6 now
+        4s  shop redeems sale #A o3             -> code_suspended
+        4s  op   restores sale/main #A          -> codes_marked restore 1
+        5s  shop redeems sale #A o3             -> redeemed 6
+        5s  ann  cancels sale/main 6            -> code_in_use
+            look code sale 6                    -> redeemed ann issue 1, 1 of 1 used, o3 redeemed, o2 rolled back, o1 released
+            look results                        -> 1 claim ann 1, 2 redeemed ann 1 by o2, 3 rolled_back ann 1 by o2, \
+         4 cancel ann 1, 5 claim ann 2, 6 cancel ann 2, 7 claim bob 3, 8 claim eve 4, 9 claim zoe 5, 10 claim ann 6, \
+         11 code_marked ann 6 suspend, 12 code_marked ann 6 restore, 13 redeemed ann 6 by o3
+        ",
+    );
+    drop(brought_back(world));
+}
+
+#[test]
+fn an_imported_code_that_an_operator_withdrew_stays_revoked() {
+    let world = play(
+        "
+        0s  op   puts sale: main imported; again -> created 1
+        0s  op   stages sale/main i1 from 0: A B C D E F -> codes_staged 6
+        0s  op   commits sale/main i1 of 6      -> codes_imported 6 of 6
+        0s  ann  claims sale                    -> won 1
+        0s  op   cancels ann sale/main 1        -> cancelled by operator at 0s
+        1s  ann  claims sale                    -> won 2
+        1s  shop redeems sale #A o1             -> code_revoked
+        1s  op   revokes sale/main #B           -> codes_marked revoke 1
+        1s  ann  cancels sale/main 2            -> cancelled by subject at 1s
+        2s  ann  claims sale                    -> won 3
+        2s  ann  cancels sale/main 3            -> cancelled by subject at 2s
+        2s  op   suspends sale/main #C          -> codes_marked suspend 1
+        3s  ann  claims sale                    -> won 4
+        3s  op   reissues ann sale/main 4 as 2  -> reissued 4 as 2
+        3s  ann  cancels sale/main 4            -> cancelled by subject at 3s
+        4s  ann  claims sale                    -> won 5
+        4s  shop redeems sale #D o1             -> code_revoked
+        4s  shop reserves sale #E o1 for 60s    -> reserved 5 until 64s
+            look sale                           -> open 1, main 1 of 6 left
+        5s  op   withdraws sale/main i1         -> codes_marked revoke 6
+        5s  shop frees sale #E o1               -> reservation_ended 5
+        5s  ann  cancels sale/main 5            -> cancelled by subject at 5s
+        6s  ann  claims sale                    -> sold_out
+        ",
+    );
+    drop(brought_back(world));
+}
+
 /// Plays a life that each mistake of codes must change.
 fn whole_life() {
     play(
@@ -380,6 +459,16 @@ fn each_mistake_about_codes_is_noticed() {
     ] {
         set(Some(mistake));
         let noticed = std::panic::catch_unwind(whole_life).is_err();
+        set(None);
+        assert!(noticed, "{mistake:?} goes unnoticed");
+    }
+    let comes_back: [(_, fn()); 2] = [
+        (Mistake::CancelDrainsCodes, an_imported_code_comes_back_to_who_cancelled_its_claim),
+        (Mistake::WithdrawnCodeBack, an_imported_code_that_an_operator_withdrew_stays_revoked),
+    ];
+    for (mistake, story) in comes_back {
+        set(Some(mistake));
+        let noticed = std::panic::catch_unwind(story).is_err();
         set(None);
         assert!(noticed, "{mistake:?} goes unnoticed");
     }

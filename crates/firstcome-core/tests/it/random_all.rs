@@ -243,7 +243,8 @@ fn command(random: &mut fastrand::Rng, at: i64, coupons: bool) -> Command<'stati
     if coupons && random.bool() {
         return match random.u32(..60) {
             0..=19 => coupons::claim(random),
-            20..=57 => coupons::on_code(random),
+            20..=52 => coupons::on_code(random),
+            53..=57 => coupons::cancel(random),
             _ => coupons::end(random),
         };
     }
@@ -314,6 +315,9 @@ fn live_through(seed: u64, reached: &mut BTreeSet<&'static str>) -> usize {
         let mut drawn: Vec<_> = (0..commands).map(|_| command(&mut random, at, coupons)).collect();
         if coupons && entry == 0 {
             drawn.insert(0, coupons::campaign(&mut random, at));
+            if seed % 4 == 1 {
+                drawn.splice(1..1, coupons::import());
+            }
         }
         let (time, id) = (Timestamp::from_micros(at), node(writer as u8 + 1));
         let gave = world.entry(time, id, numbers[writer], &drawn);

@@ -107,10 +107,13 @@ fn check(world: &World) {
     let state = &world.state;
     let (now, campaign) = ((state.at(), state.service()), state.campaign("sale").unwrap());
     for (index, pool) in campaign.pools().iter().enumerate() {
-        let mut units = BTreeSet::new();
+        let (mut units, mut owners) = (BTreeSet::new(), BTreeMap::new());
         for rank in 1..=pool.last_rank() {
             let view = campaign.code_at(index, rank, now).unwrap();
-            assert!(units.insert(format!("{:?}", view.unit)), "a unit is one claim's");
+            let unit = format!("{:?}", view.unit);
+            let owner = owners.entry(unit.clone()).or_insert(view.subject);
+            assert_eq!(*owner, view.subject, "a unit is one subject's");
+            assert!(!pool.is_live(rank) || units.insert(unit), "a unit is one claim's");
             assert_eq!(Some(view.subject), pool.claim(rank).map(|claim| claim.subject));
             let (mut used, mut live, mut references) = (0, 0, BTreeMap::new());
             for (_, known) in campaign.uses_of(index, rank) {
@@ -193,6 +196,68 @@ proptest! {
             }
         }
         prop_assert_eq!(world.state.memory(), world.state.walked_memory());
+    }
+}
+
+/// What one person can do alone, and what a shop does with codes in that person's name.
+fn alone() -> impl Strategy<Value = Command<'static>> {
+    let (campaign, pool, subject, limit) = ("sale", Some("main"), "ann", None);
+    let step =
+        || {
+            (select(&TEXTS[..]), select(&REFERENCES[..])).prop_map(move |(text, reference)| {
+                CodeStep { campaign, pool, code: CodeKey::Imported { hash: hash(text) }, reference }
+            })
+        };
+    prop_oneof![
+        6 => Just(Command::Claim { campaign, pool, subject, limit, tag: None }),
+        2 => Just(Command::Join { campaign, pool, subject, wish: Wish::units(1), limit }),
+        1 => Just(Command::Leave { campaign, pool, subject }),
+        6 => (1..9_u32).prop_map(move |rank| {
+            let (by, reason, who) = (firstcome_core::outcome::By::Subject, "", subject);
+            Command::Cancel { campaign, pool, subject, rank, by, reason, who }
+        }),
+        2 => step().prop_map(|step| {
+            Command::Code(CodeCommand::Reserve { step, subject: None, ttl_us: SECOND })
+        }),
+        1 => step().prop_map(|step| Command::Code(CodeCommand::EndReservation { step })),
+        1 => step().prop_map(|step| Command::Code(CodeCommand::Redeem { step, subject: None })),
+        2 => step().prop_map(|step| Command::Code(CodeCommand::RollBack { step })),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn one_person_never_has_more_than_one_of_the_imported_codes(
+        commands in proptest::collection::vec((alone(), 0..3_i64), 1..60),
+    ) {
+        let mut world = play(
+            "
+            0s op puts sale: main imported; again; offer 30s     -> created 1
+            0s op stages sale/main i1 from 0: A B C D E F        -> codes_staged 6
+            0s op commits sale/main i1 of 6                      -> codes_imported 6 of 6
+            ",
+        );
+        let (mut at, mut seen) = (START, BTreeSet::new());
+        for (command, later) in &commands {
+            at = at.plus_micros(later * SECOND);
+            let number = world.state.position() + 1;
+            world.entry(at, node(0), number, std::slice::from_ref(command));
+            let campaign = world.state.campaign("sale").unwrap();
+            let all = campaign.codes_of("ann", (at, world.state.service()));
+            seen.extend(all.map(|view| format!("{:?}", view.unit)));
+            prop_assert!(seen.len() <= 1, "saw {seen:?}");
+        }
+        let others = ["p1", "p2", "p3", "p4", "p5"].map(|subject| {
+            Command::Claim { campaign: "sale", pool: None, subject, limit: None, tag: None }
+        });
+        let number = world.state.position() + 1;
+        let Gave::Outcomes(said) = world.entry(at, node(0), number, &others) else {
+            panic!("it is new");
+        };
+        let said: Vec<_> = said.iter().map(Outcome::as_str).collect();
+        prop_assert_eq!(said, ["won"; 5]);
     }
 }
 

@@ -94,7 +94,8 @@ impl Campaign {
         codes.is_some_and(|codes| codes.find(code) != Found::No)
     }
 
-    /// Returns the codes that a subject has or had, pool by pool, the latest of each first.
+    /// Returns the codes that a subject has or had, pool by pool, the latest of each first; one that came back is that of its
+    /// latest rank.
     pub fn codes_of<'a>(
         &'a self,
         subject: &'a str,
@@ -102,7 +103,12 @@ impl Campaign {
     ) -> impl Iterator<Item = CodeView<'a>> {
         let pools = self.pools.iter().enumerate().filter(|(_, pool)| pool.codes().is_some());
         pools.flat_map(move |(index, pool)| {
-            pool.claims_of(subject).filter_map(move |claim| self.code_at(index, claim.rank, now))
+            let last = move |rank: &u32| {
+                let found = pool.codes().map(|codes| codes.find(CodeKey::Rank(*rank)));
+                found == Some(Found::Issued { rank: *rank, replaced: false })
+            };
+            let ranks = pool.claims_of(subject).map(|claim| claim.rank).filter(last);
+            ranks.filter_map(move |rank| self.code_at(index, rank, now))
         })
     }
 
@@ -116,8 +122,9 @@ impl Campaign {
         let pool = self.pools.get(index)?;
         let (codes, claim) = (pool.codes()?, pool.claim(rank)?);
         let word = codes.issued.get(rank)?;
-        let (uses, used) = (codes.settings.uses, codes.uses.tally(rank).used);
-        let reserved = codes.uses.live(rank, service) as u32;
+        let first = codes.first_rank(rank);
+        let (uses, used) = (codes.settings.uses, codes.uses.tally(first).used);
+        let reserved = codes.uses.live(first, service) as u32;
         let expires_at = codes.settings.expires_at(claim.at);
         let status = if codes.is_revoked(rank) || claim.cancel.is_some() {
             CodeStatus::Revoked
@@ -178,7 +185,7 @@ impl Campaign {
     /// Returns what references did with the code of a rank, the last first, each with its number in the pool.
     pub fn uses_of(&self, index: usize, rank: u32) -> impl Iterator<Item = (u32, &Use)> {
         let codes = self.pools.get(index).and_then(|pool| pool.codes());
-        codes.into_iter().flat_map(move |codes| codes.uses.of(rank))
+        codes.into_iter().flat_map(move |codes| codes.uses.of(codes.first_rank(rank)))
     }
 
     /// Returns a use by its number in the pool.

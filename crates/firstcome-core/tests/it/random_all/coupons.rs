@@ -3,6 +3,7 @@
 use super::{CAMPAIGNS, IDS, SUBJECTS, key, one};
 use firstcome_core::codes::{CodeKey, CodeVerdict};
 use firstcome_core::command::{CodeCommand, CodeStep, Expect, Mark, Order, StagedCode, Steer};
+use firstcome_core::outcome::By;
 use firstcome_core::settings::{
     CodeSettings, CodeSource, HoldSettings, Opens, PoolSettings, Settings,
 };
@@ -32,6 +33,16 @@ pub(super) fn campaign(random: &mut fastrand::Rng, at: i64) -> Command<'static> 
     };
     let order = Order { id: None, who: "desk" };
     Command::Put { campaign: CAMPAIGNS[0], settings, expect: Expect::Anything, order }
+}
+
+/// Brings the first codes.
+pub(super) fn import() -> [Command<'static>; 2] {
+    let (campaign, pool, import) = (CAMPAIGNS[0], "stock", "f0");
+    let order = Order { id: None, who: "desk" };
+    let codes = (0..3).map(|n| StagedCode { hash: [n; 16], sealed: SEALED }).collect();
+    let stage = CodeCommand::Stage { campaign, pool, import, first: 0, codes, order };
+    let commit = CodeCommand::Commit { campaign, pool, import, lines: 3, order };
+    [stage, commit].map(Command::Code)
 }
 
 /// A pool of codes, or two.
@@ -87,6 +98,14 @@ pub(super) fn claim(random: &mut fastrand::Rng) -> Command<'static> {
     let (campaign, subject) = (one(random, &CAMPAIGNS), one(random, &SUBJECTS));
     let tag = (random.u32(..8) > 0).then(|| tag(random));
     Command::Claim { campaign, pool: Some(pool(random)), subject, limit: None, tag }
+}
+
+/// Somebody gives a code back, or an operator takes it away.
+pub(super) fn cancel(random: &mut fastrand::Rng) -> Command<'static> {
+    let (campaign, subject) = (CAMPAIGNS[0], one(random, &SUBJECTS[..4]));
+    let by = if random.u32(..3) == 0 { By::Operator } else { By::Subject };
+    let (pool, rank) = (Some(pool(random)), random.u32(1..4));
+    Command::Cancel { campaign, pool, subject, rank, by, reason: "", who: "" }
 }
 
 /// What brings a campaign with codes to its end.
