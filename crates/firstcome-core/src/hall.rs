@@ -292,6 +292,11 @@ impl Hall {
         self.channels.get(u32::from(self.seats[seat as usize].channel))
     }
 
+    /// Says whether any seat or area is sold through a channel only: that never changes once it was added.
+    pub fn has_channel(&self, channel: &str) -> bool {
+        self.channels.find(channel).is_some()
+    }
+
     /// Returns how a seat stands.
     pub fn standing(&self, seat: u32) -> Standing {
         self.standings.get(seat)

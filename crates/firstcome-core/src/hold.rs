@@ -103,7 +103,7 @@ pub(crate) struct Offer {
     /// The index of the pool whose list it is.
     pub(crate) pool: u16,
     /// The number of the kind of wish, as long as the hold is live.
-    pub(crate) kind: u8,
+    pub(crate) kind: u32,
     /// How many offers the subject had let go before.
     pub(crate) missed: u8,
     /// Whether the subject has left the list: then it does not come back to it.

@@ -76,7 +76,8 @@ pub const WAITLIST: u32 = 100_000;
 pub const WAITLIST_MOST: u32 = 1_000_000;
 /// Units one may wait for at once: 1 to this many.
 pub const WISH_UNITS: u32 = 10;
-/// Kinds of wish (quantity, grade, channel, area, next to each other) on the waitlist of one pool.
+/// Kinds of wish for several units (quantity, grade, channel, area, next to each other) on the waitlist of one pool. Those for
+/// one unit are bounded by the names of the pool's grades, channels and areas.
 pub const WISHES: usize = 64;
 /// How long an offer lasts where the operator says nothing else, in microseconds of service time: 10 min.
 pub const OFFER_US: i64 = 600_000_000;

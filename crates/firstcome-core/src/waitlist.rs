@@ -19,10 +19,13 @@ use crate::command::Wish;
 use crate::limits::WISHES;
 use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes of a kind of wish, about, beside those who have it.
+const KIND_BYTES: usize = 320;
 
 /// What somebody waits for, owned.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KeptWish {
     quantity: u32,
     grade: Option<Box<str>>,
@@ -101,9 +104,17 @@ pub struct Waiting<'a> {
 pub(crate) struct Waitlist {
     order: Order,
     /// Kinds of wish by their number; a number is free again once nobody has the wish.
-    kinds: Vec<Option<Kind>>,
-    /// For each kind a bit: what is free now does not do.
-    tried: u64,
+    kinds: BTreeMap<u32, Kind>,
+    /// The number of each wish that somebody has.
+    numbers: BTreeMap<KeptWish, u32>,
+    /// How many of these wishes are for several units.
+    several: usize,
+    /// Live offers.
+    offers: u64,
+    /// Kinds of which it is known that what is free now does not do.
+    tried: BTreeSet<u32>,
+    /// Of each other kind the first ticket, and its number.
+    untried: BTreeSet<(u32, u32)>,
     /// The last ticket that was given.
     pub(crate) last: u32,
 }
@@ -116,28 +127,28 @@ impl Waitlist {
 
     /// Says whether anybody waits or has an offer.
     pub(crate) fn is_used(&self) -> bool {
-        self.kinds.iter().any(Option::is_some)
+        !self.kinds.is_empty()
     }
 
-    /// Returns how many have an offer: a sum over the kinds of wish, of which there are few.
+    /// Returns how many have an offer.
     pub(crate) fn offers(&self) -> u64 {
-        self.kinds.iter().flatten().map(|kind| u64::from(kind.offers)).sum()
+        self.offers
     }
 
     /// Returns how many wait or have an offer.
     pub(crate) fn on_it(&self) -> u64 {
-        self.order.len() as u64 + self.offers()
+        self.order.len() as u64 + self.offers
     }
 
     /// Returns the number of a wish that somebody has already.
-    pub(crate) fn kind_of(&self, wish: &Wish<'_>) -> Option<u8> {
-        let same = |kind: &Option<Kind>| kind.as_ref().is_some_and(|k| k.wish.get() == *wish);
-        self.kinds.iter().position(same).map(|slot| slot as u8)
+    pub(crate) fn kind_of(&self, wish: &Wish<'_>) -> Option<u32> {
+        self.numbers.get(&KeptWish::new(wish)).copied()
     }
 
-    /// Says whether the number of kinds lets somebody join with this wish.
+    /// Says whether the number of kinds lets somebody join with this wish. Those for one unit are as many as the pool has
+    /// names for.
     pub(crate) fn has_room_for(&self, wish: &Wish<'_>) -> bool {
-        self.kinds.iter().flatten().count() < WISHES || self.kind_of(wish).is_some()
+        wish.quantity == 1 || self.several < WISHES || self.kind_of(wish).is_some()
     }
 
     /// Returns the number of a wish, new or known.
@@ -145,44 +156,58 @@ impl Waitlist {
     /// # Panics
     ///
     /// There are as many kinds as there may be.
-    pub(crate) fn kind_for(&mut self, wish: &Wish<'_>) -> u8 {
+    pub(crate) fn kind_for(&mut self, wish: &Wish<'_>) -> u32 {
         if let Some(known) = self.kind_of(wish) {
             return known;
         }
-        let free = self.kinds.iter().position(Option::is_none).unwrap_or(self.kinds.len());
-        self.put_kind(free as u8, wish, 0);
-        free as u8
+        let next = self.kinds.last_key_value().map_or(0, |(last, _)| last.wrapping_add(1));
+        let free = (next..=u32::MAX).find(|number| !self.kinds.contains_key(number));
+        let number = free.expect("there are fewer kinds than numbers");
+        self.put_kind(number, wish, 0);
+        number
     }
 
     /// Adds a kind under a free number, new or from a snapshot.
-    pub(crate) fn put_kind(&mut self, slot: u8, wish: &Wish<'_>, passed: u32) {
-        let slot = usize::from(slot);
-        assert!(slot < WISHES, "the number of kinds was looked at");
-        if self.kinds.len() <= slot {
-            self.kinds.resize_with(slot + 1, || None);
-        }
-        assert!(self.kinds[slot].is_none(), "a number is given once at a time");
+    pub(crate) fn put_kind(&mut self, number: u32, wish: &Wish<'_>, passed: u32) {
+        assert!(self.has_room_for(wish), "the number of kinds was looked at");
+        self.several += usize::from(wish.quantity > 1);
         let wish = KeptWish::new(wish);
-        self.kinds[slot] = Some(Kind { wish, waiting: BTreeSet::new(), offers: 0, passed });
-        self.tried &= !(1 << slot);
+        let same = self.numbers.insert(wish.clone(), number);
+        let kind = Kind { wish, waiting: BTreeSet::new(), offers: 0, passed };
+        let known = self.kinds.insert(number, kind);
+        assert!(same.is_none() && known.is_none(), "a number is given once at a time");
     }
 
-    pub(crate) fn kind(&self, slot: u8) -> Option<&Kind> {
-        self.kinds.get(usize::from(slot))?.as_ref()
+    pub(crate) fn kind(&self, number: u32) -> Option<&Kind> {
+        self.kinds.get(&number)
     }
 
     /// Returns a kind that somebody has.
-    fn kind_mut(&mut self, slot: u8) -> &mut Kind {
-        let kind = self.kinds.get_mut(usize::from(slot)).and_then(Option::as_mut);
-        kind.expect("who waits or has an offer keeps the kind")
+    fn kind_mut(&mut self, number: u32) -> &mut Kind {
+        self.kinds.get_mut(&number).expect("who waits or has an offer keeps the kind")
     }
 
-    /// Returns the kinds with their numbers, and whether what is free does for them is known not to be so.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = (u8, &Kind, bool)> {
-        let kinds = self.kinds.iter().enumerate();
-        kinds.filter_map(|(slot, kind)| {
-            Some((slot as u8, kind.as_ref()?, self.tried & (1 << slot) != 0))
-        })
+    /// Returns the first ticket of a kind, with its number.
+    fn head(&self, number: u32) -> Option<(u32, u32)> {
+        Some((*self.kind(number)?.waiting.first()?, number))
+    }
+
+    /// Changes who waits with a wish.
+    fn change(&mut self, number: u32, change: impl FnOnce(&mut BTreeSet<u32>) -> bool) {
+        let before = self.head(number);
+        change(&mut self.kind_mut(number).waiting);
+        let after = self.head(number);
+        if before != after && !self.tried.contains(&number) {
+            if let Some(head) = before {
+                self.untried.remove(&head);
+            }
+            self.untried.extend(after);
+        }
+    }
+
+    /// Returns the kinds with their numbers, and whether what is free is known not to do for them.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = (u32, &Kind, bool)> {
+        self.kinds.iter().map(|(number, kind)| (*number, kind, self.is_tried(*number)))
     }
 
     /// Puts somebody who is not on the list behind everybody else; says no if tickets have run out.
@@ -190,28 +215,22 @@ impl Waitlist {
     /// The kind is known.
     pub(crate) fn push(
         &mut self,
-        slot: u8,
+        kind: u32,
         subject: &str,
         at: Timestamp,
         more: (Option<u32>, u8),
     ) -> bool {
         let Some(ticket) = self.last.checked_add(1) else { return false };
         let (limit, missed) = more;
-        self.put(Waiter {
-            ticket,
-            subject: subject.into(),
-            at,
-            limit: limit.unwrap_or(0),
-            kind: slot,
-            missed,
-        });
+        let (subject, limit) = (subject.into(), limit.unwrap_or(0));
+        self.put(Waiter { ticket, subject, at, limit, kind, missed });
         true
     }
 
     /// Adds somebody, new or from a snapshot. Tickets go up.
     pub(crate) fn put(&mut self, waiter: Waiter) {
         self.last = self.last.max(waiter.ticket);
-        self.kind_mut(waiter.kind).waiting.insert(waiter.ticket);
+        self.change(waiter.kind, |waiting| waiting.insert(waiter.ticket));
         self.order.put(waiter);
     }
 
@@ -260,57 +279,63 @@ impl Waitlist {
     /// Takes off who is about to get an offer: the kind stays.
     pub(crate) fn take(&mut self, ticket: u32) -> Waiter {
         let waiter = self.order.remove(ticket).expect("a ticket leads to who waits with it");
-        self.kind_mut(waiter.kind).waiting.remove(&ticket);
+        self.change(waiter.kind, |waiting| waiting.remove(&ticket));
         waiter
     }
 
     /// Notes an offer of a kind.
-    pub(crate) fn add_offer(&mut self, slot: u8) {
-        self.kind_mut(slot).offers += 1;
+    pub(crate) fn add_offer(&mut self, kind: u32) {
+        self.kind_mut(kind).offers += 1;
+        self.offers += 1;
     }
 
     /// Notes that an offer has ended. Who comes back is put on the list before.
-    pub(crate) fn end_offer(&mut self, slot: u8) {
-        self.kind_mut(slot).offers -= 1;
-        self.drop_kind(slot);
+    pub(crate) fn end_offer(&mut self, kind: u32) {
+        self.kind_mut(kind).offers -= 1;
+        self.offers -= 1;
+        self.drop_kind(kind);
     }
 
     /// Forgets a kind that nobody has.
-    pub(crate) fn drop_kind(&mut self, slot: u8) {
-        let kind = self.kind_mut(slot);
+    pub(crate) fn drop_kind(&mut self, number: u32) {
+        let kind = self.kind_mut(number);
         if kind.waiting.is_empty() && kind.offers == 0 {
-            self.kinds[usize::from(slot)] = None;
-            self.tried &= !(1 << slot);
+            let wish = kind.wish.clone();
+            self.several -= usize::from(wish.quantity > 1);
+            self.numbers.remove(&wish);
+            self.kinds.remove(&number);
+            self.tried.remove(&number);
         }
     }
 
-    /// Notes that something came free: everybody is looked at anew.
+    /// Notes that something came free: everybody is looked at anew. Costs a step for each kind that was looked at since the
+    /// last time.
     pub(crate) fn came_free(&mut self) {
         if !inject(Mistake::FreedUnitsSkipList) {
-            self.tried = 0;
+            for number in std::mem::take(&mut self.tried) {
+                self.untried.extend(self.head(number));
+            }
         }
     }
 
     /// Returns who is to be looked at next: the lowest ticket of the kinds that may be served, and its kind.
-    pub(crate) fn next(&self) -> Option<(u32, u8)> {
-        let heads = self.kinds().filter(|(.., tried)| !tried);
-        let heads = heads.filter_map(|(slot, kind, _)| Some((*kind.waiting.first()?, slot)));
+    pub(crate) fn next(&self) -> Option<(u32, u32)> {
         if inject(Mistake::WaitlistJumped) {
-            return heads.max();
+            return self.untried.last().copied();
         }
-        heads.min()
+        self.untried.first().copied()
     }
 
     /// Says whether somebody who waits was not looked at since something came free.
     pub(crate) fn is_behind(&self) -> bool {
-        self.kinds().any(|(_, kind, tried)| !tried && !kind.waiting.is_empty())
+        !self.untried.is_empty()
     }
 
     /// Notes that what is free does not do for a kind; `some` if there is something, only too little.
-    pub(crate) fn pass_over(&mut self, slot: u8, some: bool) {
-        self.tried |= 1 << slot;
+    pub(crate) fn pass_over(&mut self, kind: u32, some: bool) {
+        self.set_tried(kind);
         let last = self.last;
-        let kind = self.kind_mut(slot);
+        let kind = self.kind_mut(kind);
         if some {
             kind.passed = kind.waiting.last().copied().unwrap_or(last);
         }
@@ -322,18 +347,22 @@ impl Waitlist {
     }
 
     /// Says whether what is free is known not to do for a kind.
-    pub(crate) fn is_tried(&self, slot: u8) -> bool {
-        self.tried & (1 << slot) != 0
+    pub(crate) fn is_tried(&self, kind: u32) -> bool {
+        self.tried.contains(&kind)
     }
 
     /// Returns the lowest ticket and its kind, whatever it waits for.
-    pub(crate) fn first(&self) -> Option<(u32, u8)> {
+    pub(crate) fn first(&self) -> Option<(u32, u32)> {
         self.order.first()
     }
 
-    /// Notes of a kind in a snapshot that what is free does not do for it.
-    pub(crate) fn set_tried(&mut self, slot: u8) {
-        self.tried |= 1 << slot;
+    /// Notes of a kind, new or from a snapshot, that what is free does not do for it.
+    pub(crate) fn set_tried(&mut self, kind: u32) {
+        if self.tried.insert(kind)
+            && let Some(head) = self.head(kind)
+        {
+            self.untried.remove(&head);
+        }
     }
 
     /// Returns those who wait in the parts that a snapshot writes together.
@@ -343,12 +372,12 @@ impl Waitlist {
 
     /// Returns about how many bytes it takes.
     pub(crate) fn memory(&self) -> usize {
-        self.order.memory() + self.kinds.len() * 128 + self.order.len() * 12
+        self.order.memory() + self.kinds.len() * KIND_BYTES + self.order.len() * 12
     }
 
     /// Returns [`Self::memory`] by looking at everybody.
     pub(crate) fn walked_memory(&self) -> usize {
-        let waiting: usize = self.kinds.iter().flatten().map(|kind| kind.waiting.len()).sum();
-        self.order.walked_memory() + self.kinds.len() * 128 + waiting * 12
+        let waiting: usize = self.kinds.values().map(|kind| kind.waiting.len()).sum();
+        self.order.walked_memory() + self.kinds.len() * KIND_BYTES + waiting * 12
     }
 }

@@ -283,7 +283,7 @@ fn refusal_row(refusal: Refusal) -> Row {
         Refusal::HasResults             => (S::CONFLICT,             NO,       "The campaign has results: it can be archived, not deleted"),
         Refusal::NoWaitlist             => (S::CONFLICT,             NO,       "The pool has no waitlist"),
         Refusal::WaitlistFull           => (S::CONFLICT,             NO,       "As many wait for the pool as may"),
-        Refusal::TooManyWishes          => (S::CONFLICT,             NO,       "Those who wait want as many different things as they may"),
+        Refusal::TooManyWishes          => (S::CONFLICT,             NO,       "Those who wait for several units want as many different things as they may"),
         Refusal::IsOffer                => (S::CONFLICT,             NO,       "The hold is an offer, which is taken or left as it is"),
     };
     Row { outcome: refusal.as_str(), status, retry, retry_after, effect: Effect::None, title }

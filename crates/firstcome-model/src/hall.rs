@@ -104,6 +104,12 @@ impl<'a> Hall<'a> {
         seats || self.areas.iter().any(|area| area.said.grade == grade)
     }
 
+    /// Says whether any seat or area is sold through a channel.
+    pub(crate) fn has_channel(&self, channel: &str) -> bool {
+        let seats = self.seats.iter().any(|seat| seat.said.channel == channel);
+        seats || self.areas.iter().any(|area| area.said.channel == channel)
+    }
+
     pub(crate) fn is_free(&self, seat: usize) -> bool {
         self.seats[seat].owner == SeatOwner::Nobody
     }

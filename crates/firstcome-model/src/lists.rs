@@ -99,7 +99,8 @@ impl<'a> ModelCampaign<'a> {
         }
         if let Some(hall) = &self.pools[pool].hall {
             let missing = wish.grade.filter(|grade| !hall.has_grade(grade));
-            if let Some(missing) = missing {
+            let unknown = || wish.channel.filter(|channel| !hall.has_channel(channel));
+            if let Some(missing) = missing.or_else(unknown) {
                 let pool = self.settings.pools[pool].name.clone();
                 let unit = UnitName { pool, unit: Some(missing.into()) };
                 return Err(refused(Refusal::NoSuchUnit, vec![unit]).into());

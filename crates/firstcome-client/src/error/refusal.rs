@@ -76,7 +76,7 @@ pub enum Refusal {
     NoWaitlist,
     /// `waitlist_full`: as many wait for the pool as may.
     WaitlistFull,
-    /// `too_many_wishes`: those who wait want as many different things as they may.
+    /// `too_many_wishes`: those who wait for several units want as many different things as they may.
     TooManyWishes,
     /// `is_offer`: the hold is an offer, which is taken or left as it is.
     IsOffer,

@@ -175,7 +175,7 @@ impl Campaign {
         &mut self,
         context: &mut ApplyContext<'_>,
         index: usize,
-        (subject, slot, missed, limit): (&str, u8, u8, Option<u32>),
+        (subject, slot, missed, limit): (&str, u32, u8, Option<u32>),
         units: &[UnitId],
     ) -> Option<u32> {
         self.holds.forget(context.service);

@@ -39,8 +39,8 @@ impl Campaign {
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`, `already_won` (a
     /// counted or a coded pool), `offered` or `waitlisted` as the subject stands already, whatever it wants now; `barred`,
-    /// `already_cancelled`, `paused`, `not_open`, `closed`; `not_seated`, `no_such_unit` (a grade or an
-    /// area that the pool does not have), `limit_reached` (also of more than one code); then `won` or `offered`, or
+    /// `already_cancelled`, `paused`, `not_open`, `closed`; `not_seated`, `no_such_unit` (a grade, a
+    /// channel or an area that the pool does not have), `limit_reached` (also of more than one code); then `won` or `offered`, or
     /// `no_waitlist`, `waitlist_full`, `too_many_wishes`, or `waitlisted`.
     pub(crate) fn join(
         &mut self,
@@ -75,7 +75,7 @@ impl Campaign {
         self.check_barred(subject)?;
         self.check_claims_again(subject, index)?;
         self.admit(context.at, subject)?;
-        self.check_wish(index, &wish)?;
+        let wish = self.check_wish(index, wish)?;
         if coded && wish.quantity > 1 {
             // A claim gives one code, and a subject has one claim of a coded pool at a time.
             return Err(Refusal::LimitReached.into());
@@ -145,20 +145,31 @@ impl Campaign {
         if list.has_room_for(wish) { Ok(()) } else { Err(Refusal::TooManyWishes) }
     }
 
-    /// Refuses a wish that the pool cannot fulfil whatever comes free: `not_seated`, `no_such_unit`.
-    fn check_wish(&self, index: usize, wish: &Wish<'_>) -> Result<(), Outcome> {
+    /// Refuses a wish that the pool cannot fulfil whatever comes free: `not_seated`, `no_such_unit`. Returns it without what
+    /// makes no difference, so that the pool's own names bound how many wishes for one unit there are.
+    fn check_wish<'w>(&self, index: usize, wish: Wish<'w>) -> Result<Wish<'w>, Outcome> {
         let pool = &self.pools[index];
         let Some(hall) = pool.hall() else {
-            return if wish.is_of_seats() { Err(Refusal::NotSeated.into()) } else { Ok(()) };
+            return if wish.is_of_seats() { Err(Refusal::NotSeated.into()) } else { Ok(wish) };
         };
         let missing = |name: &str| {
             let unit = UnitName { pool: pool.name.clone(), unit: Some(name.into()) };
             Err(Outcome::refused_for(Refusal::NoSuchUnit, vec![unit]))
         };
-        match (wish.grade, wish.area) {
-            (Some(grade), _) if hall.grade_counts(grade).all() == 0 => missing(grade),
-            (_, Some(area)) if !matches!(hall.find(area), Some(Unit::Area(_))) => missing(area),
-            (Some(_) | None, Some(_) | None) => Ok(()),
+        if let Some(grade) = wish.grade.filter(|grade| hall.grade_counts(grade).all() == 0) {
+            return missing(grade);
+        }
+        if let Some(channel) = wish.channel.filter(|channel| !hall.has_channel(channel)) {
+            return missing(channel);
+        }
+        let Some(name) = wish.area else {
+            return Ok(Wish { adjacent: wish.adjacent && wish.quantity > 1, ..wish });
+        };
+        let Some(Unit::Area(area)) = hall.find(name) else { return missing(name) };
+        match hall.area(area).channel {
+            "" => Ok(Wish { channel: None, ..wish }),
+            through if wish.channel == Some(through) => Ok(wish),
+            _ => missing(name),
         }
     }
 
@@ -257,7 +268,7 @@ impl Campaign {
     pub(super) fn leave_unserved(
         &mut self,
         context: &mut ApplyContext<'_>,
-        (index, slot): (usize, u8),
+        (index, slot): (usize, u32),
         subject: Box<str>,
         why: Why,
     ) {

@@ -122,7 +122,7 @@ pub enum Refusal {
     NoWaitlist,
     /// As many wait for the pool as may.
     WaitlistFull,
-    /// Those who wait want as many different things as they may.
+    /// Those who wait for several units want as many different things as they may.
     TooManyWishes,
     /// The hold is an offer, which is taken or left as it is.
     IsOffer,

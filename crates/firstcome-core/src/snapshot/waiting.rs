@@ -2,7 +2,6 @@
 
 use crate::command::{Wish, wish_field, wish_fields};
 use crate::hold::Offer;
-use crate::limits::WISHES;
 use crate::names::check_subject;
 use crate::pool::Pool;
 use crate::waitlist::{Neighbours, Unserved, Waitlist};
@@ -41,16 +40,16 @@ fn read_kind(value: Value<'_>, list: &mut Waitlist) -> Result<(), Malformed> {
     let (mut slot, mut passed, mut tried, mut wish) = (None, 0, false, Wish::units(1));
     value.nested()?.fields(|field, value| {
         match field {
-            1 => slot = u8::try_from(value.number()?).ok(),
+            1 => slot = Some(value.number32()?),
             2 => passed = value.number32()?,
             3 => tried = value.flag()?,
             _ => return wish_field(&mut wish, field, value),
         }
         Ok(())
     })?;
-    let free = slot.filter(|slot| usize::from(*slot) < WISHES && list.kind(*slot).is_none());
-    let Some(slot) = free.filter(|_| list.kind_of(&wish).is_none()) else {
-        return Err(value.wrong("a kind of wish that is there already"));
+    let new = list.kind_of(&wish).is_none() && list.has_room_for(&wish);
+    let Some(slot) = slot.filter(|slot| new && list.kind(*slot).is_none()) else {
+        return Err(value.wrong("a kind of wish that is there already, or beyond their number"));
     };
     list.put_kind(slot, &wish, passed);
     if tried {

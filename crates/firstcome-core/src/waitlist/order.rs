@@ -21,7 +21,7 @@ pub(crate) struct Waiter {
     /// The limit that came with the wish; 0 if none did.
     pub(crate) limit: u32,
     /// The number of the kind of wish.
-    pub(crate) kind: u8,
+    pub(crate) kind: u32,
     /// How many offers were not taken.
     pub(crate) missed: u8,
 }
@@ -73,7 +73,7 @@ impl Order {
     }
 
     /// Returns the lowest ticket and its kind of wish.
-    pub(crate) fn first(&self) -> Option<(u32, u8)> {
+    pub(crate) fn first(&self) -> Option<(u32, u32)> {
         let waiter = self.chunks.first_key_value()?.1.first()?;
         Some((waiter.ticket, waiter.kind))
     }

@@ -177,30 +177,77 @@ fn a_late_confirm_takes_nothing_that_somebody_waits_for() {
     );
 }
 
+/// 64 people wait for several units, each for other ones; 65 more want one, each another.
 #[test]
-fn a_wish_of_a_65th_kind_has_no_place() {
-    let mut world = play(
+fn wishes_for_several_of_64_kinds_leave_room_for_one() {
+    let grades: Vec<String> = (0..64).map(|n| format!("g{n}")).collect();
+    let seats: Vec<String> = grades.iter().map(|g| format!("{g}-1 grade={g}")).collect();
+    let held = grades.iter().filter(|grade| !["g5", "g6"].contains(&&***grade));
+    let held: Vec<String> = held.map(|grade| format!("{grade}-1")).collect();
+    let mut world = play(&format!(
         "
         0s   op  puts drop: main seated; many -> created 1
-        0s   op  adds drop/main: A1 -> imported 1 seats 0 areas
-        0s   ann holds h1 drop A1 -> held A1 until 480s
+        0s   op  adds drop/main: {}; C1 channel=web -> imported 65 seats 0 areas
+        0s   ann holds h1 drop {held} -> held {held} until 480s
+        0s   zed holds h2 drop g5-1 g6-1 -> held g5-1 g6-1 until 480s
+        ",
+        seats.join("; "),
+        held = held.join(" "),
+    ));
+    for (n, grade) in grades.iter().enumerate() {
+        let wish = format!("{} grade={grade}", n % 9 + 2);
+        let ahead = format!("waitlisted {n} ahead for {}", n % 9 + 2);
+        world = play_on(world, &format!("1s p{n} joins drop {wish} -> {ahead}"));
+    }
+    world = play_on(
+        world,
+        "
+        2s zoe joins drop 2 -> too_many_wishes
+        2s zoe joins drop 3 grade=g1 -> waitlisted 64 ahead for 3
+        2s kim joins drop channel=other -> no_such_unit other
+        2s kim joins drop 2 channel=other -> no_such_unit other
         ",
     );
-    for n in 0..64 {
-        world = play_on(
-            world,
-            &format!("1s p{n} joins drop channel=c{n} -> waitlisted {n} ahead for 1"),
-        );
+    for (n, grade) in grades.iter().enumerate() {
+        let ahead = 65 + n;
+        let said = format!("2s q{n} joins drop grade={grade} -> waitlisted {ahead} ahead for 1");
+        world = play_on(world, &said);
     }
+    let back = restored(&taken(&world.state, true));
+    assert_eq!(back.memory(), back.walked_memory());
+    world.replace_twin(back);
     play_on(
         world,
         "
-        2s zoe joins drop channel=other -> too_many_wishes
-        2s zoe joins drop channel=c7 -> waitlisted 64 ahead for 1
-        2s p3 leaves drop -> left_waitlist true
-        2s kim joins drop channel=other -> waitlisted 64 ahead for 1
-        3s ann releases h1 drop -> released A1
-           look place p0 drop -> offer-2
+        2s kim joins drop -> waitlisted 129 ahead for 1
+        2s joe joins drop adjacent -> waitlisted 130 ahead for 1
+        3s p3  leaves drop -> left_waitlist true
+        3s eve joins drop 2 -> waitlisted 130 ahead for 2
+        4s zed releases h2 drop -> released g5-1 g6-1
+           look place q5 drop -> offer-3
+           look place q6 drop -> offer-4
+           look place kim drop -> 126 ahead for 1, 0 missed
+        ",
+    );
+}
+
+/// What an area is, and through whom it is sold, never changes: a wish for it is one kind for all who may have it.
+#[test]
+fn a_wish_for_an_area_is_one_kind_however_it_is_said() {
+    play(
+        "
+        0s   op  puts drop: main seated; many -> created 1
+        0s   op  adds drop/main: A1 channel=web; GA area=1; WA area=1 channel=web -> imported 1 seats 2 areas
+        0s   ann holds h1 drop GA*1 + WA*1 channel=web -> held GA WA until 480s
+        1s   bob joins drop area=WA              -> no_such_unit WA
+        1s   bob joins drop area=GA channel=web -> waitlisted 0 ahead for 1
+        1s   eve joins drop area=GA              -> waitlisted 1 ahead for 1
+        1s   joe joins drop area=WA channel=web  -> waitlisted 2 ahead for 1
+             look place bob drop -> 0 ahead for 1, 0 missed
+        2s   ann releases h1 drop                -> released GA WA
+             look place bob drop -> offer-2
+             look place joe drop -> offer-3
+             look place eve drop -> 0 ahead for 1, 0 missed
         ",
     );
 }

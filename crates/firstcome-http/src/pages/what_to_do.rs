@@ -22,7 +22,7 @@ const ROWS: &[(&str, &str)] = &[
     ("too_many_bars",          "Remove bars that are not needed any more. `GET …/bars` lists them."),
     ("no_waitlist",            "Claim or hold as usual. An operator can give the pool a waitlist."),
     ("waitlist_full",          "Try again later: somebody may have left. An operator can raise `waitlist` of the pool."),
-    ("too_many_wishes",        "Wish for something that others wait for already: fewer kinds of quantity, price category and channel."),
+    ("too_many_wishes",        "Wish for one unit, or for as many, of the same price category and channel, as others wait for already."),
     ("not_on_waitlist",        "Look at the subject's claims and at the results: it was served, left, or is off the list. It can join with a claim that waits."),
     ("is_offer",               "Confirm or release the offer. Hold other units with a hold of their own."),
     ("has_results",            "Close the campaign and archive it. Its name is never used again."),

@@ -267,11 +267,13 @@ async fn seats_are_offered_by_grade_channel_area_and_next_to_each_other() {
     node.waits("hall", "late", json!({})).await;
     node.tell("pools/main/unblock", block).await.says(200, "unblocked");
     assert_eq!(node.offer("hall", "late").await["units"][0]["unit"], "B4");
-    node.waits("hall", "fans", json!({"channel": "fans"})).await;
-    let kept =
-        json!([{"name": "C1", "section": "stalls", "row": "C", "number": "1", "channel": "fans"}]);
-    node.tell("pools/main/seats", kept).await.says(200, "imported");
-    assert_eq!(node.offer("hall", "fans").await["units"][0]["unit"], "C1");
+    let fans = json!({"channel": "fans"});
+    node.join("hall", "fans", fans.clone()).await.refuses("no_such_unit", "");
+    let seat = |name: &str, for_sale: bool| json!([{"name": name, "channel": "fans", "for_sale": for_sale}]);
+    node.tell("pools/main/seats", seat("C1", false)).await.says(200, "imported");
+    node.waits("hall", "fans", fans).await;
+    node.tell("pools/main/seats", seat("C2", true)).await.says(200, "imported");
+    assert_eq!(node.offer("hall", "fans").await["units"][0]["unit"], "C2");
     // A seat that somebody has an offer of is held in the map; its hold says whose offer it is.
     let shown = node.get("/v1/campaigns/hall/holds/offer-3?subject=any").await.json();
     assert_eq!((&shown["offer"], &shown["state"]), (&json!(true), &json!("live")), "{shown}");
@@ -297,12 +299,18 @@ async fn what_cannot_be_waited_for_is_refused_by_name() {
     node.hall(json!({})).await;
     let all = ["A1", "A2", "A3", "A4", "B1", "B2", "B3", "B4"];
     node.hold("h1", "shop", &all).await.says(201, "held");
+    let seats: Vec<_> = (0..8)
+        .map(|n| json!({"name": format!("C{n}"), "channel": format!("c{n}"), "for_sale": false}))
+        .collect();
+    node.tell("pools/main/seats", json!(seats)).await.says(200, "imported");
     let mut wishes =
-        (0..).map(|n| json!({"quantity": n % 10 + 1, "channel": format!("c{}", n / 10)}));
+        (0..).map(|n| json!({"quantity": n % 9 + 2, "channel": format!("c{}", n / 9)}));
     for (n, wish) in wishes.by_ref().take(64).enumerate() {
         node.waits("hall", &format!("p{n}"), wish).await;
     }
     node.join("hall", "last", wishes.next().unwrap()).await.refuses("too_many_wishes", "");
+    node.join("hall", "last", json!({"channel": "c9"})).await.refuses("no_such_unit", "");
+    node.waits("hall", "last", json!({"channel": "c7"})).await;
     for (wish, why) in [
         (json!({"quantity": 0}), "quantity is 0: 1 to 10"),
         (json!({"quantity": 11}), "quantity is 11: 1 to 10"),
