@@ -103,12 +103,9 @@ impl Campaign {
     ) -> impl Iterator<Item = CodeView<'a>> {
         let pools = self.pools.iter().enumerate().filter(|(_, pool)| pool.codes().is_some());
         pools.flat_map(move |(index, pool)| {
-            let last = move |rank: &u32| {
-                let found = pool.codes().map(|codes| codes.find(CodeKey::Rank(*rank)));
-                found == Some(Found::Issued { rank: *rank, replaced: false })
-            };
-            let ranks = pool.claims_of(subject).map(|claim| claim.rank).filter(last);
-            ranks.filter_map(move |rank| self.code_at(index, rank, now))
+            let ranks = pool.claims_of(subject).map(|claim| claim.rank);
+            let has = move |rank: &u32| self.code_of_rank(index, *rank).is_some();
+            ranks.filter(has).filter_map(move |rank| self.code_at(index, rank, now))
         })
     }
 
@@ -163,9 +160,12 @@ impl Campaign {
         issued.map(|(hash, rank)| (CodeKey::Imported { hash }, rank))
     }
 
-    /// Returns the code that a rank of a coded pool, by the pool's index, has now.
+    /// Returns the code that a rank of a coded pool, by the pool's index, has now; none if it came back under a later rank.
     pub fn code_of_rank(&self, index: usize, rank: u32) -> Option<CodeKey> {
         let codes = self.pools.get(index)?.codes()?;
+        if codes.find(CodeKey::Rank(rank)) != (Found::Issued { rank, replaced: false }) {
+            return None;
+        }
         let number = codes.issued.get(rank)?.number();
         Some(match codes.stock.as_deref() {
             None => CodeKey::Generated { unit: rank, tag: number },

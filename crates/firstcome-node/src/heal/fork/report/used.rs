@@ -59,12 +59,12 @@ impl UseStanding {
 pub(super) fn uses(campaign: &Campaign) -> impl Iterator<Item = UseAt> {
     campaign.pools().iter().enumerate().flat_map(move |(index, pool)| {
         let ranks = if pool.codes().is_some() { pool.last_rank() } else { 0 };
-        (1..=ranks).flat_map(move |rank| {
-            let code = campaign.code_of_rank(index, rank);
-            let uses = campaign.uses_of(index, rank);
-            uses.filter_map(move |(_, known)| {
+        let codes =
+            (1..=ranks).filter_map(move |rank| Some((rank, campaign.code_of_rank(index, rank)?)));
+        codes.flat_map(move |(rank, code)| {
+            campaign.uses_of(index, rank).map(move |(_, known)| {
                 let pool = Some(pool.name().into());
-                Some(UseAt(campaign.name().into(), pool, code?, known.reference.clone()))
+                UseAt(campaign.name().into(), pool, code, known.reference.clone())
             })
         })
     })
