@@ -15,6 +15,7 @@ pub use crate::guard::wrong_codes::{
 pub use crate::pages::files::PAGE_FILE_BYTES;
 pub use crate::seat_map::streams::{
     STREAMS_OF_ADDRESS, STREAMS_OF_ANYBODY, STREAMS_OF_KEY, STREAMS_OF_SERVER, STREAMS_OF_SUBJECT,
+    STREAMS_WITHOUT_KEY,
 };
 pub use crate::server::slots::{
     ADDRESS_PART, KEPT_CONNECTIONS, KEPT_LIFE, OPS_CONNECTIONS, REFUSALS,

@@ -25,6 +25,8 @@ pub const MAX_WAITING_IN_CAMPAIGN: usize = 2_048;
 pub const MAX_WAITING_OF_SUBJECT: usize = 1;
 /// Seats and groups that all who wait at one node may wait for together; who would go beyond it is told at once.
 pub const MAX_WAITED_FOR: usize = 262_144;
+/// The same for seats of one campaign, so that others find room.
+pub const MAX_WAITED_FOR_IN_CAMPAIGN: usize = 32_768;
 
 /// A seat or a group: the number of its campaign, the index of its pool, and which one.
 type WaitedUnit = (u32, u16, Unit);
@@ -81,6 +83,8 @@ struct InCampaign {
     unplaced: BTreeSet<u64>,
     /// Those whose seats are not there as of the last entry of the campaign: until the next one they keep nobody waiting.
     aside: BTreeSet<u64>,
+    /// How many units those who wait have named.
+    named: usize,
     /// How many times each subject waits.
     subjects: BTreeMap<Box<str>, usize>,
     /// How many seats had come free in each pool when that was looked at last.
@@ -114,6 +118,7 @@ impl WaitQueue {
             || there.is_some_and(|there| {
                 let of_subject = there.subjects.get(subject).copied().unwrap_or(0);
                 there.waiting.len() >= MAX_WAITING_IN_CAMPAIGN
+                    || there.named + named > MAX_WAITED_FOR_IN_CAMPAIGN
                     || of_subject >= MAX_WAITING_OF_SUBJECT
             });
         if full {
@@ -238,6 +243,7 @@ impl Queues {
         there.unplaced.insert(number);
         *there.subjects.entry(waiting.subject.clone()).or_default() += 1;
         self.named += waiting.named;
+        there.named += waiting.named;
         self.waiting.insert(number, waiting);
     }
 
@@ -249,6 +255,7 @@ impl Queues {
         self.named -= gone.named;
         let Some(there) = self.campaigns.get_mut(&gone.campaign) else { return };
         there.waiting.remove(&number);
+        there.named -= gone.named;
         if let Some(times) = there.subjects.get_mut(&gone.subject) {
             *times -= 1;
             if *times == 0 {

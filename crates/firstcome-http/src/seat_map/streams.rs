@@ -22,6 +22,9 @@ pub const STREAMS_OF_ADDRESS: usize = 64;
 /// Streams of one server without a key or a token, so that others find room. Beyond it `too_many_streams`.
 pub const STREAMS_OF_ANYBODY: usize = 500;
 
+/// Streams of one server without a key, so that a team's servers and operators find room. Beyond it `too_many_streams`.
+pub const STREAMS_WITHOUT_KEY: usize = 900;
+
 /// Whose a stream is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Follower {
@@ -46,10 +49,9 @@ fn locked(streams: &Mutex<BTreeMap<Follower, usize>>) -> MutexGuard<'_, BTreeMap
     streams.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Counts the streams without a key or a token.
-fn anybody(streams: &BTreeMap<Follower, usize>) -> usize {
-    let of = streams.iter().filter(|(follower, _)| matches!(follower, Follower::Anybody(_)));
-    of.map(|(_, own)| own).sum()
+/// Counts the streams of some followers.
+fn count(streams: &BTreeMap<Follower, usize>, of: impl Fn(&Follower) -> bool) -> usize {
+    streams.iter().filter(|(follower, _)| of(follower)).map(|(_, own)| own).sum()
 }
 
 impl Streams {
@@ -61,6 +63,8 @@ impl Streams {
     pub(super) fn take(&self, follower: Follower) -> Result<StreamSlot, Problem> {
         let mut streams = locked(&self.0);
         let own = streams.get(&follower).copied().unwrap_or(0);
+        let anybody = |of: &Follower| matches!(of, Follower::Anybody(_));
+        let without_key = |of: &Follower| !matches!(of, Follower::Key(_));
         let beyond = match &follower {
             Follower::Subject(subject) if own >= STREAMS_OF_SUBJECT => {
                 Some(("subject", format!("subject {subject:?} has {own} streams open")))
@@ -71,9 +75,15 @@ impl Streams {
             Follower::Anybody(address) if own >= STREAMS_OF_ADDRESS => {
                 Some(("address", format!("address {address} has {own} streams open")))
             }
-            Follower::Anybody(_) if anybody(&streams) >= STREAMS_OF_ANYBODY => {
-                let detail = format!("{STREAMS_OF_ANYBODY} streams without a key are open");
+            Follower::Anybody(_) if count(&streams, anybody) >= STREAMS_OF_ANYBODY => {
+                let detail =
+                    format!("{STREAMS_OF_ANYBODY} streams without a key or a token are open");
                 Some(("anybody", detail))
+            }
+            Follower::Subject(_) | Follower::Anybody(_)
+                if count(&streams, without_key) >= STREAMS_WITHOUT_KEY =>
+            {
+                Some(("server", format!("{STREAMS_WITHOUT_KEY} streams without a key are open")))
             }
             // At most as many entries as there are streams.
             Follower::Subject(_) | Follower::Key(_) | Follower::Anybody(_) => {
@@ -109,12 +119,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_has_a_thousand_streams_whoever_asks() {
+    fn a_server_has_a_thousand_streams_of_which_some_are_for_keys() {
         let streams = Streams::default();
         let subject = |n: usize| Follower::Subject(format!("s{n}").into());
         let take = |n: usize| streams.take(subject(n / STREAMS_OF_SUBJECT));
-        let open: Vec<_> = (0..STREAMS_OF_SERVER).map(|n| take(n).unwrap()).collect();
-        let refused = streams.take(Follower::Key("admin".into())).unwrap_err();
+        let mut open: Vec<_> = (0..STREAMS_WITHOUT_KEY).map(|n| take(n).unwrap()).collect();
+        let refused = take(STREAMS_WITHOUT_KEY).unwrap_err();
+        assert!(refused.detail().contains("900 streams without a key are open"));
+        let key = |n: usize| streams.take(Follower::Key(format!("k{}", n / STREAMS_OF_KEY).into()));
+        open.extend((STREAMS_WITHOUT_KEY..STREAMS_OF_SERVER).map(|n| key(n).unwrap()));
+        let refused = key(STREAMS_OF_SERVER).unwrap_err();
         assert!(refused.detail().contains("this server has 1000 streams open"));
         assert_eq!(refused.outcome(), "too_many_streams");
         // Whose share is full is told of that first.
@@ -124,7 +138,7 @@ mod tests {
         let take = |n: usize| streams.take(anybody(n / STREAMS_OF_ADDRESS));
         let open: Vec<_> = (0..STREAMS_OF_ANYBODY).map(|n| take(n).unwrap()).collect();
         let refused = take(STREAMS_OF_ANYBODY).unwrap_err();
-        assert!(refused.detail().contains("500 streams without a key are open"));
+        assert!(refused.detail().contains("500 streams without a key or a token are open"));
         assert!(take(0).unwrap_err().detail().contains("address 10.0.0.0 has 64"));
         streams.take(subject(1)).unwrap();
         drop(open);

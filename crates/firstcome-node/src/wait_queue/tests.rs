@@ -77,9 +77,17 @@ fn a_subject_waits_once_in_a_campaign_and_each_limit_holds() {
     drop(line);
 
     let many: Vec<u32> = (0..512).collect();
-    let join = |n: usize| joins(&queue, &format!("s{n}"), seats(1, &many));
-    let line: Vec<_> = (0..MAX_WAITED_FOR / 512).map(|n| join(n).expect("there is room")).collect();
-    assert!(join(line.len()).is_none(), "as many seats as may be waited for");
+    let campaigns = (MAX_WAITED_FOR / MAX_WAITED_FOR_IN_CAMPAIGN) as u32;
+    let mut line = Vec::new();
+    for campaign in 1..=campaigns {
+        let join = |n: usize| joins(&queue, &format!("s{n}"), seats(campaign, &many));
+        let of_campaign = MAX_WAITED_FOR_IN_CAMPAIGN / 512;
+        line.extend((0..of_campaign).map(|n| join(n).expect("there is room")));
+        assert!(join(of_campaign).is_none(), "as many as may be waited for in a campaign");
+    }
+    assert!(joins(&queue, "one more", seats(campaigns + 1, &[1])).is_none(), "and in all");
+    drop(line.pop());
+    assert!(joins(&queue, "one more", seats(campaigns, &many)).is_some(), "room is given back");
 }
 
 #[tokio::test(start_paused = true)]
