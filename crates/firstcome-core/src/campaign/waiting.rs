@@ -39,9 +39,9 @@ impl Campaign {
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`, `already_won` (a
     /// counted or a coded pool), `offered` or `waitlisted` as the subject stands already, whatever it wants now; `barred`,
-    /// `already_cancelled`, `paused`, `not_open`, `closed`; `not_seated`, `no_such_unit` (a grade, a
-    /// channel or an area that the pool does not have), `limit_reached` (also of more than one code); then `won` or `offered`, or
-    /// `no_waitlist`, `waitlist_full`, `too_many_wishes`, or `waitlisted`.
+    /// `already_cancelled`, `paused`, `not_open`, `closed`; `not_seated`, `no_such_unit` (a grade,
+    /// a channel or an area that the pool does not have), `limit_reached` (also of more than one code); then `won` or
+    /// `offered`, or `no_waitlist`, `waitlist_full`, `too_many_wishes`, or `waitlisted`.
     pub(crate) fn join(
         &mut self,
         context: &mut ApplyContext<'_>,

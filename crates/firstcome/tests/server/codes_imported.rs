@@ -81,6 +81,38 @@ async fn a_file_comes_in_chunks_and_its_codes_are_there_all_at_once() {
     node.codes("suspend", json!({"import": id})).await.refuses("invalid_request", "revoking only");
 }
 
+/// Ann claims and cancels as often as she likes: she sees one code, and the four others are there for others.
+#[tokio::test(start_paused = true)]
+async fn who_claims_and_cancels_imported_codes_sees_one_of_them() {
+    let node = Inside::new().await;
+    let pool = json!({"name": "main", "kind": "coded", "codes": {"source": "imported"}});
+    let settings = json!({"opens_at": "now", "claim_again": true, "pools": [pool]});
+    node.put("sale", &settings).await.says(201, "created");
+    let file = json!({"digest": DIGEST, "lines": 5});
+    let id = node.codes("imports", file).await.json()["import"].as_str().unwrap().to_owned();
+    node.codes(&format!("imports/{id}/lines"), lines(0, 5)).await.says(200, "codes_staged");
+    let commit = format!("imports/{id}/commit");
+    node.codes(&commit, json!({"lines": 5})).await.says(200, "codes_imported");
+    for rank in 1..=5 {
+        assert_eq!(node.issue("sale", "ann").await, "Partner-00000");
+        let query = format!("rank={rank}&by=subject");
+        node.cancel("sale", "ann", &query).await.says(200, "cancelled");
+    }
+    assert_eq!(node.show("sale").await["left"], json!(4));
+    for subject in ["bob", "eve", "joe", "kim"] {
+        node.issue("sale", subject).await;
+    }
+    node.claim("sale", "zoe").await.refuses("sold_out", "");
+    let again = node.join("sale", "ann", json!({})).await.says(201, "won");
+    assert_eq!((&again["code"], &again["rank"]), (&json!("Partner-00000"), &json!(10)));
+    let known = node.codes("look-up", json!({"subject": "ann"})).await.json();
+    let codes = known["codes"].as_array().unwrap();
+    assert_eq!(
+        (codes.len(), &codes[0]["rank"], &codes[0]["status"]),
+        (1, &json!(10), &json!("issued"))
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_import_that_is_given_up_leaves_nothing() {
     let node = Inside::new().await;
