@@ -108,7 +108,7 @@ async fn who_claims_and_cancels_imported_codes_sees_one_of_them() {
     let known = node.codes("look-up", json!({"subject": "ann"})).await.json();
     let codes = known["codes"].as_array().unwrap();
     assert_eq!(
-        (codes.len(), &codes[0]["rank"], &codes[0]["status"]),
+        (codes.len(), &codes[0]["rank"], &codes[0]["standing"]),
         (1, &json!(10), &json!("issued"))
     );
 }
