@@ -422,7 +422,7 @@ impl Campaign {
                 continue;
             }
             pool.capacity = new.capacity.max(pool.taken);
-            pool.came_free();
+            pool.came_free(UnitId::Counted);
             if pool.capacity != new.capacity {
                 clamped.push(Clamped { pool: pool.name.clone(), capacity: pool.capacity });
             }

@@ -13,6 +13,7 @@
 //! | [`best`] | the best seats there are |
 //! | [`orphan`] | the single seat nobody would want |
 //! | [`bytes`] | seats and areas in a command |
+//! | `waiting` | what there is for those who wait, and what is kept for them |
 //! | `freed` | the seats that came free last, for waiting requests |
 //! | [`pieces`] | the hall in a snapshot |
 //! | [`map`] | everything, for drawing |
@@ -35,6 +36,7 @@ mod row;
 mod run;
 pub mod settings;
 pub mod standing;
+mod waiting;
 
 pub use best::{Best, NoBest};
 pub use bytes::Chunk;
@@ -50,8 +52,11 @@ use freed::Freed;
 use interned::Interned;
 use row::Row;
 use run::SeatRun;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+pub(crate) use waiting::Kept;
+use waiting::Offerable;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,6 +119,10 @@ impl Seat {
         self.marks & (ACCESSIBLE | COMPANION) == 0
     }
 
+    fn is_sold_through(&self, channel: u16) -> bool {
+        self.channel == 0 || self.channel == channel
+    }
+
     /// Says whether it can be taken by itself when it is free.
     fn is_single(&self) -> bool {
         self.is_for_sale() && self.group == NO_GROUP
@@ -157,6 +166,7 @@ pub struct Hall {
     names: SubjectIndex,
     counts: UnitCounts,
     by_grade: Vec<UnitCounts>,
+    offerable: Offerable,
     /// Where the last run came from while a hall is being restored.
     last_piece: Option<PieceName>,
     freed: Freed,
@@ -190,6 +200,7 @@ impl Hall {
             names: SubjectIndex::new(),
             counts: UnitCounts::default(),
             by_grade: vec![UnitCounts::default()],
+            offerable: Offerable::default(),
             last_piece: None,
             freed: Freed::default(),
             changes: Changes::default(),
@@ -315,7 +326,9 @@ impl Hall {
             self.freed.push(seat);
         }
         let open = after == Kind::Free && known.is_single();
-        self.rows[known.row as usize].set_open(usize::from(known.index), open);
+        if self.rows[known.row as usize].set_open(usize::from(known.index), open) {
+            self.offerable.count(&known, open);
+        }
     }
 
     /// Returns how many seats came free since this node put the hall together: for [`Hall::freed_since`].
@@ -390,7 +403,8 @@ impl Hall {
         let areas: usize = self.areas.iter().map(|a| a.extra.len() + size_of::<Area>() + 64).sum();
         let seats = self.seats.capacity() * size_of::<Seat>();
         let texts = self.sections.len() + self.grades.len() + self.channels.len();
-        let interned = (texts + self.prices.len()) * 96 + self.by_grade.capacity() * 20;
+        let counts = self.by_grade.capacity() * (20 + 24 + (self.channels.len() + 1) * 4);
+        let interned = (texts + self.prices.len()) * 96 + counts;
         let rows_named = self.rows.len() * (4 + 48);
         runs + rows + rows_named + groups + areas + seats + interned
     }
@@ -414,20 +428,25 @@ impl Hall {
 
 /// What is asked of the best seats, in the numbers that the hall has for names.
 #[derive(Clone, Copy, Debug)]
-struct Criteria {
+struct Criteria<'a> {
     quantity: usize,
     grade: Option<u16>,
     price: Option<u16>,
     channel: u16,
     accessible: bool,
+    /// What is kept for others.
+    kept: &'a [Kept],
+    /// Counts rows and seats that are looked at.
+    looked: &'a Cell<u32>,
 }
 
-impl Criteria {
+impl Criteria<'_> {
     /// Says whether a seat that can be taken fits.
     fn fits(&self, seat: &Seat) -> bool {
         self.accessible != seat.is_ordinary()
             && self.grade.is_none_or(|grade| grade == seat.grade)
             && self.price.is_none_or(|price| price == seat.price)
-            && (seat.channel == 0 || seat.channel == self.channel)
+            && seat.is_sold_through(self.channel)
+            && !self.kept.iter().any(|kept| kept.has(seat))
     }
 }

@@ -84,10 +84,13 @@ pub const OFFER_US: i64 = 600_000_000;
 /// Offers one may leave untaken: with this one they are off the list.
 pub const OFFERS_MISSED: u8 = 3;
 /// Steps of work on waitlists that one entry does: what is left is done by the next ones. One who leaves when the campaign
-/// is over is one step; looking at one who waits, and making the offer, is [`OFFER_STEPS`], and one more for each 64 seats.
+/// is over is one step, and so is a look at one who waits, with one more for each 64 rows and seats that it looks at.
 pub const LIST_STEPS: u32 = 8_192;
-/// Steps of looking at one who waits and making an offer.
+/// Steps of making an offer.
 pub const OFFER_STEPS: u32 = 16;
+/// Seats of a pool that came free and are remembered while somebody who waits is still to be looked at; beyond it, these
+/// looks are at every seat.
+pub const FREED_SEATS: usize = 4_096;
 /// Digests a replica keeps to compare with what other nodes say.
 pub const DIGESTS_KEPT: usize = 4_096;
 /// Bytes in the name of a seat, an area or a group: 1 to this many; in each other text of a seat: 0 to this many.

@@ -3,15 +3,16 @@
 mod units;
 
 use crate::codes::{Codes, Word};
+use crate::command::Wish;
 use crate::grants::Grants;
-use crate::hall::Hall;
+use crate::hall::{Hall, Kept};
 use crate::hold::UnitId;
 use crate::index::SubjectIndex;
 use crate::outcome::By;
 use crate::segment::Segment;
 use crate::settings::{PoolKind, PoolSettings};
 use crate::time::Timestamp;
-use crate::waitlist::Waitlist;
+use crate::waitlist::{Waitlist, suits};
 use firstcome_inject::{Mistake, inject};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -280,8 +281,8 @@ impl Pool {
         }
         // An imported code is known to who had it: nobody else gets it.
         if units_return && !self.has_stock() {
-            self.free_confirmed(rank);
-            self.came_free();
+            let unit = self.free_confirmed(rank);
+            self.came_free(unit);
         }
     }
 
@@ -300,16 +301,51 @@ impl Pool {
         self.list.get_or_insert_default()
     }
 
-    /// Notes that a unit came free, for those who wait: every way in which one does ends here.
-    pub(crate) fn came_free(&mut self) {
+    /// Notes that a unit came free, for those who wait: every way in which one does ends here, or at
+    /// [`Self::all_came_free`].
+    pub(crate) fn came_free(&mut self, unit: UnitId) {
         if let Some(list) = &mut self.list {
-            list.came_free();
+            list.came_free(unit, self.hall.as_deref());
         }
     }
 
-    /// Says whether what is free may be for somebody who waits: then nobody else gets it.
+    /// Notes that any unit may have come free, or may be for others than before.
+    pub(crate) fn all_came_free(&mut self) {
+        if let Some(list) = &mut self.list {
+            list.all_came_free();
+        }
+    }
+
+    /// Says whether anything that is free may be for somebody who waits.
     pub(crate) fn is_promised(&self) -> bool {
         self.list.as_ref().is_some_and(|list| list.is_behind())
+    }
+
+    /// Says whether a unit may be for somebody who waits: then nobody else gets it.
+    pub(crate) fn is_kept(&self, unit: UnitId) -> bool {
+        let mut untried = self.list().into_iter().flat_map(Waitlist::untried);
+        untried.any(|wish| suits(self.hall(), unit, &wish))
+    }
+
+    /// Returns the seats of a hall that may be for somebody who waits.
+    pub(crate) fn kept(&self) -> Vec<Kept> {
+        let Some(hall) = self.hall() else { return Vec::new() };
+        let untried = self.list().into_iter().flat_map(Waitlist::untried);
+        let seats = untried.filter(|wish| wish.area.is_none());
+        let kept = seats.filter_map(|wish| hall.keeps(wish.grade, wish.channel));
+        let mut all: Vec<Kept> = kept.collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Says whether something may be for somebody who waits and for one with this wish.
+    pub(crate) fn is_promised_beside(&self, wish: &Wish<'_>) -> bool {
+        let mut untried = self.list().into_iter().flat_map(Waitlist::untried);
+        untried.any(|other| {
+            let grades = other.grade.is_none() || wish.grade.is_none() || other.grade == wish.grade;
+            other.area == wish.area && (wish.area.is_some() || grades)
+        })
     }
 
     /// Adds a whole segment of a snapshot; it must follow the last rank.

@@ -71,6 +71,7 @@ pub struct Manifest {
     pub(crate) term: u64,
     pub(crate) last_campaign: u32,
     pub(crate) sweep_at: i64,
+    pub(crate) list_turn: u32,
 }
 
 impl Manifest {
@@ -93,6 +94,9 @@ impl Manifest {
         let names: Vec<u8> = self.pieces.iter().flat_map(|name| name.0).collect();
         out.bytes(15, &names);
         self.skipped.iter().for_each(|skip| out.bytes(16, &skip.encode()));
+        if self.list_turn > 0 {
+            out.number(17, u64::from(self.list_turn));
+        }
         let checksum = xxh3_64(&out);
         out.extend_from_slice(&checksum.to_le_bytes());
         out
@@ -130,6 +134,7 @@ impl Manifest {
             term: 0,
             last_campaign: 0,
             sweep_at: 0,
+            list_turn: 0,
         };
         let fields = Reader::new(content).fields(|field, value| {
             match field {
@@ -158,6 +163,7 @@ impl Manifest {
                     let skip = Skip::decode(value.bytes()?);
                     read.skipped.push(skip.map_err(|_| value.wrong("a skip that is damaged"))?);
                 }
+                17 => read.list_turn = value.number32()?,
                 _ => return Err(value.wrong("an unknown field of a manifest")),
             }
             Ok(())
@@ -209,6 +215,7 @@ mod field {
     pub(super) const BAR: u32 = 14;
     pub(super) const WAITERS: u32 = 39;
     pub(super) const UNSERVED: u32 = 40;
+    pub(super) const FREED: u32 = 41;
     pub(super) const CODES: u32 = 15;
     pub(super) const ACT: u32 = 16;
 }

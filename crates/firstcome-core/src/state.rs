@@ -117,6 +117,8 @@ pub struct State {
     pub(crate) skips: Skips,
     applying: Applying,
     agenda: Agenda,
+    /// The campaign whose waitlists were looked at last as time passed.
+    pub(crate) list_turn: u32,
     scratch: Vec<u8>,
     /// What the put that runs changed, for the list of acts.
     changes: String,
@@ -152,6 +154,7 @@ impl State {
             skips: Skips::default(),
             applying: Applying::default(),
             agenda: Agenda::default(),
+            list_turn: 0,
             scratch: Vec::new(),
             changes: String::new(),
             new_results: NewResults::default(),

@@ -2,7 +2,9 @@
 //!
 //! Everybody who joins gets the next *ticket*; the order of tickets is the order of the list. Who wants the same is of
 //! one *kind of wish*, and each kind has a queue of its own: when a unit comes free, the first of each kind is looked
-//! at once, the lowest ticket first. A kind that cannot be served is not looked at again until something comes free.
+//! at once, the lowest ticket first. A kind that cannot be served is not looked at again until something comes free that
+//! may be for it by grade, channel and area. Seats that come free are remembered until nobody is to be looked at: one who
+//! wants neighbours is looked at beside them only.
 //!
 //! A freed unit becomes an *offer*, which is a hold: whoever has one is not among those who wait. Who may have what is
 //! decided by the rules of the campaign (`campaign/waiting.rs`, `campaign/offers.rs`).
@@ -16,11 +18,15 @@ pub use unserved::Why;
 pub(crate) use unserved::{Unserved, UnservedLog};
 
 use crate::command::Wish;
-use crate::limits::WISHES;
+use crate::hall::Hall;
+use crate::hold::UnitId;
+use crate::limits::{FREED_SEATS, WISHES};
 use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Units that are known to be for kinds which are to be looked at; beyond it, kinds are compared once more.
+const MARKED: usize = 64;
 /// Bytes of a kind of wish, about, beside those who have it.
 const KIND_BYTES: usize = 320;
 
@@ -66,6 +72,8 @@ pub(crate) struct Kind {
     pub(crate) offers: u32,
     /// Whoever has a ticket up to this one was passed over: something they wanted was free, but too little of it.
     pub(crate) passed: u32,
+    /// Whether the next look is at everything, and not only at the seats that are remembered.
+    pub(crate) everywhere: bool,
 }
 
 /// Where somebody stands on a waitlist.
@@ -115,6 +123,10 @@ pub(crate) struct Waitlist {
     tried: BTreeSet<u32>,
     /// Of each other kind the first ticket, and its number.
     untried: BTreeSet<(u32, u32)>,
+    /// Seats that came free since nobody was to be looked at.
+    freed: BTreeSet<u32>,
+    /// Units that came free since a kind was looked at, one of those that are like each other: they are for the same kinds.
+    marked: Vec<UnitId>,
     /// The last ticket that was given.
     pub(crate) last: u32,
 }
@@ -173,7 +185,7 @@ impl Waitlist {
         self.several += usize::from(wish.quantity > 1);
         let wish = KeptWish::new(wish);
         let same = self.numbers.insert(wish.clone(), number);
-        let kind = Kind { wish, waiting: BTreeSet::new(), offers: 0, passed };
+        let kind = Kind { wish, waiting: BTreeSet::new(), offers: 0, passed, everywhere: true };
         let known = self.kinds.insert(number, kind);
         assert!(same.is_none() && known.is_none(), "a number is given once at a time");
     }
@@ -202,6 +214,18 @@ impl Waitlist {
                 self.untried.remove(&head);
             }
             self.untried.extend(after);
+            if after.is_none() {
+                // What is remembered may be forgotten before somebody waits for it again.
+                self.kind_mut(number).everywhere = true;
+                self.forget_freed();
+            }
+        }
+    }
+
+    /// Forgets the seats that came free, once nobody is to be looked at.
+    fn forget_freed(&mut self) {
+        if self.untried.is_empty() {
+            self.freed.clear();
         }
     }
 
@@ -308,14 +332,75 @@ impl Waitlist {
         }
     }
 
-    /// Notes that something came free: everybody is looked at anew. Costs a step for each kind that was looked at since the
-    /// last time.
-    pub(crate) fn came_free(&mut self) {
-        if !inject(Mistake::FreedUnitsSkipList) {
-            for number in std::mem::take(&mut self.tried) {
+    /// Notes that a unit came free: whoever may have it by grade, channel and area is looked at anew.
+    pub(crate) fn came_free(&mut self, unit: UnitId, hall: Option<&Hall>) {
+        if inject(Mistake::FreedUnitsSkipList) {
+            return;
+        }
+        if !self.marked.iter().any(|marked| is_like(hall, *marked, unit)) {
+            if self.marked.len() == MARKED {
+                self.marked.clear();
+            }
+            self.marked.push(unit);
+            let suits = |number: &&u32| suits(hall, unit, &self.kinds[*number].wish.get());
+            let again: Vec<u32> = self.tried.iter().filter(suits).copied().collect();
+            for number in again {
+                let kind = self.kind_mut(number);
+                kind.everywhere = kind.waiting.is_empty();
+                self.tried.remove(&number);
                 self.untried.extend(self.head(number));
             }
         }
+        if let UnitId::Seat(seat) = unit
+            && !self.untried.is_empty()
+            && !inject(Mistake::FreedSeatsForgotten)
+        {
+            self.freed.insert(seat);
+            if self.freed.len() > FREED_SEATS {
+                self.look_everywhere();
+            }
+        }
+    }
+
+    /// Notes that anything may have come free: everybody is looked at anew.
+    pub(crate) fn all_came_free(&mut self) {
+        for number in std::mem::take(&mut self.tried) {
+            self.untried.extend(self.head(number));
+        }
+        self.look_everywhere();
+    }
+
+    /// Has the next look at everybody be at everything.
+    fn look_everywhere(&mut self) {
+        let Self { kinds, tried, freed, .. } = self;
+        let untried = kinds.iter_mut().filter(|(number, _)| !tried.contains(number));
+        untried.for_each(|(_, kind)| kind.everywhere = true);
+        freed.clear();
+    }
+
+    /// Returns what those want who are to be looked at.
+    pub(crate) fn untried(&self) -> impl Iterator<Item = Wish<'_>> {
+        self.untried.iter().filter_map(|(_, number)| Some(self.kind(*number)?.wish.get()))
+    }
+
+    /// Returns the seats that are remembered.
+    pub(crate) fn freed(&self) -> &BTreeSet<u32> {
+        &self.freed
+    }
+
+    /// Adds a seat that a snapshot remembers; says no if nobody is to be looked at.
+    pub(crate) fn restore_freed(&mut self, seat: u32) -> bool {
+        !self.untried.is_empty() && self.freed.len() < FREED_SEATS && self.freed.insert(seat)
+    }
+
+    /// Writes what the digest tells of looks that are left for later entries.
+    pub(crate) fn digest_left(&self, out: &mut Vec<u8>) {
+        for (ticket, number) in &self.untried {
+            let everywhere = self.kind(*number).is_some_and(|kind| kind.everywhere);
+            out.extend_from_slice(&ticket.to_le_bytes());
+            out.push(u8::from(everywhere));
+        }
+        self.freed.iter().for_each(|seat| out.extend_from_slice(&seat.to_le_bytes()));
     }
 
     /// Returns who is to be looked at next: the lowest ticket of the kinds that may be served, and its kind.
@@ -358,11 +443,19 @@ impl Waitlist {
 
     /// Notes of a kind, new or from a snapshot, that what is free does not do for it.
     pub(crate) fn set_tried(&mut self, kind: u32) {
-        if self.tried.insert(kind)
-            && let Some(head) = self.head(kind)
-        {
-            self.untried.remove(&head);
+        if self.tried.insert(kind) {
+            self.marked.clear();
+            self.kind_mut(kind).everywhere = false;
+            if let Some(head) = self.head(kind) {
+                self.untried.remove(&head);
+                self.forget_freed();
+            }
         }
+    }
+
+    /// Notes of a kind in a snapshot whether the next look is at everything.
+    pub(crate) fn set_everywhere(&mut self, kind: u32, everywhere: bool) {
+        self.kind_mut(kind).everywhere = everywhere;
     }
 
     /// Returns those who wait in the parts that a snapshot writes together.
@@ -372,12 +465,35 @@ impl Waitlist {
 
     /// Returns about how many bytes it takes.
     pub(crate) fn memory(&self) -> usize {
-        self.order.memory() + self.kinds.len() * KIND_BYTES + self.order.len() * 12
+        let kinds = self.kinds.len() * KIND_BYTES;
+        self.order.memory() + kinds + self.order.len() * 12 + self.freed.len() * 12
     }
 
     /// Returns [`Self::memory`] by looking at everybody.
     pub(crate) fn walked_memory(&self) -> usize {
         let waiting: usize = self.kinds.values().map(|kind| kind.waiting.len()).sum();
-        self.order.walked_memory() + self.kinds.len() * KIND_BYTES + waiting * 12
+        let kinds = self.kinds.len() * KIND_BYTES;
+        self.order.walked_memory() + kinds + waiting * 12 + self.freed.len() * 12
+    }
+}
+
+/// Says whether a unit, once it is free, may be for a wish by grade, channel and area.
+pub(crate) fn suits(hall: Option<&Hall>, unit: UnitId, wish: &Wish<'_>) -> bool {
+    let Some(hall) = hall else { return true };
+    match (unit, wish.area) {
+        (UnitId::Seat(seat), None) => {
+            let kept = hall.keeps(wish.grade, wish.channel);
+            kept.is_some_and(|kept| hall.is_kept(seat, kept))
+        }
+        (UnitId::Area(area), Some(name)) => hall.area_through(name, wish.channel) == Some(area),
+        (UnitId::Seat(_) | UnitId::Area(_) | UnitId::Counted, _) => false,
+    }
+}
+
+/// Says whether two units are for the same wishes.
+fn is_like(hall: Option<&Hall>, one: UnitId, other: UnitId) -> bool {
+    match (hall, one, other) {
+        (Some(hall), UnitId::Seat(one), UnitId::Seat(other)) => hall.are_like(one, other),
+        _ => one == other,
     }
 }

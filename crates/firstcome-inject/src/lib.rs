@@ -144,6 +144,10 @@ pub enum Mistake {
     ChangeSoldSeats,
     /// In the rules, when something comes free that somebody waits for.
     FreedUnitsSkipList,
+    /// In the rules, when a seat comes free while somebody who waits is to be looked at.
+    FreedSeatsForgotten,
+    /// In the rules, when waitlists are gone on with.
+    ListTurnForgotten,
     /// In the rules, where the next one on a waitlist is chosen.
     WaitlistJumped,
     /// In the rules, for a claim while a waitlist is being served.
@@ -273,7 +277,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 99] = {
+    pub const ALL: [Self; 101] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -301,7 +305,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 99] = [
+const TABLE: [(Mistake, &str, &str); 101] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -370,6 +374,8 @@ const TABLE: [(Mistake, &str, &str); 99] = [
     (Mistake::DeleteWithResults, "delete_with_results", "a campaign that has results is deleted"),
     (Mistake::ChangeSoldSeats, "change_sold_seats", "a seat that somebody has is changed after the opening"),
     (Mistake::FreedUnitsSkipList, "freed_units_skip_list", "what comes free goes to who asks next, and not to who waits"),
+    (Mistake::FreedSeatsForgotten, "freed_seats_forgotten", "where seats came free is forgotten before those who wait for neighbours are looked at"),
+    (Mistake::ListTurnForgotten, "list_turn_forgotten", "the waitlists of the first campaign are always gone on with first"),
     (Mistake::WaitlistJumped, "waitlist_jumped", "the last one on a waitlist is served before the first"),
     (Mistake::ClaimPromisedUnits, "claim_promised_units", "a claim takes what somebody on the waitlist is about to be offered"),
     (Mistake::OffersBeyondLimit, "offers_beyond_limit", "somebody on a waitlist is offered more than one may have"),

@@ -28,7 +28,7 @@ pub const COVERED: [(Mistake, &str); 4] = [
 /// Mistakes for which a real store is needed, somebody who counts what it is asked, somebody who does not wait and
 /// comes at the right moment, a command of a megabyte, or somebody who looks how long
 /// it takes until who waits is called; or, of the last three, an operator who skips an entry.
-const ELSEWHERE: [Mistake; 16] = [
+const ELSEWHERE: [Mistake; 17] = [
     // Two failovers in a row, each at its moment: hardly one of some hundred thousand worlds has them.
     Mistake::MixedBranchesStop,
     Mistake::SnapshotForEntries,
@@ -40,6 +40,7 @@ const ELSEWHERE: [Mistake; 16] = [
     Mistake::BarredStaysInLine,
     // Worlds are too small for a list that one entry does not get done, and nobody confirms late in a pause.
     Mistake::ClaimPromisedUnits,
+    Mistake::ListTurnForgotten,
     Mistake::RetakeBeforeList,
     // Every server of a world is of one build.
     Mistake::RaiseUnread,

@@ -39,7 +39,7 @@ impl Campaign {
                 if take.fate == Fate::Held {
                     take.fate = Fate::Released;
                     self.pools[usize::from(take.pool)].give_back(take.unit);
-                    self.pools[usize::from(take.pool)].came_free();
+                    self.pools[usize::from(take.pool)].came_free(take.unit);
                 }
             }
             self.end(context, *number);

@@ -6,6 +6,7 @@ use crate::hall::{Best, Hall, NoBest, Orphans, Standing};
 use crate::hold::{Allocation, Fate, UnitId};
 use crate::outcome::{Outcome, Refusal};
 use firstcome_inject::{Mistake, inject};
+use std::cell::Cell;
 
 impl Campaign {
     /// Holds the selected units under a hold's number, and gives them in order.
@@ -68,7 +69,7 @@ impl Campaign {
         let is_free = |pool, seat| {
             let standing = hall(pool).map(|hall| hall.standing(seat));
             standing.is_some_and(|standing| {
-                standing.is_free() && !self.pools[usize::from(pool)].is_promised()
+                standing.is_free() && !self.pools[usize::from(pool)].is_kept(UnitId::Seat(seat))
                     || inject(Mistake::HoldTakenSeats) && matches!(standing, Standing::Held(_))
             })
         };
@@ -98,10 +99,11 @@ impl Campaign {
             let hall = self.pools[index].hall().expect("the best of a seated pool was asked for");
             // A look at the counts spares looking for what cannot be there.
             let counts = best.grade.map_or(hall.counts(), |grade| hall.grade_counts(grade));
-            if counts.left < best.count || self.pools[index].is_promised() {
+            if counts.left < best.count {
                 return Err(Refusal::SoldOut.into());
             }
-            let seats = hall.best(&wanted).map_err(|why| match why {
+            let kept = self.pools[index].kept();
+            let seats = hall.best_but(&wanted, &kept, &Cell::new(0)).map_err(|why| match why {
                 NoBest::TooFew { .. } | NoBest::Apart => Refusal::SoldOut,
                 NoBest::Orphan => Refusal::OrphanLeft,
             })?;

@@ -246,7 +246,7 @@ impl Campaign {
             if take.fate == Fate::Held {
                 take.fate = Fate::Released;
                 self.pools[usize::from(take.pool)].give_back(take.unit);
-                self.pools[usize::from(take.pool)].came_free();
+                self.pools[usize::from(take.pool)].came_free(take.unit);
             }
         }
         hold.remember(step.id, content);

@@ -248,7 +248,7 @@ impl Campaign {
             }
         };
         for take in &before {
-            self.pools[usize::from(take.pool)].came_free();
+            self.pools[usize::from(take.pool)].came_free(take.unit);
         }
         let hold = self.holds.at_mut(number);
         hold.put(&chosen);
@@ -311,7 +311,7 @@ impl Campaign {
             if take.fate == Fate::Held {
                 take.fate = Fate::Expired;
                 self.pools[usize::from(take.pool)].give_back(take.unit);
-                self.pools[usize::from(take.pool)].came_free();
+                self.pools[usize::from(take.pool)].came_free(take.unit);
             }
         }
         self.holds.end(number, service);

@@ -1,46 +1,47 @@
 //! Offers: what comes free goes to who is next on the waitlist.
 //!
 //! After every command, and after time has acted, the lists of a campaign are served: then nobody who waits could have
-//! anything that is free. What one entry cannot do is done by the next ones; until then nobody else gets what is free.
+//! anything that is free. What one entry cannot do is done by the next ones; until then nobody else gets what those may
+//! have who are still to be looked at.
 
 use super::select::Selection;
 use super::{Campaign, Phase};
 use crate::command::Wish;
 use crate::context::ApplyContext;
-use crate::hall::{Best, Orphans, Unit};
+use crate::hall::{Best, Orphans};
 use crate::hold::{Allocation, Fate, Hold, Offer, UnitId};
 use crate::limits::{OFFER_STEPS, OFFERS_MISSED};
 use crate::pool::Pool;
-use crate::waitlist::{Waiter, Why};
+use crate::waitlist::{Waiter, Waitlist, Why};
 use firstcome_inject::{Mistake, inject};
+use std::cell::Cell;
 
-/// Seats of a hall that are looked through in one step.
+/// Rows and seats of a hall that are looked at in one step.
 const SEATS_A_STEP: u32 = 64;
 
 /// What the ids of offers begin with. No other hold of a campaign with waitlists has such an id.
 pub(super) const OFFER: &str = "offer-";
 
 impl Campaign {
-    /// Makes offers of what is free, and lets everybody go once the campaign is over, as far as `steps` go.
+    /// Looks at the next who waits: makes an offer, or passes over everybody with the same wish. Once the campaign is over it
+    /// lets the first one go. Says whether there was anybody.
     ///
     /// `made` takes in what the digest must tell.
-    pub(crate) fn serve_lists(
+    pub(crate) fn serve_next(
         &mut self,
         context: &mut ApplyContext<'_>,
         steps: &mut u32,
         made: &mut Vec<u8>,
-    ) {
+    ) -> bool {
         let phase = self.phase(context.at);
-        for index in 0..self.pools.len() {
-            if self.pools[index].list().is_none() {
-                continue;
-            }
-            match phase {
-                Phase::Open => self.serve(context, index, (steps, made)),
-                Phase::Closed => self.end_list(context, index, steps),
-                Phase::Draft | Phase::Scheduled | Phase::Paused => {}
-            }
-        }
+        (0..self.pools.len()).any(|index| {
+            self.pools[index].list().is_some()
+                && match phase {
+                    Phase::Open => self.look_at_next(context, index, (steps, made)),
+                    Phase::Closed => self.end_next(context, index, steps),
+                    Phase::Draft | Phase::Scheduled | Phase::Paused => false,
+                }
+        })
     }
 
     /// Says whether an entry has something to do for its lists, even one without a command.
@@ -52,86 +53,83 @@ impl Campaign {
         }
     }
 
-    fn serve(
+    fn look_at_next(
         &mut self,
         context: &mut ApplyContext<'_>,
         index: usize,
         (steps, made): (&mut u32, &mut Vec<u8>),
-    ) {
-        while *steps > 0 {
-            let Some((ticket, slot)) = self.pools[index].list().and_then(|list| list.next()) else {
-                return;
-            };
-            let Some(kind) = self.pools[index].list().and_then(|list| list.kind(slot)) else {
-                return;
-            };
-            let wish = kind.wish.clone();
-            let searched = self.pools[index].hall().map_or(0, |hall| hall.seats() / SEATS_A_STEP);
-            *steps = steps.saturating_sub(OFFER_STEPS + searched);
-            let Some(units) = self.fitting(index, &wish.get()) else {
-                let some = self.has_some(index, &wish.get());
-                self.pools[index].list_mut().pass_over(slot, some);
-                continue;
-            };
-            let Waiter { subject, limit, missed, .. } = self.pools[index].list_mut().take(ticket);
-            let limit = (limit > 0).then_some(limit);
-            let may = self.may_be_offered(index, &subject, &units, limit);
-            if !may && !inject(Mistake::OffersBeyondLimit) {
-                self.leave_unserved(context, (index, slot), subject, Why::LimitReached);
-                self.pools[index].list_mut().drop_kind(slot);
-                continue;
-            }
-            let Some(number) = self.offer(context, index, (&subject, slot, missed, limit), &units)
-            else {
-                // No hold has a number any more: nobody can have anything.
-                let list = self.pools[index].list_mut();
-                list.push(slot, &subject, context.at, (limit, missed));
-                list.pass_over(slot, false);
-                continue;
-            };
-            made.extend_from_slice(&self.number.to_le_bytes());
-            made.extend_from_slice(&(index as u16).to_le_bytes());
-            made.extend_from_slice(&ticket.to_le_bytes());
-            made.extend_from_slice(&number.to_le_bytes());
-            units.iter().for_each(|unit| made.extend_from_slice(&unit.code().to_le_bytes()));
+    ) -> bool {
+        let list = self.pools[index].list();
+        let Some((ticket, slot)) = list.and_then(Waitlist::next) else { return false };
+        let Some(kind) = list.and_then(|list| list.kind(slot)) else { return false };
+        let (wish, looked) = (kind.wish.clone(), Cell::new(0));
+        let found = self.fitting(index, &wish.get(), kind.everywhere, &looked);
+        let one = if found.is_some() { OFFER_STEPS } else { 1 };
+        *steps = steps.saturating_sub(one + looked.get() / SEATS_A_STEP);
+        let Some(units) = found else {
+            let some = self.has_some(index, &wish.get());
+            self.pools[index].list_mut().pass_over(slot, some);
+            return true;
+        };
+        let Waiter { subject, limit, missed, .. } = self.pools[index].list_mut().take(ticket);
+        let limit = (limit > 0).then_some(limit);
+        let may = self.may_be_offered(index, &subject, &units, limit);
+        if !may && !inject(Mistake::OffersBeyondLimit) {
+            self.leave_unserved(context, (index, slot), subject, Why::LimitReached);
+            self.pools[index].list_mut().drop_kind(slot);
+            return true;
         }
+        let Some(number) = self.offer(context, index, (&subject, slot, missed, limit), &units)
+        else {
+            // No hold has a number any more: nobody can have anything.
+            let list = self.pools[index].list_mut();
+            list.push(slot, &subject, context.at, (limit, missed));
+            list.pass_over(slot, false);
+            return true;
+        };
+        made.extend_from_slice(&self.number.to_le_bytes());
+        made.extend_from_slice(&(index as u16).to_le_bytes());
+        made.extend_from_slice(&ticket.to_le_bytes());
+        made.extend_from_slice(&number.to_le_bytes());
+        units.iter().for_each(|unit| made.extend_from_slice(&unit.code().to_le_bytes()));
+        true
     }
 
-    /// Lets those go who wait when the campaign is over, the first one first.
-    fn end_list(&mut self, context: &mut ApplyContext<'_>, index: usize, steps: &mut u32) {
+    /// Lets the first one go who waits when the campaign is over.
+    fn end_next(&mut self, context: &mut ApplyContext<'_>, index: usize, steps: &mut u32) -> bool {
         if inject(Mistake::EndForgetsList) {
             while self.pools[index].list_mut().pop().is_some() {}
         }
-        while *steps > 0 {
-            let list = self.pools[index].list_mut();
-            let Some((ticket, slot)) = list.first() else { return };
-            *steps -= 1;
-            let subject = list.take(ticket).subject;
-            self.leave_unserved(context, (index, slot), subject, Why::Ended);
-            self.pools[index].list_mut().drop_kind(slot);
-        }
+        let list = self.pools[index].list_mut();
+        let Some((ticket, slot)) = list.first() else { return false };
+        *steps -= 1;
+        let subject = list.take(ticket).subject;
+        self.leave_unserved(context, (index, slot), subject, Why::Ended);
+        self.pools[index].list_mut().drop_kind(slot);
+        true
     }
 
     /// Gives units of a pool that are free and do for a wish: all of them or nothing.
     ///
-    /// This is where another kind of pool says what it has for those who wait.
-    pub(super) fn fitting(&self, index: usize, wish: &Wish<'_>) -> Option<Vec<UnitId>> {
+    /// Neighbours are only looked for beside the seats that are remembered, unless `everywhere`; nothing is looked for that
+    /// cannot be there by its counts. This is where another kind of pool says what it has for those who wait.
+    pub(super) fn fitting(
+        &self,
+        index: usize,
+        wish: &Wish<'_>,
+        everywhere: bool,
+        looked: &Cell<u32>,
+    ) -> Option<Vec<UnitId>> {
+        if self.there_is(index, wish) < wish.quantity {
+            return None;
+        }
         let pool = &self.pools[index];
         let Some(hall) = pool.hall() else {
-            return (pool.left() >= wish.quantity)
-                .then(|| vec![UnitId::Counted; wish.quantity as usize]);
+            return Some(vec![UnitId::Counted; wish.quantity as usize]);
         };
         if let Some(name) = wish.area {
-            let Some(Unit::Area(area)) = hall.find(name) else { return None };
-            let sold = hall.area(area);
-            let through = sold.channel.is_empty() || Some(sold.channel) == wish.channel;
-            let enough = hall.area_counts(area).free >= wish.quantity;
-            return (sold.for_sale && through && enough)
-                .then(|| vec![UnitId::Area(area); wish.quantity as usize]);
-        }
-        let counts = wish.grade.map_or(hall.counts(), |grade| hall.grade_counts(grade));
-        if counts.left < wish.quantity {
-            return None;
+            let area = hall.area_through(name, wish.channel)?;
+            return Some(vec![UnitId::Area(area); wish.quantity as usize]);
         }
         let orphans =
             if self.holding.allow_orphans { Orphans::Allowed } else { Orphans::LastResort };
@@ -144,13 +142,30 @@ impl Campaign {
             adjacent: wish.adjacent,
             orphans,
         };
-        Some(hall.best(&best).ok()?.into_iter().map(UnitId::Seat).collect())
+        let seats = match pool.list() {
+            Some(list) if wish.adjacent && !everywhere => {
+                hall.best_near(&best, list.freed().iter().copied(), looked)
+            }
+            Some(_) | None => hall.best_but(&best, &[], looked).ok(),
+        };
+        Some(seats?.into_iter().map(UnitId::Seat).collect())
+    }
+
+    /// Returns how many free units there are for a wish, together or not.
+    fn there_is(&self, index: usize, wish: &Wish<'_>) -> u32 {
+        let pool = &self.pools[index];
+        let Some(hall) = pool.hall() else { return pool.left() };
+        match wish.area {
+            Some(name) => {
+                hall.area_through(name, wish.channel).map_or(0, |area| hall.area_counts(area).free)
+            }
+            None => hall.offerable(wish.grade, wish.channel),
+        }
     }
 
     /// Says whether something is free that somebody wants, only less than they want.
     pub(super) fn has_some(&self, index: usize, wish: &Wish<'_>) -> bool {
-        let one = Wish { quantity: 1, adjacent: false, ..*wish };
-        wish.quantity > 1 && self.fitting(index, &one).is_some()
+        wish.quantity > 1 && self.there_is(index, wish) > 0
     }
 
     /// Says whether a subject may have these units besides what it has.

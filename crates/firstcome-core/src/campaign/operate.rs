@@ -9,7 +9,6 @@ use crate::hall::{
 };
 use crate::hold::{Allocation, Fate, UnitId};
 use crate::outcome::{Missing, Move, Outcome, Refusal, RefusedFor, UnitName};
-use crate::pool::Pool;
 use crate::results::Kind;
 use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
@@ -44,7 +43,7 @@ impl Campaign {
         let new_areas: Vec<_> = areas.iter().map(|(_, area)| **area).collect();
         match hall.add(&new_seats, &new_areas) {
             Ok(()) => {
-                self.pools[index].came_free();
+                self.pools[index].all_came_free();
                 Outcome::Imported { seats: new_seats.len() as u32, areas: new_areas.len() as u32 }
             }
             Err(mut bad) => {
@@ -100,7 +99,7 @@ impl Campaign {
         match self.pools[index].hall_mut().change(&seats) {
             Ok(seats) => {
                 // A seat of another grade may be one that somebody waits for.
-                self.pools[index].came_free();
+                self.pools[index].all_came_free();
                 Outcome::SeatsChanged { seats }
             }
             Err(bad) => Outcome::RefusedFor(Box::new(RefusedFor {
@@ -173,6 +172,9 @@ impl Campaign {
             if hall.standing(seat).kind() == from {
                 hall.set(seat, if blocked { Standing::Blocked } else { Standing::Free });
                 units += 1;
+                if !blocked {
+                    self.pools[usize::from(pool)].came_free(UnitId::Seat(seat));
+                }
             }
         }
         for (pool, unit, count) in selection.quantities {
@@ -182,9 +184,9 @@ impl Campaign {
             let count = if blocked { count } else { count.min(hall.area_counts(area).blocked) };
             assert!(hall.shift(area, count, from, to), "it was looked whether there are enough");
             units += count;
-        }
-        if !blocked {
-            self.pools.iter_mut().for_each(Pool::came_free);
+            if !blocked && count > 0 {
+                self.pools[usize::from(pool)].came_free(unit);
+            }
         }
         Ok(if blocked { Outcome::Blocked { units } } else { Outcome::Unblocked { units } })
     }
@@ -237,7 +239,7 @@ impl Campaign {
         }
         hall.set(old, Standing::Free);
         hall.set(new, standing);
-        self.pools[index].came_free();
+        self.pools[index].came_free(UnitId::Seat(old));
         let (old, new) = ((index as u16, UnitId::Seat(old)), (index as u16, UnitId::Seat(new)));
         let moved = self.hand_over(context.at, standing, (old, new), (reason, who));
         let (subject, rank) = (moved.subject.clone(), moved.rank);

@@ -12,6 +12,7 @@ use crate::pool::Pool;
 use crate::results::Kind;
 use crate::waitlist::{Place, Unserved, Waiting, Waitlist, Why};
 use firstcome_inject::{Mistake, inject};
+use std::cell::Cell;
 
 /// What a command to join a waitlist asks.
 pub(crate) struct JoinRequest<'a> {
@@ -90,11 +91,8 @@ impl Campaign {
             .list()
             .is_some_and(|list| list.kind_of(&wish).is_some_and(|slot| list.is_tried(slot)));
         // Whoever waits for the same already, and whoever was not looked at yet, comes first.
-        let free = if tried || self.pools[index].is_promised() {
-            None
-        } else {
-            self.fitting(index, &wish)
-        };
+        let first = !tried && !self.pools[index].is_promised_beside(&wish);
+        let free = first.then(|| self.fitting(index, &wish, true, &Cell::new(0))).flatten();
         match free {
             Some(_) if !seated && !coded && wish.quantity == 1 && ranks > 0 => {
                 return Ok(self.win(context, index, subject));
@@ -114,7 +112,7 @@ impl Campaign {
             return Err(Refusal::NoWaitlist.into());
         }
         self.check_room(index, &wish, u64::from(most))?;
-        let looked = !self.pools[index].is_promised();
+        let looked = !self.pools[index].is_promised_beside(&wish);
         let some = looked && self.has_some(index, &wish);
         let list = self.pools[index].list_mut();
         let slot = list.kind_for(&wish);
@@ -198,8 +196,8 @@ impl Campaign {
             for take in hold.takes.iter_mut().filter(|take| take.fate == Fate::Held) {
                 take.fate = Fate::Released;
                 self.pools[index].give_back(take.unit);
+                self.pools[index].came_free(take.unit);
             }
-            self.pools[index].came_free();
             self.end(context, number);
             assert!(slot.is_some(), "an offer has a kind of wish");
         }

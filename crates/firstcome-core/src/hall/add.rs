@@ -245,7 +245,9 @@ impl Hall {
             channel: self.channels.number(wanted.channel) as u16,
             marks,
         };
-        of_row.set_open(index, known.is_single());
+        if of_row.set_open(index, known.is_single()) {
+            self.offerable.count(&known, true);
+        }
         self.seats.push(known);
         self.standings.push();
         self.counts.come(1, wanted.for_sale);

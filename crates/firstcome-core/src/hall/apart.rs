@@ -36,11 +36,12 @@ impl Hall {
     /// hall it begins where most can be had at once, and goes on with what is nearest to there: in the same section before
     /// others, then by rows between, then by index, then in the order of adding. From each it takes as many as it
     /// can without spoiling the rest.
-    pub(super) fn apart(&self, wanted: &Criteria, strict: bool) -> Option<Vec<u32>> {
+    pub(super) fn apart(&self, wanted: &Criteria<'_>, strict: bool) -> Option<Vec<u32>> {
         if wanted.accessible {
             return self.near_accessible(wanted);
         }
         let mut patches = Vec::new();
+        wanted.look_at(self.rows.len());
         for row in &self.rows_by_best {
             if (self.rows[*row as usize].left as usize) < wanted.quantity {
                 continue;
@@ -77,7 +78,7 @@ impl Hall {
     }
 
     /// Returns the best accessible seat and those nearest to it.
-    fn near_accessible(&self, wanted: &Criteria) -> Option<Vec<u32>> {
+    fn near_accessible(&self, wanted: &Criteria<'_>) -> Option<Vec<u32>> {
         let mut seats = Vec::new();
         for row in &self.rows {
             let mut from = 0;
@@ -106,11 +107,12 @@ impl Hall {
     }
 
     /// Adds the patches of a row that can give a seat.
-    fn patches(&self, number: u32, wanted: &Criteria, strict: bool, found: &mut Vec<Patch>) {
+    fn patches(&self, number: u32, wanted: &Criteria<'_>, strict: bool, found: &mut Vec<Patch>) {
         let row = &self.rows[number as usize];
         let mut from = 0;
         while let Some(run) = row.next_run(from) {
             from = run.end;
+            wanted.look_at(run.len());
             // Every seat of a run is open: it is in a stretch if it is ordinary.
             let grade = |seat: &Seat| seat.is_ordinary().then_some(seat.grade);
             let mut start = run.start;
@@ -147,7 +149,7 @@ impl Hall {
         row: u32,
         range: Range<usize>,
         fitting: usize,
-        wanted: &Criteria,
+        wanted: &Criteria<'_>,
         strict: bool,
     ) -> Amounts {
         let many = range.len();
@@ -167,7 +169,7 @@ impl Hall {
     }
 
     /// Takes as many as are wanted from patches that can give as many together.
-    fn gather(&self, patches: &mut [Patch], wanted: &Criteria, strict: bool) -> Vec<u32> {
+    fn gather(&self, patches: &mut [Patch], wanted: &Criteria<'_>, strict: bool) -> Vec<u32> {
         let quantity = wanted.quantity;
         let anchor = patches
             .iter()
@@ -208,7 +210,7 @@ impl Hall {
         patches: &[Patch],
         later: &[Patch],
         missing: usize,
-        wanted: &Criteria,
+        wanted: &Criteria<'_>,
         strict: bool,
         taken: &mut Vec<u32>,
     ) -> usize {
@@ -237,7 +239,7 @@ impl Hall {
         &self,
         patch: &Patch,
         quantity: usize,
-        wanted: &Criteria,
+        wanted: &Criteria<'_>,
         strict: bool,
         taken: &mut Vec<u32>,
     ) {
@@ -269,7 +271,7 @@ impl Hall {
         assert_eq!(missing, 0, "a patch gives what it can give");
     }
 
-    fn fits_at(&self, row: u32, index: usize, wanted: &Criteria) -> bool {
+    fn fits_at(&self, row: u32, index: usize, wanted: &Criteria<'_>) -> bool {
         wanted.fits(&self.seats[self.rows[row as usize].seats[index] as usize])
     }
 }

@@ -1,7 +1,8 @@
 //! Chooses the best free seats.
 
-use super::{ACCESSIBLE, Criteria, Hall, Orphans, Price};
+use super::{ACCESSIBLE, Criteria, Hall, Kept, Orphans, Price};
 use crate::limits::BEST_SEATS;
+use std::cell::Cell;
 use std::ops::Range;
 
 /// What is asked of the best seats.
@@ -77,7 +78,19 @@ impl Hall {
     ///
     /// Why there is none. A quantity outside 1 to [`BEST_SEATS`] is never to be had.
     pub fn best(&self, ask: &Best<'_>) -> Result<Vec<u32>, NoBest> {
-        let Some(wanted) = self.wanted(ask) else { return Err(NoBest::TooFew { left: 0 }) };
+        self.best_but(ask, &[], &Cell::new(0))
+    }
+
+    /// Returns the best seats as [`Hall::best`] does, but none that is kept; counts the rows and seats it looks at.
+    pub(crate) fn best_but(
+        &self,
+        ask: &Best<'_>,
+        kept: &[Kept],
+        looked: &Cell<u32>,
+    ) -> Result<Vec<u32>, NoBest> {
+        let Some(wanted) = self.wanted(ask, kept, looked) else {
+            return Err(NoBest::TooFew { left: 0 });
+        };
         if wanted.quantity == 0 || wanted.quantity > BEST_SEATS {
             return Err(NoBest::TooFew { left: self.left(&wanted, usize::MAX) });
         }
@@ -108,7 +121,12 @@ impl Hall {
     }
 
     /// Translates what is asked, unless it names what the hall does not have.
-    fn wanted(&self, ask: &Best<'_>) -> Option<Criteria> {
+    pub(super) fn wanted<'a>(
+        &self,
+        ask: &Best<'_>,
+        kept: &'a [Kept],
+        looked: &'a Cell<u32>,
+    ) -> Option<Criteria<'a>> {
         let grade = match ask.grade {
             Some(grade) => Some(self.grades.find(grade)? as u16),
             None => None,
@@ -119,12 +137,13 @@ impl Hall {
         };
         let channel = ask.channel.and_then(|channel| self.channels.find(channel)).unwrap_or(0);
         let (quantity, channel) = (ask.quantity as usize, channel as u16);
-        Some(Criteria { quantity, grade, price, channel, accessible: ask.accessible })
+        let accessible = ask.accessible;
+        Some(Criteria { quantity, grade, price, channel, accessible, kept, looked })
     }
 
     /// Returns how many seats fit and can be taken, counted up to `enough` or a little beyond; none, if one must be
     /// accessible and none is.
-    fn left(&self, wanted: &Criteria, enough: usize) -> u32 {
+    fn left(&self, wanted: &Criteria<'_>, enough: usize) -> u32 {
         let (mut left, mut accessible) = (0, !wanted.accessible);
         for row in &self.rows {
             let mut from = 0;
@@ -146,7 +165,7 @@ impl Hall {
     }
 
     /// Returns the best seats next to each other; with `strict`, of those that leave no orphan.
-    pub(super) fn together(&self, wanted: &Criteria, strict: bool) -> Option<Vec<u32>> {
+    pub(super) fn together(&self, wanted: &Criteria<'_>, strict: bool) -> Option<Vec<u32>> {
         let mut best: Option<(Measure, u32, usize)> = None;
         for number in &self.rows_by_best {
             let row = &self.rows[*number as usize];
@@ -155,6 +174,7 @@ impl Hall {
             if best.is_some_and(|(key, ..)| key < bound) {
                 break;
             }
+            wanted.look_at(1);
             if !row.has_run(wanted.quantity) {
                 continue;
             }
@@ -171,7 +191,7 @@ impl Hall {
     fn together_in(
         &self,
         number: u32,
-        wanted: &Criteria,
+        wanted: &Criteria<'_>,
         strict: bool,
         known: Option<Measure>,
     ) -> Option<(Measure, usize)> {
@@ -182,6 +202,7 @@ impl Hall {
             if run.len() < wanted.quantity {
                 continue;
             }
+            wanted.look_at(run.len());
             if let Some(better) = self.best_window(number, run, wanted, strict, best) {
                 (best, found) = (Some(better.0), Some(better));
             }
@@ -194,7 +215,7 @@ impl Hall {
         &self,
         number: u32,
         run: Range<usize>,
-        wanted: &Criteria,
+        wanted: &Criteria<'_>,
         strict: bool,
         known: Option<Measure>,
     ) -> Option<(Measure, usize)> {

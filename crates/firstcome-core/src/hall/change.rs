@@ -1,7 +1,7 @@
 //! Changes of seats that are there: another name, grade or price.
 
 use super::settings::{BadSeat, Price, SeatSettings, Unfit};
-use super::{Hall, Unit};
+use super::{Hall, Seat, Unit};
 use crate::limits::{GRADES, PRICES};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -208,7 +208,12 @@ impl Hall {
         let kind = self.standing(seat).kind();
         let known = &mut self.seats[seat as usize];
         let for_sale = known.is_for_sale();
-        let before = std::mem::replace(&mut known.grade, grade as u16);
+        let other = Seat { grade: grade as u16, ..*known };
+        if self.rows[known.row as usize].is_open(usize::from(known.index)) {
+            self.offerable.count(known, false);
+            self.offerable.count(&other, true);
+        }
+        let before = std::mem::replace(known, other).grade;
         self.by_grade[usize::from(before)].leave(1, kind, for_sale);
         self.by_grade[grade as usize].join(1, kind, for_sale);
     }

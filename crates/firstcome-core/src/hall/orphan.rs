@@ -1,6 +1,7 @@
 //! The orphan rule: no single seat is left that nobody would want.
 
 use super::{Criteria, Hall};
+use std::cell::Cell;
 
 /// What is said to a choice of seats that leaves an orphan.
 ///
@@ -45,7 +46,9 @@ impl Hall {
             left.map(|index| self.rows[row as usize].seats[index]).min()
         };
         let orphan = seats.iter().filter_map(beside).min()?;
-        if orphans == Orphans::LastResort && self.together(&self.like(taken), true).is_none() {
+        if orphans == Orphans::LastResort
+            && self.together(&self.like(taken, &Cell::new(0)), true).is_none()
+        {
             return None;
         }
         Some(orphan)
@@ -73,7 +76,7 @@ impl Hall {
     }
 
     /// Returns what as many seats like these would be.
-    fn like(&self, taken: &[u32]) -> Criteria {
+    fn like<'a>(&self, taken: &[u32], looked: &'a Cell<u32>) -> Criteria<'a> {
         let mut taken: Vec<u32> = taken.to_vec();
         taken.sort_unstable();
         let seats = || taken.iter().map(|seat| &self.seats[*seat as usize]);
@@ -84,6 +87,8 @@ impl Hall {
             price: None,
             channel: seats().map(|seat| seat.channel).find(|channel| *channel != 0).unwrap_or(0),
             accessible: false,
+            kept: &[],
+            looked,
         }
     }
 }

@@ -35,9 +35,11 @@ impl Row {
         self.best = self.best.min(quality);
     }
 
-    pub(super) fn set_open(&mut self, index: usize, open: bool) {
+    /// Sets whether a seat is open, and says whether it was otherwise.
+    pub(super) fn set_open(&mut self, index: usize, open: bool) -> bool {
         let (word, bit) = (&mut self.open[index / 64], 1 << (index % 64));
-        if (*word & bit != 0) != open {
+        let changes = (*word & bit != 0) != open;
+        if changes {
             *word ^= bit;
             if open {
                 self.left += 1;
@@ -45,6 +47,7 @@ impl Row {
                 self.left -= 1;
             }
         }
+        changes
     }
 
     pub(super) fn is_open(&self, index: usize) -> bool {
@@ -56,6 +59,16 @@ impl Row {
         let start = self.next(from, |word| word)?;
         let end = self.next(start, |word| !word).unwrap_or(self.seats.len());
         Some(start..end.min(self.seats.len()))
+    }
+
+    /// Returns the open seats around one of them, at most so many on either side; none if it is not open.
+    pub(super) fn run_around(&self, index: usize, most: usize) -> std::ops::Range<usize> {
+        if !self.is_open(index) {
+            return index..index;
+        }
+        let before = (1..=most.min(index)).take_while(|by| self.is_open(index - by)).count();
+        let behind = (1..=most).take_while(|by| self.is_open(index + by)).count();
+        index - before..index + behind + 1
     }
 
     /// Says whether so many neighbouring seats are open.

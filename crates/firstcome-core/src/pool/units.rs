@@ -121,7 +121,7 @@ impl Pool {
 
     /// Returns how many units like this one are free, and not for somebody who waits.
     pub(crate) fn free_to_all(&self, unit: UnitId) -> u32 {
-        if self.is_promised() { 0 } else { self.free(unit) }
+        if self.is_kept(unit) { 0 } else { self.free(unit) }
     }
 
     /// Sets a free unit aside for the hold of a number.
@@ -176,9 +176,10 @@ impl Pool {
         rank
     }
 
-    /// Makes the unit of a cancelled claim free.
-    pub(super) fn free_confirmed(&mut self, rank: u32) {
-        match self.grants.unit(rank).unwrap_or(UnitId::Counted) {
+    /// Makes the unit of a cancelled claim free, and returns it.
+    pub(super) fn free_confirmed(&mut self, rank: u32) -> UnitId {
+        let unit = self.grants.unit(rank).unwrap_or(UnitId::Counted);
+        match unit {
             UnitId::Counted => self.taken -= 1,
             UnitId::Seat(seat) => {
                 let hall = self.hall_mut();
@@ -188,6 +189,7 @@ impl Pool {
             }
             UnitId::Area(area) => self.shift(area, Kind::Confirmed, Kind::Free),
         }
+        unit
     }
 
     fn shift(&mut self, area: u16, from: Kind, to: Kind) {

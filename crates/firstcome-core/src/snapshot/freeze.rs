@@ -206,6 +206,12 @@ impl State {
                 parts.extend(runs.map(|run| Part::Grants { campaign, pool: index, run }));
                 let waiters = pool.list().into_iter().flat_map(Waitlist::parts).map(Arc::clone);
                 parts.extend(waiters.map(|part| Part::Waiters { campaign, pool: index, part }));
+                if let Some(list) = pool.list().filter(|list| !list.freed().is_empty()) {
+                    let mut out = Vec::new();
+                    let of = (campaign, index);
+                    out.nested(field::FREED, |out| waiting::freed_fields(out, of, list));
+                    parts.push_back(Part::Fields(out));
+                }
                 let codes = pool.codes().map_or_else(Vec::new, code_parts);
                 parts.extend(codes.into_iter().map(|part| Part::Codes {
                     campaign,
@@ -290,6 +296,7 @@ impl State {
             term: self.results.term,
             last_campaign: self.last_campaign,
             sweep_at: self.batches.sweep_at,
+            list_turn: self.list_turn,
         };
         Frozen { manifest, parts, whole }
     }

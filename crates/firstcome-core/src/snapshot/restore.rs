@@ -45,6 +45,7 @@ impl Restore {
         state.results.term = manifest.term;
         state.last_campaign = manifest.last_campaign;
         state.batches.sweep_at = manifest.sweep_at;
+        state.list_turn = manifest.list_turn;
         state.skips.done = manifest.skipped;
         Self {
             state,
@@ -128,6 +129,7 @@ impl Restore {
             field::MOVED => self.moved(value),
             field::WAITERS => self.waiters(value),
             field::UNSERVED => self.unserved(value),
+            field::FREED => self.freed(value),
             field::BAR => self.bar(value),
             field::ACT => self.act(value),
             field::CODES => self.codes(value),

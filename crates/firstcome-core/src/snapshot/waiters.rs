@@ -2,6 +2,7 @@
 
 use super::restore::Restore;
 use super::waiting::{small, subject};
+use crate::hall::Hall;
 use crate::limits::OFFERS_MISSED;
 use crate::pool::Pool;
 use crate::time::Timestamp;
@@ -51,6 +52,25 @@ impl Restore {
             }
             let at = Timestamp::from_micros(at);
             list.put(Waiter { ticket, subject: subject.into(), at, limit, kind, missed });
+        }
+        Ok(())
+    }
+
+    pub(super) fn freed(&mut self, value: Value<'_>) -> Result<(), Malformed> {
+        let (campaign, pool, mut rows) = Self::rows(value)?;
+        let pool = self.pool(campaign, pool);
+        let pool = pool.ok_or_else(|| value.wrong("seats of an unknown pool"))?;
+        let seats = pool.hall().map_or(0, Hall::seats);
+        let mut next = 0_u32;
+        while !rows.is_empty() {
+            let seat = small(rows.varint()?).and_then(|step: u32| next.checked_add(step));
+            let seat = seat.filter(|seat| *seat < seats);
+            let fits = seat
+                .is_some_and(|seat| pool.list_of().is_some_and(|list| list.restore_freed(seat)));
+            next = seat.map_or(0, |seat| seat + 1);
+            if !fits {
+                return Err(rows.wrong("a seat that is remembered for nobody"));
+            }
         }
         Ok(())
     }

@@ -18,6 +18,8 @@ pub(super) fn list_fields(out: &mut Vec<u8>, list: &Waitlist) {
             }
             if tried {
                 out.number(3, 1);
+            } else if !kind.everywhere {
+                out.number(9, 1);
             }
             wish_fields(out, &kind.wish.get());
         });
@@ -37,12 +39,14 @@ pub(super) fn read_list(value: Value<'_>, pool: &mut Pool) -> Result<(), Malform
 }
 
 fn read_kind(value: Value<'_>, list: &mut Waitlist) -> Result<(), Malformed> {
-    let (mut slot, mut passed, mut tried, mut wish) = (None, 0, false, Wish::units(1));
+    let (mut slot, mut passed, mut wish) = (None, 0, Wish::units(1));
+    let (mut tried, mut everywhere) = (false, true);
     value.nested()?.fields(|field, value| {
         match field {
             1 => slot = Some(value.number32()?),
             2 => passed = value.number32()?,
             3 => tried = value.flag()?,
+            9 => everywhere = !value.flag()?,
             _ => return wish_field(&mut wish, field, value),
         }
         Ok(())
@@ -52,6 +56,7 @@ fn read_kind(value: Value<'_>, list: &mut Waitlist) -> Result<(), Malformed> {
         return Err(value.wrong("a kind of wish that is there already, or beyond their number"));
     };
     list.put_kind(slot, &wish, passed);
+    list.set_everywhere(slot, everywhere);
     if tried {
         list.set_tried(slot);
     }
@@ -73,6 +78,19 @@ pub(super) fn waiter_fields(out: &mut Vec<u8>, (campaign, pool): (u32, u32), par
             out.varint(u64::from(waiter.limit));
             out.varint(waiter.subject.len() as u64);
             out.extend_from_slice(waiter.subject.as_bytes());
+        }
+    });
+}
+
+/// Writes the seats that came free and are remembered.
+pub(super) fn freed_fields(out: &mut Vec<u8>, (campaign, pool): (u32, u32), list: &Waitlist) {
+    out.number(1, u64::from(campaign));
+    out.number(2, u64::from(pool));
+    out.nested(3, |out| {
+        let mut next = 0;
+        for seat in list.freed() {
+            out.varint(u64::from(seat - next));
+            next = seat + 1;
         }
     });
 }

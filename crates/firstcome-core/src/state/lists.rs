@@ -7,9 +7,12 @@ use crate::command::Command;
 use crate::context::{ApplyContext, NewResults};
 use crate::limits::LIST_STEPS;
 use crate::outcome::Outcome;
+use crate::pool::Pool;
 use crate::results::Kind;
 use crate::time::Timestamp;
+use firstcome_inject::{Mistake, inject};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 /// Which campaigns have waitlists. It follows from the campaigns, and is never stored.
 #[derive(Debug, Default)]
@@ -49,20 +52,40 @@ impl Agenda {
 
 impl State {
     /// Serves the lists for which time brought something: a hold that expired, the end of a campaign, what an earlier
-    /// entry did not get done.
+    /// entry did not get done. Campaigns take turns, one look each, and go on where the entry before ended.
     pub(super) fn begin_lists(&mut self) {
         self.agenda.steps = LIST_STEPS;
         if self.agenda.lists.is_empty() {
+            self.list_turn = 0;
             return;
         }
         let at = self.stamp.at;
         let closed = self.agenda.closings.iter().take_while(|(closes_at, _)| *closes_at <= at);
         let mut due: BTreeSet<u32> = closed.map(|(_, number)| *number).collect();
+        // They are known to have work from now on, whether or not their turn comes in this entry.
+        due.iter().for_each(|number| self.counts.touch(*number));
         due.extend(&self.agenda.behind);
         due.extend(self.touched().iter().filter(|number| self.agenda.lists.contains_key(number)));
-        for number in due {
+        if inject(Mistake::ListTurnForgotten) {
+            self.list_turn = 0;
+        }
+        let mut looked = BTreeSet::new();
+        while self.agenda.steps > 0 {
+            let after = due.range((Bound::Excluded(self.list_turn), Bound::Unbounded)).next();
+            let Some(number) = after.or(due.first()).copied() else {
+                // Whoever has work from now on is behind nobody.
+                self.list_turn = 0;
+                return;
+            };
             self.applying = Applying::Expiry(number);
-            self.serve_lists(number);
+            if looked.insert(number) {
+                self.counts.touch(number);
+            }
+            if self.serve_next(number) {
+                self.list_turn = number;
+            } else {
+                due.remove(&number);
+            }
         }
     }
 
@@ -73,19 +96,20 @@ impl State {
         }
         let touched = self.touched().last().copied();
         if let Some(number) = touched.filter(|number| self.agenda.lists.contains_key(number)) {
-            self.serve_lists(number);
+            while self.agenda.steps > 0 && self.serve_next(number) {}
         }
     }
 
-    fn serve_lists(&mut self, number: u32) {
+    /// Takes one look at who waits in a campaign; says whether there was anybody to look at.
+    fn serve_next(&mut self, number: u32) -> bool {
         let (at, service) = (self.stamp.at, self.service);
-        let Some(campaign) = self.campaigns.get_mut(&number) else { return };
-        self.counts.touch(number);
+        let Some(campaign) = self.campaigns.get_mut(&number) else { return false };
         let known = campaign.told;
         let mut none = NewResults::default();
         let mut context =
             ApplyContext { at, service, deadlines: &mut self.deadlines, results: &mut none };
-        campaign.serve_lists(&mut context, &mut self.agenda.steps, &mut self.scratch);
+        let steps = &mut self.agenda.steps;
+        let any = campaign.serve_next(&mut context, steps, &mut self.scratch);
         let last = campaign.unserved.len();
         campaign.told = last;
         for rank in known + 1..=last {
@@ -94,6 +118,7 @@ impl State {
             let (pool, subject) = (gone.pool, gone.subject.clone());
             self.record(Kind::Unserved, number, pool, rank, &subject);
         }
+        any
     }
 
     /// Runs a command on a waitlist.
@@ -120,11 +145,20 @@ impl State {
 
     /// Takes note of the lists of the campaigns that an entry was about.
     pub(super) fn note_lists(&mut self) {
-        let Self { agenda, campaigns, counts, stamp, .. } = self;
+        let Self { agenda, campaigns, counts, stamp, scratch, .. } = self;
         for number in counts.touched() {
             match campaigns.get(number) {
                 Some(campaign) => agenda.note(campaign, stamp.at),
                 None => agenda.forget(*number),
+            }
+            if agenda.behind.contains(number)
+                && let Some(campaign) = campaigns.get(number)
+            {
+                // Looks that are left decide who is served by later entries: the digest tells them at once.
+                scratch.extend_from_slice(&self.list_turn.to_le_bytes());
+                scratch.extend_from_slice(&number.to_le_bytes());
+                let lists = campaign.pools.iter().filter_map(Pool::list);
+                lists.for_each(|list| list.digest_left(scratch));
             }
         }
     }
@@ -141,8 +175,8 @@ impl State {
         self.agenda.forget(campaign);
     }
 
-    /// Returns the time of the last entry while waitlists are being served that it did not get done.
-    pub(super) fn list_work(&self) -> Option<Timestamp> {
-        (!self.agenda.behind.is_empty()).then(|| self.at())
+    /// Says whether an entry did not get done with the waitlists: the next one goes on with them, and can come at once.
+    pub fn has_list_work(&self) -> bool {
+        !self.agenda.behind.is_empty()
     }
 }

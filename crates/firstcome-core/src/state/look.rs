@@ -157,7 +157,7 @@ impl State {
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let campaigns = self.campaigns.values().filter_map(|c| c.next_deadline(self.at())).min();
         let expiry = self.next_expiry().filter(|_| !inject(Mistake::NoTickForHolds));
-        campaigns.into_iter().chain(expiry).chain(self.list_work()).min()
+        campaigns.into_iter().chain(expiry).chain(self.has_list_work().then(|| self.at())).min()
     }
 
     /// Returns when the next hold is over if journal time goes on without a break; none without live holds.

@@ -143,7 +143,7 @@ pub(crate) fn time(text: &str) -> Timestamp {
     START.plus_micros(text.split('+').map(part).sum())
 }
 
-fn command(said: &str) -> Command<'_> {
+pub(crate) fn command(said: &str) -> Command<'_> {
     let (who, said) = cut(said);
     let (who, id) = match who.split_once('#') {
         Some((who, id)) => (who, Some(id)),

@@ -4,6 +4,7 @@ mod codes;
 mod ends;
 mod random;
 mod seated;
+mod turns;
 mod work;
 
 use crate::play::{play, play_on};

@@ -29,6 +29,12 @@ impl World {
         Self { state: State::new(SPACE), twin: State::new(SPACE), journal: Vec::new() }
     }
 
+    /// Goes on with a state that comes from elsewhere, and another one that is the same.
+    pub(crate) fn of(state: State, twin: State) -> Self {
+        assert_eq!(twin.mark(), state.mark());
+        Self { state, twin, journal: Vec::new() }
+    }
+
     /// Puts another state in the place of the twin: from now on it must agree with this one.
     pub(crate) fn replace_twin(&mut self, twin: State) {
         assert_eq!(twin.mark(), self.state.mark());

@@ -4,6 +4,7 @@ use super::Campaign;
 use crate::codes::OpenImport;
 use crate::command::CodeCommand;
 use crate::context::ApplyContext;
+use crate::hold::UnitId;
 use crate::limits::{CODES_IMPORTED, IMPORT_US, IMPORTS};
 use crate::outcome::{CodeOutcome, CodeRefusal, Outcome, Refusal};
 use firstcome_inject::{Mistake, inject};
@@ -99,7 +100,7 @@ impl Campaign {
                 let (lines, added) = (import.lines, import.added);
                 let duplicates = import.duplicates.clone();
                 pool.capacity += added;
-                pool.came_free();
+                pool.came_free(UnitId::Counted);
                 Ok(CodeOutcome::Committed { lines, added, duplicates }.into())
             }
             CodeCommand::Discard { .. } if is_open => {

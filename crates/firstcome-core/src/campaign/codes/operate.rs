@@ -4,6 +4,7 @@ use super::Campaign;
 use crate::codes::{CodeKey, CodeMark, CodeVerdict, Codes, Found, InStock, Word};
 use crate::command::{CodeCommand, Order};
 use crate::context::{ApplyContext, NewResult};
+use crate::hold::UnitId;
 use crate::limits::{CODE_DUPLICATES_NAMED, REISSUES};
 use crate::outcome::{CodeOutcome, CodeRefusal, Outcome, Refusal};
 use crate::pool::Pool;
@@ -239,7 +240,7 @@ fn mark_in_stock(pool: &mut Pool, unit: u32, verdict: CodeVerdict) -> bool {
         (InStock::Free, _) => pool.taken += 1,
         (_, InStock::Free) => {
             pool.taken -= 1;
-            pool.came_free();
+            pool.came_free(UnitId::Counted);
         }
         _ => {}
     }

@@ -1,6 +1,6 @@
 //! Random commands with waitlists: what must hold after every entry, whatever happened.
 
-use crate::play::play;
+use crate::play::{command as said, play};
 use crate::snapshots::{restored, taken};
 use crate::world::{Gave, SECOND, World, node};
 use firstcome_core::campaign::{Campaign, OnList};
@@ -12,9 +12,12 @@ use firstcome_core::{Command, Outcome, State};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 const SUBJECTS: [&str; 7] = ["ann", "bob", "eve", "joe", "kim", "lee", "mia"];
 const SEATS: [&str; 8] = ["A1", "A2", "A3", "A4", "B1", "B2", "R1", "R2"];
+/// The rows of the hall.
+const ROWS: [Range<u32>; 3] = [0..4, 4..6, 6..8];
 const OFFERS: [&str; 12] = [
     "offer-1", "offer-2", "offer-3", "offer-4", "offer-5", "offer-6", "offer-7", "offer-8",
     "offer-9", "offer-10", "h1", "h2",
@@ -158,8 +161,17 @@ fn invariants(state: &State) -> Result<(), TestCaseError> {
                             hall.standing(*seat).is_free()
                                 && wish.grade.is_none_or(|grade| hall.grade_of(*seat) == grade)
                         };
-                        let fitting = (0..hall.seats()).filter(fits).count();
-                        fitting >= wish.quantity as usize && !wish.adjacent
+                        let together = |row: &Range<u32>| {
+                            let row: Vec<bool> = row.clone().map(|seat| fits(&seat)).collect();
+                            row.windows(wish.quantity as usize).any(|some| !some.contains(&false))
+                        };
+                        match wish.adjacent {
+                            true => ROWS.iter().any(together),
+                            false => {
+                                let fitting = (0..hall.seats()).filter(fits).count();
+                                fitting >= wish.quantity as usize
+                            }
+                        }
                     }
                 };
                 prop_assert!(!free, "{} waits for what is free: {:?}", waiting.subject, wish);
@@ -206,10 +218,22 @@ fn nobody_overtakes(before: &State, after: &State) -> Result<(), TestCaseError> 
     Ok(())
 }
 
-fn run(entries: Vec<(u8, Vec<Command<'static>>)>) -> Result<usize, TestCaseError> {
-    let mut world: World = play(HOUSE);
-    let mut offers = 0;
-    for (index, (wait, commands)) in entries.into_iter().enumerate() {
+/// Runs entries; gives how many offers there were, and after how many entries lists were behind.
+///
+/// Some entries, those with the number of units that another campaign gets before, have no steps left for this hall.
+fn run(
+    mut world: World,
+    entries: Vec<(u8, Option<u32>, Vec<Command<'static>>)>,
+) -> Result<(usize, usize), TestCaseError> {
+    let (mut offers, mut behind, mut units) = (0, 0, 1);
+    for (index, (wait, more, commands)) in entries.into_iter().enumerate() {
+        let flood;
+        let mut commands = commands;
+        if let Some(more) = more {
+            units += more;
+            flood = Box::leak(format!("op puts crowd: main {units}").into_boxed_str());
+            commands.insert(0, said(flood));
+        }
         let before = restored(&taken(&world.state, true));
         let at = world.state.at().plus_micros(i64::from(wait) * SECOND);
         let number = world.state.position() + 1;
@@ -217,6 +241,7 @@ fn run(entries: Vec<(u8, Vec<Command<'static>>)>) -> Result<usize, TestCaseError
         let Gave::Outcomes(outcomes) = gave else { panic!("no copy") };
         offers += outcomes.iter().filter(|o| matches!(o, Outcome::Offered(_))).count();
         invariants(&world.state)?;
+        behind += usize::from(world.state.has_list_work());
         if commands.len() == 1 {
             nobody_overtakes(&before, &world.state)?;
         }
@@ -226,10 +251,37 @@ fn run(entries: Vec<(u8, Vec<Command<'static>>)>) -> Result<usize, TestCaseError
             world.replace_twin(back);
         }
     }
+    for _ in 0..50 {
+        if world.state.has_list_work() {
+            let (at, number) = (world.state.at(), world.state.position() + 1);
+            world.entry(at, node(0), number, &[Command::Tick { mark: Mark::default() }]);
+            invariants(&world.state)?;
+        }
+    }
+    prop_assert!(!world.state.has_list_work(), "some entries do all there is to do");
     let campaign = world.state.campaign("hall").unwrap();
     let rows = world.state.results_after(0).count();
     prop_assert_eq!(rows as u64, world.state.last_result());
-    Ok(offers + campaign.holds().filter(|hold| hold.is_offer()).count())
+    Ok((offers + campaign.holds().filter(|hold| hold.is_offer()).count(), behind))
+}
+
+/// The hall beside a campaign on whose list so many wait.
+fn beside_a_crowd(people: usize) -> World {
+    let mut world = play(HOUSE);
+    let names: Vec<String> = (0..people).map(|n| format!("p{n}")).collect();
+    let put = said("op puts crowd: main 1");
+    world.entry(world.state.at(), node(0), 3, &[put, said("ann claims crowd")]);
+    let join = |name: &'static str| Command::Join {
+        campaign: "crowd",
+        pool: None,
+        subject: name,
+        wish: Wish::units(1),
+        limit: None,
+    };
+    let names = names.into_iter().map(|name| &*Box::leak(name.into_boxed_str()));
+    let joins: Vec<_> = names.map(join).collect();
+    world.entry(world.state.at(), node(0), 4, &joins);
+    world
 }
 
 proptest! {
@@ -241,6 +293,30 @@ proptest! {
             (0..9_u8, prop::collection::vec(command(), 1..3)), 1..60
         )
     ) {
-        run(entries)?;
+        let entries = entries.into_iter().map(|(wait, commands)| (wait, None, commands));
+        run(play(HOUSE), entries.collect())?;
     }
+}
+
+#[test]
+fn nobody_is_left_waiting_for_what_is_free_once_lists_are_done_that_had_no_steps_for_long() {
+    let crowd = taken(&beside_a_crowd(4_000).state, true);
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: 25,
+        ..ProptestConfig::default()
+    });
+    let entry = (
+        0..9_u8,
+        prop::option::weighted(0.4, 500..1_100_u32),
+        prop::collection::vec(command(), 1..6),
+    );
+    let (mut behind, entries) = (std::cell::Cell::new(0), prop::collection::vec(entry, 1..30));
+    runner
+        .run(&entries, |entries| {
+            let world = World::of(restored(&crowd), restored(&crowd));
+            behind.set(behind.get() + run(world, entries)?.1);
+            Ok(())
+        })
+        .unwrap();
+    assert!(*behind.get_mut() > 60, "{behind:?} entries left work");
 }
