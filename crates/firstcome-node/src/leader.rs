@@ -1,4 +1,4 @@
-//! What exactly one node does: settle results, write snapshots and trim the journal, let finished
+//! What exactly one node does: settle results, write snapshots and trim the journal, go on with waitlists, let finished
 //! campaigns leave memory.
 //!
 //! On the embedded store this process is the only node and so the leader; several nodes elect one of
@@ -10,6 +10,7 @@
 
 mod housekeeping;
 mod leaderless;
+mod lists;
 mod long_log;
 mod settle;
 mod snapshots;
@@ -434,6 +435,7 @@ impl LeaderWork {
             metrics: Arc::clone(&self.metrics),
         };
         tasks.spawn(snapshots.run(stop.clone()));
+        tasks.spawn(lists::run(Arc::clone(&self.intake), stop.clone()));
         if let Some(keep_for) = self.pace.keep_for {
             let intake = Arc::clone(&self.intake);
             tasks.spawn(housekeeping::run(intake, keep_for, self.ledger.is_some(), stop));

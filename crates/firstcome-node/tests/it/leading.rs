@@ -2,9 +2,10 @@
 //!
 //! Time is the runtime's own, paused: waiting for something that only time brings is done at once.
 
+use crate::forks::decides;
 use crate::several::{Seat, store};
-use firstcome_core::SpaceId;
-use firstcome_core::command::{Command, Order, Steer};
+use firstcome_core::command::{Command, Order, Steer, Wish};
+use firstcome_core::{SpaceId, State};
 use firstcome_faults::faulty::{Fault, JournalCall};
 use firstcome_node::Metrics;
 use firstcome_node::leader::{Election, LeaderPace, Leadership, SettleDelay};
@@ -14,7 +15,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
@@ -330,4 +331,36 @@ mod elected {
         until("somebody leads", || leader.leaderless().is_zero()).await;
         leader.stop().await;
     }
+}
+
+/// Has 1,100 wait for one place, makes room for all of them, and returns after how long nobody has to wait for a look.
+async fn lists_are_done_within(one: &Seat) -> Duration {
+    one.opens("spring", 1).await;
+    one.claims("ann").await;
+    for number in 0..1_100 {
+        let subject = &*format!("p{number}");
+        let (campaign, pool, wish) = ("spring", None, Wish::units(1));
+        decides(one, &Command::Join { campaign, pool, subject, wish, limit: None }).await;
+    }
+    let (entries, begun) = (one.position().position, Instant::now());
+    one.opens("spring", 1_101).await;
+    assert!(one.node.replica.look(State::has_list_work), "one entry makes 512 offers");
+    // With this and two more entries all have one.
+    one.reaches(entries + 3).await;
+    assert!(!one.node.replica.look(State::has_list_work));
+    begun.elapsed()
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_leads_goes_on_with_waitlists_at_once_and_others_with_a_tick() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    let within = lists_are_done_within(&one).await;
+    assert!(within >= SECOND / 10, "two ticks are not as soon as that: {within:?}");
+    let two = Seat::at(&self::store()).await;
+    let (_, ledger) = Panics::times(0);
+    let leader = leads(&two, ledger, Election::Alone, &Arc::new(Metrics::default()));
+    let within = lists_are_done_within(&two).await;
+    assert!(within < SECOND / 20, "no tick is as soon as that: {within:?}");
+    leader.stop().await;
 }
