@@ -20,6 +20,8 @@ pub const BARS: usize = 100_000;
 pub const COMMAND_ID_BYTES: usize = 64;
 /// Bytes in the name of the key that gave an operator command: 1 to this many.
 pub const WHO_BYTES: usize = 64;
+/// Claims of one subject in one pool, those that are cancelled and what it holds included.
+pub const CLAIMS_OF_SUBJECT: u32 = 1_000;
 /// Pools in one campaign: 1 to this many.
 pub const POOLS: usize = 256;
 /// Units in one pool: 1 to this many.

@@ -39,8 +39,10 @@ pub struct Cancel {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Note {
     pub(crate) cancel: Option<Cancel>,
-    /// The rank the same subject had, and cancelled, before this one.
+    /// The rank the same subject had before this one.
     pub(crate) earlier: Option<u32>,
+    /// How many ranks it had before this one: not stored, since they are counted when the notes are read in order.
+    pub(crate) before: u32,
 }
 
 pub(crate) type Notes = BTreeMap<u32, Note>;
@@ -181,6 +183,16 @@ impl Pool {
         self.index.find(subject, is)
     }
 
+    /// Returns how many claims a subject had, live or cancelled.
+    pub(crate) fn claims_had(&self, subject: &str) -> u32 {
+        self.latest(subject).map_or(0, |rank| self.claims_up_to(rank))
+    }
+
+    /// Returns how many claims the subject of a rank had with it.
+    pub(crate) fn claims_up_to(&self, rank: u32) -> u32 {
+        self.note(rank).map_or(0, |note| note.before) + 1
+    }
+
     /// Says whether a claim is not cancelled.
     pub fn is_live(&self, rank: u32) -> bool {
         self.cancel_of(rank).is_none()
@@ -265,8 +277,10 @@ impl Pool {
     fn rank(&mut self, subject: &str, at: Timestamp) -> u32 {
         let rank = self.last_rank().checked_add(1).expect("a pool has fewer units than ranks");
         self.push(subject, at, rank);
-        if let Some(before) = self.point(rank) {
-            self.note_mut(rank).earlier = Some(before);
+        if let Some(earlier) = self.point(rank) {
+            let before = self.claims_up_to(earlier);
+            let note = self.note_mut(rank);
+            (note.earlier, note.before) = (Some(earlier), before);
         }
         rank
     }
@@ -363,11 +377,13 @@ impl Pool {
         true
     }
 
-    /// Adds a note of a snapshot; a rank has one at most.
-    pub(crate) fn restore_note(&mut self, rank: u32, note: Note) -> bool {
-        if self.note(rank).is_some() {
+    /// Adds a note of a snapshot; a rank has one at most, and those of lower ranks are there already.
+    pub(crate) fn restore_note(&mut self, rank: u32, mut note: Note) -> bool {
+        let last = self.notes.last_key_value().and_then(|(_, notes)| notes.last_key_value());
+        if last.is_some_and(|(last, _)| *last >= rank) {
             return false;
         }
+        note.before = note.earlier.map_or(0, |earlier| self.claims_up_to(earlier));
         self.cancelled += u32::from(note.cancel.is_some());
         *self.note_mut(rank) = note;
         true

@@ -253,7 +253,7 @@ fn refusal_row(refusal: Refusal) -> Row {
         Refusal::Paused                 => (S::CONFLICT,             LATER,    "The campaign is paused"),
         Refusal::NotOpen { .. }         => (S::CONFLICT,             LATER,    "The campaign has not opened yet"),
         Refusal::Closed                 => (S::GONE,                 NO,       "The campaign is over"),
-        Refusal::LimitReached           => (S::CONFLICT,             NO,       "The subject has as many units as one may have"),
+        Refusal::LimitReached           => (S::CONFLICT,             NO,       "The subject has as many units as one may have, or had 1,000 claims of the pool"),
         Refusal::SoldOut                => (S::CONFLICT,             NO,       "No unit is left"),
         Refusal::NoSuchClaim            => (S::NOT_FOUND,            NO,       "The subject has no such claim"),
         Refusal::IdReused               => (S::UNPROCESSABLE_ENTITY, NO,       "The id was used for a command with other content"),

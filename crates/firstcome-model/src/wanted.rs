@@ -216,10 +216,23 @@ impl<'a> ModelCampaign<'a> {
         let pool_limits = self.settings.pools.iter().any(|pool| pool.limit.is_some());
         let grades = &self.settings.holding.grades;
         let limit = self.settings.limit.into_iter().chain(said).min();
-        if wanted.units() == 0 || limit.is_none() && !pool_limits && grades.is_empty() {
+        if wanted.units() == 0 {
             return Ok(());
         }
         let has = self.units_of(subject);
+        for (at, pool) in self.pools.iter().enumerate() {
+            let more: usize = wanted.by_pool().filter(|(of, _)| *of == at).map(|(_, n)| n).sum();
+            let ever = pool.rows.iter().filter(|row| row.subject == subject).count();
+            let holds = self.holds.iter().filter(|hold| hold.subject == subject && hold.live);
+            let held = holds.flat_map(|hold| &hold.takes);
+            let held = held.filter(|take| take.pool == at && take.fate == Fate::Held).count();
+            if more > 0 && ever + held + more > 1_000 {
+                return reached();
+            }
+        }
+        if limit.is_none() && !pool_limits && grades.is_empty() {
+            return Ok(());
+        }
         if limit.is_some_and(|most| has.len() + wanted.units() > most as usize) {
             return reached();
         }

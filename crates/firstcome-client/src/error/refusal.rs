@@ -43,7 +43,7 @@ pub enum Refusal {
     },
     /// `closed`: the campaign is over.
     Closed,
-    /// `limit_reached`: the subject has as many units as one may have.
+    /// `limit_reached`: the subject has as many units as one may have, or had 1,000 claims of the pool.
     LimitReached,
     /// `sold_out`: no unit is left.
     SoldOut,

@@ -7,6 +7,7 @@ use crate::bars::Bar;
 use crate::context::{ApplyContext, NewResult};
 use crate::hold::{Fate, Hold, UnitId};
 use crate::holds::Holder;
+use crate::limits::CLAIMS_OF_SUBJECT;
 use crate::outcome::{By, CodeRefusal, Outcome, Refusal};
 use crate::pool::{Cancel, Claim, Pool};
 use crate::results::Kind;
@@ -37,9 +38,10 @@ impl Campaign {
         if pool.hall().is_some() {
             return Err(Refusal::HoldRequired.into());
         }
-        if let Some(claim) = self.latest_claim(index, subject) {
+        let latest = self.latest_claim(index, subject);
+        if let Some(claim) = &latest {
             if claim.cancel.is_none() {
-                return Err(self.already_won(index, &claim));
+                return Err(self.already_won(index, claim));
             }
             self.check_barred(subject)?;
             if !self.claim_again {
@@ -54,7 +56,9 @@ impl Campaign {
         if !self.holds.is_empty() {
             // Who holds something may have more than one unit of a pool.
             self.check_limits(subject, &Selection::counted(index as u16), limit)?;
-        } else if self.most(limit).is_some_and(|most| self.has_live_claims(subject, most)) {
+        } else if latest.is_some_and(|claim| pool.claims_up_to(claim.rank) >= CLAIMS_OF_SUBJECT)
+            || self.most(limit).is_some_and(|most| self.has_live_claims(subject, most))
+        {
             return Err(Refusal::LimitReached.into());
         }
         let promised = pool.is_promised() && !inject(Mistake::ClaimPromisedUnits);

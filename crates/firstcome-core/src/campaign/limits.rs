@@ -4,8 +4,10 @@ use super::Campaign;
 use super::select::Selection;
 use crate::hold::{Allocation, Fate, Hold, UnitId};
 use crate::holds::Holder;
+use crate::limits::CLAIMS_OF_SUBJECT;
 use crate::outcome::Refusal;
 use crate::settings::GradeLimit;
+use std::collections::BTreeMap;
 
 impl Campaign {
     /// Returns the units a subject has: those of live holds, then those of live claims.
@@ -58,6 +60,16 @@ impl Campaign {
         self.limit.into_iter().chain(said).min()
     }
 
+    /// Says whether more units of a pool keep a subject within [`CLAIMS_OF_SUBJECT`].
+    fn keeps_history(&self, subject: &str, (index, more): (u16, u64)) -> bool {
+        let pool = usize::from(index);
+        let live = self.holds.holder(subject).map_or(&[][..], |holder| &holder.live);
+        let takes = live.iter().flat_map(|number| &self.holds.at(*number).takes);
+        let held = takes.filter(|take| take.pool == index && take.fate == Fate::Held).count();
+        let has = u64::from(self.pools[pool].claims_had(subject)) + held as u64;
+        has + more <= u64::from(CLAIMS_OF_SUBJECT)
+    }
+
     /// Refuses with `limit_reached` what would give a subject more than it may have. Of `said` see [`Self::most`].
     pub(super) fn check_limits(
         &self,
@@ -66,7 +78,15 @@ impl Campaign {
         said: Option<u32>,
     ) -> Result<(), Refusal> {
         // Who gives back only has less then, even where a limit went down below it.
-        if selection.units() == 0 || said.is_none() && !self.has_limits() {
+        if selection.units() == 0 {
+            return Ok(());
+        }
+        let mut wanted = BTreeMap::<u16, u64>::new();
+        selection.by_pool().for_each(|(pool, count)| *wanted.entry(pool).or_default() += count);
+        if !wanted.into_iter().all(|wanted| self.keeps_history(subject, wanted)) {
+            return Err(Refusal::LimitReached);
+        }
+        if said.is_none() && !self.has_limits() {
             return Ok(());
         }
         let (mut all, mut pools) = self.count(subject);

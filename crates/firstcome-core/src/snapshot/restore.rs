@@ -291,8 +291,8 @@ impl Restore {
         if earlier.is_some_and(|earlier| earlier >= rank) {
             return Err(value.wrong("an earlier claim that is not earlier"));
         }
-        if !pool.restore_note(rank, Note { cancel, earlier }) {
-            return Err(value.wrong("a second note of one claim"));
+        if !pool.restore_note(rank, Note { cancel, earlier, before: 0 }) {
+            return Err(value.wrong("a second note of one claim, or one out of order"));
         }
         Ok(())
     }

@@ -1,6 +1,13 @@
 //! Stories about people who claim, come back, and cancel.
 
-use crate::play::play;
+use crate::comparison::Comparison;
+use crate::play::{play, play_on};
+use crate::snapshots::{restored, taken};
+use crate::world::{SPACE, World, apply};
+use firstcome_core::State;
+use firstcome_core::command::Body;
+use firstcome_core::limits::CLAIMS_OF_SUBJECT;
+use std::ops::RangeInclusive;
 
 #[test]
 fn the_first_to_ask_win_and_the_next_is_too_late() {
@@ -170,4 +177,62 @@ fn one_batch_is_decided_in_its_own_order() {
         3s   n1.1 op closes drop & eve claims drop                       -> copy    # the whole batch
     ",
     );
+}
+
+/// Each claim stays for good, cancelled or not: without a bound, whatever shows what somebody had would grow with them.
+#[test]
+fn a_subject_has_so_many_claims_of_a_pool_at_most_with_those_it_cancelled_and_what_it_holds() {
+    let both = |ranks: RangeInclusive<u32>| -> String {
+        let both = |rank| {
+            format!(
+                "1s ann claims drop/main -> won {rank}
+                 1s ann cancels drop/main {rank} -> cancelled by subject at 1s
+                "
+            )
+        };
+        ranks.map(both).collect()
+    };
+    let most = CLAIMS_OF_SUBJECT;
+    let mut world = play("0s op puts drop: main 5; vip 5; again -> created 1");
+    world = play_on(world, &both(1..=most));
+    let again = "
+        1s ann claims drop/main -> limit_reached
+        1s ann holds h1 drop main 1 -> limit_reached
+        1s ann joins drop/main -> limit_reached
+        1s ann claims drop/vip -> won 1
+        ";
+    world = play_on(world, again);
+    // Counted from a snapshot it is the same number.
+    world.replace_twin(restored(&taken(&world.state, true)));
+    world = play_on(world, "2s ann claims drop/main -> limit_reached");
+    let pool = world.state.campaign("drop").unwrap().pool("main").unwrap();
+    assert_eq!(pool.claims_of("ann").count(), most as usize);
+    same_as_the_model(&world);
+
+    let mut world = play("0s op puts drop: main 5; again; many -> created 1");
+    world = play_on(world, &both(1..=most - 2));
+    let held = format!(
+        "
+        1s ann holds h1 drop main 3 -> limit_reached
+        1s ann holds h2 drop main 2 -> held main*2 until 481s
+        1s ann claims drop -> limit_reached
+        1s ann releases h2 drop main 1 -> released main left 1
+        1s ann claims drop -> won {}
+        1s ann holds h3 drop main 1 -> limit_reached
+        2s ann confirms h2 drop -> confirmed main={most}
+        ",
+        most - 1
+    );
+    same_as_the_model(&play_on(world, &held));
+}
+
+fn same_as_the_model(world: &World) {
+    let (mut state, mut comparison) = (State::new(SPACE), Comparison::default());
+    for (stamp, bytes) in &world.journal {
+        let bytes: &'static [u8] = bytes.clone().leak();
+        let commands = Body::open(bytes).unwrap().commands().unwrap();
+        let gave = apply(&mut state, *stamp, bytes);
+        comparison.same_outcomes(&state, &commands, &gave);
+    }
+    comparison.same_state(&state);
 }

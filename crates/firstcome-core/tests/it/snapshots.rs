@@ -141,7 +141,7 @@ fn which_claims_came_from_holds_is_written_once_for_each_full_run_of_them() {
     for n in 0..10 {
         let (id, at) = (format!("h{n}"), world.state.at());
         let picks = vec![Pick::quantity("vip", 500)];
-        let (campaign, subject) = ("hall", "ann");
+        let (campaign, subject) = ("hall", &*id);
         let hold = Command::Hold { campaign, id: &id, subject, picks, limit: None };
         let step = Step { campaign, hold: &id, subject, id: None };
         let confirm = Command::Confirm { step, units: Vec::new(), late: Late::Refuse };
