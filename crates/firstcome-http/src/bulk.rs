@@ -41,7 +41,7 @@ pub(crate) async fn commands(call: Call, body: Body) -> HandlerResult {
         return Err(Problem::new(Code::UnsupportedMediaType, detail));
     }
     let query = call.query(&[])?;
-    let place = app.bulk.take()?;
+    let place = app.bulk.take(&key.name)?;
     app.reach(&query).await?;
     let answers = Commands::new(Arc::clone(app), (key, pace), body, place);
     let mut response = Response::new(Body::new(answers));

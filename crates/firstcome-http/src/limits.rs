@@ -1,6 +1,6 @@
 //! The limits of the HTTP server that no setting changes, each with its reason and with what one gets beyond it.
 
-pub use crate::bulk::requests::BULK_REQUESTS;
+pub use crate::bulk::requests::{BULK_KEY_PART, BULK_LEAST_RATE, BULK_RATE_WHILE, BULK_REQUESTS};
 pub use crate::bulk::{
     BULK_BYTES, BULK_CHECKS, BULK_LINES, BULK_UNANSWERED, BULK_UNANSWERED_BYTES, REF_BYTES,
 };

@@ -168,7 +168,7 @@ impl Appender {
         let mut body = BodyWriter::at_level(level, name.node, name.number, durable);
         let mut pending = Vec::new();
         let now = Instant::now();
-        applier.queue.take_while(|next| {
+        applier.queue.take_batch(now, |next| {
             // Nobody waits for this one any more, and it was never sent.
             if next.reply.is_over() {
                 return Ok(());

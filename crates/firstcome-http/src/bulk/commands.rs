@@ -6,6 +6,7 @@
 
 use super::line;
 use super::lines::{BULK_BYTES, BULK_LINES, Lines, Next};
+use super::requests::{BULK_LEAST_RATE, BULK_RATE_WHILE, Place};
 use super::unanswered::{Line, State, prepare};
 use crate::answer::Code;
 use crate::answer::problem::Problem;
@@ -21,11 +22,11 @@ use hyper::body::Frame;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fmt;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
@@ -38,8 +39,9 @@ pub const BULK_UNANSWERED_BYTES: usize = 8 << 20;
 /// Lines of one request that are checked at one time, where a check has to wait: for the team's own service.
 pub const BULK_CHECKS: usize = 16;
 
-/// Lines, read and answered, after which other requests of the thread have their turn.
-const TURN: usize = 128;
+/// Lines, read and answered, after which other requests of the thread have their turn: with 16 such requests on a thread
+/// that is less than a millisecond.
+const TURN: usize = 8;
 /// Bytes of answers that leave together.
 const CHUNK: usize = 32 << 10;
 /// How long what a client still sends is read and dropped after the answers have ended early: closed at once, its connection
@@ -72,12 +74,12 @@ pub(super) struct Commands {
     stage: Stage,
     timer: Pin<Box<Sleep>>,
     draining: Pin<Box<WaitForCancellationFutureOwned>>,
+    place: Place,
+    /// Another request needs its place, and it sends too little.
+    leaves: Pin<Box<WaitForCancellationFutureOwned>>,
     out: Vec<u8>,
     /// The document of the line that is being answered.
     document: Vec<u8>,
-    /// Whether other requests have their turn now.
-    yields: bool,
-    _place: OwnedSemaphorePermit,
 }
 
 /// How far the request is.
@@ -97,7 +99,7 @@ impl Commands {
         app: Arc<App>,
         (key, pace): (Key, Option<Arc<RequestPace>>),
         body: Body,
-        place: OwnedSemaphorePermit,
+        place: Place,
     ) -> Self {
         let input = Lines::new(body, app.options.body_bytes);
         let draining = Box::pin(CancellationToken::clone(&app.draining).cancelled_owned());
@@ -117,10 +119,10 @@ impl Commands {
             stage: Stage::Reading,
             timer: Box::pin(sleep(Duration::ZERO)),
             draining,
+            leaves: Box::pin(place.leaves().cancelled_owned()),
+            place,
             out: Vec::new(),
             document: Vec::new(),
-            yields: false,
-            _place: place,
         }
     }
 
@@ -316,6 +318,14 @@ impl Commands {
             let detail = "this server is shutting down: this line and those after it were not done; nothing changed";
             self.ends(self.input.next_number(), Problem::new(Code::Unavailable, detail));
         }
+        if matches!(self.stage, Stage::Reading) && self.leaves.as_mut().poll(cx).is_ready() {
+            let while_s = BULK_RATE_WHILE.as_secs();
+            let detail = format!(
+                "others wait for a place, and fewer than {BULK_LEAST_RATE} lines in a second came over {while_s} s: this \
+                 line and those after it were not done"
+            );
+            self.ends(self.input.next_number(), Problem::new(Code::Busy, detail));
+        }
         if !self.lines.is_empty() {
             return false;
         }
@@ -344,7 +354,7 @@ impl Commands {
                 Poll::Pending => return false,
             }
         }
-        cx.waker().wake_by_ref();
+        gives_way(cx);
         false
     }
 
@@ -388,6 +398,13 @@ impl Commands {
     }
 }
 
+/// Goes on once the thread has looked which other connections have something to do: woken at once, a dozen of such requests
+/// would have 61 turns before.
+fn gives_way(cx: &mut Context<'_>) {
+    let asked = pin!(yield_now()).poll(cx);
+    debug_assert!(asked.is_pending(), "it is woken after the others");
+}
+
 impl hyper::body::Body for Commands {
     type Data = Bytes;
     type Error = Infallible;
@@ -397,20 +414,18 @@ impl hyper::body::Body for Commands {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let this = &mut *self;
-        if std::mem::take(&mut this.yields) {
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
-        }
         let mut turns = TURN;
         loop {
             this.advance(cx);
             let mut moved = this.answer(cx, &mut turns);
+            let turns_before = turns;
             moved |= this.read(cx, &mut turns);
+            let read = u32::try_from(turns_before - turns).expect("a turn has few lines");
+            this.place.note(read, !this.lines.is_empty());
             moved |= this.end(cx);
             let is_over = matches!(this.stage, Stage::Over);
-            let leaves = !moved || is_over || turns == 0 || this.out.len() >= CHUNK;
+            let leaves = !moved || is_over || this.out.len() >= CHUNK;
             if leaves && !this.out.is_empty() {
-                this.yields = turns < TURN / 2;
                 let chunk = std::mem::replace(&mut this.out, Vec::with_capacity(CHUNK));
                 return Poll::Ready(Some(Ok(Frame::data(chunk.into()))));
             }
@@ -418,7 +433,7 @@ impl hyper::body::Body for Commands {
                 return Poll::Ready(None);
             }
             if turns == 0 {
-                cx.waker().wake_by_ref();
+                gives_way(cx);
                 return Poll::Pending;
             }
             if matches!(this.stage, Stage::Lingering(_)) && this.linger(cx) {

@@ -249,10 +249,9 @@ const LATER_ENTRY: Duration = Duration::from_secs(5);
 
 /// Answers all that wait and were never sent.
 pub(crate) fn reject_all(queue: &Queue, failure: &CommandError) {
-    queue.take_while(|pending| {
+    for pending in queue.take_all() {
         pending.answer(Err(failure.clone()));
-        Ok(())
-    });
+    }
 }
 
 /// The pause before a batch.

@@ -113,12 +113,7 @@ mod tests {
 
     /// Takes the one request that waits, if one does.
     fn taken(queue: &Queue) -> Option<Pending> {
-        let mut taken = None;
-        queue.take_while(|pending| {
-            taken = Some(pending);
-            Ok(())
-        });
-        taken
+        queue.take_all().pop()
     }
 
     fn answers(pending: Pending, answer: Result<Answer, CommandError>) {

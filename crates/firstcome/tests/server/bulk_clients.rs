@@ -1,9 +1,10 @@
 //! Clients of many commands over real connections: one that does not read, one that falls silent, one that goes away, one
 //! that sends too much, and a server that is stopped or killed in the middle.
 
-use crate::process::{KEY, Server};
+use crate::process::{KEY, Server, serve};
 use crate::wire::Talk;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -241,26 +242,59 @@ fn one_line_too_many_ends_the_answers_after_all_others() {
     assert_eq!(bulk.next(), None);
 }
 
+/// One key with slow connections kept all places for ever, and every other tenant was `busy`.
 #[test]
-fn too_many_requests_at_one_time_are_busy() {
+fn a_key_has_a_fourth_of_the_requests_and_who_sends_too_little_makes_room() {
     let folder = tempfile::tempdir().unwrap();
-    let (server, mut talk) = server(folder.path(), &[], 10);
-    let mut open: Vec<Bulk> = (0..32).map(|_| Bulk::open(server.address, KEY)).collect();
-    let ask = |talk: &mut Talk| {
+    let keys = ["k0", "k1", "k2", "k3"].map(|name| (name, format!("the-backend-key-{name}")));
+    let entry = |(name, key): &(&str, String)| {
+        let hash: String = Sha256::digest(key).iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("[[keys]]\nname = \"{name}\"\nsha256 = \"{hash}\"\nrole = \"backend\"\n")
+    };
+    let file = folder.path().join("firstcome.toml");
+    std::fs::write(&file, keys.iter().map(entry).collect::<String>()).unwrap();
+    let mut command = serve(folder.path(), &[]);
+    command.arg("--config").arg(&file);
+    let server = Server::of(command);
+    server.talk().open_campaign("drop", 1_000);
+    let ask = |key: &str| {
+        let mut talk = Talk::to(server.address, key).unwrap();
         let kind = ("content-type", "application/x-ndjson");
         let request = talk.request("POST", "/v1/commands", &[kind], None);
         talk.send(request.replace("\r\n\r\n", "\r\ncontent-length: 0\r\n\r\n")).unwrap();
         talk.hear().unwrap()
     };
-    ask(&mut talk).refuses("busy", "32 requests of many commands");
+    let begun = Instant::now();
+    let mut open: Vec<Bulk> = Vec::new();
+    for (_, key) in &keys {
+        assert_eq!(ask(KEY).status, 200);
+        open.extend((0..8).map(|_| Bulk::open(server.address, key)));
+        ask(key).refuses("busy", "8 requests of many commands with the key");
+    }
+    ask(KEY).refuses("busy", "answers 32 requests of many commands");
+    // Nobody was too slow for long enough; from here on the first one is quick, and the others are not.
+    open[0].send(&claims(0..500));
+    for _ in 0..500 {
+        assert_eq!(open[0].next().unwrap()["outcome"], "won");
+    }
     for bulk in &mut open {
         bulk.send(&claim("ann"));
-        assert!(bulk.next().unwrap()["rank"] == 1);
+        assert_eq!(bulk.next().unwrap()["rank"], 501);
     }
-    drop(open);
+    std::thread::sleep(Duration::from_millis(10_200).saturating_sub(begun.elapsed()));
+    assert!(begun.elapsed() < Duration::from_secs(40), "the first one would be slow, too");
+    ask(KEY).refuses("busy", "answers 32 requests of many commands");
+    for bulk in &mut open[1..] {
+        let last = bulk.next().unwrap();
+        assert_eq!((&last["outcome"], &last["ends"]), (&json!("busy"), &json!(true)), "{last}");
+        assert_eq!(last["line"], 2);
+    }
+    open[0].send(&claim("bob"));
+    assert_eq!(open[0].next().unwrap()["outcome"], "won");
+    open.truncate(1);
     let end = Instant::now() + Duration::from_secs(10);
-    while ask(&mut server.talk()).status != 200 {
-        assert!(Instant::now() < end, "its place is not given back");
+    while ask(KEY).status != 200 {
+        assert!(Instant::now() < end, "no place is given back");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
