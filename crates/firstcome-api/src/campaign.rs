@@ -434,6 +434,8 @@ pub struct CampaignList {
     pub campaigns: Vec<Campaign>,
     /// Archived campaigns.
     pub archived: Vec<Archived>,
+    /// The `after` of the next page; null if this is the last.
+    pub next: Option<String>,
     /// The position to which this answer belongs.
     pub position: String,
     /// Whether this data is known to be durable.

@@ -117,6 +117,8 @@ pub struct SubjectClaims {
     pub subject: String,
     /// Live and cancelled claims.
     pub claims: Vec<Claim>,
+    /// The `after` of the next page; null if this is the last.
+    pub next: Option<u64>,
     /// The position to which this answer belongs.
     pub position: String,
     /// Whether this node's state may be out of date.

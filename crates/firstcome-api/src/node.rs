@@ -209,10 +209,12 @@ pub struct Fork {
     pub report: String,
 }
 
-/// Reports of servers about forks, the oldest first; the last 64 are kept.
+/// Reports of servers about forks, the newest first; the last 64 are kept.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ForksView))]
 pub struct Forks {
-    /// The reports.
+    /// The reports: as many as have 1 MiB together, or one.
     pub forks: Vec<Fork>,
+    /// The `after` of the next page; null if this is the last.
+    pub next: Option<String>,
 }

@@ -12,8 +12,11 @@ pub struct SubjectIn {
     pub campaign: String,
     /// Its live holds, in the order they began.
     pub holds: Vec<Hold>,
-    /// Its claims, the latest first in each pool.
+    /// Its claims, the latest first in each pool; 1,000 at most.
     pub claims: Vec<Claim>,
+    /// Where there are more, the `after` with which the claims of the campaign go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
 }
 
 /// The holds and claims of a subject over all campaigns in memory that the key may read.
@@ -24,6 +27,8 @@ pub struct Subject {
     pub subject: String,
     /// The campaigns in which it has holds or claims.
     pub campaigns: Vec<SubjectIn>,
+    /// The `after` of the next page; null if this is the last.
+    pub next: Option<u64>,
     /// The position to which this answer belongs.
     pub position: String,
     /// Whether this node's state may be out of date.

@@ -116,7 +116,7 @@ impl Client {
         self.call(Ask::campaign(campaign)).await
     }
 
-    /// Reads all campaigns that the key may see.
+    /// Reads all campaigns that the key may see, by name; page by page, so one that is made meanwhile may be missing.
     ///
     /// # Errors
     ///
@@ -126,7 +126,14 @@ impl Client {
     ///
     /// Cancel safe: nothing changes.
     pub async fn campaigns(&self) -> Result<CampaignList, Error> {
-        self.read(Ask::campaigns()).await
+        let mut all: CampaignList = self.read(Ask::campaigns("")).await?;
+        while let Some(after) = all.next.take() {
+            let page: CampaignList = self.read(Ask::campaigns(&after)).await?;
+            all.campaigns.extend(page.campaigns);
+            all.archived.extend(page.archived);
+            all.next = page.next;
+        }
+        Ok(all)
     }
 
     /// Pauses a campaign: until it is resumed nobody wins and nobody holds anything new.

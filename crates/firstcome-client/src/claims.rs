@@ -88,10 +88,20 @@ impl Client {
         campaign: &str,
         subject: &str,
     ) -> Result<Answer<SubjectClaims>, Error> {
-        self.call(Ask::claims_of(campaign, subject)).await
+        let mut all: SubjectClaims = match self.call(Ask::claims_of(campaign, subject, 0)).await? {
+            Answer::Yes(first) => first,
+            no @ Answer::No(..) => return Ok(no),
+        };
+        while let Some(after) = all.next.take() {
+            let page: SubjectClaims = self.read(Ask::claims_of(campaign, subject, after)).await?;
+            all.claims.extend(page.claims);
+            all.next = page.next;
+        }
+        Ok(Answer::Yes(all))
     }
 
-    /// Reads the live holds and the claims of a subject over all campaigns.
+    /// Reads the live holds and the claims of a subject over all campaigns; where one has more than 1,000 claims of the
+    /// subject, `next` says so, and [`Client::claims_of`] has all of them.
     ///
     /// # Errors
     ///
@@ -101,7 +111,13 @@ impl Client {
     ///
     /// Cancel safe: nothing changes.
     pub async fn subject(&self, subject: &str) -> Result<Subject, Error> {
-        self.read(Ask::subject(subject)).await
+        let mut all: Subject = self.read(Ask::subject(subject, 0)).await?;
+        while let Some(after) = all.next.take() {
+            let page: Subject = self.read(Ask::subject(subject, after)).await?;
+            all.campaigns.extend(page.campaigns);
+            all.next = page.next;
+        }
+        Ok(all)
     }
 
     /// Cancels claims of a subject, and gives them; none where none of them stands.

@@ -143,9 +143,9 @@ impl Ask {
         Self::get(campaign_path(campaign))
     }
 
-    /// Reads all campaigns.
-    pub fn campaigns() -> Self {
-        Self::get("/v1/campaigns")
+    /// Reads campaigns, those whose names come after one.
+    pub fn campaigns(after: &str) -> Self {
+        Self::get(format!("/v1/campaigns?after={}&limit=1000", encode_segment(after)))
     }
 
     /// Creates or changes a campaign.
@@ -249,9 +249,10 @@ impl Ask {
         Self::get(path + &pool_query('&', pool))
     }
 
-    /// Reads what a subject has.
-    pub fn claims_of(campaign: &str, subject: &str) -> Self {
-        Self::get(format!("{}/claims/{}", campaign_path(campaign), encode_segment(subject)))
+    /// Reads the claims of a subject, beyond a page that said so.
+    pub fn claims_of(campaign: &str, subject: &str, after: u64) -> Self {
+        let path = format!("{}/claims/{}", campaign_path(campaign), encode_segment(subject));
+        Self::get(format!("{path}?after={after}&limit=10000"))
     }
 
     /// Undoes a claim.
@@ -343,9 +344,9 @@ impl Ask {
         Self::get(format!("{}/seats{query}", pool_path(campaign, pool)))
     }
 
-    /// Reads the holds and claims of a subject over all campaigns.
-    pub fn subject(subject: &str) -> Self {
-        Self::get(format!("/v1/subjects/{}", encode_segment(subject)))
+    /// Reads the holds and claims of a subject over all campaigns, beyond a page that said so.
+    pub fn subject(subject: &str, after: u64) -> Self {
+        Self::get(format!("/v1/subjects/{}?after={after}", encode_segment(subject)))
     }
 
     /// Reads results.

@@ -5,6 +5,8 @@ pub use crate::bulk::{
     BULK_BYTES, BULK_CHECKS, BULK_LINES, BULK_UNANSWERED, BULK_UNANSWERED_BYTES, REF_BYTES,
 };
 pub use crate::campaigns::results::RESULTS_LOOKED_THROUGH;
+pub use crate::campaigns::show::LISTED_MOST;
+pub use crate::campaigns::subjects::POOLS_LOOKED_THROUGH;
 pub use crate::campaigns::winners::RANKS_LOOKED_THROUGH;
 pub use crate::codes::look_up::CODE_HISTORY;
 pub use crate::guard::cors::{ORIGIN_BYTES, ORIGINS_IN_LOG};
@@ -20,3 +22,4 @@ pub use crate::seat_map::streams::{
 pub use crate::server::slots::{
     ADDRESS_PART, KEPT_CONNECTIONS, KEPT_LIFE, OPS_CONNECTIONS, REFUSALS,
 };
+pub use crate::status::nodes::FORKS_PAGE_BYTES;

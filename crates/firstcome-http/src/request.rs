@@ -231,11 +231,16 @@ impl Query {
 
     /// Returns how many lines a page is to have.
     pub(crate) fn limit(&self) -> Result<usize, Problem> {
-        let limit = self.number("limit")?.unwrap_or(ROWS);
-        if (1..=MOST_ROWS).contains(&limit) {
+        self.limit_of(ROWS, MOST_ROWS)
+    }
+
+    /// The same, of a list with another number of lines if the caller does not say, and another maximum.
+    pub(crate) fn limit_of(&self, rows: usize, most: usize) -> Result<usize, Problem> {
+        let limit = self.number("limit")?.unwrap_or(rows);
+        if (1..=most).contains(&limit) {
             return Ok(limit);
         }
-        Err(Problem::invalid(format!("limit={limit} is outside 1 to {MOST_ROWS}")))
+        Err(Problem::invalid(format!("limit={limit} is outside 1 to {most}")))
     }
 
     pub(crate) fn min_position(&self) -> Result<Option<Position>, Problem> {

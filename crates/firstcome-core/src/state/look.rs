@@ -8,6 +8,7 @@ use crate::names::{Name, Position, SpaceId};
 use crate::outcome::{Missing, Outcome, Refusal};
 use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
+use std::ops::Bound;
 
 impl State {
     /// Returns a campaign, or why there is none: `not_found` or `archived`.
@@ -51,11 +52,29 @@ impl State {
         self.campaigns.values()
     }
 
-    /// Returns the names and ends of campaigns that left memory, by name.
-    pub fn archived(&self) -> impl Iterator<Item = (&str, &Archived)> {
-        self.names.iter().filter_map(|(name, named)| match named {
-            Named::Archived(archived) => Some((&**name, archived)),
-            Named::Live(_) => None,
+    /// Returns the campaigns in memory behind one of them, by its number, in order of creation.
+    pub fn campaigns_after(&self, number: u32) -> impl Iterator<Item = &Campaign> {
+        self.campaigns.range((Bound::Excluded(number), Bound::Unbounded)).map(|(_, found)| found)
+    }
+
+    /// Returns the campaigns whose names begin so, behind a name, by name: in memory, or that left it.
+    pub fn campaigns_named<'a>(
+        &'a self,
+        begin: &'a str,
+        after: &'a str,
+    ) -> impl Iterator<Item = (&'a str, Result<&'a Campaign, &'a Archived>)> {
+        let from = if after < begin { Bound::Included(begin) } else { Bound::Excluded(after) };
+        let names = self.names.range::<str, _>((from, Bound::Unbounded));
+        names.take_while(move |(name, _)| name.starts_with(begin)).map(|(name, named)| {
+            (
+                &**name,
+                match named {
+                    Named::Live(number) => {
+                        Ok(self.campaigns.get(number).expect("a live name has its campaign"))
+                    }
+                    Named::Archived(archived) => Err(archived),
+                },
+            )
         })
     }
 

@@ -15,6 +15,7 @@ use firstcome_core::pool::Pool;
 use firstcome_core::settings::{CodeSettings, PoolSettings};
 use firstcome_core::{State, Timestamp};
 use firstcome_node::Decided;
+use tokio::task::yield_now;
 
 /// Returns a campaign.
 ///
@@ -41,38 +42,67 @@ pub(crate) async fn show(call: Call<String>) -> HandlerResult {
     Ok(reader.cache(tagged(StatusCode::OK, view.version, &view)))
 }
 
-/// Returns all campaigns.
+/// Campaigns of one page at most, unless fewer are asked for: each has a kilobyte and more.
+const LISTED: usize = 100;
+/// The most that one may ask for.
+pub const LISTED_MOST: usize = 1_000;
+
+/// Lists campaigns, those in memory and archived ones, by name.
 #[utoipa::path(get, path = "/v1/campaigns", tag = "campaigns", operation_id = "list_campaigns",
+    params(("after" = Option<String>, Query, description = "Only campaigns whose names come after this one"),
+           ("limit" = Option<usize>, Query, description = "1 to 1000, 100 if left out")),
     responses((status = "2XX", body = CampaignList)))]
 pub(crate) async fn list(call: Call) -> HandlerResult {
     let Call { app, headers, .. } = &call;
     // A key for some campaigns sees those.
     let key = app.keys.know(headers, Role::Read)?;
-    call.reach().await?;
+    let query = call.query(&["after", "limit"])?;
+    let limit = query.limit_of(LISTED, LISTED_MOST)?;
+    app.reach(&query).await?;
     app.all_readable()?;
     let (now, stale) = (app.node.intake.now(), app.is_stale());
-    let seen = |name: &str| key.campaigns.as_deref().is_none_or(|own| name.starts_with(own));
-    let look = |state: &State| CampaignList {
-        campaigns: state
-            .campaigns()
-            .filter(|campaign| seen(campaign.name()))
-            .map(|campaign| view(state, campaign, now, stale))
-            .collect(),
-        archived: state
-            .archived()
-            .filter(|(name, _)| seen(name))
-            .map(|(name, archived)| Archived {
-                campaign: name.to_owned(),
-                title: archived.title.to_string(),
-                archived_at: clock_text::rfc3339(archived.at),
-            })
-            .collect(),
-        position: state.token().to_string(),
+    let begin = key.campaigns.as_deref().unwrap_or_default();
+    let mut list = CampaignList {
+        campaigns: Vec::new(),
+        archived: Vec::new(),
+        next: None,
+        position: String::new(),
         durable: true,
     };
-    let (mut view, position) = app.node.replica.look(|state| (look(state), state.token()));
-    view.durable = app.node.intake.endures(position).await;
-    Ok(json(StatusCode::OK, &view))
+    let (mut last, mut left) = (query.get("after").unwrap_or_default().to_owned(), limit);
+    let position = loop {
+        // So many under one lock: entries wait meanwhile.
+        let most = left.min(LISTED);
+        let (more, position) = app.node.replica.look(|state| {
+            let mut found = state.campaigns_named(begin, &last);
+            let mut name = None;
+            for (named, campaign) in found.by_ref().take(most) {
+                match campaign {
+                    Ok(campaign) => list.campaigns.push(view(state, campaign, now, stale)),
+                    Err(archived) => list.archived.push(Archived {
+                        campaign: named.to_owned(),
+                        title: archived.title.to_string(),
+                        archived_at: clock_text::rfc3339(archived.at),
+                    }),
+                }
+                name = Some(named);
+            }
+            (name.filter(|_| found.next().is_some()).map(str::to_owned), state.token())
+        });
+        left -= most;
+        match more {
+            Some(name) if left > 0 => last = name,
+            more => {
+                list.next = more;
+                break position;
+            }
+        }
+        // Other requests of this thread come first.
+        yield_now().await;
+    };
+    list.position = position.to_string();
+    list.durable = app.node.intake.endures(position).await;
+    Ok(json(StatusCode::OK, &list))
 }
 
 /// Leaves out what only operators and back ends see.

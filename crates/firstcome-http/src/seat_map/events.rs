@@ -44,8 +44,10 @@ pub(crate) struct EndsAt(pub(crate) Instant);
 ///
 /// A `standing` event has all changed pools, at most every 25 ms: `pools`, each with `left`, `seats` by letter, `areas` as
 /// [number, left, held, confirmed, blocked], and `waiting` if that changed. A `campaign` event has the new `state` and
-/// `version`. With a subject token or a ticket an `own` event has all `claims` (without codes), live `holds` and `places` on
-/// waitlists of the subject: at once, and whenever they changed, at most every 250 ms. Its id is its position. Send the position of a map, or of the last
+/// `version`. With a subject token or a ticket an `own` event has what the subject has: at once, and whenever that changed, at
+/// most every 250 ms: the live `holds` and the `places` on waitlists, and of the `claims` (without codes) those that are new
+/// or changed since the event before. With `whole` they take the place of all that are known; with `more` further ones
+/// follow. Its id is its position. Send the position of a map, or of the last
 /// event, as `Last-Event-ID` or `after`. After a `reset` event, fetch the map: the server does not know that position (any
 /// more), seats were added or changed, or the reader was too slow.
 ///

@@ -152,11 +152,18 @@ pub(crate) async fn reseed(call: Call) -> HandlerResult {
     Ok(json(StatusCode::ACCEPTED, &Reseed { position, reseed: "accepted".into() }))
 }
 
-/// Returns the reports of servers about forks of the journal.
-#[utoipa::path(get, path = "/v1/forks", tag = "operation", operation_id = "list_forks", responses((status = "2XX", body = Forks)))]
+/// Bytes of the reports of one page: as many as one report may have.
+pub const FORKS_PAGE_BYTES: usize = 1 << 20;
+
+/// Returns the reports of servers about forks of the journal, the newest first.
+#[utoipa::path(get, path = "/v1/forks", tag = "operation", operation_id = "list_forks",
+    params(("after" = Option<String>, Query, description = "The `next` of the page before")),
+    responses((status = "2XX", body = Forks)))]
 pub(crate) async fn forks(call: Call) -> HandlerResult {
-    let app = &call.app;
-    call.may_read_of_all().await?;
+    let Call { app, headers, .. } = &call;
+    app.keys.know_for_all(headers, Role::Read)?;
+    let query = call.query(&["after"])?;
+    app.reach(&query).await?;
     // A journal of one node cannot fork.
     let reports = if app.node.journal.is_shared() {
         app.node.journal.reports().await.map_err(|broken| {
@@ -167,10 +174,21 @@ pub(crate) async fn forks(call: Call) -> HandlerResult {
     } else {
         Vec::new()
     };
-    let fork = |(epoch, node, report): (u32, NodeId, String)| Fork {
-        epoch,
-        node: node.to_string(),
-        report,
+    let place = |epoch: u32, node: NodeId| format!("{epoch:010}-{node}");
+    let behind = |of: &(u32, NodeId, String)| {
+        query.get("after").is_none_or(|after| *place(of.0, of.1) < *after)
     };
-    Ok(json(StatusCode::OK, &Forks { forks: reports.into_iter().map(fork).collect() }))
+    let mut left = FORKS_PAGE_BYTES;
+    let mut page = Forks { forks: Vec::new(), next: None };
+    let mut last = None;
+    for (epoch, node, report) in reports.into_iter().rev().filter(behind) {
+        if report.len() > left && last.is_some() {
+            page.next = last;
+            break;
+        }
+        left = left.saturating_sub(report.len());
+        last = Some(place(epoch, node));
+        page.forks.push(Fork { epoch, node: node.to_string(), report });
+    }
+    Ok(json(StatusCode::OK, &page))
 }

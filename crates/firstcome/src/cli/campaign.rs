@@ -9,6 +9,7 @@ mod time;
 mod watch;
 
 pub(super) use create::settings_from_file;
+pub(super) use show::all;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};

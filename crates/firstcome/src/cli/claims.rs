@@ -178,8 +178,13 @@ pub(super) async fn cancel(args: CancelArgs, json: bool) -> Result<Exit, Complai
 /// Looks up the claims that are meant: one, or all of a hold.
 async fn meant(client: &mut Client, args: &CancelArgs) -> Result<Vec<Claim>, Complaint> {
     let CancelArgs { campaign, subject, .. } = args;
-    let ask = Ask::claims_of(campaign, subject);
-    let (held, _) = yes(client.ask::<SubjectClaims>(ask).await?)?;
+    let (mut found, mut after) = (Vec::new(), Some(0));
+    while let Some(from) = after {
+        let ask = Ask::claims_of(campaign, subject, from);
+        let (page, _) = yes(client.ask::<SubjectClaims>(ask).await?)?;
+        found.extend(page.claims);
+        after = page.next;
+    }
     let is = |asked: &Option<String>, has: Option<&str>| {
         asked.as_ref().is_none_or(|asked| Some(asked.as_str()) == has)
     };
@@ -188,7 +193,7 @@ async fn meant(client: &mut Client, args: &CancelArgs) -> Result<Vec<Claim>, Com
             && is(&args.unit, claim.unit.as_deref())
             && is(&args.hold, claim.hold.as_deref())
     };
-    let mut found: Vec<_> = held.claims.into_iter().filter(wanted).collect();
+    found.retain(wanted);
     if args.hold.is_none() {
         // A claim cancelled already is repeated as it was, so that a cancel sent again is answered like the first.
         if found.iter().any(|claim| claim.cancelled.is_none()) {

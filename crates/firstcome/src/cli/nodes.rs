@@ -11,6 +11,7 @@ use super::terminal::confirmed;
 use super::terminal::out;
 use super::terminal::table::{Column, Table, TableArgs};
 use firstcome_client::{Ask, Client};
+use serde_json::json;
 
 /// Options of `nodes`.
 #[derive(Debug, Args)]
@@ -168,15 +169,24 @@ async fn show(server: &ServerArgs, table: TableArgs, json: bool) -> Result<Exit,
 }
 
 async fn forks(server: &ServerArgs, json: bool) -> Result<Exit, Complaint> {
-    let (found, raw) = yes(server.client()?.ask::<Forks>(Ask::get("/v1/forks")).await?)?;
+    let client = server.client()?;
+    let (mut path, mut forks) = ("/v1/forks".to_owned(), Vec::new());
+    loop {
+        let (page, _) = yes(client.ask::<Forks>(Ask::get(&*path)).await?)?;
+        forks.extend(page.forks);
+        let Some(after) = page.next else { break };
+        path = format!("/v1/forks?after={after}");
+    }
+    // The oldest first.
+    forks.reverse();
     if json {
-        out::json(&raw);
+        out::json(&json!({"forks": forks}));
         return Ok(Exit::Yes);
     }
-    if found.forks.is_empty() {
+    if forks.is_empty() {
         out::line("there is no report of a fork of the journal");
     }
-    for fork in found.forks {
+    for fork in forks {
         out::line(format!("epoch {}, reported by node {}", fork.epoch, fork.node));
         for line in fork.report.lines() {
             out::line(format!("  {line}"));

@@ -39,6 +39,7 @@ mod leaving;
 mod limits;
 mod live_map;
 mod logs;
+mod long_lists;
 mod lost;
 mod memory;
 mod mending;

@@ -49,16 +49,20 @@ async function loadCampaign() {
   state.gone = "ended";
 }
 
-function takeOwn(own) {
-  if (state.own.position && isLater(state.own.position, own.position)) return;
-  state.own = own;
+// Takes what the subject has: all of it with `whole`, else of the claims those that are new or changed.
+function takeOwn({ claims, holds, places, position, whole, more }) {
+  if (state.own.position && isLater(state.own.position, position)) return;
+  const known = new Map((whole ? [] : state.own.claims).concat(claims).map(claim => [`${claim.pool} ${claim.rank}`, claim]));
+  const order = claim => state.campaign?.pools.findIndex(pool => pool.name === claim.pool) ?? 0;
+  const all = [...known.values()].sort((one, other) => order(one) - order(other) || other.rank - one.rank);
+  state.own = { claims: all, holds, places, position: more ? state.own.position : position };
   hall.noteHolds();
   loadCodes();
 }
 
 // Fetches what the subject has, where no stream says it.
 async function loadOwn() {
-  const { ok, document: has } = await ask("GET", `/v1/subjects/${SUBJECT()}`);
+  const { ok, document: has } = await ask("GET", `/v1/subjects/${SUBJECT()}?campaign=${CAMPAIGN}`);
   if (!ok) return;
   const own = has.campaigns.find(one => one.campaign === CAMPAIGN) ?? { claims: [], holds: [] };
   const places = [];
@@ -68,7 +72,7 @@ async function loadOwn() {
     const { ok, document: place } = await ask("GET", `${PATH}/waitlist/${SUBJECT()}?pool=${pool.name}`);
     if (ok) places.push(place);
   }
-  takeOwn({ claims: own.claims, holds: own.holds, places, position: has.position });
+  takeOwn({ claims: own.claims, holds: own.holds, places, position: has.position, whole: true });
 }
 
 // Fetches the codes of claims: a stream never has them.
@@ -78,8 +82,11 @@ async function loadCodes() {
   if (!state.own.claims.some(missing) || state.fetching) return;
   state.fetching = true;
   try {
-    const { ok, document } = await ask("GET", `${PATH}/claims/${SUBJECT()}`);
-    for (const claim of ok ? document.claims : []) if (claim.code) state.codes.set(`${claim.pool} ${claim.rank}`, claim.code);
+    for (let after = 0; after !== null;) {
+      const { ok, document } = await ask("GET", `${PATH}/claims/${SUBJECT()}?after=${after}`);
+      for (const claim of ok ? document.claims : []) if (claim.code) state.codes.set(`${claim.pool} ${claim.rank}`, claim.code);
+      after = ok ? document.next : null;
+    }
   } catch { /* with the next event */ }
   state.fetching = false;
   render();

@@ -19,6 +19,12 @@ function table(heads, rows, stack = true) {
     make("tbody", {}, ...rows.map(row => make("tr", {}, ...row.map(cell))))));
 }
 
+// Reads the campaigns, the newest first: where there are more than 1,000, the first ones by name.
+async function newestCampaigns() {
+  const { campaigns, next } = await read("/v1/campaigns?limit=1000");
+  return { campaigns: campaigns.sort((one, other) => Date.parse(other.created_at) - Date.parse(one.created_at)), more: next !== null };
+}
+
 function campaignsView() {
   const list = make("div", { class: "card" }, say("loading"));
   const head = make("div", { class: "head" }, make("h1", {}, say("campaigns")),
@@ -26,10 +32,10 @@ function campaignsView() {
   return {
     title: say("campaigns"), content: [head, list], every: 2000,
     async refresh() {
-      const { campaigns } = await read("/v1/campaigns");
-      const rows = campaigns.reverse().slice(0, 500).map(one => ({ one, ...standing(one) }));
+      const { campaigns, more } = await newestCampaigns();
+      const rows = campaigns.slice(0, 500).map(one => ({ one, ...standing(one) }));
       const from = rows.map(({ one, ...counts }) => [one.campaign, one.title, one.state, one.left, one.opens_at, counts]);
-      fill(list, from, () => rows.length === 0 ? [make("p", {}, say("none"))] : [table(
+      fill(list, [from, more], () => rows.length === 0 ? [make("p", {}, say("none"))] : [more ? make("p", {}, say("moreCampaigns")) : "", table(
         [[say("campaign")], [say("state")], [say("left"), true], [say("claims"), true], [say("held"), true], [say("waiting"), true], [say("opening")]],
         rows.map(({ one, capacity, claims, held, waiting }) => [
           make("span", {}, make("a", { href: link(one.campaign) }, one.title || one.campaign), one.title ? make("span", { class: "soft" }, ` ${one.campaign}`) : null),

@@ -69,16 +69,15 @@ function subjectView(name) {
   return {
     title: name, content, every: 3000,
     async refresh() {
-      const [has, { campaigns }] = [await read(`/v1/subjects/${encodeURIComponent(name)}`), await read("/v1/campaigns")];
+      const [has, { campaigns }] = [await read(`/v1/subjects/${encodeURIComponent(name)}`), await newestCampaigns()];
       const parts = [];
-      for (const one of campaigns.slice(-100)) {
+      for (const one of campaigns.slice(0, 100)) {
         const own = has.campaigns.find(known => known.campaign === one.campaign);
         const part = { campaign: one.campaign, title: one.title, claims: own?.claims ?? [], holds: own?.holds ?? [], places: [], bar: null };
         if (mayOperate(one.campaign)) {
           for (const pool of one.pools.filter(pool => pool.waiting > 0)) {
-            const { waiting } = await read(`${path(one.campaign)}/waitlist?pool=${encodeURIComponent(pool.name)}&limit=10000`);
-            const ahead = waiting.findIndex(line => line.subject === name);
-            if (ahead >= 0) part.places.push({ pool: pool.name, ahead });
+            const { ok, document } = await ask("GET", `${path(one.campaign)}/waitlist/${encodeURIComponent(name)}?pool=${encodeURIComponent(pool.name)}`);
+            if (ok && document.state === "waits") part.places.push({ pool: pool.name, ahead: document.ahead });
           }
           part.bar = (await read(`${path(one.campaign)}/bars?limit=10000`)).bars.find(line => line.subject === name) ?? null;
         }
@@ -99,10 +98,13 @@ function subjectView(name) {
 
 function serversView() {
   const place = make("div", { id: "servers" }, say("loading")), report = make("section", { class: "card", id: "forks" });
+  let forks = [], rounds = 0;
   return {
     title: say("servers"), content: [make("h1", {}, say("servers")), place, report], every: 2000,
     async refresh() {
-      const [all, ledger, { forks }] = [await read("/v1/nodes"), await read("/v1/settling"), await read("/v1/forks")];
+      const [all, ledger] = [await read("/v1/nodes"), await read("/v1/settling")];
+      // Reports are long, and seldom new.
+      if (rounds++ % 15 === 0) ({ forks } = await read("/v1/forks"));
       const row = (one, gone) => [one.address, gone ? say("gone") : `${one.leader ? say("leader") : say("follower")}${one.this ? ` · ${say("this")}` : ""}${one.state === "here" ? "" : ` · ${one.state}`}`,
         number(one.position), number(one.lag), exactTime(one.seen), String(one.level), one.ledger.slice(0, 8), exactTime(one.since)];
       fill(place, [all.nodes.map(one => [one.node, one.position, one.seen, one.leader, one.state]), all.gone, ledger], () => [
@@ -111,7 +113,7 @@ function serversView() {
         make("dl", { class: "numbers" }, ...[["ledgerLag", number(ledger.lag)], ["oldest", ledger.lag_ms ? ms(ledger.lag_ms * 1000) : "–"], ["position", all.position], ["level", String(all.level)], ["ledger", ledger.ledger]].map(([text, value]) => make("div", {}, make("dt", {}, say(text)), make("dd", {}, value)))),
         make("section", { class: "card" }, table([[say("node")], [say("state")], [say("position"), true], [say("lag"), true], [say("seen")], [say("level"), true], [say("ledger")], [say("since")]], [...all.nodes.map(one => row(one, false)), ...all.gone.map(one => row(one, true))])),
       ].filter(Boolean));
-      fill(report, forks, () => [make("h2", {}, say("forks")), ...(forks.length === 0 ? [make("p", {}, say("noForks"))] : forks.toReversed().map(fork => make("details", {}, make("summary", {}, `${say("epoch", { n: fork.epoch })} · ${fork.node.slice(0, 8)}`), make("pre", { tabindex: "0" }, fork.report))))]);
+      fill(report, forks, () => [make("h2", {}, say("forks")), ...(forks.length === 0 ? [make("p", {}, say("noForks"))] : forks.map(fork => make("details", {}, make("summary", {}, `${say("epoch", { n: fork.epoch })} · ${fork.node.slice(0, 8)}`), make("pre", { tabindex: "0" }, fork.report))))]);
     },
   };
 }

@@ -6,8 +6,9 @@ use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
 use crate::cli::terminal::out;
 use crate::cli::terminal::table::{Column, Table, TableArgs, seconds};
-use firstcome_client::{Ask, Campaign, CampaignList};
+use firstcome_client::{Ask, Campaign, CampaignList, Client};
 use firstcome_rush::terminal;
+use serde_json::Value;
 
 /// Options of `campaign show`.
 #[derive(Debug, Args)]
@@ -102,8 +103,30 @@ const TABLE: [Column; 7] = [
     Column::new("title").least(10).spare(3),
 ];
 
+/// Reads all campaigns, page by page: as they are, and as one document.
+pub(in crate::cli) async fn all(client: &Client) -> Result<(CampaignList, Value), Complaint> {
+    let ask = Ask::campaigns("");
+    let (mut all, mut document) = yes(client.ask::<CampaignList>(ask).await?)?;
+    while let Some(after) = all.next.take() {
+        let ask = Ask::campaigns(&after);
+        let (page, mut more) = yes(client.ask::<CampaignList>(ask).await?)?;
+        for name in ["campaigns", "archived"] {
+            if let (Some(lines), Some(more)) =
+                (document[name].as_array_mut(), more[name].as_array_mut())
+            {
+                lines.append(more);
+            }
+        }
+        all.campaigns.extend(page.campaigns);
+        all.archived.extend(page.archived);
+        all.next = page.next;
+    }
+    document["next"] = Value::Null;
+    Ok((all, document))
+}
+
 pub(super) async fn list(args: ListArgs, json: bool) -> Result<Exit, Complaint> {
-    let (list, raw) = yes(args.server.client()?.ask::<CampaignList>(Ask::campaigns()).await?)?;
+    let (list, raw) = all(&args.server.client()?).await?;
     if json {
         out::json(&raw);
         return Ok(Exit::Yes);

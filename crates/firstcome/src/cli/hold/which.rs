@@ -3,9 +3,10 @@
 use clap::Args;
 use serde_json::Value;
 
+use crate::cli::campaign::all;
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::yes;
-use firstcome_client::{Ask, CampaignList, Client, Hold, HoldStep, Reply};
+use firstcome_client::{Ask, Client, Hold, HoldStep, Reply};
 
 /// A hold.
 #[derive(Debug, Args)]
@@ -56,7 +57,7 @@ impl WhichArgs {
     /// Asks every campaign for the hold.
     async fn search(&self, client: &mut Client) -> Result<(Hold, Value), Complaint> {
         let hold = &self.campaign;
-        let (list, _) = yes(client.ask::<CampaignList>(Ask::campaigns()).await?)?;
+        let (list, _) = all(client).await?;
         let mut found = Vec::new();
         for campaign in list.campaigns {
             let ask = Ask::hold_of(&campaign.campaign, hold, self.subject.as_deref());

@@ -1,0 +1,197 @@
+//! Lists that grow with what somebody did, or with the campaigns there are: pages, and changes in place of the whole.
+
+use crate::bulk_clients::Bulk;
+use crate::inside::Inside;
+use crate::process::{KEY, Server};
+use firstcome_core::NodeId;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// Reads a list page by page; gives the lines of all pages, and how many there were.
+async fn pages(node: &Inside, path: &str, list: &str) -> (Vec<Value>, usize) {
+    let (mut lines, mut pages, mut after) = (Vec::new(), 0, String::new());
+    loop {
+        let page = node.get(&format!("{path}{after}")).await;
+        assert_eq!(page.status, 200, "{page:?}");
+        let page = page.json();
+        lines.extend(page[list].as_array().unwrap().iter().cloned());
+        pages += 1;
+        let next = &page["next"];
+        if next.is_null() {
+            return (lines, pages);
+        }
+        after = format!("&after={}", next.to_string().trim_matches('"'));
+    }
+}
+
+fn names<'a>(lines: &'a [Value], field: &str) -> Vec<&'a str> {
+    lines.iter().map(|line| line[field].as_str().unwrap()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn claims_of_a_subject_come_in_pages_and_end_with_the_thousandth() {
+    let node = Inside::new().await;
+    let pools = json!([{"name": "main", "capacity": 9}, {"name": "side", "capacity": 9}]);
+    let settings = json!({"opens_at": "now", "claim_again": true, "pools": pools});
+    node.put("drop", &settings).await.says(201, "created");
+    let claim = async |pool: &str| {
+        let body = json!({"subject": "ann", "pool": pool}).to_string();
+        node.ask_with("POST", "/v1/campaigns/drop/claims", &[], body).await
+    };
+    let cancel = async |pool: &str, rank: usize| {
+        let query = format!("pool={pool}&rank={rank}&by=subject");
+        node.cancel("drop", "ann", &query).await.says(200, "cancelled");
+    };
+    for rank in 1..=1_000 {
+        claim("main").await.says(201, "won");
+        cancel("main", rank).await;
+    }
+    claim("main").await.refuses("limit_reached", "");
+    for rank in 1..=3 {
+        claim("side").await.says(201, "won");
+        if rank < 3 {
+            cancel("side", rank).await;
+        }
+    }
+    let path = "/v1/campaigns/drop/claims/ann";
+    let places = |claims: &[Value]| -> Vec<(String, u64)> {
+        let place = |claim: &Value| {
+            (claim["pool"].as_str().unwrap().to_owned(), claim["rank"].as_u64().unwrap())
+        };
+        claims.iter().map(place).collect()
+    };
+    let main = (1..=1_000).rev().map(|rank| ("main".to_owned(), rank));
+    let all: Vec<_> = main.chain((1..=3).rev().map(|rank| ("side".to_owned(), rank))).collect();
+    for (limit, expected) in [(1, 1_003), (7, 144), (1_000, 2), (1_001, 2), (10_000, 1)] {
+        let (claims, pages) = pages(&node, &format!("{path}?limit={limit}"), "claims").await;
+        assert_eq!((places(&claims), pages), (all.clone(), expected), "{limit}");
+    }
+    assert_eq!(node.get(path).await.json()["claims"].as_array().unwrap().len(), 1_000);
+    let beyond = node.get(&format!("{path}?after={}", u64::MAX)).await.json();
+    assert_eq!((&beyond["claims"], &beyond["next"]), (&json!([]), &Value::Null));
+    node.get(&format!("{path}?limit=10001")).await.refuses("invalid_request", "1 to 10000");
+    // Over all campaigns it has the latest thousand of each, and says where the others are.
+    let has = node.get("/v1/subjects/ann").await.json();
+    let has = &has["campaigns"][0];
+    assert_eq!(has["claims"].as_array().unwrap().len(), 1_000);
+    let rest = node.get(&format!("{path}?after={}", has["next"])).await.json();
+    assert_eq!(places(rest["claims"].as_array().unwrap()), all[1_000..]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn campaigns_and_what_a_subject_has_in_them_come_in_pages() {
+    let node = Inside::new().await;
+    let all: Vec<String> = (0..25).map(|n| format!("c{n:02}")).collect();
+    for name in all.iter().rev().map(String::as_str).chain(["spring-1", "spring-2"]) {
+        node.open(name, 3).await.says(201, "created");
+        node.claim(name, "ann").await.says(201, "won");
+    }
+    let (campaigns, count) = pages(&node, "/v1/campaigns?limit=10", "campaigns").await;
+    let mut sorted: Vec<&str> = all.iter().map(String::as_str).collect();
+    sorted.extend(["spring-1", "spring-2"]);
+    assert_eq!((names(&campaigns, "campaign"), count), (sorted, 3));
+    assert_eq!(pages(&node, "/v1/campaigns?limit=27", "campaigns").await.1, 1);
+    node.get("/v1/campaigns?limit=1001").await.refuses("invalid_request", "1 to 1000");
+    // A key for some campaigns sees those, and no place of others.
+    let spring = [("authorization", "Bearer a-key-for-spring")];
+    for (query, expected) in [
+        ("limit=1", vec!["spring-1"]),
+        ("limit=2", vec!["spring-1", "spring-2"]),
+        ("after=c03", vec!["spring-1", "spring-2"]),
+        ("after=spring-1", vec!["spring-2"]),
+        ("after=tulip", vec![]),
+    ] {
+        let path = format!("/v1/campaigns?{query}");
+        let seen = node.ask_with("GET", &path, &spring, "").await.json();
+        assert_eq!(names(seen["campaigns"].as_array().unwrap(), "campaign"), expected, "{query}");
+        let next = if query == "limit=1" { json!("spring-1") } else { Value::Null };
+        assert_eq!(seen["next"], next, "{query}");
+    }
+
+    let (has, count) = pages(&node, "/v1/subjects/ann?limit=10", "campaigns").await;
+    let created: Vec<&str> = all.iter().rev().map(String::as_str).collect();
+    assert_eq!(names(&has, "campaign"), [&created[..], &["spring-1", "spring-2"]].concat());
+    assert_eq!(count, 3);
+    let one = node.get("/v1/subjects/ann?campaign=c07").await.json();
+    assert_eq!(names(one["campaigns"].as_array().unwrap(), "campaign"), ["c07"]);
+    assert_eq!(one["next"], Value::Null);
+    let none = node.get("/v1/subjects/ann?campaign=none").await.json();
+    assert_eq!(none["campaigns"], json!([]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn reports_of_forks_come_in_pages_the_newest_first() {
+    let (node, _other) = Inside::two().await;
+    for epoch in 1..=5 {
+        let report = "x".repeat(400 << 10);
+        node.app.node.journal.report(epoch, NodeId([7; 16]), report).await.unwrap();
+    }
+    let (forks, count) = pages(&node, "/v1/forks?", "forks").await;
+    let epochs: Vec<_> = forks.iter().map(|fork| fork["epoch"].as_u64().unwrap()).collect();
+    assert_eq!((epochs, count), (vec![5, 4, 3, 2, 1], 3));
+}
+
+/// Sent whole four times a second, a long history took 1.5 GB.
+#[test]
+fn a_stream_of_a_subject_says_what_changed_of_a_long_history() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = "a-secret-of-at-least-32-characters";
+    let settings = [("TOKEN_SECRET", secret), ("RATE_SUBJECT", "none")];
+    let server = Server::with(folder.path(), &settings);
+    let mut talk = server.talk();
+    let pools = json!([{"name": "main", "capacity": 9}, {"name": "side", "capacity": 9}]);
+    let settings = json!({"opens_at": "now", "claim_again": true, "pools": pools});
+    talk.put("/v1/campaigns/drop", &settings).says(201, "created");
+    let mut bulk = Bulk::open(server.address, KEY);
+    let line = |verb: &str, pool: &str, rank: Option<u32>| {
+        let mut line = json!({"do": verb, "campaign": "drop", "subject": "ann", "pool": pool});
+        if let Some(rank) = rank {
+            line["rank"] = json!(rank);
+            line["by"] = json!("subject");
+        }
+        format!("{line}\n")
+    };
+    let mut does = |verb: &str, pool: &str, rank: Option<u32>| {
+        bulk.send(&line(verb, pool, rank));
+        let answer = bulk.next().unwrap();
+        assert!(["won", "cancelled"].contains(&answer["outcome"].as_str().unwrap()), "{answer}");
+    };
+    for rank in 1..=600 {
+        for pool in ["main", "side"] {
+            does("claim", pool, None);
+            if (pool, rank) != ("side", 600) {
+                does("cancel", pool, Some(rank));
+            }
+        }
+    }
+    let token = json!({"subject": "ann", "campaign": "drop"});
+    let token = talk.post("/v1/tokens", &token).json()["token"].as_str().unwrap().to_owned();
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let path = "/v1/campaigns/drop/events";
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n")
+        .unwrap();
+    let mut lines = BufReader::new(stream).lines();
+    let mut own = || {
+        lines.by_ref().map(Result::unwrap).find(|line| line == "event: own").unwrap();
+        let data = lines.next().unwrap().unwrap();
+        let event: Value = serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
+        let claims = event["claims"].as_array().unwrap().len();
+        (event["whole"] == true, event["more"] == true, claims, event)
+    };
+    let (whole, more, claims, _) = own();
+    assert_eq!((whole, more, claims), (true, true, 1_000));
+    let (whole, more, claims, _) = own();
+    assert_eq!((whole, more, claims), (false, false, 200));
+    does("claim", "main", None);
+    let (whole, more, claims, event) = own();
+    assert_eq!((whole, more, claims), (false, false, 1), "{event}");
+    assert_eq!(event["claims"][0]["rank"], json!(601));
+    does("cancel", "side", Some(600));
+    let (whole, more, claims, event) = own();
+    assert_eq!((whole, more, claims), (false, false, 1), "{event}");
+    let claim = &event["claims"][0];
+    assert_eq!((&claim["pool"], &claim["cancelled"]["by"]), (&json!("side"), &json!("subject")));
+}
