@@ -400,6 +400,10 @@ pub struct ImportCodesRequest {
     pub digest: String,
     /// The number of codes in the file: 1 to 2,000,000.
     pub lines: u32,
+    /// Whether each code counts only as it is spelled. If not, it is the same code in capitals or without, in full-width letters,
+    /// with another dash or with white space.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
 }
 
 /// Lines of an import.
@@ -412,7 +416,8 @@ pub struct ImportLinesRequest<'a> {
     pub pool: Option<Cow<'a, str>>,
     /// How many codes of the file come before these.
     pub first: u32,
-    /// The codes, in the order of the file: 1 to 4,000, each 1 to 64 bytes without control characters.
+    /// The codes, in the order of the file: 1 to 4,000, each 1 to 64 bytes of characters that Unicode 18 has, without control
+    /// characters.
     #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     pub codes: Hidden<Vec<Cow<'a, str>>>,
 }

@@ -33,6 +33,17 @@ pub const TAG_BITS: u32 = 43;
 /// The largest tag.
 pub const TAG_MOST: u64 = (1 << TAG_BITS) - 1;
 
+/// The first bytes of an imported code's hash: codes with the same are alike. The others say how it is spelled; they are 0
+/// of a code whose spelling does not count.
+pub const ALIKE_BYTES: usize = 10;
+
+/// Returns the hash of the code that is alike and whose spelling does not count.
+pub(crate) fn any_spelling(hash: &[u8; 16]) -> [u8; 16] {
+    let mut any = *hash;
+    any[ALIKE_BYTES..].fill(0);
+    any
+}
+
 /// A code as the rules know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CodeKey {
@@ -45,7 +56,7 @@ pub enum CodeKey {
     },
     /// An imported code: a keyed hash of its text.
     Imported {
-        /// The hash.
+        /// The hash: [`ALIKE_BYTES`] of what it is compared as, and the rest of how it is spelled.
         hash: [u8; 16],
     },
     /// Whatever code the claim of a rank has now: for operators.
@@ -277,6 +288,12 @@ impl Codes {
     pub fn open_import(&self) -> Option<(&str, u32)> {
         let open = self.stock.as_deref()?.open.as_ref()?;
         Some((&open.id, open.lines))
+    }
+
+    /// Returns the line of the import under way, from 0, that brought a code, and the code sealed. After 100 duplicates the
+    /// line may be a later one.
+    pub fn staged(&self, hash: &[u8; 16]) -> Option<(u32, &[u8])> {
+        self.stock.as_deref()?.staged(hash)
     }
 
     /// Returns what operators did to codes, in order.

@@ -214,6 +214,11 @@ impl Hall {
         self.names.find(name.as_bytes(), is).map(Unit::of)
     }
 
+    /// Says whether a unit has a name, or had it before it was changed.
+    pub fn has_named(&self, name: &str) -> bool {
+        self.find(name).is_some() || self.changes.had(name)
+    }
+
     /// Returns the name of a unit.
     ///
     /// # Panics

@@ -150,6 +150,10 @@ pub const CODE_VALID_MOST_US: i64 = 3_650 * 86_400_000_000;
 pub const CODES_TOGETHER: usize = 4_000;
 /// Bytes in the text of an imported code: 1 to this many.
 pub const CODE_BYTES: usize = 64;
+/// Bytes of what is typed as a code: one of 64 letters in any script and width, with a space after each, has fewer.
+pub const TYPED_CODE_BYTES: usize = 8 * CODE_BYTES;
+/// Imported codes of one pool that differ in nothing but their spelling.
+pub const CODES_ALIKE: usize = 100;
 /// Bytes that sealing adds to the text of an imported code.
 pub const SEAL_BYTES: usize = 16;
 /// Imports of one pool.

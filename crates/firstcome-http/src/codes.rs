@@ -77,7 +77,7 @@ fn cipher<'a>(app: &'a App, pool: &CodePool) -> Result<PoolCipher<'a>, Problem> 
 fn unread(unread: Unread, campaign: &str) -> Problem {
     match unread {
         Unread::Malformed => {
-            let detail = "a typing error: a code of this campaign has sixteen letters and digits, and these cannot be one";
+            let detail = "a typing error: no code of this campaign is written so";
             Problem::new(Code::Malformed, detail)
         }
         Unread::Refused(answer) => match crate::asks::yes(Ok(answer), campaign) {

@@ -186,10 +186,14 @@ pub enum Mistake {
     OldCodeForgotten,
     /// In the rules, when codes are imported.
     ChunkTakenTwice,
+    /// In the rules, when codes are imported.
+    TextOfTwoCodes,
     /// In the rules, when a claim is cancelled.
     CancelUsedCode,
     /// In the keys of codes, when a tag is made.
     TagOfNobody,
+    /// In the keys of codes, when an imported one is looked for.
+    SpellingCounts,
     /// In the rules, for a claim of who has an offer of a code.
     ClaimBesideOffer,
     /// In the rules, for a claim of who gave an imported code back.
@@ -395,8 +399,10 @@ const TABLE: [(Mistake, &str, &str); 101] = [
     (Mistake::RevokeForgotten, "revoke_forgotten", "a code that is revoked stays as it was"),
     (Mistake::OldCodeForgotten, "old_code_forgotten", "a code that was replaced is not known any more"),
     (Mistake::ChunkTakenTwice, "chunk_taken_twice", "lines of an import that come again are taken again"),
+    (Mistake::TextOfTwoCodes, "text_of_two_codes", "a code comes in that is alike to one whose spelling does not count"),
     (Mistake::CancelUsedCode, "cancel_used_code", "a claim is cancelled whose code is used"),
     (Mistake::TagOfNobody, "tag_of_nobody", "the tag of a code is the same for every subject"),
+    (Mistake::SpellingCounts, "spelling_counts", "an imported code is found only as it was spelled"),
     (Mistake::ClaimBesideOffer, "claim_beside_offer", "who was offered a code gets another one beside it, or is told that none is left"),
     (Mistake::CancelDrainsCodes, "cancel_drains_codes", "who claims again after a cancel gets another imported code"),
     (Mistake::WithdrawnCodeBack, "withdrawn_code_back", "an imported code whose claim an operator cancelled comes back"),

@@ -5,7 +5,7 @@
 
 use crate::campaign::ModelCampaign;
 use crate::holding::{Made, SaidBy, Turn};
-use crate::stocking::{Imported, OpenFile, Shelved, Stands};
+use crate::stocking::{Imported, OpenFile, Shelved, Stands, plain};
 use firstcome_core::codes::CodeKey;
 use firstcome_core::command::{CodeCommand, CodeStep};
 use firstcome_core::outcome::By;
@@ -110,7 +110,8 @@ impl<'a> Coupons<'a> {
                 Some(_) | None => Found::Nothing,
             },
             CodeKey::Imported { hash } if self.imported => {
-                let at = self.shelf.iter().position(|shelved| shelved.hash == hash);
+                let at = |hash| self.shelf.iter().position(|shelved| shelved.hash == hash);
+                let at = at(hash).or_else(|| at(plain(hash)));
                 at.map_or(Found::Nothing, |at| self.on_shelf(at))
             }
             CodeKey::Generated { .. } | CodeKey::Imported { .. } => Found::Nothing,

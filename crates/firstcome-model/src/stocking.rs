@@ -17,6 +17,16 @@ const NAMED: usize = 100;
 const IMPORTS: usize = 1_000;
 const ISSUES: u16 = 1_000;
 
+/// Bytes of a hash that say what a code looks like: the other six are 0 unless its spelling counts.
+const LOOKS: usize = 10;
+/// Codes of a pool that look like one.
+const ALIKE: usize = 100;
+
+/// Returns the hash of the code that looks the same and may be spelled in any way.
+pub(crate) fn plain(hash: [u8; 16]) -> [u8; 16] {
+    std::array::from_fn(|at| if at < LOOKS { hash[at] } else { 0 })
+}
+
 /// How an imported code stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stands {
@@ -79,8 +89,14 @@ impl Coupons<'_> {
         Some(at as u64)
     }
 
-    fn has(&self, hash: &[u8; 16]) -> bool {
-        self.shelf.iter().any(|shelved| shelved.hash == *hash)
+    /// Says whether a code of a file is left out: some text could mean it and another one, or too many look like it.
+    fn leaves_out(&self, file: &OpenFile<'_>, hash: [u8; 16]) -> bool {
+        let known = self.shelf.iter().map(|shelved| shelved.hash).chain(file.new.iter().copied());
+        let alike: Vec<_> = known.filter(|known| known[..LOOKS] == hash[..LOOKS]).collect();
+        let any = plain(hash);
+        alike.len() >= ALIKE
+            || hash == any && !alike.is_empty()
+            || alike.iter().any(|known| *known == hash || *known == any)
     }
 
     /// Says whether a code can be used, or will be issued.
@@ -335,7 +351,7 @@ impl<'a> Coupons<'a> {
             if line < file.lines {
                 continue;
             }
-            if self.has(&code.hash) || file.new.contains(&code.hash) {
+            if self.leaves_out(&file, code.hash) {
                 file.duplicates.push(line);
             } else {
                 file.new.push(code.hash);

@@ -7,16 +7,20 @@
 //! |---|---|
 //! | `text` | 75 bits as sixteen letters, and typing errors |
 //! | `cipher` | one pool's codes under one key |
+//! | `spelling` | what is the same code, however it is typed |
+//! | `lines` | the codes of a file, compared with one another |
 //! | `pool` | what is needed of a pool to make and read many codes without a look at the state |
 
 mod cipher;
+pub mod lines;
 mod numerals;
 mod pool;
+pub mod spelling;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;
 
-pub use cipher::{CannotOpen, NotACode, PoolCipher};
+pub use cipher::{CannotOpen, PoolCipher};
 pub use pool::CodePool;
 
 use cipher::Derived;
@@ -243,7 +247,7 @@ impl CodeKeys {
             };
             let Some(code) = code else { continue };
             malformed = false;
-            if campaign.has_code(index, code) {
+            if let Some(code) = campaign.known_code(index, code) {
                 return Ok(ReadCode { pool: of.name().into(), code });
             }
         }

@@ -4,7 +4,7 @@ use crate::history::Asked;
 use crate::nodes::NodeHandle;
 use crate::plan::{CouponStep, CouponWant, PlannedCampaign};
 use firstcome_core::State;
-use firstcome_core::codes::{CodeKey, CodeUnit};
+use firstcome_core::codes::{ALIKE_BYTES, CodeKey, CodeUnit};
 use firstcome_core::command::{CodeCommand, CodeStep, Command, Encoded, Order, StagedCode};
 use firstcome_core::names::Position;
 use firstcome_node::intake::{CodeAsk, CodeVerb, Intake, Unread};
@@ -64,6 +64,7 @@ impl Wallet {
             CouponStep::Use { subject, before, verb, reference, user } => {
                 let Shown { code, typed, number, .. } =
                     self.get(campaign, pool, *subject, *before)?;
+                let typed = retyped(code, typed, reference);
                 let step = CodeStep { campaign, pool: Some(pool), code, reference };
                 let user = user.map(|user| format!("s{user}"));
                 Some(typed_step(step, *verb, user.as_deref(), (typed, number)))
@@ -95,13 +96,29 @@ impl Wallet {
                 })
             }
             CouponStep::Stage { import, first, lines } => {
-                let sealed = seal(server.intake(), of, want.pool, lines)?;
+                let sealed = seal(server.intake(), of, want.pool, (import, lines))?;
                 let codes = sealed.iter().map(|(hash, sealed)| StagedCode { hash: *hash, sealed });
                 let codes = codes.collect();
                 let (import, first, order) = (&**import, *first, DESK);
                 on(CodeCommand::Stage { campaign, pool, import, first, codes, order })
             }
         }
+    }
+}
+
+/// Types a code as people do, unless its spelling counts: as it is, in small letters with other dashes, or in full width.
+fn retyped(code: CodeKey, typed: String, reference: &str) -> String {
+    if matches!(code, CodeKey::Imported { hash } if hash[ALIKE_BYTES..] != [0; 16 - ALIKE_BYTES]) {
+        return typed;
+    }
+    let wide = |letter| match letter {
+        '!'..='~' => char::from_u32(u32::from(letter) + 0xfee0).unwrap_or(letter),
+        _ => letter,
+    };
+    match reference.bytes().map(u32::from).sum::<u32>() % 3 {
+        0 => typed,
+        1 => typed.to_lowercase().replace('-', " \u{2013} "),
+        _ => typed.chars().map(wide).collect(),
     }
 }
 
@@ -219,11 +236,11 @@ fn seal(
     intake: &Intake,
     of: &PlannedCampaign,
     pool: usize,
-    lines: &[String],
+    (import, lines): (&str, &[String]),
 ) -> Option<Vec<([u8; 16], Vec<u8>)>> {
     intake.replica.look(|state| {
         let found = state.campaign(&of.name).ok()?;
         let cipher = intake.codes.of(state.space(), found, pool).ok()??;
-        lines.iter().map(|line| cipher.seal(line).ok()).collect()
+        lines.iter().map(|line| cipher.seal(line, import.starts_with("exact")).ok()).collect()
     })
 }

@@ -14,11 +14,12 @@ use firstcome_api::hidden::Hidden;
 const CHUNK: usize = 4_000;
 
 impl Client {
-    /// Imports codes into a pool of imported codes, 1 to 2,000,000 of up to 64 bytes, 4,000 in a request; the pool may be left out
-    /// where there is one. `progress` is told how many are taken.
+    /// Imports codes into a pool of imported codes, 1 to 2,000,000 of up to 64 bytes, 4,000 in a request. `progress` is told how
+    /// many are taken.
     ///
-    /// `digest` says which file they come from, such as its SHA-256 in hexadecimal digits: an import that was interrupted goes on
-    /// within an hour where it was, and one that is complete changes nothing. Nothing is in stock before the last request.
+    /// The `digest` of the file, such as its SHA-256 in hexadecimal digits, says which one it is: an import that was interrupted
+    /// goes on within an hour where it was, and one that is complete changes nothing. Its `lines` are counted here. Nothing is in
+    /// stock before the last request.
     ///
     /// # Errors
     ///
@@ -30,14 +31,13 @@ impl Client {
     pub async fn import_codes(
         &self,
         campaign: &str,
-        pool: Option<&str>,
-        digest: &str,
+        file: &ImportCodesRequest,
         codes: &[impl AsRef<str>],
         mut progress: impl FnMut(u32),
     ) -> Result<Answer<CodeImport>, Error> {
         let lines = u32::try_from(codes.len()).unwrap_or(u32::MAX);
-        let pool = pool.map(str::to_owned);
-        let begin = ImportCodesRequest { pool: pool.clone(), digest: digest.to_owned(), lines };
+        let pool = file.pool.clone();
+        let begin = ImportCodesRequest { lines, ..file.clone() };
         let mut at = match self.begin_code_import(campaign, &begin).await? {
             Answer::Yes(begun) => begun,
             no @ Answer::No(..) => return Ok(no),

@@ -1,9 +1,12 @@
 //! Imported codes: their keyed hashes and sealed texts, in the order of their files.
 
+use super::{ALIKE_BYTES, any_spelling};
 use crate::index::SubjectIndex;
-use crate::limits::CODE_DUPLICATES_NAMED;
+use crate::limits::{CODE_DUPLICATES_NAMED, CODES_ALIKE};
 use crate::names::PieceName;
 use crate::time::Timestamp;
+use firstcome_inject::{Mistake, inject};
+use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -238,16 +241,46 @@ impl Stock {
         }
     }
 
-    fn any(&self, hash: &[u8; 16]) -> Option<u32> {
-        self.index.find(hash, |unit| {
+    /// Returns a unit whose code is alike to one and is what is looked for.
+    fn alike(&self, hash: &[u8; 16], is: impl Fn(&[u8; 16]) -> bool) -> Option<u32> {
+        let alike = &hash[..ALIKE_BYTES];
+        self.index.find(alike, |unit| {
             let (run, at) = self.run(unit);
-            run.hashes[at] == *hash
+            run.hashes[at].starts_with(alike) && is(&run.hashes[at])
         })
+    }
+
+    /// Returns the unit of a code: there is at most one, since [`Self::is_taken`].
+    fn any(&self, hash: &[u8; 16]) -> Option<u32> {
+        let any = any_spelling(hash);
+        self.alike(hash, |known| known == hash || *known == any)
+    }
+
+    /// Says whether a code cannot come in beside those that are there: it is one of them, or a text could mean both.
+    ///
+    /// Looks at [`CODES_ALIKE`] codes at most.
+    fn is_taken(&self, hash: &[u8; 16]) -> bool {
+        let (any, there) = (any_spelling(hash), Cell::new(0));
+        let taken = |known: &[u8; 16]| {
+            there.set(there.get() + 1);
+            let both = *known == any || *hash == any || there.get() == CODES_ALIKE;
+            known == hash || both && !inject(Mistake::TextOfTwoCodes)
+        };
+        self.alike(hash, taken).is_some()
     }
 
     /// Returns the unit of a code in stock.
     pub(crate) fn find(&self, hash: &[u8; 16]) -> Option<u32> {
         self.any(hash).filter(|unit| *unit < self.committed)
+    }
+
+    /// Returns the line of the import under way, from 0, that brought a code, and the code sealed. After 100 duplicates the
+    /// line may be a later one.
+    pub(crate) fn staged(&self, hash: &[u8; 16]) -> Option<(u32, &[u8])> {
+        let unit = self.any(hash).filter(|unit| *unit >= self.committed)?;
+        let before = |line, duplicate: &u32| line + u32::from(*duplicate <= line);
+        let duplicates = &self.open.as_ref()?.duplicates;
+        Some((duplicates.iter().fold(unit - self.committed, before), self.sealed(unit)))
     }
 
     /// Returns the import that a unit came with.
@@ -260,7 +293,7 @@ impl Stock {
 
     /// Adds a unit of the import under way, or says that the pool has its code.
     pub(crate) fn push(&mut self, hash: [u8; 16], sealed: &[u8], rank: u32) -> bool {
-        if self.any(&hash).is_some() {
+        if self.is_taken(&hash) {
             return false;
         }
         let unit = self.len();
@@ -274,7 +307,7 @@ impl Stock {
         // A snapshot under way may hold the run: then this copies it.
         Arc::make_mut(run).push(hash, sealed, rank);
         self.bytes = self.bytes + run.memory() - before;
-        self.index.set(&hash, unit, |_| false);
+        self.index.set(&hash[..ALIKE_BYTES], unit, |_| false);
         true
     }
 
@@ -323,7 +356,7 @@ impl Stock {
                 self.bytes -= run.memory();
                 self.runs.pop();
             }
-            self.index.remove(&hash, |known| known == unit);
+            self.index.remove(&hash[..ALIKE_BYTES], |known| known == unit);
         }
         self.len() == self.committed
     }

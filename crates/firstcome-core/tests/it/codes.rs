@@ -241,6 +241,44 @@ fn codes_are_imported_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_text_means_one_code_at_most_whether_its_spelling_counts_or_not() {
+    let world = play(
+        "
+        0s  op   puts sale: main imported; again -> created 1
+        0s  op   stages sale/main i1 from 0: A B/x B/y A/x -> codes_staged 4 # B came with an import that says so
+        0s  op   commits sale/main i1 of 4      -> codes_imported 3 of 4, duplicates [3]
+        1s  op   stages sale/main i2 from 0: A/y B B/x B/z C -> codes_staged 5
+        1s  op   commits sale/main i2 of 5      -> codes_imported 2 of 5, duplicates [0, 1, 2]
+        2s  ann  claims sale                    -> won 1
+        2s  bob  claims sale                    -> won 2
+        2s  eve  claims sale                    -> won 3
+        3s  shop redeems sale #A/q o1           -> redeemed 1               # however it is typed
+        3s  shop redeems sale #B/x o1           -> redeemed 2
+        3s  shop redeems sale #B/y o1           -> redeemed 3
+        3s  shop redeems sale #B/q o1           -> no_such_code
+        3s  shop redeems sale #B o1             -> no_such_code
+        3s  shop redeems sale #B/z o1           -> not_issued
+        ",
+    );
+    brought_back(world);
+}
+
+#[test]
+fn a_hundred_codes_may_differ_in_their_spelling_alone() {
+    let spelled: Vec<String> = (10..130).map(|nth| format!("A/{nth}")).collect();
+    let world = play(&format!(
+        "
+        0s  op   puts sale: main imported       -> created 1
+        0s  op   stages sale/main i1 from 0: {} -> codes_staged 120
+        0s  op   commits sale/main i1 of 120    -> codes_imported 100 of 120, duplicates {:?}
+        ",
+        spelled.join(" "),
+        (100..120).collect::<Vec<_>>()
+    ));
+    brought_back(world);
+}
+
+#[test]
 fn an_import_is_gone_after_an_hour_and_a_whole_one_can_be_revoked() {
     let world = play(
         "
@@ -414,6 +452,8 @@ fn whole_life() {
         0s  op   puts sale: main coded 9; until 50s; mine coded 9; holder; stock imported -> created 1
         0s  op   stages sale/stock i1 from 0: A -> codes_staged 1
         0s  op   stages sale/stock i1 from 0: A -> codes_staged 1
+        0s  op   stages sale/stock i1 from 1: A/x -> codes_staged 2
+        0s  op   commits sale/stock i1 of 2     -> codes_imported 1 of 2, duplicates [1]
         0s  ann  claims sale/main tag 7         -> won 1
         0s  bob  claims sale/main tag 8         -> won 2
         0s  eve  claims sale/main tag 9         -> won 3
@@ -455,6 +495,7 @@ fn each_mistake_about_codes_is_noticed() {
         Mistake::RevokeForgotten,
         Mistake::OldCodeForgotten,
         Mistake::ChunkTakenTwice,
+        Mistake::TextOfTwoCodes,
         Mistake::CancelUsedCode,
     ] {
         set(Some(mistake));

@@ -21,7 +21,7 @@ use crate::play::{cut, target, time};
 use crate::say::shown_time;
 use crate::world::START;
 use firstcome_core::campaign::ResultRow;
-use firstcome_core::codes::{CodeKey, CodeVerdict, UseState};
+use firstcome_core::codes::{ALIKE_BYTES, CodeKey, CodeVerdict, UseState};
 use firstcome_core::command::{CodeCommand, CodeStep, Order, StagedCode};
 use firstcome_core::limits::RESERVATION_TTL_US;
 use firstcome_core::settings::{CodeSettings, CodeSource, PoolSettings};
@@ -54,10 +54,12 @@ pub(crate) fn tag(said: &str) -> (&str, Option<u64>) {
     }
 }
 
-/// The hash of an imported code, as good as any in a script.
+/// The hash of an imported code, as good as any in a script: of `A`, however it is spelled, or of `A/x`, an A spelled x.
 pub(crate) fn hash(code: &str) -> [u8; 16] {
+    let (looks, spelled) = code.split_once('/').unwrap_or((code, ""));
     let mut hash = [0; 16];
-    hash[..code.len()].copy_from_slice(code.as_bytes());
+    hash[..looks.len()].copy_from_slice(looks.as_bytes());
+    hash[ALIKE_BYTES..][..spelled.len()].copy_from_slice(spelled.as_bytes());
     hash
 }
 

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const SUBJECTS: [&str; 4] = ["ann", "bob", "eve", "zoe"];
 const REFERENCES: [&str; 4] = ["o1", "o2", "o3", "o4"];
-const TEXTS: [&str; 6] = ["A", "B", "C", "D", "E", "F"];
+const TEXTS: [&str; 8] = ["A", "B", "B/x", "B/y", "C", "C/x", "D", "E"];
 const OFFERS: [&str; 4] = ["offer-1", "offer-2", "offer-3", "offer-4"];
 const SEALED: &[u8] = b"0123456789abcdef-";
 

@@ -24,7 +24,8 @@ use firstcome_core::names::check_command_id;
 use firstcome_core::settings::CodeSource;
 use firstcome_core::settings::sizes::IMPORTED_BESIDE_TEXT;
 use firstcome_core::{CodeOutcome, CodeRefusal, Command, State};
-use firstcome_node::codes::{CodePool, PoolCipher};
+use firstcome_node::codes::CodePool;
+use firstcome_node::codes::lines::{self, WrongCode};
 use firstcome_node::{Answer, Decided};
 use serde_json::json as value;
 use std::borrow::Cow;
@@ -33,6 +34,8 @@ use std::borrow::Cow;
 const LINES: u32 = 2 * CODES_IMPORTED;
 /// Wrong lines that a problem names.
 const ERRORS: usize = 100;
+/// How the id of an import begins whose codes count only as they are spelled.
+const EXACT: &str = "exact-";
 
 /// Begins an import of codes, or says how far the import of the same file is.
 ///
@@ -43,7 +46,8 @@ pub(crate) async fn begin(call: Call<String>, body: Body) -> HandlerResult {
     let Call { app, path: campaign, .. } = &call;
     call.key(Role::Operator, campaign)?;
     let bytes = call.body(body).await?;
-    let asked: ImportCodesRequest = json(&bytes, "`digest`, `lines` and optionally `pool`")?;
+    let asked: ImportCodesRequest =
+        json(&bytes, "`digest`, `lines` and optionally `pool`, `exact`")?;
     if !(1..=LINES).contains(&asked.lines) {
         return Err(Problem::invalid(format!("lines={}: 1 to {LINES}", asked.lines)));
     }
@@ -54,7 +58,10 @@ pub(crate) async fn begin(call: Call<String>, body: Body) -> HandlerResult {
         return Err(Problem::invalid(detail));
     }
     let pool = imported_pool(&call, campaign, asked.pool.as_deref()).await?;
-    let id = cipher(app, &pool)?.import_id(&asked.digest);
+    let mut id = cipher(app, &pool)?.import_id(&asked.digest);
+    if asked.exact {
+        id.insert_str(0, EXACT);
+    }
     let (outcome, position) = app.node.replica.look(|state: &State| {
         let codes = codes_of(state, campaign, &pool);
         let done = codes.and_then(|codes| codes.imports().iter().find(|done| *done.id == *id));
@@ -87,7 +94,7 @@ pub(crate) async fn lines(call: Call<(String, String)>, body: Body) -> HandlerRe
         return Err(Problem::new(Code::TooLarge, detail));
     }
     let pool = imported_pool(&call, campaign, asked.pool.as_deref()).await?;
-    let sealed = seal(&cipher(app, &pool)?, &asked)?;
+    let sealed = seal(app, (campaign, &pool, import), &asked)?;
     fits_memory(app, &sealed)?;
     let codes = sealed.iter().map(|(hash, sealed)| StagedCode { hash: *hash, sealed }).collect();
     let command = CodeCommand::Stage {
@@ -209,33 +216,55 @@ fn codes_of<'a>(state: &'a State, campaign: &str, pool: &CodePool) -> Option<&'a
 /// What the rules see of a line: what it is found by, and its sealed text.
 type SealedLine = ([u8; 16], Vec<u8>);
 
-/// Seals the lines, or names those that cannot be codes by their numbers in the file, without repeating them.
+/// Seals the lines, or names those that cannot come in by their numbers in the file, without repeating them.
 fn seal(
-    cipher: &PoolCipher<'_>,
+    app: &App,
+    (campaign, pool, import): (&str, &CodePool, &str),
     asked: &ImportLinesRequest<'_>,
 ) -> Result<Vec<SealedLine>, Problem> {
-    let (mut sealed, mut errors, mut wrong) = (Vec::new(), Vec::new(), 0);
-    for (nth, code) in asked.codes.iter().enumerate() {
-        match cipher.seal(code) {
-            Ok(line) => sealed.push(line),
-            Err(why) => {
-                wrong += 1;
-                if errors.len() < ERRORS {
-                    let line = u64::from(asked.first) + nth as u64 + 1;
-                    errors.push(value!({"line": line, "why": why.to_string()}));
-                }
+    let exact = import.starts_with(EXACT);
+    let codes = || (u64::from(asked.first) + 1..).zip(asked.codes.iter().map(|code| &**code));
+    let mut wrong = lines::check(codes(), exact).wrong;
+    let mut sealed = Vec::new();
+    if wrong.is_empty() {
+        let cipher = cipher(app, pool)?;
+        for (line, code) in codes() {
+            match cipher.seal(code, exact) {
+                Ok(code) => sealed.push(code),
+                Err(why) => wrong.push((line, why.into())),
             }
         }
+        wrong.extend(alike_before(app, (campaign, pool, import), asked.first, &sealed));
     }
-    if errors.is_empty() {
-        return Ok(sealed);
-    }
+    let Some((line, why)) = wrong.first() else { return Ok(sealed) };
     let detail = format!(
-        "line {} {}; {wrong} such lines in this request, none of its lines was taken",
-        errors[0]["line"],
-        errors[0]["why"].as_str().unwrap_or_default()
+        "line {line}: {why}; {} such lines in this request, none of its lines was taken",
+        wrong.len()
     );
-    Err(Problem::new(Code::BadCode, detail).with("errors", errors.into()))
+    let errors = wrong.iter().take(ERRORS);
+    let errors = errors.map(|(line, why)| value!({"line": line, "why": why.to_string()}));
+    Err(Problem::new(Code::BadCode, detail).with("errors", errors.collect()))
+}
+
+/// Returns the lines whose codes an earlier request of the import brought in another spelling. Texts that are sealed alike are
+/// the same.
+fn alike_before(
+    app: &App,
+    (campaign, pool, import): (&str, &CodePool, &str),
+    first: u32,
+    sealed: &[SealedLine],
+) -> Vec<(u64, WrongCode)> {
+    app.node.replica.look(|state: &State| {
+        let codes = codes_of(state, campaign, pool);
+        let open = codes.filter(|codes| codes.open_import().is_some_and(|(id, _)| id == import));
+        let Some(codes) = open else { return Vec::new() };
+        let lines = (u64::from(first) + 1..).zip(sealed);
+        let alike = lines.filter_map(|(line, (hash, sealed))| {
+            let (before, known) = codes.staged(hash)?;
+            (known != *sealed).then(|| (line, WrongCode::Alike(u64::from(before) + 1)))
+        });
+        alike.collect()
+    })
 }
 
 /// Refuses codes that this node has no memory for.

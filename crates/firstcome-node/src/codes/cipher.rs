@@ -6,14 +6,13 @@
 //! are frozen: a code that was printed must be read for ever.
 
 use super::numerals::Numerals;
+use super::spelling::{self, NotACode, folded};
 use super::text;
 use aes::Aes256;
 use aes_siv::KeyInit as _;
 use aes_siv::siv::Aes256Siv;
 use firstcome_core::SpaceId;
-use firstcome_core::codes::{CodeKey, CodeUnit, TAG_BITS, TAG_MOST};
-use firstcome_core::limits::CODE_BYTES;
-use firstcome_core::names::check_text;
+use firstcome_core::codes::{ALIKE_BYTES, CodeKey, CodeUnit, TAG_BITS, TAG_MOST};
 use firstcome_inject::{Mistake, inject};
 use fpe::ff1::FF1;
 use hmac::{Hmac, Mac as _};
@@ -25,6 +24,7 @@ pub(super) struct Derived {
     ff1: FF1<Aes256>,
     tag: [u8; 32],
     hash: [u8; 32],
+    spelling: [u8; 32],
     seal: [u8; 64],
     import: [u8; 32],
 }
@@ -39,6 +39,7 @@ impl Derived {
             ff1: FF1::new(&key("firstcome codes: numbers"), 32).expect("32 is a radix of FF1"),
             tag: key("firstcome codes: tags"),
             hash: key("firstcome codes: hashes"),
+            spelling: key("firstcome codes: spellings"),
             seal,
             import: key("firstcome codes: imports"),
         }
@@ -69,11 +70,6 @@ pub struct PoolCipher<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a code in stock cannot be opened with the key of its pool")]
 pub struct CannotOpen;
-
-/// A line of an import that cannot be a code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("is not a code: 1 to 64 bytes without control characters are")]
-pub struct NotACode;
 
 impl<'a> PoolCipher<'a> {
     pub(super) fn new(keys: &'a Derived, space: SpaceId, campaign: u32, index: usize) -> Self {
@@ -119,22 +115,35 @@ impl<'a> PoolCipher<'a> {
 
     /// Reads a generated code as people type it; none of what cannot be one: a typing error.
     pub fn read(&self, typed: &str) -> Option<CodeKey> {
-        let secret = Numerals(text::bits(&text::read(typed)?));
+        let secret = Numerals(text::bits(&text::read(&folded(typed).ok()?)?));
         let opened = self.keys.ff1.decrypt(&self.pool, &secret);
         let Numerals(bits) = opened.expect("15 numerals of radix 32 fit FF1");
         let (unit, tag) = ((bits >> TAG_BITS) as u32, bits as u64 & TAG_MOST);
         Some(CodeKey::Generated { unit, tag })
     }
 
-    /// Returns what an imported code is found by: a keyed hash, the same for letters in either case and with spaces around.
+    /// Returns what a text that somebody typed is found by: the code that it is alike to, or of those whose spelling counts
+    /// the one that is spelled so.
     ///
     /// # Errors
     ///
-    /// [`NotACode`]: 1 to 64 bytes without control characters are one.
+    /// [`NotACode`]: it can be none.
     pub fn hash(&self, typed: &str) -> Result<[u8; 16], NotACode> {
-        let text = checked(typed)?.to_ascii_uppercase();
-        let hash = hmac(&self.keys.hash, &[&self.pool, text.as_bytes()]);
-        hash.first_chunk().copied().ok_or(NotACode)
+        let mut hash = self.hash_alike(typed)?;
+        let typed = typed.trim_matches(spelling::is_space);
+        let spelled = hmac(&self.keys.spelling, &[&self.pool, typed.as_bytes()]);
+        // Zeros would say that it does not count.
+        hash[ALIKE_BYTES..].copy_from_slice(&spelled[..16 - ALIKE_BYTES]);
+        hash[15] |= 1;
+        Ok(hash)
+    }
+
+    fn hash_alike(&self, text: &str) -> Result<[u8; 16], NotACode> {
+        let (mut hash, folded) = ([0; 16], folded(text)?);
+        let text = if inject(Mistake::SpellingCounts) { text } else { &folded };
+        let alike = hmac(&self.keys.hash, &[&self.pool, text.as_bytes()]);
+        hash[..ALIKE_BYTES].copy_from_slice(&alike[..ALIKE_BYTES]);
+        Ok(hash)
     }
 
     /// Returns the id of the import of a file, out of a digest of the file: who has the journal cannot try files.
@@ -144,24 +153,18 @@ impl<'a> PoolCipher<'a> {
         first.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Seals an imported code: what it is found by, and its text as it was given, encrypted (AES-SIV, RFC 5297).
+    /// Seals an imported code: what it is found by, and its text as it was given, encrypted (AES-SIV, RFC 5297). Of an `exact`
+    /// code the spelling counts.
     ///
     /// # Errors
     ///
-    /// [`NotACode`]: 1 to 64 bytes without control characters are one.
-    pub fn seal(&self, line: &str) -> Result<([u8; 16], Vec<u8>), NotACode> {
+    /// [`NotACode`].
+    pub fn seal(&self, line: &str, exact: bool) -> Result<([u8; 16], Vec<u8>), NotACode> {
+        let text = spelling::code(line)?;
+        let hash = if exact { self.hash(text) } else { self.hash_alike(text) }?;
         let mut siv = Aes256Siv::new(&self.keys.seal.into());
-        let sealed = siv.encrypt([self.pool], checked(line)?.as_bytes()).map_err(|_| NotACode)?;
-        Ok((self.hash(line)?, sealed))
-    }
-}
-
-fn checked(text: &str) -> Result<&str, NotACode> {
-    let text = text.trim_matches(' ');
-    if (1..=CODE_BYTES).contains(&text.len()) && check_text(text).is_ok() {
-        Ok(text)
-    } else {
-        Err(NotACode)
+        let sealed = siv.encrypt([self.pool], text.as_bytes());
+        Ok((hash, sealed.expect("AES-SIV seals any short text")))
     }
 }
 
@@ -223,18 +226,24 @@ mod tests {
         let code = cipher.write(CodeUnit::Generated { unit: 1, tag }).expect("it is generated");
         assert_eq!(code, GOLDEN_CODE);
         assert_eq!(cipher.read(GOLDEN_CODE), Some(CodeKey::Generated { unit: 1, tag }));
-        let (hash, sealed) = cipher.seal("Summer-10").expect("a code");
+        let (hash, sealed) = cipher.seal("Summer-10", false).expect("a code");
         let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
         assert_eq!(hex(&hash), GOLDEN_HASH);
         assert_eq!(hex(&sealed), GOLDEN_SEALED);
-        assert_eq!(cipher.hash(" summer-10 "), Ok(hash));
+        let exact = cipher.seal(" Summer-10\n", true).expect("a code");
+        assert_eq!((hex(&exact.0), &exact.1), (GOLDEN_EXACT.to_owned(), &sealed));
+        assert_eq!(cipher.hash("Summer-10 "), Ok(exact.0));
+        let other = cipher.hash(" summer\u{2013}10 ").expect("a code");
+        assert_eq!(hash[..ALIKE_BYTES], other[..ALIKE_BYTES]);
+        assert_ne!(exact.0, other);
         let unit = CodeUnit::Imported { unit: 0, sealed: &sealed };
         assert_eq!(cipher.write(unit).as_deref(), Ok("Summer-10"));
     }
 
     const GOLDEN_TAG: u64 = 5_863_389_261_340;
     const GOLDEN_CODE: &str = "4WFN-G6P4-8NVC-XNHK";
-    const GOLDEN_HASH: &str = "bf43aa05ced731b557996aae84b8c0c5";
+    const GOLDEN_HASH: &str = "8564b22d3a6ede3a1b4d000000000000";
+    const GOLDEN_EXACT: &str = "8564b22d3a6ede3a1b4d917a2b735243";
     const GOLDEN_SEALED: &str = "01a2e9811afcd96fd79744c5e106eb7bf6eef7a53c42dfd846";
 
     #[test]
@@ -255,12 +264,12 @@ mod tests {
         ];
         let different: std::collections::BTreeSet<_> = all.iter().collect();
         assert_eq!(different.len(), all.len());
-        let (_, sealed) = cipher(&keys).seal("A").expect("a code");
+        let (_, sealed) = cipher(&keys).seal("A", false).expect("a code");
         let unit = CodeUnit::Imported { unit: 0, sealed: &sealed };
         assert_eq!(pool(&keys, 3, 2).write(unit), Err(CannotOpen));
         assert_eq!(pool(&other, 3, 1).write(unit), Err(CannotOpen));
         for wrong in ["", "  ", "a\nb", &"x".repeat(65)] {
-            assert_eq!(cipher(&keys).seal(wrong), Err(NotACode), "{wrong:?}");
+            assert!(cipher(&keys).seal(wrong, false).is_err(), "{wrong:?}");
         }
     }
 
@@ -271,7 +280,9 @@ mod tests {
             let cipher = cipher(&keys);
             let code = cipher.write(CodeUnit::Generated { unit, tag }).unwrap_or_default();
             prop_assert_eq!(cipher.read(&code), Some(CodeKey::Generated { unit, tag }));
-            if let Ok((_, sealed)) = cipher.seal(&text) {
+            let typed = code.to_lowercase().replace('-', "\u{2013} ").replace('1', "１");
+            prop_assert_eq!(cipher.read(&typed), Some(CodeKey::Generated { unit, tag }));
+            if let Ok((_, sealed)) = cipher.seal(&text, false) {
                 let back = cipher.write(CodeUnit::Imported { unit, sealed: &sealed });
                 prop_assert_eq!(back.as_deref(), Ok(text.trim_matches(' ')));
             }

@@ -49,7 +49,7 @@ pub(crate) fn world(keys: &CodeKeys, subjects: &[&str]) -> State {
     let sealed: Vec<_> = {
         let found = state.campaign("sale").expect("it was put");
         let cipher = keys.of(SPACE, found, 1).expect("the key").expect("a coded pool");
-        ["Alpha", "Beta"].map(|text| cipher.seal(text).expect("a code")).into()
+        ["Alpha", "Beta"].map(|text| cipher.seal(text, false).expect("a code")).into()
     };
     let staged = |(hash, sealed): &'_ ([u8; 16], Vec<u8>)| (*hash, sealed.clone());
     let lines: Vec<_> = sealed.iter().map(staged).collect();
@@ -90,6 +90,10 @@ fn a_typed_code_is_found_in_its_pool_and_others_are_not() {
     let pool = |read: Result<ReadCode, NotRead>| read.map(|read| read.pool.to_string());
     assert_eq!(pool(read(None, &made.to_lowercase())), Ok("made".into()));
     assert_eq!(pool(read(None, " alpha ")), Ok("stock".into()));
+    assert_eq!(pool(read(None, "ＡＬ ＰＨＡ")), Ok("stock".into()));
+    let as_known = campaign.code_of_rank(1, 1).expect("it is issued");
+    assert_eq!(read(None, "aLPHA").map(|read| read.code), Ok(as_known), "typed in any way");
+    assert_eq!(read(None, "Alpha\u{378}"), Err(NotRead::Malformed));
     assert_eq!(pool(read(None, "BETA")), Ok("stock".into()), "nobody has it, and it is there");
     assert_eq!(code(&keys, &state, 1, 1), "Alpha");
     assert_eq!(read(Some("made"), "Alpha"), Err(NotRead::Malformed));

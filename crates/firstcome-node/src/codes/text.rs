@@ -51,8 +51,7 @@ fn digit(letter: char) -> Option<u8> {
     LETTERS.iter().position(|known| *known == letter).map(|digit| digit as u8)
 }
 
-/// Reads a code as people type it: in either case, I and L for 1, O for 0, with spaces and hyphens anywhere. None of what
-/// cannot be one.
+/// Reads a folded code: I and L are 1, O is 0, and there may be spaces and hyphens anywhere. None of what cannot be one.
 pub(super) fn read(text: &str) -> Option<[u8; DIGITS]> {
     let mut digits = [0; DIGITS + 1];
     let mut count = 0;

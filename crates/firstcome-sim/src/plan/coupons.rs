@@ -223,10 +223,12 @@ impl Plan {
     fn draw_imports(&mut self, random: &mut Rng, of: (usize, usize)) {
         let mut at = between(random, 300, 900);
         for file in 0..random.u32(1..4) {
-            let import = format!("file-{file}");
+            // The later ones spell their codes otherwise, and in the last one the spelling counts.
+            let import = if file < 2 { format!("file-{file}") } else { format!("exact-{file}") };
+            let letter = if file == 0 { 'T' } else { 't' };
             let first = random.u32(0..2) * random.u32(0..12);
             let lines: Vec<String> = (first..first + random.u32(2..14))
-                .map(|n| if random.u32(0..12) == 0 { "T1".into() } else { format!("T{n}") })
+                .map(|n| if random.u32(0..12) == 0 { "T1".into() } else { format!("{letter}{n}") })
                 .collect();
             let parts = random.usize(1..=4);
             // Whoever brings it is killed in the middle, and begins again.

@@ -3,6 +3,7 @@
 use crate::cli::complaint::Complaint;
 use std::io::{IsTerminal as _, Write as _};
 
+pub(super) mod given;
 pub(super) mod lines;
 pub(super) mod out;
 pub(super) mod progress;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use firstcome_client::{
-    CampaignRequest, Client, CodeSource, CodeVerdict, CodesRequest, MarkCodesRequest, PoolRequest,
-    Refusal, ReissueRequest, UseCode,
+    CampaignRequest, Client, CodeSource, CodeVerdict, CodesRequest, ImportCodesRequest,
+    MarkCodesRequest, PoolRequest, Refusal, ReissueRequest, UseCode,
 };
 
 use crate::server::{Server, no, yes};
@@ -74,23 +74,29 @@ async fn a_file_of_codes_is_imported_once() {
     let imported = CodesRequest { source: CodeSource::Imported, ..CodesRequest::default() };
     let client = sale(&server, "sale", None, imported).await;
     let mut file: Vec<String> = (0..9_000).map(|n| format!("Partner-{n}")).collect();
-    file[8_999] = "PARTNER-1".to_owned();
-    let digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+    file[8_999] = "Partner-1".to_owned();
+    let of = |digest: &str| ImportCodesRequest { digest: digest.into(), ..Default::default() };
+    let digest = of("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08");
     let mut steps = Vec::new();
-    let done = client.import_codes("sale", None, digest, &file, |taken| steps.push(taken)).await;
+    let done = client.import_codes("sale", &digest, &file, |taken| steps.push(taken)).await;
     let done = yes(done);
     assert_eq!((done.lines, done.added), (Some(9_000), Some(8_999)));
     assert_eq!(done.duplicates, Some(vec![9_000]));
     assert_eq!(steps, [0, 4_000, 8_000, 9_000]);
-    let again = yes(client.import_codes("sale", None, digest, &file, |_| {}).await);
+    let again = yes(client.import_codes("sale", &digest, &file, |_| {}).await);
     assert_eq!((again.added, again.import), (done.added, done.import.clone()));
     let listed = yes(client.code_imports("sale", Some("main")).await);
     assert_eq!((listed.imports.len(), listed.open), (1, None));
     let bad = ["good".to_owned(), "tab\there".to_owned()];
-    let other = "another-digest-of-another-file";
-    let refused = no(client.import_codes("sale", None, other, &bad, |_| {}).await);
+    let other = of("another-digest-of-another-file");
+    let refused = no(client.import_codes("sale", &other, &bad, |_| {}).await);
     let Refusal::BadCode { errors } = refused else { panic!("{refused:?}") };
     assert_eq!(errors.iter().map(|error| error.line).collect::<Vec<_>>(), [2]);
+    // An exact one takes the spelling that the server has not.
+    let spelled = ["New-1".to_owned(), "new-1".to_owned(), "PARTNER-1".to_owned()];
+    let exact = ImportCodesRequest { exact: true, ..other };
+    let taken = yes(client.import_codes("sale", &exact, &spelled, |_| {}).await);
+    assert_eq!((taken.added, taken.duplicates), (Some(2), Some(vec![3])));
     // One that was committed says so, and stays.
     let kept = yes(client.discard_code_import("sale", &done.import, Some("main")).await);
     assert_eq!(kept.outcome, "codes_imported");

@@ -48,8 +48,13 @@ async fn a_file_comes_in_chunks_and_its_codes_are_there_all_at_once() {
     assert!(!refused.to_string().contains("TAB"), "{refused}");
     assert_eq!(node.codes("imports", file.clone()).await.json()["next"], json!(3));
 
-    // The fourth line is one the file has already, in other letters.
-    let rest = json!({"first": 3, "codes": ["PARTNER-00001", "Last-1", "Last-2"]});
+    // One that the file has already in other letters is named with both lines.
+    let other = json!({"first": 3, "codes": ["Last-1", "PARTNER\u{2013}00001", "Last-2"]});
+    let refused =
+        node.codes(&to, other).await.refuses("bad_code", "line 5: this is the code of line 2");
+    assert_eq!(refused["errors"].as_array().unwrap().len(), 1);
+    // The fourth line is one the file has already.
+    let rest = json!({"first": 3, "codes": ["Partner-00001", "Last-1", "Last-2"]});
     node.codes(&to, rest).await.says(200, "codes_staged");
     let done = node.codes(&commit, json!({"lines": 6})).await.says(200, "codes_imported");
     assert_eq!((&done["added"], &done["duplicates"]), (&json!(5), &json!([4])));
@@ -110,6 +115,59 @@ async fn who_claims_and_cancels_imported_codes_sees_one_of_them() {
     assert_eq!(
         (codes.len(), &codes[0]["rank"], &codes[0]["standing"]),
         (1, &json!(10), &json!("issued"))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_code_is_found_however_it_is_typed_and_an_exact_one_as_it_is_spelled() {
+    let node = Inside::new().await;
+    node.coded("sale", json!({"codes": {"source": "imported"}})).await;
+    let import = async |file: Value, codes: Value| {
+        let begun = node.codes("imports", file).await.says(200, "codes_staged");
+        let id = begun["import"].as_str().unwrap().to_owned();
+        let lines = json!({"first": 0, "codes": codes});
+        let staged = node.codes(&format!("imports/{id}/lines"), lines).await;
+        (staged, format!("imports/{id}/commit"))
+    };
+    let (staged, commit) =
+        import(json!({"digest": DIGEST, "lines": 1}), json!(["Summer-10"])).await;
+    staged.says(200, "codes_staged");
+    node.codes(&commit, json!({"lines": 1})).await.says(200, "codes_imported");
+    let exact = json!({"digest": DIGEST, "lines": 4, "exact": true});
+    let (staged, commit) = import(exact, json!(["aB", "Ab", "SUMMER-10", "1.5E+12"])).await;
+    staged.says(200, "codes_staged");
+    assert!(commit.starts_with("imports/exact-"));
+    let done = node.codes(&commit, json!({"lines": 4})).await.says(200, "codes_imported");
+    assert_eq!((&done["added"], &done["duplicates"]), (&json!(3), &json!([3])));
+    for (subject, code) in [("ann", "Summer-10"), ("bob", "aB"), ("eve", "Ab")] {
+        assert_eq!(node.issue("sale", subject).await, code);
+    }
+    for (typed, reference) in [("ｓｕｍｍｅｒ－１０", "o1"), (" SUM MER\u{2013}10\t", "o1")]
+    {
+        node.codes("redeem", json!({"code": typed, "reference": reference}))
+            .await
+            .says(200, "redeemed");
+    }
+    for (typed, rank) in [("aB", 2), (" Ab ", 3)] {
+        let said = node.codes("redeem", json!({"code": typed, "reference": "o1"})).await;
+        assert_eq!(said.says(200, "redeemed")["rank"], json!(rank));
+    }
+    node.codes("redeem", json!({"code": "ab", "reference": "o1"}))
+        .await
+        .refuses("no_such_code", "");
+    let unknown = json!({"code": "Summer\u{378}", "reference": "o1"});
+    node.codes("redeem", unknown).await.refuses("malformed", "");
+    let marked = json!({"codes": ["summer—10", "AB"], "reason": "found"});
+    let marked = node.codes("suspend", marked).await.says(200, "codes_marked");
+    assert_eq!((&marked["changed"], &marked["unknown"]), (&json!(1), &json!([1])));
+
+    let file = json!({"digest": "a-file-out-of-a-spreadsheet", "lines": 4});
+    let (refused, _) = import(file, json!(["1.23457E+12", "\u{410}BC", "x", "X"])).await;
+    let refused = refused.refuses("bad_code", "line 1: the code is a number with an exponent");
+    let whys = refused["errors"].as_array().unwrap();
+    let whys: Vec<&str> = whys.iter().map(|error| error["why"].as_str().unwrap()).collect();
+    assert!(
+        whys[1].contains("U+0410, which looks like A") && whys[2].contains("the code of line 3")
     );
 }
 

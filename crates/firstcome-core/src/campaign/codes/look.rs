@@ -88,10 +88,15 @@ impl Campaign {
         }
     }
 
-    /// Says whether a pool, by its index, knows a code: issued, replaced, or in stock.
-    pub fn has_code(&self, index: usize, code: CodeKey) -> bool {
-        let codes = self.pools.get(index).and_then(|pool| pool.codes());
-        codes.is_some_and(|codes| codes.find(code) != Found::No)
+    /// Returns a code as a pool, by its index, knows it: issued, replaced, or in stock.
+    pub fn known_code(&self, index: usize, code: CodeKey) -> Option<CodeKey> {
+        let codes = self.pools.get(index)?.codes()?;
+        match (code, codes.stock.as_deref()) {
+            (CodeKey::Imported { hash }, Some(stock)) => {
+                Some(CodeKey::Imported { hash: stock.hash(stock.find(&hash)?) })
+            }
+            _ => (codes.find(code) != Found::No).then_some(code),
+        }
     }
 
     /// Returns the codes that a subject has or had, pool by pool, the latest of each first; one that came back is that of its

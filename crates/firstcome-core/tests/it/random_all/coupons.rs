@@ -1,7 +1,7 @@
 //! Random commands on codes.
 
 use super::{CAMPAIGNS, IDS, SUBJECTS, key, one};
-use firstcome_core::codes::{CodeKey, CodeVerdict};
+use firstcome_core::codes::{ALIKE_BYTES, CodeKey, CodeVerdict};
 use firstcome_core::command::{CodeCommand, CodeStep, Expect, Mark, Order, StagedCode, Steer};
 use firstcome_core::outcome::By;
 use firstcome_core::settings::{
@@ -81,7 +81,9 @@ fn tag(random: &mut fastrand::Rng) -> u64 {
 }
 
 fn hash(random: &mut fastrand::Rng) -> [u8; 16] {
-    [random.u8(..6); 16]
+    let mut hash = [random.u8(..4); 16];
+    hash[ALIKE_BYTES..].fill(random.u8(..3));
+    hash
 }
 
 fn code(random: &mut fastrand::Rng, pool: &str) -> CodeKey {

@@ -3,6 +3,7 @@
 use std::io::Read as _;
 
 use crate::cli::complaint::Complaint;
+use crate::cli::terminal::given;
 
 /// The most bytes of stdin that are read: more than 4,000 codes ever have.
 const MOST_BYTES: u64 = 1 << 20;
@@ -40,13 +41,16 @@ pub(super) fn several(arguments: &[String]) -> Result<Vec<String>, Complaint> {
 }
 
 fn stdin() -> Result<Vec<String>, Complaint> {
-    let mut text = String::new();
-    let read = std::io::stdin().lock().take(MOST_BYTES + 1).read_to_string(&mut text);
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| Complaint::usage(format!("cannot read stdin: {error}")))?;
-    if text.len() as u64 > MOST_BYTES {
+    if bytes.len() as u64 > MOST_BYTES {
         let complaint = Complaint::usage("there is more than 1 MiB on stdin");
         return Err(complaint.hint("one command takes up to 4,000 codes"));
     }
+    let wrong = |why| Complaint::usage(format!("stdin {why}")).hint("give the codes in UTF-8");
+    let text = String::from_utf8(given::utf8(bytes).map_err(wrong)?);
+    let text = text.map_err(|_| wrong("is not UTF-8"))?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     Ok(lines.map(str::to_owned).collect())
 }

@@ -1,7 +1,6 @@
 //! `codes import`: a file in chunks, none of it in stock before the last one.
 
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -15,8 +14,8 @@ use super::PoolArgs;
 use super::file::{self, CodeFile, Shape, WrongLine, repeats};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::ServerArgs;
-use crate::cli::terminal::out;
 use crate::cli::terminal::progress::Status;
+use crate::cli::terminal::{given, out};
 use firstcome_client::Hidden;
 use firstcome_client::{
     Ask, Client, CodeImport, CommitCodesRequest, ImportCodesRequest, ImportLinesRequest, Problem,
@@ -29,7 +28,11 @@ use firstcome_rush::terminal::thousands;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 CSV has a header with a column `code`; other columns are not sent. NDJSON has on each line an object with `code`, or a \
-string. A text file has a code on each line. A code has up to 64 bytes; upper and lower case are the same code.
+string. A text file has a code on each line. A code has up to 64 bytes.
+
+A code is the same in capitals or without, in full-width letters, with another dash or with white space; with --exact only as it \
+is spelled. Two such codes in a file are wrong, and so are letters of two alphabets that look alike, and what a spreadsheet \
+made of a code; --exact takes them.
 
 The whole file is read first: if lines are wrong, they are printed with their numbers and nothing is sent. Codes that \
 the pool has already, or that the file has twice, are printed with their lines and left out.
@@ -50,6 +53,9 @@ pub(in crate::cli) struct ImportArgs {
     /// The format [default: by the end of the file name: .csv, .ndjson, .jsonl, .txt].
     #[arg(long, value_enum)]
     format: Option<Shape>,
+    /// Take the codes as they are: each counts only as it is spelled.
+    #[arg(long)]
+    exact: bool,
     #[command(flatten)]
     pool: PoolArgs,
     #[command(flatten)]
@@ -72,32 +78,20 @@ pub(super) async fn run(args: ImportArgs, json: bool) -> Result<Exit, Complaint>
         ));
         return Err(complaint.hint("give it with --format csv, ndjson or lines"));
     };
-    let file = file::read(&bytes(&args.file)?, shape)
+    let file = file::read(&given::read(&args.file)?, shape, args.exact)
         .map_err(|wrong| wrong_lines(&name, &wrong, "nothing was sent"))?;
     if file.codes.is_empty() {
         return Err(Complaint::usage(format!("there is no code in {name}")));
     }
     let client = args.server.client()?;
     let (campaign, pool) = (args.campaign, args.pool.pool);
-    let mut import =
-        Import { client, campaign, pool, file: &file, status: Status::of(file.codes.len() as u64) };
+    let (exact, status) = (args.exact, Status::of(file.codes.len() as u64));
+    let mut import = Import { client, campaign, pool, file: &file, exact, status };
     let done = import.run(&name).await;
     import.status.end();
     let Done { import, before } = done?;
     report(&name, &file, &import, before, json);
     Ok(Exit::Yes)
-}
-
-fn bytes(path: &Path) -> Result<Vec<u8>, Complaint> {
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().lock().read_to_end(&mut bytes).map(drop)
-    } else {
-        std::fs::read(path).map(|read| bytes = read)
-    };
-    let name = path.display();
-    read.map_err(|why| Complaint::usage(format!("cannot read {name}: {why}")))?;
-    Ok(bytes)
 }
 
 /// A file on its way.
@@ -106,6 +100,7 @@ struct Import<'a> {
     campaign: String,
     pool: Option<String>,
     file: &'a CodeFile,
+    exact: bool,
     status: Status,
 }
 
@@ -120,7 +115,8 @@ impl Import<'_> {
     async fn run(&mut self, name: &str) -> Result<Done, Complaint> {
         let lines = u32::try_from(self.file.codes.len()).unwrap_or(u32::MAX);
         let pool = self.pool.clone();
-        let begin = ImportCodesRequest { pool: pool.clone(), digest: self.digest(), lines };
+        let exact = self.exact;
+        let begin = ImportCodesRequest { pool: pool.clone(), digest: self.digest(), lines, exact };
         let begun = Instant::now();
         let mut at: CodeImport = self.yes(name, Ask::code_import(&self.campaign, &begin)).await?;
         if at.outcome == "codes_imported" {
