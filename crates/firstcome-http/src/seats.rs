@@ -1,5 +1,6 @@
 //! Seats of a seated pool: imported here; changed: [`change`]; blocked and moved: [`operate`]; read from a body: [`rows`].
 
+mod alike;
 pub(crate) mod change;
 pub(crate) mod operate;
 pub(crate) mod rows;
@@ -23,7 +24,8 @@ use firstcome_core::settings::sizes::BYTES_PER_UNIT;
 use firstcome_core::{Command, Outcome, Refusal, State};
 use firstcome_node::Answer;
 use rows::{ERRORS, Row};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Bytes of one request that imports seats: what 4,000 seats take as text.
 const IMPORT_BYTES: usize = 4 << 20;
@@ -48,6 +50,7 @@ pub(crate) async fn import(call: Call<(String, String)>, body: Body) -> HandlerR
     let rows = rows::read(kind, &bytes)?;
     let chunk = chunk(&rows)?;
     fits_memory(app, &rows)?;
+    unlike(&alike::with_hall(app, (campaign, pool), names(&rows), &BTreeSet::new()).await)?;
     let answer = add(app, campaign, pool, chunk, order).await;
     let answer = answer.map_err(|bad| bad.problem(&rows))?;
     let Outcome::Imported { seats, areas } = answer.outcome else {
@@ -106,14 +109,9 @@ pub(crate) fn chunk(rows: &[Row]) -> Result<Chunk<'_>, Problem> {
         }
     }
     if !errors.is_empty() {
-        let detail = format!(
-            "line {}: {}",
-            errors[0]["line"],
-            errors[0]["why"].as_str().unwrap_or_default()
-        );
-        let problem = Problem::new(Code::Refused(Refusal::BadSeat), detail);
-        return Err(problem.with("errors", errors.into()));
+        return Err(bad(errors));
     }
+    unlike(&alike::among(names(rows)))?;
     let mut bytes = Vec::new();
     chunk.encode(&mut bytes);
     if bytes.len() > CHUNK_BYTES {
@@ -124,6 +122,27 @@ pub(crate) fn chunk(rows: &[Row]) -> Result<Chunk<'_>, Problem> {
         return Err(Problem::new(Code::TooLarge, detail));
     }
     Ok(chunk)
+}
+
+/// Returns the names that the rows give to units.
+fn names(rows: &[Row]) -> impl Iterator<Item = alike::Named<'_>> {
+    let names =
+        rows.iter().flat_map(|row| [(row.line, &*row.seat.name), (row.line, &*row.seat.group)]);
+    names.filter(|(_, name)| !name.is_empty())
+}
+
+/// Refuses names that people would take for one another.
+fn unlike(alike: &[(usize, String)]) -> Result<(), Problem> {
+    let errors = alike.iter().take(ERRORS);
+    let errors: Vec<_> = errors.map(|(line, why)| json!({"line": line, "why": why})).collect();
+    if errors.is_empty() { Ok(()) } else { Err(bad(errors)) }
+}
+
+/// Returns the problem of lines that cannot be, of which there is at least one.
+fn bad(errors: Vec<Value>) -> Problem {
+    let why = errors[0]["why"].as_str().unwrap_or_default();
+    let detail = format!("line {}: {why}", errors[0]["line"]);
+    Problem::new(Code::Refused(Refusal::BadSeat), detail).with("errors", errors.into())
 }
 
 /// Why seats were not added.
@@ -183,7 +202,13 @@ pub(crate) async fn add_all(
     mut changed: bool,
 ) -> Result<(), Problem> {
     for (pool, rows) in pools {
-        match add(app, campaign, pool, chunk(rows)?, Order { id: None, who }).await {
+        let chunk = chunk(rows)?;
+        let alike = alike::with_hall(app, (campaign, pool), names(rows), &BTreeSet::new()).await;
+        let added = match unlike(&alike) {
+            Ok(()) => add(app, campaign, pool, chunk, Order { id: None, who }).await,
+            Err(problem) => Err(Bad::Other(problem)),
+        };
+        match added {
             Ok(Answer { outcome, .. }) => {
                 changed |= outcome != Outcome::Imported { seats: 0, areas: 0 };
             }

@@ -1,5 +1,6 @@
 //! Changes of seats that are there: names, grades and prices.
 
+use super::alike;
 use super::operate::{decided, read};
 use crate::answer::Code;
 use crate::answer::problem::{HandlerResult, Problem};
@@ -23,6 +24,13 @@ pub(crate) async fn change(call: Call<(String, String)>, body: Body) -> HandlerR
     let Call { app, path: (campaign, pool), .. } = &call;
     let asked = read::<Vec<SeatChangeRequest>>(&call, body).await?;
     let (seats, order) = (seats(&asked.body)?, asked.order());
+    let names = || {
+        let renamed = (1..).zip(&seats).filter(|(_, seat)| seat.new_name != Some(seat.name));
+        renamed.filter_map(|(line, seat)| Some((line, seat.new_name?)))
+    };
+    super::unlike(&alike::among(names()))?;
+    let renamed = seats.iter().filter(|seat| seat.new_name.is_some()).map(|seat| seat.name);
+    super::unlike(&alike::with_hall(app, (campaign, pool), names(), &renamed.collect()).await)?;
     let answer = decided(app, &Command::ChangeSeats { campaign, pool, seats, order }).await?;
     let Outcome::SeatsChanged { seats } = answer.outcome else {
         unreachable!("changed seats are not answered with {}", answer.outcome.as_str())

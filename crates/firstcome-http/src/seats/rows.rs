@@ -61,6 +61,11 @@ impl Row {
 
 /// Reads a body of one of the three media types.
 pub(super) fn read(kind: &str, bytes: &Bytes) -> Result<Vec<Row>, Problem> {
+    if [&b"\xff\xfe"[..], b"\xfe\xff"].iter().any(|mark| bytes.starts_with(mark)) {
+        return Err(Problem::invalid("the body is UTF-16: send UTF-8"));
+    }
+    // Spreadsheets begin their files with a mark.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let read = match kind {
         "text/csv" => csv(bytes),
         "application/x-ndjson" => lines(bytes),
@@ -117,12 +122,14 @@ fn lines(bytes: &[u8]) -> Read {
 
 /// Reads CSV whose header names the fields; an empty field is one that is left out.
 fn csv(bytes: &[u8]) -> Read {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
     let header = match reader.headers() {
         Ok(header) => header.clone(),
         Err(why) => return vec![Err((1, why.to_string()))],
     };
+    if let Some(name) = twice(&header) {
+        return vec![Err((1, format!("there are two columns {name}")))];
+    }
     let mut numbers = LineNumbers::new(bytes);
     let mut line = |at: Option<&csv::Position>| {
         at.map_or(0, |at| numbers.of(usize::try_from(at.byte()).unwrap_or(usize::MAX)))
@@ -141,6 +148,12 @@ fn csv(bytes: &[u8]) -> Read {
             Ok(Row { line, seat })
         })
         .collect()
+}
+
+/// Returns the first column that a header has twice.
+fn twice(header: &csv::StringRecord) -> Option<&str> {
+    let before = |at: usize, name: &str| header.iter().take(at).any(|known| known == name);
+    header.iter().enumerate().find(|(at, name)| before(*at, name)).map(|(_, name)| name)
 }
 
 /// Sets one field from its text.
@@ -185,7 +198,7 @@ mod tests {
     fn lines_are_counted_as_an_editor_counts_them() {
         let of = |file: &str| csv(file.as_bytes()).into_iter().find_map(Result::err).unwrap().0;
         assert_eq!(of("name,x\r\nA1,1\r\nA2,left\r\n"), 3);
-        assert_eq!(of("\u{feff}name,x\n\nA1,1\n\n\nA2,left\n"), 6);
+        assert_eq!(of("name,x\n\nA1,1\n\n\nA2,left\n"), 6);
         assert_eq!(of("name,x\r\nA1,1\r\nA2\r\n"), 3);
         let seats = csv(b"name\r\nA1\r\n\r\nA2\r\n");
         assert_eq!(seats.into_iter().map(|row| row.unwrap().line).collect::<Vec<_>>(), [2, 4]);

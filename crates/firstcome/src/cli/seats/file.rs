@@ -1,7 +1,9 @@
 //! Seats in a file: CSV with a header, a JSON array, or a JSON object a line. Every wrong line is reported.
 
 use super::columns;
+use crate::cli::terminal::given;
 use firstcome_api::line_numbers::LineNumbers;
+use firstcome_node::codes::spelling::alike;
 use serde_json::{Map, Value};
 
 /// A seat or an area as it travels, and the line it stands on.
@@ -56,11 +58,16 @@ pub(super) fn read(bytes: &[u8], shape: Shape) -> Result<Vec<SeatLine>, Vec<Wron
         let mut why = read.wrong;
         if let Some(seat) = &read.seat {
             why.extend(columns::faults(seat));
-            if let Some(name) = seat.get("name").and_then(Value::as_str)
-                && !name.is_empty()
-                && let Some(first) = names.insert(name.to_owned(), line)
-            {
-                why.push(format!("{name} is on line {first} already"));
+            let text = |of| seat.get(of).and_then(Value::as_str).filter(|text| !text.is_empty());
+            for (name, is_group) in [(text("name"), false), (text("group"), true)] {
+                let Some(name) = name else { continue };
+                let (known, first) =
+                    names.entry(alike(name)).or_insert_with(|| (name.to_owned(), line)).clone();
+                if known != name {
+                    why.push(format!("{name} is {known} of line {first}, spelled otherwise"));
+                } else if first != line && !is_group {
+                    why.push(format!("{name} is on line {first} already"));
+                }
             }
         }
         match read.seat {
@@ -88,25 +95,16 @@ impl Read {
 
 type Lines = Vec<(u64, Read)>;
 
-/// Returns what stands between the cells: what the header has most of. Where a comma is for decimals, spreadsheets write `;`.
-fn delimiter(bytes: &[u8]) -> u8 {
-    let header = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let count = |mark: u8| header.iter().filter(|byte| **byte == mark).count();
-    let most = [b',', b';', b'\t'].into_iter().max_by_key(|mark| (count(*mark), *mark == b','));
-    most.unwrap_or(b',')
-}
-
 fn csv(bytes: &[u8]) -> Lines {
-    // Spreadsheets begin their files with a mark.
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut reader = csv::ReaderBuilder::new();
-    reader.trim(csv::Trim::All).delimiter(delimiter(bytes));
+    reader.trim(csv::Trim::All).delimiter(given::delimiter(bytes));
     let mut reader = reader.from_reader(bytes);
     let header = match reader.headers() {
         Ok(header) => header.clone(),
         Err(why) => return vec![(1, Read::wrong(why))],
     };
-    let strange: Vec<String> = header.iter().filter_map(columns::unknown).collect();
+    let mut strange: Vec<String> = header.iter().filter_map(columns::unknown).collect();
+    strange.extend(given::twice(&header).map(|name| format!("there are two columns {name}")));
     let mut lines = Vec::new();
     if !strange.is_empty() {
         lines.push((1, Read::wrong(strange.join("; "))));
@@ -181,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_csv_file_gives_typed_fields_and_leaves_empty_ones_out() {
-        let file = "\u{feff}name,row,price_minor,currency,accessible,capacity\nA1,1,9000,EUR,yes,\n\"Lawn, left\",,,,,200\n";
+        let file = "name,row,price_minor,currency,accessible,capacity\nA1,1,9000,EUR,yes,\n\"Lawn, left\",,,,,200\n";
         let read = read(file.as_bytes(), Shape::Csv).unwrap();
         let a1 = json!({"name": "A1", "row": "1", "price_minor": 9000, "currency": "EUR", "accessible": true});
         assert_eq!(read[0], SeatLine { line: 2, seat: a1 });
@@ -202,6 +200,11 @@ mod tests {
         assert_eq!(told[4].1, "A3 is on line 6 already");
         let told = wrong(read(b"name,colour\nA1,red\n", Shape::Csv));
         assert_eq!(told, [(1, "there is no column colour".to_owned())]);
+        let told = wrong(read("name,group\nA1,T\nＡ1,t\na 1,\n".as_bytes(), Shape::Csv));
+        let both = "Ａ1 is A1 of line 2, spelled otherwise; t is T of line 2, spelled otherwise";
+        assert_eq!(told, [(3, both.to_owned())]);
+        let told = wrong(read(b"name,row,name\nA1,1,A2\n", Shape::Csv));
+        assert_eq!(told[0], (1, "there are two columns name".to_owned()));
         // The header and the lines in one round.
         let told = wrong(read(b"name,price,Row\nA1,9,1\nA1,9,1\n", Shape::Csv));
         let header = "there is no column price: did you mean price_minor?; there is no column Row: did you mean row?";
@@ -211,7 +214,8 @@ mod tests {
 
     #[test]
     fn files_of_spreadsheets_are_read() {
-        let file = "\u{feff}name;row;price_minor;currency;accessible\r\nA1;1;9000;EUR;TRUE\r\n\"A;2\";1;;;\r\n";
+        let file =
+            "name;row;price_minor;currency;accessible\r\nA1;1;9000;EUR;TRUE\r\n\"A;2\";1;;;\r\n";
         let seats = read(file.as_bytes(), Shape::Csv).unwrap();
         assert_eq!(seats[0].seat["price_minor"], 9000);
         assert_eq!(
@@ -234,7 +238,7 @@ mod tests {
     fn lines_are_counted_as_an_editor_counts_them() {
         let of = |file: &str| wrong(read(file.as_bytes(), Shape::Csv))[0].0;
         assert_eq!(of("name,x\r\nA1,1\r\nA2,left\r\n"), 3);
-        assert_eq!(of("\u{feff}name,x\r\n\r\nA1,1\r\n\r\n\r\nA2,left\r\n"), 6);
+        assert_eq!(of("name,x\r\n\r\nA1,1\r\n\r\n\r\nA2,left\r\n"), 6);
         assert_eq!(of("\n\nname,x\n\nA1,1\n\n\nA2,left\n"), 8);
         assert_eq!(of("name,x\n\"A\n1\",1\nA2,left\n"), 4);
         assert_eq!(of("name,x\r\nA1,1\r\nA2\r\n"), 3);

@@ -1,7 +1,7 @@
 //! `seats import`.
 
-use std::io::{IsTerminal as _, Read as _};
-use std::path::{Path, PathBuf};
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,7 +11,7 @@ use super::PoolArgs;
 use super::file::{self, SeatLine, Shape, WrongLine};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::ServerArgs;
-use crate::cli::terminal::out;
+use crate::cli::terminal::{given, out};
 use firstcome_client::{Ask, Imported, Problem, Reply};
 use firstcome_rush::terminal::thousands;
 
@@ -60,7 +60,7 @@ pub(super) async fn run(args: ImportArgs, json: bool) -> Result<Exit, Complaint>
         ));
         return Err(complaint.hint("give it with --format csv, json or ndjson"));
     };
-    let seats = file::read(&bytes(&args.file)?, shape)
+    let seats = file::read(&given::read(&args.file)?, shape)
         .map_err(|wrong| wrong_lines(&name, &wrong, "nothing was sent", "no", None))?;
     if seats.is_empty() {
         return Err(Complaint::usage(format!("there is no seat in {name}")));
@@ -109,18 +109,6 @@ pub(super) async fn run(args: ImportArgs, json: bool) -> Result<Exit, Complaint>
         ));
     }
     Ok(Exit::Yes)
-}
-
-fn bytes(path: &Path) -> Result<Vec<u8>, Complaint> {
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().read_to_end(&mut bytes).map(drop)
-    } else {
-        std::fs::read(path).map(|read| bytes = read)
-    };
-    let name = path.display();
-    read.map_err(|why| Complaint::usage(format!("cannot read {name}: {why}")))?;
-    Ok(bytes)
 }
 
 fn meter(seats: u64) -> ProgressBar {
