@@ -11,8 +11,7 @@ pub use commands::{BULK_CHECKS, BULK_UNANSWERED, BULK_UNANSWERED_BYTES};
 pub use line::REF_BYTES;
 pub use lines::{BULK_BYTES, BULK_LINES};
 
-use crate::answer::Code;
-use crate::answer::problem::{HandlerResult, Problem};
+use crate::answer::problem::HandlerResult;
 use crate::request;
 use crate::request::call::Call;
 use axum::body::Body;
@@ -33,13 +32,6 @@ pub(crate) async fn commands(call: Call, body: Body) -> HandlerResult {
     let Call { app, headers, .. } = &call;
     let (key, pace) = app.keys.know_for_many(headers, Role::Backend)?;
     request::kind_of(headers, &[MEDIA_TYPE])?;
-    if let Some(coding) = headers.get(header::CONTENT_ENCODING)
-        && !coding.as_bytes().eq_ignore_ascii_case(b"identity")
-    {
-        let coding = String::from_utf8_lossy(coding.as_bytes());
-        let detail = format!("send the lines as they are, without Content-Encoding: {coding}");
-        return Err(Problem::new(Code::UnsupportedMediaType, detail));
-    }
     let query = call.query(&[])?;
     let place = app.bulk.take(&key.name)?;
     app.reach(&query).await?;

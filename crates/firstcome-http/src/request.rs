@@ -92,15 +92,29 @@ async fn whole<B: hyper::body::Body<Data = Bytes>>(body: B) -> Result<Bytes, B::
     Ok(if all.is_empty() { first } else { all.into() })
 }
 
-/// Accepts one of some media types of a body; gives which of them it is.
+/// Accepts one of some media types of a body that is sent as it is; gives which of them it is.
 pub(crate) fn kind_of(
     headers: &HeaderMap,
     kinds: &[&'static str],
 ) -> Result<&'static str, Problem> {
+    if let Some(coding) = headers.get(header::CONTENT_ENCODING)
+        && !coding.as_bytes().eq_ignore_ascii_case(b"identity")
+    {
+        let coding = String::from_utf8_lossy(coding.as_bytes());
+        let detail = format!("send the body as it is, without Content-Encoding: {coding}");
+        return Err(Problem::new(Code::UnsupportedMediaType, detail));
+    }
     let given = headers.get(header::CONTENT_TYPE).map(|kind| {
-        let kind = kind.as_bytes();
-        kind.split(|b| *b == b';').next().unwrap_or(kind).trim_ascii()
+        let mut parts = kind.as_bytes().split(|b| *b == b';').map(<[u8]>::trim_ascii);
+        (parts.next().unwrap_or_default(), parts.find_map(charset))
     });
+    if let Some((_, Some(charset))) = given
+        && ![&b"utf-8"[..], b"us-ascii"].iter().any(|known| charset.eq_ignore_ascii_case(known))
+    {
+        let detail = format!("send UTF-8, not charset={}", String::from_utf8_lossy(charset));
+        return Err(Problem::new(Code::UnsupportedMediaType, detail));
+    }
+    let given = given.map(|(kind, _)| kind);
     let known =
         |given: &[u8]| kinds.iter().find(|kind| given.eq_ignore_ascii_case(kind.as_bytes()));
     given.and_then(known).copied().ok_or_else(|| {
@@ -110,6 +124,14 @@ pub(crate) fn kind_of(
         }
         Problem::new(Code::UnsupportedMediaType, detail)
     })
+}
+
+/// Returns the character set that a parameter of a media type names.
+fn charset(parameter: &[u8]) -> Option<&[u8]> {
+    let (name, value) = parameter.split_at_checked(b"charset=".len())?;
+    let quoted = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\""));
+    let value = quoted.unwrap_or(value);
+    name.eq_ignore_ascii_case(b"charset=").then_some(value)
 }
 
 /// Reads JSON, and says at which line and column it is wrong.

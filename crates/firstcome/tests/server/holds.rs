@@ -146,10 +146,65 @@ async fn a_chunk_with_bad_lines_changes_nothing_and_says_which() {
     let bad = node.ask_with("POST", path, &headers, lines).await.refuses("bad_seat", "A1");
     assert_eq!(bad["errors"][0]["line"], json!(3));
     node.hold("h1", "ann", &["C1"]).await.refuses("no_such_unit", "");
+    let headers = [("content-type", "text/csv")];
+    let twice = "name,x,name\nC1,1,C2\n";
+    node.ask_with("POST", path, &headers, twice)
+        .await
+        .refuses("bad_seat", "line 1: there are two columns name");
     // What is there just so is left out.
     let headers = [("content-type", "text/csv")];
     let again = node.ask_with("POST", path, &headers, SEATS).await.says(200, "imported");
     assert_eq!((&again["seats"], &again["areas"]), (&json!(0), &json!(0)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_that_look_alike_do_not_come_in_and_are_not_taken_for_one_another() {
+    let node = Inside::new().await;
+    node.hall(json!({})).await;
+    let path = "/v1/campaigns/hall/pools/main/seats";
+    let add = async |names: &[&str]| {
+        let rows: Vec<_> = names.iter().map(|name| json!({"name": name})).collect();
+        node.ask_with("POST", path, &[], json!(rows).to_string()).await
+    };
+    let among = add(&["N-1", "N-2", "n\u{2013}1"]).await;
+    among.refuses("bad_seat", "line 3: \"n–1\" is \"N-1\" of line 1, spelled otherwise");
+    let there = add(&["N-1", "a1"]).await;
+    there.refuses("bad_seat", "line 2: \"a1\" is \"A1\", which is there, spelled otherwise");
+    add(&["N-1", "N1", "A1 "]).await.refuses("bad_seat", "line 3");
+    add(&["N-1", "N1", "A1"]).await.refuses("bad_seat", "is given already");
+    let group = json!([{"name": "T1", "group": "n-1"}, {"name": "N-1"}]).to_string();
+    node.ask_with("POST", path, &[], group).await.refuses("bad_seat", "line 2");
+    let change = json!([{"name": "A1", "new_name": "a2"}]).to_string();
+    node.ask_with("PATCH", path, &[], change).await.refuses("bad_seat", "\"A2\", which is there");
+    let swap = json!([{"name": "A1", "new_name": "a1"}]).to_string();
+    node.ask_with("PATCH", path, &[], swap).await.says(200, "seats_changed");
+    node.hold("h1", "ann", &["A1"]).await.refuses("no_such_unit", "");
+    node.hold("h1", "ann", &["a1"]).await.says(201, "held");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_is_packed_or_in_utf_16_is_refused_by_name() {
+    let node = Inside::new().await;
+    node.hall(json!({})).await;
+    let path = "/v1/campaigns/hall/pools/main/seats";
+    let packed = [("content-type", "application/json"), ("content-encoding", "gzip")];
+    let refused = node.ask_with("POST", path, &packed, "x").await;
+    refused.refuses("unsupported_media_type", "without Content-Encoding: gzip");
+    let claim = r#"{"subject": "ann"}"#;
+    let refused = node.ask_with("POST", "/v1/campaigns/hall/claims", &packed, claim).await;
+    refused.refuses("unsupported_media_type", "without Content-Encoding: gzip");
+    let plain = [("content-type", "application/json"), ("content-encoding", "Identity")];
+    node.ask_with("POST", path, &plain, r#"[{"name": "P1"}]"#).await.says(200, "imported");
+    let file: Vec<u8> = "\u{feff}name\nP2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let table = [("content-type", "text/csv")];
+    node.ask_with("POST", path, &table, file).await.refuses("invalid_request", "UTF-16");
+    let other = [("content-type", "text/csv; header=present; Charset=\"ISO-8859-1\"")];
+    node.ask_with("POST", path, &other, "name\nP2\n")
+        .await
+        .refuses("unsupported_media_type", "ISO-8859-1");
+    let marked = [("content-type", "application/json; charset=UTF-8")];
+    let seat = "\u{feff}[{\"name\": \"P2\"}]";
+    node.ask_with("POST", path, &marked, seat).await.says(200, "imported");
 }
 
 #[tokio::test(start_paused = true)]

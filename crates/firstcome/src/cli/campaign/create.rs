@@ -1,6 +1,5 @@
 //! `campaign create`.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use super::time::{self, PastArgs};
 use super::{IdArgs, name_from_text, pool_from_text, print_put, refused};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::ServerArgs;
+use crate::cli::terminal::given;
 use crate::config::duration_from_text;
 use firstcome_client::{Ask, Client, Match, OperatorDone, Problem, Reply};
 use firstcome_core::limits::{CAPACITY, WAITLIST_MOST};
@@ -179,15 +179,8 @@ fn refused_file(problem: Problem, file: &Path) -> Complaint {
 }
 
 pub(in crate::cli) fn settings_from_file(path: &Path) -> Result<Value, Complaint> {
-    let mut text = String::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().read_to_string(&mut text)
-    } else {
-        std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text))
-    };
-    let name = path.display();
-    read.map_err(|error| Complaint::usage(format!("cannot read {name}: {error}")))?;
-    let settings: Value = serde_json::from_str(&text)
+    let (text, name) = (given::read(path)?, path.display());
+    let settings: Value = serde_json::from_slice(&text)
         .map_err(|error| Complaint::usage(format!("{name} is not JSON: {error}")))?;
     if settings.is_object() {
         Ok(settings)

@@ -1,7 +1,6 @@
 //! `claim --file`: the claims of a file, many in one request.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -10,8 +9,8 @@ use tokio::signal::ctrl_c;
 use tokio::time::sleep;
 
 use super::super::complaint::{Complaint, Exit};
-use super::super::terminal::out;
 use super::super::terminal::progress::Status;
+use super::super::terminal::{given, out};
 use super::subjects::{self, SubjectLine, WrongSubject};
 use firstcome_client::{Answer, Client, CommandLine, Commanded, Done, Error};
 use firstcome_rush::terminal::thousands;
@@ -50,14 +49,7 @@ pub(super) async fn claim(
 
 fn read(file: &Path) -> Result<Vec<SubjectLine>, Complaint> {
     let name = file.display();
-    let bytes = if file == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        std::fs::read(file)
-    };
-    let bytes = bytes.map_err(|why| Complaint::usage(format!("cannot read {name}: {why}")))?;
-    let lines = subjects::read(&bytes).map_err(|wrong| {
+    let lines = subjects::read(&given::read(file)?).map_err(|wrong| {
         for WrongSubject { line, why } in wrong.iter().take(WRONG_LINES) {
             out::talk(format!("{name} line {line}: {why}"));
         }

@@ -1,5 +1,6 @@
 //! Subjects in a file: CSV with a header, or a subject on each line. Every wrong line is reported.
 
+use crate::cli::terminal::given;
 use firstcome_api::line_numbers::LineNumbers;
 use firstcome_core::names::{check_name, check_subject};
 use firstcome_http::limits::REF_BYTES;
@@ -31,8 +32,6 @@ impl WrongSubject {
 ///
 /// A first line that begins with the column `subject` is a header; else each line is a subject, whatever is in it.
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<SubjectLine>, Vec<WrongSubject>> {
-    // Spreadsheets begin their files with a mark.
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
     let delimiter = first.get(b"subject".len()).copied();
     let lines = match delimiter {
@@ -78,6 +77,9 @@ fn table(bytes: &[u8], delimiter: u8) -> Lines {
     if let Some(strange) = header.iter().find(|name| !known.contains(name)) {
         let why = format!("there is no column {strange}: there are {}", known.join(", "));
         return vec![Err(WrongSubject::new(1, why))];
+    }
+    if let Some(name) = given::twice(&header) {
+        return vec![Err(WrongSubject::new(1, format!("there are two columns {name}")))];
     }
     let mut numbers = LineNumbers::new(bytes);
     let mut line = |at: Option<&csv::Position>| {
@@ -138,7 +140,7 @@ mod tests {
             shown(b"subject,pool,ref\nann,vip,7\r\n\"b,ob\",,\n"),
             ["2 ann vip 7", "3 b,ob - -"]
         );
-        assert_eq!(shown(b"\xef\xbb\xbfsubject;ref\nann;7\n"), ["2 ann - 7"]);
+        assert_eq!(shown(b"subject;ref\nann;7\n"), ["2 ann - 7"]);
         assert_eq!(shown(b"subject\nann\n"), ["2 ann - -"]);
         assert_eq!(
             shown(b"ann\n\nb,ob\r\n subjects \n"),
@@ -159,6 +161,10 @@ mod tests {
         assert_eq!(shown(b"ann\n\xff\n"), ["2: it is not UTF-8"]);
         let told = shown(b"subject,row\nann,1\n");
         assert_eq!(told, ["1: there is no column row: there are subject, pool, ref"]);
+        assert_eq!(
+            shown(b"subject,ref,subject\nann,1,bob\n"),
+            ["1: there are two columns subject"]
+        );
         let told = shown(b"subject,pool\n,vip\nann,a/b\nann,vip,1\n");
         let lines: Vec<&str> = told.iter().filter_map(|line| line.split(':').next()).collect();
         assert_eq!(lines, ["2", "3", "4"], "{told:?}");
