@@ -214,6 +214,10 @@ pub enum Mistake {
     BarredJumpsLine,
     /// In the intake, when a command that was refused is sent once more.
     FirstTryForgotten,
+    /// In the healer, when the store has nothing of the space any more.
+    NoMarkLeft,
+    /// In what a store without a space means to who opens it.
+    MarkIgnored,
 }
 
 /// Whether this build can make mistakes: tests and the simulation, which then also check what they can check only slowly.
@@ -413,6 +417,8 @@ const TABLE: [(Mistake, &str, &str); 101] = [
     (Mistake::BarredStaysInLine, "barred_stays_in_line", "who waits for a seat and is barred meanwhile hears of it when the time is over"),
     (Mistake::BarredJumpsLine, "barred_jumps_line", "who waits for a seat and is barred has the journal say so out of turn"),
     (Mistake::FirstTryForgotten, "first_try_forgotten", "a command that was refused is said to have changed nothing when it cannot be sent once more"),
+    (Mistake::NoMarkLeft, "no_mark_left", "a server that runs leaves no mark in a store that was emptied"),
+    (Mistake::MarkIgnored, "mark_ignored", "a server that starts begins a new space where the store is marked as emptied"),
 ];
 
 #[cfg(all(test, feature = "inject"))]

@@ -8,6 +8,7 @@ mod state;
 pub use crate::ancestry::Cursor;
 use crate::clock::Clock;
 use crate::cluster::News;
+use crate::database::DatabaseOptions;
 use crate::entry::{Append, AppendAnswer, Confirm, EntriesRead};
 use crate::error::JournalError;
 use crate::name::Name;
@@ -100,6 +101,29 @@ impl Memory {
             self.head.send_replace(0);
         });
         self.incarnation.send_modify(|times| *times += 1);
+    }
+
+    /// Enters the space as a server does that starts, and makes it where there is none and nothing speaks against it.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError::OtherSpace`]; where there is no space, [`JournalError::Marked`], [`JournalError::Gone`] or
+    /// [`JournalError::NoSpace`].
+    pub fn enter(&self, options: &DatabaseOptions) -> Result<SpaceId, JournalError> {
+        self.with(|state| {
+            if state.check_there().is_ok() {
+                let found = state.space;
+                let other = options.wanted.filter(|wanted| *wanted != found);
+                return other
+                    .map_or(Ok(found), |wanted| Err(JournalError::OtherSpace { found, wanted }));
+            }
+            if let Some(wanted) = options.without_a_space(state.mark.as_deref())? {
+                return Ok(wanted);
+            }
+            let log = state.log.as_ref().map(Log::anew);
+            *state = State { log, full: state.full, ..State::new(options.fresh) };
+            Ok(options.fresh)
+        })
     }
 
     /// Returns all it has now.

@@ -11,6 +11,7 @@
 //!
 //! Several nodes may do so at once: every step is conditional on what its node saw.
 
+pub(crate) mod entering;
 pub(crate) mod fork;
 pub(crate) mod retransmit;
 pub(crate) mod suspensions;
@@ -289,7 +290,7 @@ impl Healer {
     /// Marks an emptied store, so that a server which starts on it does not begin a new space in the place of this one.
     async fn leave_mark(&mut self, applier: &Applier, space: SpaceId, waiting: Option<&Batch>) {
         // Somebody who starts later would look for a server that is no longer there.
-        if applier.queue.is_over() {
+        if applier.queue.is_over() || inject(Mistake::NoMarkLeft) {
             return;
         }
         let (position, _) = applier.replica.applied();

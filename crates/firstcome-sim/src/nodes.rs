@@ -3,9 +3,12 @@
 use crate::environment::Environment;
 use crate::record::Record;
 use fastrand::Rng;
-use firstcome_core::State;
+use firstcome_core::{SpaceId, State};
 use firstcome_inject::Mistake;
+use firstcome_journal::JournalError;
+use firstcome_journal::postgres::{DatabaseOptions, Durability};
 use firstcome_lock::Locks;
+use firstcome_node::Looking;
 use firstcome_node::Metrics;
 use firstcome_node::codes::CodeKeys;
 use firstcome_node::leader::{Election, LeaderPace, Leadership, SettleDelay};
@@ -13,6 +16,7 @@ use firstcome_node::{Given, Intake, Limits, Node, Replica};
 use firstcome_virtual::distant;
 use firstcome_virtual::gate::Gate;
 use firstcome_virtual::network::{Cut, StoreLink};
+use firstcome_virtual::store::SPACE;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -148,6 +152,10 @@ impl Slots {
         };
         let gate = Gate::open();
         let link = self.environment.link(slot, gate.clone(), seed);
+        if let Err(why) = self.enter(&link, random.fork()).await {
+            self.tell(format_args!("no node starts in slot {slot}: {why}"));
+            return false;
+        }
         let metrics = Arc::new(Metrics::default());
         let (says, reports) = (trace.clone(), record.clone());
         let given = Given {
@@ -212,6 +220,23 @@ impl Slots {
         tokio::spawn(note_applied(handle.clone(), replica, self.environment.clone()));
         self.lock().running[slot] = Some(RunningNode { leader, node, handle, link, lock, metrics });
         true
+    }
+
+    /// Enters the space as a server does: it makes one only after a while in which nobody marked the store.
+    async fn enter(&self, link: &StoreLink, mut random: Rng) -> Result<(), JournalError> {
+        let fresh = SpaceId(random.u128(..).to_le_bytes());
+        let wanted = self.environment.plan.remembers.then_some(SPACE);
+        let options = DatabaseOptions::new(fresh, Durability::Memory);
+        let mut options = DatabaseOptions { wanted, make: false, ..options };
+        let looking = Looking::begin();
+        loop {
+            match distant::enter(Arc::new(link.clone()), options.clone()).await {
+                Err(JournalError::NoSpace { .. }) if !options.make => {
+                    options.make = looking.may_make().await;
+                }
+                entered => return entered.map(drop),
+            }
+        }
     }
 
     /// Takes the node out of a slot.

@@ -90,6 +90,7 @@ fn environment(nodes: usize, seed: u64) -> Environment {
         invents_level: false,
         newer: false,
         late: false,
+        remembers: true,
         campaigns: vec![campaign],
         steps: Vec::new(),
         ends: day,

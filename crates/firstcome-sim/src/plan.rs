@@ -9,6 +9,7 @@ mod desks;
 mod draw;
 mod leaving;
 mod lists;
+mod newcomers;
 mod refusals;
 mod scenarios;
 mod swings;
@@ -58,6 +59,8 @@ pub struct Plan {
     pub newer: bool,
     /// Whether nodes find the store's next primary late, and stay connected to the last one until then.
     pub late: bool,
+    /// Whether nodes that start know which space they are of, as with a data folder; else they begin one where there is none.
+    pub remembers: bool,
     /// The campaigns.
     pub campaigns: Vec<PlannedCampaign>,
     /// What happens, in the order of time.

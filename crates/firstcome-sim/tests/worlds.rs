@@ -154,6 +154,18 @@ fn a_log_without_conditions_is_in_the_first_worlds() {
     assert!(noticed.is_some(), "nobody misses an ancestor");
 }
 
+/// Nodes that know of no space start on an emptied store beside those that run, and who leaves no mark there, or begins a space
+/// all the same, is noticed.
+#[test]
+fn a_start_on_an_emptied_store_is_in_the_first_worlds() {
+    let worlds = (0..400).map(Plan::draw).filter(|plan| !plan.remembers).count();
+    assert!(worlds > 8, "{worlds}");
+    for name in ["no_mark_left", "mark_ignored"] {
+        let mistake = mistakes::named(name).expect("a world can make it");
+        assert!(until_noticed(mistake, 120, 2).is_some(), "nobody misses the space: {name}");
+    }
+}
+
 #[test]
 fn nobody_raises_a_space_as_of_a_position() {
     let raised = (0..120).map(Plan::draw).filter(|plan| plan.invents_level);

@@ -3,9 +3,11 @@
 //! The journal itself is a [`Memory`]. Whether a call arrives, when, at which of several servers,
 //! how often, and whether its answer comes back, is decided by a [`Way`].
 
+use firstcome_core::SpaceId;
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::cluster::News;
 use firstcome_journal::memory::{Appended, Cursor, Memory, Stand};
+use firstcome_journal::postgres::DatabaseOptions;
 use firstcome_journal::{
     Append, AppendAnswer, Boxed, Confirm, EntriesRead, Journal, JournalError, Name,
 };
@@ -51,6 +53,20 @@ const CURSORS: usize = 4;
 /// Returns the journal at the other end of a link.
 pub fn over(way: Arc<dyn Way>) -> Journal {
     Journal::Wrapped(Arc::new(Distant { way, known: Mutex::default() }))
+}
+
+/// Enters the space at the other end of a link: see [`Memory::enter`].
+///
+/// # Errors
+///
+/// As there; and those of the store being out of reach.
+pub async fn enter(way: Arc<dyn Way>, options: DatabaseOptions) -> Result<SpaceId, JournalError> {
+    let done = move |memory: Memory| {
+        let entered = memory.enter(&options);
+        async move { entered }
+    };
+    let distant = Distant { way, known: Mutex::default() };
+    distant.ask(JournalCall::Enter, done).await.map(|(space, _)| space)
 }
 
 /// A journal at the other end of a simulated link.

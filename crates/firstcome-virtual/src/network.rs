@@ -354,7 +354,8 @@ fn changes(call: JournalCall) -> bool {
         | JournalCall::Skip
         | JournalCall::Leave
         | JournalCall::Report
-        | JournalCall::Mark => true,
+        | JournalCall::Mark
+        | JournalCall::Enter => true,
         JournalCall::Read
         | JournalCall::Follow
         | JournalCall::Head

@@ -25,6 +25,8 @@ use tokio::time::Instant;
 
 /// What the store's clock says when a world begins, in microseconds.
 pub const BEGIN: i64 = 1_900_000_000_000_000;
+/// The space that every store has at the beginning.
+pub const SPACE: SpaceId = SpaceId([7; 16]);
 /// How often the primary's state goes into a file from which it can be started again.
 const FILE_EVERY: Duration = Duration::from_millis(500);
 
@@ -309,7 +311,7 @@ impl Store {
 
 /// Makes a server that has nothing yet.
 fn empty(clock: Clock, log: Option<u64>) -> Memory {
-    let memory = Memory::new(SpaceId([7; 16]), clock);
+    let memory = Memory::new(SPACE, clock);
     match log {
         Some(reach) => memory.without_conditions(reach),
         None => memory,

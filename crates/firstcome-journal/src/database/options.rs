@@ -6,6 +6,7 @@ use crate::journal::promise::{LessDurable, WhenLessDurable};
 use crate::journal::warning::Warning;
 use crate::sqlite::KEEP_FOR;
 use firstcome_core::names::SpaceId;
+use firstcome_inject::{Mistake, inject};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -62,11 +63,11 @@ impl DatabaseOptions {
     ) -> Result<Option<SpaceId>, JournalError> {
         match (self.wanted, mark) {
             (Some(wanted), _) if self.vacant => Ok(Some(wanted)),
-            (_, Some(mark)) => Err(Mark::refusal(mark)),
+            (_, Some(mark)) if !inject(Mistake::MarkIgnored) => Err(Mark::refusal(mark)),
             // Somebody knows this space: where it is not, it was lost.
-            (Some(wanted), None) => Err(JournalError::Gone(wanted)),
-            (None, None) if self.make => Ok(None),
-            (None, None) => Err(JournalError::NoSpace { name: self.space_name.clone() }),
+            (Some(wanted), _) => Err(JournalError::Gone(wanted)),
+            (None, _) if self.make => Ok(None),
+            (None, _) => Err(JournalError::NoSpace { name: self.space_name.clone() }),
         }
     }
 

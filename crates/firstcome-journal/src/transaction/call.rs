@@ -39,4 +39,6 @@ pub enum JournalCall {
     Report,
     /// [`Journal::mark_emptied`](crate::Journal::mark_emptied) and what looks at its mark.
     Mark,
+    /// [`Memory::enter`](crate::memory::Memory::enter): other stores are entered when they are opened.
+    Enter,
 }

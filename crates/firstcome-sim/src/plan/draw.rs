@@ -45,6 +45,7 @@ impl Plan {
             invents_level: false,
             newer: false,
             late: false,
+            remembers: true,
             campaigns,
             steps: Vec::new(),
             ends,
@@ -66,6 +67,7 @@ impl Plan {
         plan.draw_leaving(&mut Rng::with_seed(seed ^ 0x1ea5_0f00_0000_0000));
         plan.draw_swings(&mut Rng::with_seed(seed ^ 0x5316_0f00_0000_0000));
         plan.draw_early(&mut Rng::with_seed(seed ^ 0xea21_0f00_0000_0000));
+        plan.draw_newcomers(&mut Rng::with_seed(seed ^ 0xe391_0f00_0000_0000));
         plan.steps.sort_by_key(|step| step.at);
         plan
     }

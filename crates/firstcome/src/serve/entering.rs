@@ -10,21 +10,15 @@ use anyhow::{Context, bail};
 use firstcome_core::SpaceId;
 use firstcome_journal::JournalError;
 use firstcome_journal::folder::DataFolder;
+use firstcome_node::Looking;
 use firstcome_node::ledger::Look;
 use firstcome_node::log;
-use std::time::Duration;
-use tokio::time::{Instant, sleep};
-
-/// How long a server looks before it makes a space: servers that run notice within a second that their store was emptied.
-const LOOK_FOR: Duration = Duration::from_secs(3);
-/// The pause between two looks.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// What a server knows of the space that it is to enter, and how far its looking came.
 pub(super) struct Entering<'a> {
     config: &'a Config,
     folder: Option<&'a DataFolder>,
-    begun: Instant,
+    looking: Looking,
     has_asked: bool,
     /// How the space is entered now.
     pub(super) entry: Entry,
@@ -39,7 +33,7 @@ impl<'a> Entering<'a> {
         let remembered = folder.map(|folder| folder.known_space(&config.space)).transpose()?;
         let wanted = config.space_id.or(remembered.flatten());
         let entry = Entry { fresh, wanted, make: false };
-        Ok(Self { config, folder, begun: Instant::now(), has_asked: false, entry })
+        Ok(Self { config, folder, looking: Looking::begin(), has_asked: false, entry })
     }
 
     /// Says whether the space may be entered once more after this failure, after a pause: with it, if not.
@@ -63,10 +57,7 @@ impl<'a> Entering<'a> {
                 );
             }
         }
-        self.entry.make = self.config.new_space || self.begun.elapsed() >= LOOK_FOR;
-        if !self.entry.make {
-            sleep(LOOK_EVERY).await;
-        }
+        self.entry.make = self.config.new_space || self.looking.may_make().await;
         Ok(())
     }
 }
