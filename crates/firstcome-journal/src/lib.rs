@@ -56,6 +56,7 @@ pub use clock::Clock;
 pub use entry::{Append, AppendAnswer, Confirm, EntriesRead, Entry, Head, Looked};
 pub use error::JournalError;
 pub use journal::Journal;
+pub use journal::marks::Emptied;
 pub use journal::promise::{LessDurable, Promise, WhenLessDurable};
 pub use journal::warning::Warning;
 pub use journal::wrapped::{Boxed, WrappedJournal};

@@ -6,11 +6,12 @@
 //! | its head is an ancestor of what I applied | puts the missing entries back whole, oldest first |
 //! | its head is what I applied, or beyond it | waits a moment for nodes that saw more, goes on |
 //! | its head is older than the entries I keep, and it is the same space | re-seeds it with my state |
-//! | nothing of the space | marks the store as emptied, so that nobody begins a new space there, and waits for the operator |
+//! | nothing of the space | waits for the word to re-seed it, the operator's or its own (`emptied`) |
 //! | another entry where I applied one (a fork) | goes over to the store's history and brings what it lacks: `fork` |
 //!
 //! Several nodes may do so at once: every step is conditional on what its node saw.
 
+pub(crate) mod emptied;
 pub(crate) mod entering;
 pub(crate) mod fork;
 pub(crate) mod retransmit;
@@ -22,7 +23,6 @@ use crate::event::log;
 use crate::heal::fork::{Fork, Step, entry_in_store};
 use crate::replica::Stop;
 use firstcome_core::limits::{BATCH_BYTES, READ_ENTRIES};
-use firstcome_core::names::SpaceId;
 use firstcome_core::{State, newest_level};
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::cluster::{Membership, Seed};
@@ -48,10 +48,6 @@ pub(crate) struct Healer {
     /// The nodes that send heartbeats.
     membership: watch::Receiver<Option<Membership>>,
     fork: Fork,
-    /// Where this node can be reached.
-    address: Box<str>,
-    /// Whether it was said that an emptied store is marked, or that it cannot be; nothing while the store has a space.
-    said_marked: Option<bool>,
 }
 
 impl Healer {
@@ -59,9 +55,8 @@ impl Healer {
         incarnations: watch::Receiver<u64>,
         membership: watch::Receiver<Option<Membership>>,
         fork: Fork,
-        address: Box<str>,
     ) -> Self {
-        Self { incarnations, membership, fork, address, said_marked: None }
+        Self { incarnations, membership, fork }
     }
 
     /// Says whether the store may have lost something since this was last asked.
@@ -123,19 +118,20 @@ impl Healer {
         applier.signals.without_store(matches!(head, Err(JournalError::Gone(_))));
         let head = match head {
             Ok(head) => head,
-            Err(JournalError::Gone(space)) if applier.signals.may_reseed() => {
+            Err(JournalError::Gone(space)) if !applier.signals.may_reseed() => {
+                // The next heartbeat marks the store.
+                applier.signals.endure();
+                return Ok(Err(JournalError::Gone(space)));
+            }
+            Err(JournalError::Gone(space)) => {
                 return Ok(match self.reseed(applier, None, batch).await {
                     Err(JournalError::Moved { .. }) => Err(JournalError::Gone(space)),
                     done => done,
                 });
             }
-            Err(JournalError::Gone(space)) => {
-                self.leave_mark(applier, space, batch.as_deref()).await;
-                return Ok(Err(JournalError::Gone(space)));
-            }
             Err(broken) => return Ok(Err(broken)),
         };
-        self.said_marked = None;
+        applier.signals.reseeded();
         let space = applier.replica.look(State::space);
         if head.space != space {
             return Ok(Err(JournalError::OtherSpace { found: head.space, wanted: space }));
@@ -284,39 +280,6 @@ impl Healer {
             }
             Err(JournalError::Moved { .. }) if seen.is_some() => Ok(Step::Again),
             Err(broken) => Err(broken),
-        }
-    }
-
-    /// Marks an emptied store, so that a server which starts on it does not begin a new space in the place of this one.
-    async fn leave_mark(&mut self, applier: &Applier, space: SpaceId, waiting: Option<&Batch>) {
-        // Somebody who starts later would look for a server that is no longer there.
-        if applier.queue.is_over() || inject(Mistake::NoMarkLeft) {
-            return;
-        }
-        let (position, _) = applier.replica.applied();
-        let mark = applier.journal.mark_emptied(space, position, &self.address);
-        match applier.until_answer_or_shutdown(waiting, mark).await {
-            Ok(Some(mark)) if self.said_marked != Some(true) => {
-                self.said_marked = Some(true);
-                let (position, server) = (mark.position, &*mark.who);
-                log!(
-                    StoreMarked,
-                    position,
-                    server,
-                    "the emptied store is marked: no server begins a new space there; space {space} was there, up to entry \
-                     {position} at {server}"
-                );
-            }
-            Err(JournalError::Moved { .. } | JournalError::Unavailable(_)) | Ok(_) => {}
-            Err(why) if self.said_marked.is_none() => {
-                self.said_marked = Some(false);
-                log!(
-                    StoreNotMarked,
-                    "the emptied store cannot be marked: a server that starts there now begins a new space; {}",
-                    why.with_cure()
-                );
-            }
-            Err(_) => {}
         }
     }
 

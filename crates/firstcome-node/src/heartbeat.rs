@@ -4,6 +4,7 @@ use crate::agreement::Agreement;
 use crate::appender::deliveries::Deliveries;
 use crate::appender::signals::Signals;
 use crate::clock::StoreClock;
+use crate::heal::emptied::EmptiedStore;
 use crate::metrics::Metrics;
 use crate::replica::divergence::DivergenceCheck;
 use crate::replica::{Difference, Replica};
@@ -47,12 +48,13 @@ pub(crate) struct Heartbeat {
     pub(crate) clock: Arc<StoreClock>,
     pub(crate) agreement: Arc<Agreement>,
     pub(crate) seen: watch::Sender<Option<Membership>>,
+    pub(crate) emptied: EmptiedStore,
     pub(crate) metrics: Arc<Metrics>,
 }
 
 impl Heartbeat {
     /// Sends heartbeats until told to stop, then leaves the membership.
-    pub(crate) async fn run(self, mut check: DivergenceCheck, mut stop: watch::Receiver<bool>) {
+    pub(crate) async fn run(mut self, mut check: DivergenceCheck, mut stop: watch::Receiver<bool>) {
         let mut durable = self.replica.watch_durable();
         let mut differs = None;
         let mut deliveries = Deliveries::default();
@@ -93,7 +95,7 @@ impl Heartbeat {
         drop(self.journal.leave(self.node).await);
     }
 
-    async fn announce(&self, differs: &mut Option<Differs>) {
+    async fn announce(&mut self, differs: &mut Option<Differs>) {
         let (applied, name) = self.replica.applied();
         let durable = self.replica.durable();
         let (epoch, digest, level) = self
@@ -112,7 +114,7 @@ impl Heartbeat {
             words: self.agreement.words(),
         };
         let asked = Instant::now();
-        match self.journal.announce(me, level).await {
+        match self.journal.announce(me.clone(), level).await {
             Ok(membership) => {
                 self.clock.heard(membership.head.now, asked);
                 let head = &membership.head;
@@ -123,9 +125,18 @@ impl Heartbeat {
                 let differing = others.filter_map(|node| self.compare(node, durable.branch, epoch));
                 *differs = self.weigh(differing.collect(), *differs);
                 self.seen.send_replace(Some(membership));
+                self.emptied.is_over();
             }
-            // What this node has is of another branch, or of none any more.
-            Err(JournalError::Gone(_) | JournalError::OtherSpace { .. }) => self.signals.suspect(),
+            Err(JournalError::Gone(space)) => {
+                self.signals.suspect();
+                // A node that stopped applying has not what was there.
+                let may = self.signals.is_without_store();
+                if may && self.emptied.mark(&self.journal, space, &me).await {
+                    self.signals.reseed();
+                }
+            }
+            // What this node has is of another branch.
+            Err(JournalError::OtherSpace { .. }) => self.signals.suspect(),
             // The appender finds out for itself.
             Err(_) => {}
         }

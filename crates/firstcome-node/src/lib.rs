@@ -37,6 +37,7 @@ pub use appender::reply::Mailbox;
 pub use clock::StoreClock;
 pub use error::CommandError;
 pub use event::Event;
+pub use heal::emptied::OnEmptied;
 pub use heal::entering::Looking;
 pub use health::Condition;
 pub use intake::{Intake, Limits};

@@ -14,6 +14,7 @@ use crate::codes::CodeKeys;
 use crate::error::CommandError;
 use crate::follow::Follower;
 use crate::heal::Healer;
+use crate::heal::emptied::{EmptiedStore, OnEmptied};
 use crate::heal::fork::Fork;
 use crate::heal::retransmit::RetransmitBuffer;
 use crate::heal::suspensions::Suspensions;
@@ -60,6 +61,8 @@ pub struct Given {
     pub core: Option<Handle>,
     /// The settings that every server of the space should have alike: announced from the first heartbeat on.
     pub settings: BTreeMap<String, String>,
+    /// Whether it may put the space back into an emptied store by itself.
+    pub on_emptied: OnEmptied,
     /// The keys that codes are made and kept with; none where there are no coded pools.
     pub codes: Arc<CodeKeys>,
 }
@@ -169,6 +172,7 @@ impl Node {
                 clock: Arc::clone(&clock),
                 agreement,
                 seen,
+                emptied: EmptiedStore::new(given.on_emptied),
                 metrics: Arc::clone(&given.metrics),
             };
             let (journal, replica) = (given.journal.clone(), Arc::clone(&replica));
@@ -182,7 +186,6 @@ impl Node {
                 incarnations,
                 membership,
                 Fork::new(Arc::clone(&given.says), suspensions),
-                given.address.clone(),
             ),
         });
         let applier = Applier {

@@ -177,6 +177,7 @@ impl Slots {
             }),
             core: None,
             settings: BTreeMap::new(),
+            on_emptied: plan.on_emptied,
             codes: Arc::new(code_keys()),
         };
         let node = match Node::start(given, |_, _| {}).await {

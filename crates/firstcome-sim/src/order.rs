@@ -14,6 +14,7 @@ use firstcome_core::command::{Expect, Order};
 use firstcome_core::names::Position;
 use firstcome_core::settings::HoldSettings;
 use firstcome_core::{Command, Outcome};
+use firstcome_node::OnEmptied;
 use firstcome_virtual::runtime::in_virtual_time;
 use std::sync::Arc;
 use std::time::Duration;
@@ -91,6 +92,7 @@ fn environment(nodes: usize, seed: u64) -> Environment {
         newer: false,
         late: false,
         remembers: true,
+        on_emptied: OnEmptied::Wait,
         campaigns: vec![campaign],
         steps: Vec::new(),
         ends: day,

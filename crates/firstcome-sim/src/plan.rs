@@ -21,6 +21,7 @@ pub use venues::{PlannedSeat, Venue};
 use crate::history::Durability;
 use firstcome_core::command::{Encoded, Order};
 use firstcome_core::settings::HoldSettings;
+use firstcome_node::OnEmptied;
 use firstcome_virtual::network::Cut;
 use std::time::Duration;
 
@@ -61,6 +62,8 @@ pub struct Plan {
     pub late: bool,
     /// Whether nodes that start know which space they are of, as with a data folder; else they begin one where there is none.
     pub remembers: bool,
+    /// Whether nodes put the space back into an emptied store by themselves.
+    pub on_emptied: OnEmptied,
     /// The campaigns.
     pub campaigns: Vec<PlannedCampaign>,
     /// What happens, in the order of time.

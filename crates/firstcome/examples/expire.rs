@@ -21,7 +21,7 @@ use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
 use firstcome_journal::{Clock, Journal};
 use firstcome_node::leader::{Election, LeaderPace, Leadership, SettleDelay};
-use firstcome_node::{Given, Limits, Node, in_log};
+use firstcome_node::{Given, Limits, Node, OnEmptied, in_log};
 use prometheus_client::registry::Registry;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -75,6 +75,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         says: in_log(),
         core: None,
         settings: BTreeMap::new(),
+        on_emptied: OnEmptied::default(),
         codes: std::sync::Arc::default(),
     };
     let node = Node::start(given, |_, _| {}).await?;

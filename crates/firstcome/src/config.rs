@@ -19,6 +19,7 @@ mod table;
 use firstcome_api::key::Secret;
 use firstcome_core::SpaceId;
 use firstcome_journal::WhenLessDurable;
+use firstcome_node::OnEmptied;
 use firstcome_node::ledger::choice::LedgerChoice;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -53,6 +54,8 @@ pub struct Config {
     pub durability: Durability,
     /// What becomes of commands while the store promises less.
     pub when_less_durable: WhenLessDurable,
+    /// What becomes of a shared store that has nothing of the space any more.
+    pub on_emptied: OnEmptied,
     /// The monitoring addresses of NATS servers, to prove that they sync each write.
     pub nats_monitor: Vec<String>,
     /// How often they are asked.

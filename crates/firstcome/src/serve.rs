@@ -127,11 +127,10 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         let opening = async move { Store::open(&config, folder.as_ref(), fresh, &main).await };
         core.handle().spawn(opening).await??
     };
-    let journal = store.journal();
-    let head = journal.head().await?;
+    let head = store.journal().head().await?;
     let ledger = ledger(&config, folder.as_ref(), head.space).await?;
     let given = Given {
-        journal: journal.clone(),
+        journal: store.journal(),
         clock: store.clock(),
         address: config.advertise.clone().unwrap_or_else(|| format!("http://{address}")).into(),
         random: Box::new(|| getrandom::u64().expect("the operating system has randomness")),
@@ -140,6 +139,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         says: firstcome_node::in_log(),
         core: Some(core.handle().clone()),
         settings: alike::settings(&config, &admin_key, head.space),
+        on_emptied: config.on_emptied,
         codes: Arc::new(codes),
     };
     let node = Node::start(given, progress()).await?;

@@ -47,7 +47,7 @@ impl Journal {
         let look =
             Transaction::new(JournalCall::Look).check(Check::There).read(Read::Cells(Kind::Node));
         let seen = self.commit(look).await?;
-        Ok(Heartbeats::of("", seen.cells, seen.now).live)
+        Ok(live(seen.cells, seen.now))
     }
 
     /// Takes a node out of the membership.
@@ -69,6 +69,11 @@ impl Journal {
         });
         self.commit(forget).await.map(drop)
     }
+}
+
+/// Returns the nodes that sent a heartbeat in the last ten seconds, each with when it last did.
+pub(crate) fn live(cells: Vec<Cell>, now: Timestamp) -> Vec<(NodeStatus, Timestamp)> {
+    Heartbeats::of("", cells, now).live
 }
 
 /// Heartbeats, told apart by how old they are.

@@ -1,15 +1,31 @@
 //! The mark of an emptied store: leaving it, reading it, removing it.
 
 use crate::cluster::mark::Mark;
+use crate::cluster::membership::live;
+use crate::cluster::{NodeStatus, heartbeat};
 use crate::error::JournalError;
 use crate::journal::Journal;
 use crate::transaction::call::JournalCall;
-use crate::transaction::{Check, Seen, Transaction, Write};
+use crate::transaction::cell::{Cell, Kind};
+use crate::transaction::{Check, Read, Seen, Transaction, Write};
+use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
 
+/// What an emptied store has: a mark, and who has the space that was there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Emptied {
+    /// The mark.
+    pub mark: Mark,
+    /// The store's clock.
+    pub now: Timestamp,
+    /// The other nodes that said there in the last ten seconds that they have the space, each with when it last did.
+    pub others: Vec<(NodeStatus, Timestamp)>,
+}
+
 impl Journal {
-    /// Leaves a mark where the store has nothing of the space: nobody makes a new one there unasked. Returns the mark that is
-    /// there then, of whoever has the space furthest; `None` where the store has a space.
+    /// Leaves a mark where the store has nothing of the space, so that nobody makes a new one there unasked, and a heartbeat
+    /// beside it. Returns what is there then: the mark is of whoever has the space furthest, and says since when there is
+    /// one; `None` where the store has a space.
     ///
     /// # Errors
     ///
@@ -18,33 +34,42 @@ impl Journal {
     pub async fn mark_emptied(
         &self,
         space: SpaceId,
-        position: u64,
-        who: &str,
-    ) -> Result<Option<Mark>, JournalError> {
-        let seen = self.commit(Transaction::new(JournalCall::Mark)).await?;
+        me: &NodeStatus,
+    ) -> Result<Option<Emptied>, JournalError> {
+        let seen = self.commit(look()).await?;
         if seen.head.is_some() {
             return Ok(None);
         }
         let found = read(&seen)?;
-        let known = |mark: &Mark| mark.space != space || mark.position >= position;
-        if let Some(mark) = found.filter(known) {
-            return Ok(Some(mark));
+        let since = found.as_ref().map_or(seen.now, |mark| mark.since);
+        let ours = Mark { space, position: me.position, since, who: me.address.clone() };
+        let stays = |mark: &Mark| mark.space != space || mark.position >= me.position;
+        let (mut mark, is_ours) = found.filter(stays).map_or((ours, true), |mark| (mark, false));
+        let mut step = Transaction::new(JournalCall::Mark).check(Check::Nothing);
+        if is_ours {
+            step = step.write(Write::Mark(mark.write()));
         }
-        let mark = Mark { space, position, since: seen.now, who: who.into() };
-        let step = Transaction::new(JournalCall::Mark)
-            .check(Check::Nothing)
-            .write(Write::Mark(mark.write()));
-        self.commit(step.frees()).await.map(|_| Some(mark))
+        let cell = Cell { kind: Kind::Node, key: me.node.0.to_vec(), value: heartbeat::write(me) };
+        let marked = self.commit(step.write(Write::Stamped(cell)).frees()).await?;
+        // A store without tables could not say what time it is.
+        if mark.since.as_micros() == 0 {
+            mark.since = marked.now;
+            let step = Transaction::new(JournalCall::Mark).check(Check::Nothing);
+            self.commit(step.write(Write::Mark(mark.write())).frees()).await?;
+        }
+        let mut emptied = Emptied::of(mark, Seen { now: marked.now, ..seen });
+        emptied.others.retain(|(node, _)| node.node != me.node);
+        Ok(Some(emptied))
     }
 
-    /// Returns the mark of an emptied store, if it has one.
+    /// Returns what an emptied store has, if it is marked.
     ///
     /// # Errors
     ///
     /// Those of the store being out of reach; [`JournalError::Broken`] for a mark that cannot be read.
-    pub async fn mark(&self) -> Result<Option<Mark>, JournalError> {
-        let seen = self.commit(Transaction::new(JournalCall::Mark)).await?;
-        read(&seen)
+    pub async fn emptied(&self) -> Result<Option<Emptied>, JournalError> {
+        let seen = self.commit(look()).await?;
+        Ok(read(&seen)?.map(|mark| Emptied::of(mark, seen)))
     }
 
     /// Removes the mark of an emptied store, if it is of that space: the next server that starts there makes a new space.
@@ -55,7 +80,7 @@ impl Journal {
     /// [`JournalError::HasSpace`] where there is a space; [`JournalError::NotMarked`] where there is no mark of that space; those of the store
     /// being out of reach.
     pub async fn forget_emptied(&self, space: SpaceId) -> Result<Mark, JournalError> {
-        let seen = self.commit(Transaction::new(JournalCall::Mark)).await?;
+        let seen = self.commit(look()).await?;
         if let Some(head) = seen.head {
             return Err(JournalError::HasSpace(head.space));
         }
@@ -64,8 +89,21 @@ impl Journal {
             return Err(JournalError::NotMarked(space));
         };
         let step = Transaction::new(JournalCall::Mark).check(Check::Nothing).write(Write::Unmark);
+        // The next space has other nodes.
+        let nodes = seen.cells.into_iter().map(|cell| Write::Delete(cell.kind, cell.key));
+        let step = nodes.fold(step, Transaction::write);
         self.commit(step.frees()).await.map(|_| mark)
     }
+}
+
+impl Emptied {
+    fn of(mark: Mark, seen: Seen) -> Self {
+        Self { mark, now: seen.now, others: live(seen.cells, seen.now) }
+    }
+}
+
+fn look() -> Transaction {
+    Transaction::new(JournalCall::Look).read(Read::Cells(Kind::Node))
 }
 
 fn read(seen: &Seen) -> Result<Option<Mark>, JournalError> {

@@ -376,17 +376,35 @@ pub(crate) async fn a_seed_makes_a_lost_space_again(stage: &Stage) {
 pub(crate) async fn an_emptied_store_is_marked_until_a_space_takes_its_place(stage: &Stage) {
     let (journal, mut ann) = (&stage.journal, Player::new(b'a'));
     ann.claims(journal, "ann").await.unwrap();
-    let mark = async |position, who| journal.mark_emptied(SPACE, position, who).await.unwrap();
-    assert_eq!((mark(1, "a").await, journal.mark().await.unwrap()), (None, None), "it has a space");
+    let status = |position, letter: u8| announcement(letter, position);
+    let mark = async |position, letter| {
+        let left = journal.mark_emptied(SPACE, &status(position, letter)).await.unwrap();
+        assert_eq!(
+            journal.emptied().await.unwrap().map(|it| it.mark),
+            left.clone().map(|it| it.mark)
+        );
+        left
+    };
+    assert_eq!(mark(1, b'a').await, None, "it has a space");
     let failure = journal.forget_emptied(SPACE).await.unwrap_err();
     assert!(matches!(failure, JournalError::HasSpace(SPACE)), "{failure}");
     stage.empty().await;
     let failure = journal.forget_emptied(SPACE).await.unwrap_err();
     assert!(matches!(failure, JournalError::NotMarked(SPACE)), "{failure}");
-    for (position, who, furthest) in [(3, "a", (3, "a")), (2, "b", (3, "a")), (5, "c", (5, "c"))] {
-        let left = mark(position, who).await.unwrap();
-        assert_eq!((left.space, left.position, &*left.who), (SPACE, furthest.0, furthest.1));
-        assert_eq!(journal.mark().await.unwrap(), Some(left));
+    // Since when it is marked stays, and each says beside it how far it has the space.
+    let mut others: Vec<(NodeStatus, Timestamp)> = Vec::new();
+    for (second, (position, letter, furthest)) in
+        [(3, b'a', (3, b'a')), (2, b'b', (3, b'a')), (5, b'c', (5, b'c'))].into_iter().enumerate()
+    {
+        let left = mark(position, letter).await.unwrap();
+        let who = announcement(furthest.1, 0).address;
+        assert_eq!((left.mark.space, left.mark.position, left.mark.who), (SPACE, furthest.0, who));
+        assert_eq!(left.mark.since, Timestamp::from_micros(NOON));
+        assert_eq!(left.others, others);
+        let at = Timestamp::from_micros(NOON + second as i64 * 1_000_000);
+        assert_eq!(left.now, at);
+        others.push((status(position, letter), at));
+        stage.hands.turn(1_000_000);
     }
     for failure in [
         ann.claims(journal, "bob").await.unwrap_err(),
@@ -399,17 +417,14 @@ pub(crate) async fn an_emptied_store_is_marked_until_a_space_takes_its_place(sta
     let failure = journal.forget_emptied(SpaceId([9; 16])).await.unwrap_err();
     assert!(matches!(failure, JournalError::NotMarked(_)), "{failure}");
     assert_eq!(journal.forget_emptied(SPACE).await.unwrap().position, 5);
-    assert_eq!(journal.mark().await.unwrap(), None);
-    mark(1, "a").await.unwrap();
+    assert_eq!(journal.emptied().await.unwrap(), None);
+    let again = mark(1, b'd').await.unwrap();
+    assert_eq!((again.mark.position, again.others), (1, Vec::new()), "who was there is forgotten");
     let bytes = b"a piece".to_vec();
     let name = PieceName::of(&bytes);
     journal.put_piece(name, bytes).await.unwrap();
     journal.reseed(None, seed(vec![name])).await.unwrap();
-    assert_eq!(
-        (mark(9, "a").await, journal.mark().await.unwrap()),
-        (None, None),
-        "it is there again"
-    );
+    assert_eq!(mark(9, b'a').await, None, "it is there again");
     is_seeded(stage).await;
 }
 

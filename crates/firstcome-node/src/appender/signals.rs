@@ -93,7 +93,7 @@ impl Signals {
         self.reseed.load(Ordering::Relaxed)
     }
 
-    /// The operator's word was for once.
+    /// The word was for once: the space was put back, or the store has one.
     pub(crate) fn reseeded(&self) {
         self.reseed.store(false, Ordering::Relaxed);
     }

@@ -13,7 +13,7 @@ use firstcome_node::CommandError;
 use firstcome_node::Metrics;
 use firstcome_node::codes::CodeKeys;
 use firstcome_node::intake::QUEUE_BYTES;
-use firstcome_node::{Answer, Condition, Given, Limits, Node};
+use firstcome_node::{Answer, Condition, Given, Limits, Node, OnEmptied};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use std::collections::BTreeMap;
@@ -87,6 +87,7 @@ impl Seat {
             }),
             core: None,
             settings: BTreeMap::new(),
+            on_emptied: OnEmptied::default(),
             codes: Arc::new(CodeKeys::new(&[(CODE_KEY, [1; 32])]).unwrap()),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();

@@ -4,6 +4,7 @@ use super::{Ask, Cut, DESK, Fault, INSISTS, Plan, PlannedCampaign, Step, Want, W
 use crate::history::Durability;
 use fastrand::Rng;
 use firstcome_core::settings::HoldSettings;
+use firstcome_node::OnEmptied;
 use std::time::Duration;
 
 pub(super) fn ms(ms: u64) -> Duration {
@@ -46,6 +47,7 @@ impl Plan {
             newer: false,
             late: false,
             remembers: true,
+            on_emptied: OnEmptied::Wait,
             campaigns,
             steps: Vec::new(),
             ends,

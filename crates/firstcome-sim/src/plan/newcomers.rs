@@ -4,6 +4,7 @@ use super::draw::{between, ms, random_moment};
 use super::{Fault, Plan, What};
 use crate::history::Durability;
 use fastrand::Rng;
+use firstcome_node::OnEmptied;
 use std::time::Duration;
 
 /// One of so many worlds has them whose store may be emptied.
@@ -14,8 +15,11 @@ const REACHED_BEFORE: Duration = Duration::from_secs(15);
 const ALONE: Duration = Duration::from_secs(10);
 
 impl Plan {
-    /// Those that run reach the store, so that they mark it: a node that starts makes no space then, although it may.
+    /// In half of all worlds nodes put the space back by themselves. Those that run reach the store, so that they mark it: a node that starts makes no space then, although it may.
     pub(super) fn draw_newcomers(&mut self, random: &mut Rng) {
+        if random.bool() {
+            self.on_emptied = OnEmptied::Reseed;
+        }
         let may_be_emptied = self.durability == Durability::Memory && self.nodes > 1;
         if !may_be_emptied || random.u32(0..NEWCOMERS) > 0 {
             return;

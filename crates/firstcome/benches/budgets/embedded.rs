@@ -12,7 +12,7 @@ use firstcome_journal::sqlite::{Options, Sqlite};
 use firstcome_journal::{Clock, Journal};
 use firstcome_node::Metrics;
 use firstcome_node::intake::{QUEUE_BYTES, Ready};
-use firstcome_node::{Given, Limits, Node};
+use firstcome_node::{Given, Limits, Node, OnEmptied};
 use futures_util::future::join_all;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -122,6 +122,7 @@ impl Embedded {
             says: firstcome_node::in_log(),
             core: None,
             settings: BTreeMap::new(),
+            on_emptied: OnEmptied::default(),
             codes: std::sync::Arc::default(),
         };
         let node = Node::start(given, |_, _| {}).await?;

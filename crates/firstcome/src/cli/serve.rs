@@ -66,6 +66,10 @@ pub(super) struct ServeArgs {
     /// [default: refuse].
     #[arg(long, value_name = "WHAT", help_heading = "Data and store")]
     when_less_durable: Option<String>,
+    /// A store that was emptied: wait for an operator, or reseed: the server that has the space furthest puts it back
+    /// [default: wait].
+    #[arg(long, value_name = "WHAT", help_heading = "Data and store")]
+    on_emptied: Option<String>,
     /// Milliseconds until another server leads after the leader was killed [default: 3000].
     #[arg(long, value_name = "MS", help_heading = "Data and store")]
     leader_lease_ms: Option<String>,
@@ -208,6 +212,7 @@ impl ServeArgs {
             ("store_ca", &self.store_ca),
             ("durability", &self.durability),
             ("when_less_durable", &self.when_less_durable),
+            ("on_emptied", &self.on_emptied),
             ("nats_monitor", &self.nats_monitor),
             ("nats_monitor_every", &self.nats_monitor_every),
             ("leader_lease_ms", &self.leader_lease_ms),

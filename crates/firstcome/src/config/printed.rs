@@ -69,6 +69,7 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "store" => quoted(config.store.as_ref().filter(|store| !store.has_password())?.reveal()),
         "durability" => quoted(&config.durability.to_string()),
         "when_less_durable" => quoted(&config.when_less_durable.to_string()),
+        "on_emptied" => quoted(&config.on_emptied.to_string()),
         "leader_lease_ms" => config.leader_lease.as_millis().to_string(),
         "nats_monitor" if config.nats_monitor.is_empty() => return None,
         "nats_monitor" => quoted(&config.nats_monitor.join(",")),

@@ -12,6 +12,7 @@ use super::{
 use firstcome_api::key::Secret;
 use firstcome_core::SpaceId;
 use firstcome_journal::WhenLessDurable;
+use firstcome_node::OnEmptied;
 use firstcome_node::ledger::choice::LedgerChoice;
 use http::Uri;
 
@@ -56,7 +57,7 @@ const LONGEST_IN_POSTGRES: usize = 50;
 const LONGEST_IN_MARIADB: usize = 41;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 52] = [
+pub const SETTINGS: [Setting; 53] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -81,6 +82,11 @@ pub const SETTINGS: [Setting; 52] = [
         "when_less_durable",
         "refuse",
         "commands while the settings of a Redis, PostgreSQL or MariaDB promise less than durability: refuse, or warn and go on",
+    ),
+    Setting::new(
+        "on_emptied",
+        "wait",
+        "a shared store that was emptied: wait for an operator, or reseed: the server that has the space furthest puts it back after 5 s",
     ),
     Setting::new(
         "nats_monitor",
@@ -291,6 +297,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
             WhenLessDurable::default,
             str::parse,
         )?,
+        on_emptied: layers.take("on_emptied", OnEmptied::default, str::parse)?,
         nats_monitor: layers.take("nats_monitor", Vec::new, monitors)?,
         nats_monitor_every: layers.take(
             "nats_monitor_every",

@@ -59,6 +59,12 @@ macro_rules! stories {
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn servers_that_may_put_an_emptied_store_back_by_themselves_and_nothing_is_lost()
+            {
+                stores::puts_itself_back($setup).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn a_database_that_is_killed_and_paused_loses_nothing() {
                 database_killed_and_paused($setup).await;
             }

@@ -58,14 +58,7 @@ pub(crate) async fn comes_back_empty(setup: Setup<'_>) {
 
 /// Tells the server that applied most to write its state into the store, once it knows that that is gone.
 pub(crate) async fn the_word(scene: &Scene) -> serde_json::Value {
-    // By then every server has found out for itself.
-    let mut most = (0, 0);
-    for (number, node) in scene.nodes.iter().enumerate().filter(|(_, node)| node.runs()) {
-        node.not_ready().await;
-        let said = node.talk().get("/v1/nodes").await;
-        let (_, position) = said["position"].as_str().unwrap().split_once('.').unwrap();
-        most = most.max((position.parse::<u64>().unwrap(), number));
-    }
+    let most = reach(scene).await.into_iter().max().unwrap();
     for _ in 0..500 {
         let said = scene.nodes[most.1].talk().post("/v1/reseed", None).await;
         if said["outcome"] != "nothing_lost" {
@@ -74,6 +67,18 @@ pub(crate) async fn the_word(scene: &Scene) -> serde_json::Value {
         sleep(Duration::from_millis(10)).await;
     }
     panic!("it does not see that its store is empty");
+}
+
+/// Returns how far each server has applied the journal, and its number, once it knows that the store is not there.
+async fn reach(scene: &Scene) -> Vec<(u64, usize)> {
+    let mut all = Vec::new();
+    for (number, node) in scene.nodes.iter().enumerate().filter(|(_, node)| node.runs()) {
+        node.not_ready().await;
+        let said = node.talk().get("/v1/nodes").await;
+        let (_, position) = said["position"].as_str().unwrap().split_once('.').unwrap();
+        all.push((position.parse().unwrap(), number));
+    }
+    all
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -158,6 +163,35 @@ pub(crate) async fn emptied_on_purpose(setup: Setup<'_>) {
     scene.all_ready().await;
     scene.nodes[1].talk().open("spring", 10).await;
     assert_eq!(scene.nodes[2].talk().wins("spring", "ann").await, 1);
+    scene.agrees("spring").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_may_put_an_emptied_store_back_by_themselves_and_nothing_is_lost() {
+    puts_itself_back(Setup::default()).await;
+}
+
+pub(crate) async fn puts_itself_back(setup: Setup<'_>) {
+    let setup = Setup { settings: &[("ON_EMPTIED", "reseed")], ..setup };
+    let Some(mut scene) = Scene::set(setup).await else { return };
+    scene.nodes[0].talk().open("spring", 100_000).await;
+    let flood = Flood::of(&scene, "spring", 500.0);
+    flood.goes_on(100).await;
+    let emptied = Instant::now();
+    block_in_place(|| scene.primary.come_back_empty());
+    flood.goes_on(100).await;
+    assert!(
+        emptied.elapsed() >= Duration::from_secs(4),
+        "all that have the space say how far first"
+    );
+    // Once more, now emptied while it runs, and one of those that have it dies.
+    scene.primary.empty().await;
+    let (_, least) = reach(&scene).await.into_iter().min().unwrap();
+    scene.nodes[least].kill().await;
+    flood.goes_on(100).await;
+    scene.nodes[least].start().await;
+    flood.ends().await;
+    scene.all_ready().await;
     scene.agrees("spring").await;
 }
 

@@ -11,7 +11,7 @@ use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options, ReadOnly, Sqlite};
 use firstcome_journal::{Clock, Journal, Reading};
 use firstcome_node::intake::QUEUE_BYTES;
-use firstcome_node::{CommandError, Given, Limits, Metrics, Node};
+use firstcome_node::{CommandError, Given, Limits, Metrics, Node, OnEmptied};
 use prometheus_client::registry::Registry;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -49,6 +49,7 @@ impl OnDisk {
             says: firstcome_node::in_log(),
             core: None,
             settings: BTreeMap::new(),
+            on_emptied: OnEmptied::default(),
             codes: std::sync::Arc::default(),
         };
         Self { node: Node::start(given, |_, _| {}).await.unwrap(), journal }

@@ -22,7 +22,7 @@ use firstcome_journal::{Clock, Journal};
 use firstcome_node::codes::CodeKeys;
 use firstcome_node::intake::QUEUE_BYTES;
 use firstcome_node::leader::{self, Election, Leadership};
-use firstcome_node::{Given, Limits, Node};
+use firstcome_node::{Given, Limits, Node, OnEmptied};
 use http_body_util::BodyExt;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
@@ -149,6 +149,7 @@ impl Inside {
             says: firstcome_node::in_log(),
             core,
             settings: BTreeMap::new(),
+            on_emptied: OnEmptied::default(),
             codes: Arc::new(CodeKeys::new(code_keys).unwrap()),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();

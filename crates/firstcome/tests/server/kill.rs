@@ -17,7 +17,7 @@ use firstcome_journal::sqlite::{self, Sqlite};
 use firstcome_journal::{Append, Clock, Journal, Name};
 use firstcome_node::intake::QUEUE_BYTES;
 use firstcome_node::leader::{Election, LeaderPace, Leadership, SettleDelay};
-use firstcome_node::{Given, Limits, Node};
+use firstcome_node::{Given, Limits, Node, OnEmptied};
 use prometheus_client::registry::Registry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -203,6 +203,7 @@ async fn serves_from_memory_and_writes_behind() {
         says: firstcome_node::in_log(),
         core: None,
         settings: BTreeMap::new(),
+        on_emptied: OnEmptied::default(),
         codes: std::sync::Arc::default(),
     };
     let node = Node::start(given, |_, _| {}).await.unwrap();

@@ -7,7 +7,7 @@ use firstcome_core::{Command, Outcome, Settings, SpaceId};
 use firstcome_journal::Journal;
 use firstcome_journal::redis::{Durability, Options, Redis};
 use firstcome_node::Metrics;
-use firstcome_node::{Given, Limits, Node};
+use firstcome_node::{Given, Limits, Node, OnEmptied};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +46,7 @@ impl Seat {
             says: firstcome_node::in_log(),
             core: None,
             settings: BTreeMap::new(),
+            on_emptied: OnEmptied::default(),
             codes: std::sync::Arc::default(),
         };
         let node = Node::start(given, |_, _| {}).await?;
