@@ -313,14 +313,18 @@ impl Replica {
     ) -> Result<Option<AppliedEntry>, Stop> {
         let position = entry.position;
         let unreadable = |why: String| Stop::Unreadable { position, why };
-        let (mut stamp, body) = entry.open().map_err(|why| {
-            if why == BadBody::Moved {
-                Stop::Moved { position }
-            } else {
-                unreadable(why.to_string())
-            }
-        })?;
-        let commands = body.commands().map_err(|why| unreadable(why.to_string()))?;
+        let opened = entry.open().map_err(|why| match why == BadBody::Moved {
+            true => Stop::Moved { position },
+            false => unreadable(why.to_string()),
+        });
+        let read = opened.and_then(|(stamp, body)| {
+            let commands = body.commands().map_err(|why| unreadable(why.to_string()))?;
+            Ok((stamp, body, commands))
+        });
+        let (mut stamp, body, commands) = match read {
+            Ok(read) => read,
+            Err(stop) => return self.stopped_by(entry, stop),
+        };
         let name = stamp.name();
         let (batch, durable) = (body.head.batch(), body.head.durable);
 
@@ -365,6 +369,18 @@ impl Replica {
     }
 }
 
+impl Replica {
+    /// Says what an entry that cannot be applied comes to: one of another history, or of another space, stops nobody.
+    fn stopped_by(&self, entry: &Entry, stop: Stop) -> Result<Option<AppliedEntry>, Stop> {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        if entry.position <= current.state.position() {
+            return Ok(None);
+        }
+        current.follows(entry)?;
+        Err(stop)
+    }
+}
+
 /// Compares the digest a tick or a settle mark carries with this node's.
 fn differs(state: &State, node: NodeId, command: &Command<'_>) -> Option<Difference> {
     let Mark { position, digest: theirs } = command.mark()?;
@@ -389,5 +405,28 @@ impl Current {
             return not_next("its time lies before that of the entry before it".into());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstcome_core::Timestamp;
+    use firstcome_core::command::moved;
+    use firstcome_core::names::SpaceId;
+
+    #[test]
+    fn an_end_in_another_history_stops_nobody() {
+        let replica = Replica::new(State::new(SpaceId([7; 16])), true);
+        let other = Name { node: NodeId([9; 16]), number: 1 };
+        let end = |position, before| {
+            let at = Timestamp::from_micros(1);
+            let body = moved(other.node, other.number, position - 1).into();
+            Entry { position, at, epoch: 0, before, body }
+        };
+        let applied = |entry| replica.apply(&entry, &mut Vec::new());
+        assert!(matches!(applied(end(1, other)), Err(Stop::NotNext { .. })));
+        assert!(matches!(applied(end(2, other)), Err(Stop::NotNext { .. })));
+        assert!(matches!(applied(end(1, Name::default())), Err(Stop::Moved { position: 1 })));
     }
 }
