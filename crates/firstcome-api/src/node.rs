@@ -106,6 +106,9 @@ pub struct Leader {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NodesView))]
 pub struct Nodes {
+    /// The identity of the space: 32 hexadecimal digits.
+    #[serde(default)]
+    pub space: String,
     /// The last position that this server applied.
     pub position: String,
     /// The digest of its state there.

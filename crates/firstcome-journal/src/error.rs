@@ -254,7 +254,10 @@ impl JournalError {
             Self::Applied { .. } => Some(
                 "if that server can apply it, start its build everywhere; one that has just ended counts for ten seconds",
             ),
-            Self::OtherSpace { .. } => Some("give the store that belongs to this space"),
+            Self::OtherSpace { .. } => Some(
+                "give the store that belongs to this space; if the store was emptied and that space begun there by mistake, \
+                 `firstcome nodes reseed --replace` puts this one back",
+            ),
             Self::Unreadable(_) => Some(
                 "name a server's data folder with --data or FIRSTCOME_DATA, or a store with --store; and run this as a \
                  user who may read it, such as the server's own",

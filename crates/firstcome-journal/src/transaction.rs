@@ -94,6 +94,8 @@ pub(crate) enum Write {
     Mark(Vec<u8>),
     /// Removes the mark.
     Unmark,
+    /// Forgets the space and all entries, and leaves a mark where its head stood.
+    Vacate(Vec<u8>),
 }
 
 /// How many pieces [`Write::DropIdle`] drops at most, so that appends go in between.

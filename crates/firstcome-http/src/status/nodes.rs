@@ -93,6 +93,7 @@ pub(crate) async fn nodes(call: Call) -> HandlerResult {
     let stale = app.is_stale();
     let durability = app.options.durability.borrow().clone();
     let nodes = app.node.replica.look(|state| Nodes {
+        space: state.space().to_string(),
         position: state.token().to_string(),
         digest: format!("{:016x}", state.digest()),
         leader,
@@ -144,7 +145,7 @@ pub(crate) async fn reseed(call: Call) -> HandlerResult {
         return Err(Problem::new(Code::NothingLost, detail));
     }
     if !app.node.is_without_store() {
-        let detail = "the store has this space: there is nothing to seed";
+        let detail = "the store has a space: there is nothing to seed";
         return Err(Problem::new(Code::NothingLost, detail));
     }
     app.node.reseed();

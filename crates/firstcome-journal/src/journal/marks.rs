@@ -5,6 +5,8 @@ use crate::cluster::membership::live;
 use crate::cluster::{NodeStatus, heartbeat};
 use crate::error::JournalError;
 use crate::journal::Journal;
+use crate::name::Name;
+use crate::snapshots::manifest::names;
 use crate::transaction::call::JournalCall;
 use crate::transaction::cell::{Cell, Kind};
 use crate::transaction::{Check, Read, Seen, Transaction, Write};
@@ -70,6 +72,35 @@ impl Journal {
     pub async fn emptied(&self) -> Result<Option<Emptied>, JournalError> {
         let seen = self.commit(look()).await?;
         Ok(read(&seen)?.map(|mark| Emptied::of(mark, seen)))
+    }
+
+    /// Has the store forget a space that an entry has ended, with all that belongs to it, and leaves the mark of another one
+    /// in its place, which may be put back there then. Nothing behind that entry is ever applied, so nothing can come between.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError::OtherSpace`] and [`JournalError::Gone`] where the space is not there any more;
+    /// [`JournalError::Moved`] when a snapshot was stored meanwhile; those of the store being out of reach.
+    pub async fn vacate(
+        &self,
+        (position, name): (u64, Name),
+        (space, reached, who): (SpaceId, u64, &str),
+    ) -> Result<(), JournalError> {
+        let kinds = [Kind::Node, Kind::Report, Kind::Skip];
+        let look = Transaction::new(JournalCall::Look).check(Check::There).read(Read::Manifests);
+        let look = kinds.into_iter().fold(look, |look, kind| look.read(Read::Keys(kind)));
+        let seen = self.commit(look).await?;
+        let mark = Mark { space, position: reached, since: seen.now, who: who.into() };
+        let unnamed = names(&seen.manifests).into_iter().collect();
+        let step = Transaction::new(JournalCall::Mark)
+            .check(Check::There)
+            .check(Check::Entry { position, name })
+            .check(Check::Manifests(seen.manifests))
+            .write(Write::Manifests(Vec::new()))
+            .write(Write::Unnamed(unnamed));
+        let cells = seen.cells.into_iter().map(|cell| Write::Delete(cell.kind, cell.key));
+        let step = cells.fold(step, Transaction::write).write(Write::Vacate(mark.write()));
+        self.commit(step.frees()).await.map(drop)
     }
 
     /// Removes the mark of an emptied store, if it is of that space: the next server that starts there makes a new space.

@@ -1,9 +1,11 @@
 //! Atomic steps of a journal in memory: see [`Transaction`].
 
 use super::Memory;
+use super::log::Log;
 use super::state::{Piece, State};
 use crate::entry::{Entry, Head};
 use crate::error::JournalError;
+use crate::name::Name;
 use crate::snapshots::manifest::Manifest;
 use crate::transaction::cell::{Cell, Kind};
 use crate::transaction::conditions::{self, Stored};
@@ -72,6 +74,11 @@ impl State {
             }
             Write::Mark(mark) => self.mark = Some(mark),
             Write::Unmark => self.mark = None,
+            Write::Vacate(mark) => {
+                (self.gone, self.mark, self.entries) = (true, Some(mark), Arc::default());
+                (self.base, self.epoch, self.term) = ((0, Name::default(), None), 0, 0);
+                self.log = self.log.as_ref().map(Log::anew);
+            }
         }
         Ok(0)
     }

@@ -176,11 +176,10 @@ impl Step<'_, '_> {
                  DELETE FROM `~entries` WHERE position <= {through}"
             ),
             Write::Manifests(manifests) => keep_manifests(manifests),
-            Write::Mark(mark) => format!(
-                "INSERT INTO `~head` VALUES (1, {TABLES}, NULL, 0, 0, 0, 0, '', NULL, 0, '', NULL, {}) \
-                 ON DUPLICATE KEY UPDATE mark = IF(space IS NULL, VALUES(mark), NULL)",
-                bytes(mark)
-            ),
+            Write::Mark(mark) => leave_mark(mark),
+            Write::Vacate(mark) => {
+                format!("DELETE FROM `~entries`; DELETE FROM `~head`; {}", leave_mark(mark))
+            }
             Write::Unmark => "DELETE FROM `~head` WHERE space IS NULL".to_owned(),
             Write::Piece(name, content) => format!(
                 "INSERT INTO `~pieces` (name, idle, bytes) VALUES ({}, {now}, {}) \
@@ -254,6 +253,14 @@ impl Step<'_, '_> {
             bytes(&self.before.space.0)
         )
     }
+}
+
+fn leave_mark(mark: &[u8]) -> String {
+    format!(
+        "INSERT INTO `~head` VALUES (1, {TABLES}, NULL, 0, 0, 0, 0, '', NULL, 0, '', NULL, {}) \
+         ON DUPLICATE KEY UPDATE mark = IF(space IS NULL, VALUES(mark), NULL)",
+        bytes(mark)
+    )
 }
 
 fn put(kind: Kind, key: &[u8], value: &[u8]) -> String {

@@ -128,7 +128,12 @@ impl<'a> Change<'a> {
                 let before = self.before.view.last + 1;
                 self.removed.push((self.subjects().cell(*kind, key), Some(before)));
             }
-            Write::Mark(mark) => (self.head.mark, self.exclusive) = (Some(mark.clone()), true),
+            Write::Mark(mark) | Write::Vacate(mark) => {
+                if let Write::Vacate(_) = write {
+                    self.head.row = None;
+                }
+                (self.head.mark, self.exclusive) = (Some(mark.clone()), true);
+            }
             Write::Unmark => (self.head.mark, self.exclusive) = (None, true),
         }
         Ok(())
@@ -271,7 +276,8 @@ pub(super) fn needs(writes: &[Write], needs: &mut crate::database::Needs) {
             | Write::Stamped(_)
             | Write::Delete(..)
             | Write::Mark(_)
-            | Write::Unmark => {}
+            | Write::Unmark
+            | Write::Vacate(_) => {}
         }
     }
 }

@@ -147,7 +147,9 @@ async fn try_enter(
     }
     if log.last > 0 {
         // Somebody else may have made the space since, and have appended.
-        if streams.table.last(&streams.subjects.head()).await?.is_some() {
+        let head = streams.table.last(&streams.subjects.head()).await?;
+        let head = head.map(|stored| HeadRecord::read(&stored.bytes)).transpose()?;
+        if head.is_some_and(|head| head.row.is_some() || head.mark.is_some()) {
             return Ok(None);
         }
         let why = "its log has entries, and the table beside it is lost".to_owned();

@@ -142,7 +142,11 @@ impl Step<'_> {
                 self.execute(sql, &[(&through.cast_signed(), Type::INT8)]).await?;
             }
             Write::Manifests(manifests) => self.keep_manifests(manifests).await?,
-            Write::Mark(mark) => {
+            Write::Mark(mark) | Write::Vacate(mark) => {
+                if let Write::Vacate(_) = write {
+                    self.execute("DELETE FROM entries", &[]).await?;
+                    self.execute("DELETE FROM head", &[]).await?;
+                }
                 let sql = "INSERT INTO head (tables, level, epoch, term, base_position, base_name, mark) \
                     VALUES ($1, 0, 0, 0, 0, '', $2) \
                     ON CONFLICT (one) DO UPDATE SET mark = excluded.mark WHERE head.space IS NULL";

@@ -112,6 +112,12 @@ function words.delete() call('HDEL', key(), arg()) end
 function words.mark() call('HSET', KEYS[1], 'mark', arg()) end
 function words.unmark() call('HDEL', KEYS[1], 'mark') end
 
+-- The same where a head stands, which goes with all entries.
+function words.vacate()
+    call('UNLINK', KEYS[1], KEYS[2])
+    words.mark()
+end
+
 function words.level()
     local level = arg()
     if tonumber(level) > tonumber(head[2]) then

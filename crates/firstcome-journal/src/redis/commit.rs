@@ -82,6 +82,7 @@ impl Redis {
             Write::Delete(kind, key) => command.arg("delete").arg(key_of(*kind)).arg(&key[..]),
             Write::Mark(mark) => command.arg("mark").arg(&mark[..]),
             Write::Unmark => command.arg("unmark"),
+            Write::Vacate(mark) => command.arg("vacate").arg(&mark[..]),
         })
     }
 }

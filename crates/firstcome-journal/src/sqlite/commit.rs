@@ -151,7 +151,8 @@ impl Step<'_> {
             | Write::Stamped(_)
             | Write::Delete(..)
             | Write::Mark(_)
-            | Write::Unmark => {
+            | Write::Unmark
+            | Write::Vacate(_) => {
                 let why = "a journal in a SQLite file has one node: it is not repaired by others";
                 return Err(JournalError::Unavailable(why.to_owned()));
             }

@@ -103,6 +103,7 @@ macro_rules! conformance {
             a_seed_is_refused_where_things_moved,
             a_seed_makes_a_lost_space_again,
             an_emptied_store_is_marked_until_a_space_takes_its_place,
+            a_space_that_ended_makes_room_for_the_one_before,
             reports_are_kept_by_epoch_and_node,
             only_so_many_reports_are_kept_and_the_oldest_epochs_go_first,
             what_is_removed_is_gone_and_can_be_removed_again,

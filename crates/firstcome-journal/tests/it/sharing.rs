@@ -2,10 +2,11 @@
 
 use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, name_of, node, patiently, subject_of};
 use firstcome_core::Timestamp;
+use firstcome_core::command::moved;
 use firstcome_core::names::{PieceName, SpaceId};
 use firstcome_journal::cluster::{NodeStatus, Seed};
 use firstcome_journal::memory::Memory;
-use firstcome_journal::{Entry, Journal, JournalError, Name};
+use firstcome_journal::{Append, Entry, Journal, JournalError, Name};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -425,6 +426,41 @@ pub(crate) async fn an_emptied_store_is_marked_until_a_space_takes_its_place(sta
     journal.put_piece(name, bytes).await.unwrap();
     journal.reseed(None, seed(vec![name])).await.unwrap();
     assert_eq!(mark(9, b'a').await, None, "it is there again");
+    is_seeded(stage).await;
+}
+
+/// A space that was begun in an emptied store ends and is forgotten in one step: a mark of the one before stands in its place.
+pub(crate) async fn a_space_that_ended_makes_room_for_the_one_before(stage: &Stage) {
+    let (journal, mut ann) = (&stage.journal, Player::new(b'a'));
+    let before = (SpaceId([9; 16]), 5, "there");
+    ann.claims(journal, "ann").await.unwrap();
+    journal.announce(announcement(b'a', 1), 1).await.unwrap();
+    journal.report(1, node(b'a'), "x".to_owned()).await.unwrap();
+    let name = Name { node: node(b'z'), number: 1 };
+    let body = moved(name.node, name.number, ann.applied).into();
+    let (applied, applied_name) = (ann.applied, ann.applied_name);
+    journal.append(Append { body, name, applied, applied_name }).await.unwrap();
+    // Somebody who had not read that yet: it never counts.
+    journal.append(Player::new(b'b').next("late")).await.unwrap();
+    let failure = journal.vacate((2, applied_name), before).await.unwrap_err();
+    assert!(matches!(failure, JournalError::Forked { position: 2, .. }), "{failure}");
+    assert!(journal.emptied().await.unwrap().is_none(), "nothing was changed");
+    journal.vacate((2, name), before).await.unwrap();
+    let emptied = journal.emptied().await.unwrap().expect("it is marked");
+    let mark = (emptied.mark.space, emptied.mark.position, &*emptied.mark.who);
+    assert_eq!((mark, emptied.others), (before, Vec::new()));
+    for failure in [
+        journal.head().await.unwrap_err(),
+        journal.announce(announcement(b'a', 1), 1).await.unwrap_err(),
+        journal.vacate((2, name), before).await.unwrap_err(),
+    ] {
+        assert!(matches!(failure, JournalError::Gone(SPACE)), "{failure}");
+    }
+    assert_eq!(journal.reports().await.unwrap(), []);
+    let bytes = b"a piece".to_vec();
+    let piece = PieceName::of(&bytes);
+    journal.put_piece(piece, bytes).await.unwrap();
+    journal.reseed(None, seed(vec![piece])).await.unwrap();
     is_seeded(stage).await;
 }
 

@@ -21,6 +21,7 @@ use crate::offline::entry_text::to_json;
 use crate::offline::outcomes::{self, Replay};
 use crate::offline::raise_level;
 use export::ExportArgs;
+pub(super) use export::{end_in_store, failed as export_failed};
 use firstcome_rush::terminal;
 use forget::ForgetArgs;
 use import::JournalImportArgs;

@@ -1,9 +1,13 @@
 //! `nodes`: which servers share the space, what they found out about forks, and a store that was emptied.
 
+mod replace;
+
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use firstcome_api::node::{Forks, Node, Nodes, Raised, Reseed};
+
+use serde_json::json;
 
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
@@ -11,6 +15,7 @@ use super::terminal::confirmed;
 use super::terminal::out;
 use super::terminal::table::{Column, Table, TableArgs};
 use firstcome_client::{Ask, Client};
+use replace::ReplaceArgs;
 use serde_json::json;
 
 /// Options of `nodes`.
@@ -47,7 +52,7 @@ enum NodesVerb {
     /// Raise the space to the newest level (version of stored bytes and rules), after every server was upgraded.
     RaiseLevel(RaiseArgs),
     /// Make a server write its own state into a store that has nothing of the space any more.
-    Reseed(ReseedArgs),
+    Reseed(Box<ReseedArgs>),
     /// Print reports about forks of the journal: the subjects that kept, changed or lost a rank.
     #[command(after_help = "Example:\n  firstcome nodes forks")]
     Forks(ServerArgs),
@@ -76,11 +81,20 @@ struct RaiseArgs {
 For a store that was emptied or replaced while servers ran. If you can restore its data, do that instead. Run it on the \
 server with the highest position: `firstcome nodes` with the --url of each server prints it.
 
-Example:
-  firstcome nodes reseed --url http://10.0.0.7:8080")]
+If another space was begun there meanwhile, --replace ends that one first: its servers answer `space_moved` from then on, \
+and all it has is in --file. It is refused if that space has results, unless --yes is given. If the command ends early, run \
+it again.
+
+Examples:
+  firstcome nodes reseed --url http://10.0.0.7:8080
+  firstcome nodes reseed --url http://10.0.0.7:8080 \\
+    --replace 0123456789abcdef0123456789abcdef \\
+    --store redis://10.0.0.5:6379 --file begun-by-mistake.fcspace")]
 struct ReseedArgs {
     #[command(flatten)]
     server: ServerArgs,
+    #[command(flatten)]
+    replace: ReplaceArgs,
     /// Do it without asking.
     #[arg(long)]
     yes: bool,
@@ -90,7 +104,7 @@ pub(super) async fn run(args: NodesArgs, json: bool) -> Result<Exit, Complaint> 
     match args.verb {
         None => show(&args.server, args.table, json).await,
         Some(NodesVerb::RaiseLevel(args)) => raise_level(&args, json).await,
-        Some(NodesVerb::Reseed(args)) => reseed(&args, json).await,
+        Some(NodesVerb::Reseed(args)) => reseed(*args, json).await,
         Some(NodesVerb::Forks(server)) => forks(&server, json).await,
     }
 }
@@ -216,7 +230,7 @@ async fn raise_level(args: &RaiseArgs, json: bool) -> Result<Exit, Complaint> {
     Ok(Exit::Yes)
 }
 
-async fn reseed(args: &ReseedArgs, json: bool) -> Result<Exit, Complaint> {
+async fn reseed(args: ReseedArgs, json: bool) -> Result<Exit, Complaint> {
     let mut client = args.server.client()?;
     let (before, _) = yes(client.ask::<Nodes>(Ask::nodes()).await?)?;
     if !before.shared {
@@ -227,10 +241,20 @@ async fn reseed(args: &ReseedArgs, json: bool) -> Result<Exit, Complaint> {
         return Err(complaint.hint("restore a lost data folder from a backup"));
     }
     explain(&before);
-    if !args.yes && !confirmed()? {
-        return Err(Complaint::new(Exit::Refused, "not confirmed: nothing was changed"));
+    let replaces = args.replace.is_wanted();
+    if !args.replace.make_room(&before, args.yes).await? {
+        let position = &before.position;
+        if json {
+            out::json(&json!({ "position": position, "reseed": "not_needed" }));
+        } else {
+            out::line(format!(
+                "the store has the space of this server, as of {position}: nothing was changed"
+            ));
+        }
+        return Ok(Exit::Yes);
     }
-    let (Reseed { position, .. }, accepted) = yes(client.ask(Ask::reseed()).await?)?;
+    let (Reseed { position, .. }, accepted) =
+        word(&mut client, replaces.then_some(args.server.timeout)).await?;
     if !has_written(&mut client, args.server.timeout).await? {
         let complaint = format!(
             "the server accepted the order, and has not written its state ({position}) yet"
@@ -244,6 +268,20 @@ async fn reseed(args: &ReseedArgs, json: bool) -> Result<Exit, Complaint> {
         out::line(format!("the store has the space again, as of {position}"));
     }
     Ok(Exit::Yes)
+}
+
+/// Gives the server the word to write its state. It may need a moment to see that the store has no space any more.
+async fn word(
+    client: &mut Client,
+    within: Option<Duration>,
+) -> Result<(Reseed, serde_json::Value), Complaint> {
+    let end = Instant::now() + within.unwrap_or_default();
+    loop {
+        match yes(client.ask(Ask::reseed()).await?) {
+            Err(_) if Instant::now() < end => tokio::time::sleep(Duration::from_millis(100)).await,
+            said => return said,
+        }
+    }
 }
 
 /// Says on stderr what a reseed keeps and what it gives up.

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use firstcome_journal::space_file::SpaceFile;
 use firstcome_journal::sqlite::ReadOnly;
-use firstcome_journal::{JournalError, Reading, mysql, nats, postgres, redis};
+use firstcome_journal::{JournalError, Reading};
 
 use super::complaint::{Complaint, Exit};
 use super::connect::FolderArgs;
 use super::terminal::{out, progress};
-use crate::config::{StoreOptions, StoreUrl};
+use crate::config::StoreUrl;
 
 /// Where a journal is: in a server's data folder, or in a store that several servers share.
 #[derive(Debug, Args)]
@@ -147,26 +147,7 @@ impl SourceArgs {
             let folder = folder.display();
             return Err(Complaint::usage(format!("there is no archive folder {folder}")));
         }
-        self.open_url(&url, space)
-    }
-
-    fn open_url(&self, url: &StoreUrl, space: &str) -> Result<Reading, Complaint> {
-        let archive = self.archive.clone();
-        let opened = match self.store.options(url)? {
-            StoreOptions::Redis(options) => {
-                redis::ReadOnly::open(options, space, archive).map(Reading::Redis)
-            }
-            StoreOptions::Postgres(options) => {
-                postgres::open_read_only(options, space, archive).map(Reading::Database)
-            }
-            StoreOptions::MySql(options) => {
-                mysql::open_read_only(options, space, archive).map(Reading::Database)
-            }
-            StoreOptions::Nats(options) => {
-                nats::open_read_only(options, space, archive).map(Reading::Database)
-            }
-        };
-        opened.map_err(|failure| Complaint::about_store(url, &failure))
+        self.store.read(&url, space, self.archive.clone())
     }
 }
 

@@ -21,11 +21,17 @@ pub struct Exported {
     pub entries: u64,
     /// Whether they begin with the first of all.
     pub complete: bool,
+    /// The position of the last entry, as a number.
+    #[serde(skip)]
+    pub last: u64,
+    /// How many results the space has.
+    #[serde(skip)]
+    pub results: u64,
 }
 
-/// What ends the space in its store: given the position and the name of the entry that was read last, it appends the entry
-/// behind which nobody goes on.
-pub type EndSpace<'a> = &'a mut dyn FnMut(u64, Name) -> anyhow::Result<()>;
+/// What ends the space in its store: given the position and the name of the entry that was read last, and how many results
+/// the space has, it appends the entry behind which nobody goes on.
+pub type EndSpace<'a> = &'a mut dyn FnMut((u64, Name), u64) -> anyhow::Result<()>;
 
 /// How a space is written into a file.
 pub enum Kind<'a> {
@@ -85,7 +91,7 @@ pub fn run(
     if let Kind::Move(end) = &mut kind
         && !writing.ended
     {
-        end(writing.next - 1, writing.last)?;
+        end((writing.next - 1, writing.last), writing.state.last_result())?;
         writing.take(journal, u64::MAX, &mut progress)?;
         anyhow::ensure!(
             writing.ended || inject(Mistake::ExportWithoutEnd),
@@ -157,6 +163,7 @@ impl Writing {
         );
         self.file.entries_end();
         let (position, digest) = (self.state.token().to_string(), self.state.digest());
+        let results = self.state.last_result();
         let mut frozen = self.state.freeze(true);
         while let Some(mut piece) = frozen.next_piece() {
             let Some(bytes) = piece.bytes.take() else { continue };
@@ -169,6 +176,8 @@ impl Writing {
             digest: format!("{digest:016x}"),
             entries: self.entries,
             complete,
+            last: self.next - 1,
+            results,
         })
     }
 }

@@ -197,7 +197,7 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     ("nodes forks", Before::Server, &[(0, "there is no report of a fork")]),
     // Nobody is there to type yes.
     ("nodes raise-level", Before::Store, &[(2, "use --yes")]),
-    ("nodes reseed", Before::Store, &[(2, "use --yes")]),
+    ("nodes reseed", Before::Store, &[(2, "use --yes"), (0, "nothing was changed")]),
     ("locks list", Before::Lock, &[(0, "nightly-report"), (0, "\"nightly-report\"")]),
     ("locks inspect", Before::Lock, &[(0, "nightly-report is held by "), (1, "\"held\":false")]),
     ("locks release", Before::Lock, &[(0, "nightly-report was held and is free")]),

@@ -65,6 +65,11 @@ macro_rules! stories {
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn a_space_that_was_begun_in_an_emptied_store_is_replaced_by_the_one_before() {
+                stores::replaced($setup).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn a_database_that_is_killed_and_paused_loses_nothing() {
                 database_killed_and_paused($setup).await;
             }

@@ -4,7 +4,7 @@ use crate::flood::Flood;
 use crate::moves;
 use crate::scene::{Scene, Setup};
 use crate::server::PATIENCE;
-use firstcome_testbed::RedisSettings;
+use firstcome_testbed::{Folder, ProxyFault, RedisSettings};
 use std::time::Duration;
 use tokio::task::block_in_place;
 use tokio::time::{Instant, sleep};
@@ -193,6 +193,65 @@ pub(crate) async fn puts_itself_back(setup: Setup<'_>) {
     flood.ends().await;
     scene.all_ready().await;
     scene.agrees("spring").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_space_that_was_begun_in_an_emptied_store_is_replaced_by_the_one_before() {
+    replaced(Setup::default()).await;
+}
+
+pub(crate) async fn replaced(setup: Setup<'_>) {
+    let Some(mut scene) = Scene::set(setup).await else { return };
+    scene.nodes[0].talk().open("spring", 10).await;
+    assert_eq!(scene.nodes[1].talk().claim("spring", "ann").await["rank"], 1);
+    // Nobody who has the space reaches the store while it is emptied and another one begins there.
+    scene.nodes.iter().for_each(|node| node.store.set(ProxyFault::Refuse));
+    scene.primary.empty().await;
+    let newcomer = scene.add().await;
+    newcomer.ready().await;
+    newcomer.talk().open("autumn", 10).await;
+    assert_eq!(newcomer.talk().wins("autumn", "bob").await, 1);
+    let began = newcomer.talk().get("/v1/nodes").await["space"].as_str().unwrap().to_owned();
+    scene.nodes.iter().for_each(|node| node.store.set(ProxyFault::None));
+    let folder = Folder::new("replaced");
+    let file = folder.path().join("autumn.fcspace").to_str().unwrap().to_owned();
+    let (url, port) = (scene.url(), scene.nodes[0].port());
+    let server = format!("http://127.0.0.1:{port}");
+    let replace = |more: &[&str]| {
+        let args = ["nodes", "reseed", "--url", &server, "--store", &url, "--file", &file];
+        moves::run(&[&args, &["--replace", &began][..], more].concat())
+    };
+    for node in &scene.nodes[..3] {
+        node.not_ready().await;
+    }
+    let (code, said) = moves::run(&["nodes", "reseed", "--url", &server, "--yes"]);
+    assert!(code == 1 && said.contains("nothing"), "{code}: {said}");
+    // What the other space has is not lost by accident.
+    let (code, said) = replace(&[]);
+    assert!(code == 1 && said.contains("has 1 results"), "{code}: {said}");
+    assert_eq!(scene.nodes[3].talk().wins("autumn", "cid").await, 2);
+    // Somebody ended it before, and came no further.
+    let (code, said) = moves::run(&["journal", "export", "--store", &url, "--output", &file]);
+    assert_eq!(code, 0, "{said}");
+    let (code, said) = replace(&[]);
+    assert!(code == 1 && said.contains("has 2 results"), "{code}: {said}");
+    let own = scene.nodes[0].talk().get("/v1/nodes").await["space"].as_str().unwrap().to_owned();
+    let files = ["--store", &url, "--file", &file, "--url", &server, "--yes"];
+    let (code, said) = moves::run(&[&["nodes", "reseed", "--replace", &own][..], &files].concat());
+    assert!(code == 2 && said.contains("the server itself"), "{code}: {said}");
+    let (code, said) = replace(&["--yes"]);
+    assert_eq!(code, 0, "{said}");
+    let said = scene.nodes[3].talk().claim("autumn", "dan").await;
+    assert_eq!(said["outcome"], "space_moved", "{said}");
+    scene.nodes[3].kill().await;
+    scene.nodes.pop();
+    scene.all_ready().await;
+    assert_eq!(scene.nodes[1].talk().wins("spring", "bob").await, 2);
+    let (code, said) = replace(&["--yes"]);
+    assert!(code == 0 && said.contains("nothing was changed"), "{code}: {said}");
+    let (code, said) = moves::run(&["audit", "--file", &file]);
+    assert_eq!(code, 0, "{said}");
+    assert!(scene.agrees("spring").await.epoch() >= 1, "it was seeded anew");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

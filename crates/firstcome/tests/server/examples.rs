@@ -221,6 +221,7 @@ fn mask(name: &str, value: &mut Value) {
                 "digest" => "6f1d2c3b4a596877",
                 "node" => "0b5e1f0c9d3a7e42",
                 "address" => "127.0.0.1:8080",
+                "space" if text.len() == 32 => "0123456789abcdef0123456789abcdef",
                 // The id of a ledger; elsewhere its kind.
                 "ledger" if text.len() == 32 => "5d0f7a3c9b1e46828f6a2c4d7e9b1035",
                 "code" if text.len() == 19 => "4WFN-G6P4-8NVC-XNHK",

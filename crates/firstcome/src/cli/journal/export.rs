@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use super::super::audit::progress_bar;
 use super::super::complaint::{Complaint, Exit};
-use super::super::source::{Presence, SourceArgs, SpaceArgs, Wanted};
+use super::super::on_one_core;
+use super::super::source::{Presence, SourceArgs, SpaceArgs, StoreArgs, Wanted};
 use super::super::terminal::out;
 use crate::data_folder;
 use crate::offline::export::{self, Kind};
@@ -59,11 +60,15 @@ pub(super) fn run(args: &ExportArgs, json: bool) -> Result<Exit, Complaint> {
         alone.then(|| data_folder::take(&args.source.folder.data, |why| eprintln!("{why}")));
     let folder = folder.transpose()?;
     let head = journal.head()?;
-    let mut end = |applied, applied_name| {
+    let mut end = |applied, _results| {
         if inject(Mistake::ExportWithoutEnd) {
             return Ok(());
         }
-        Ok(end_space(args, folder.as_ref(), &head, (applied, applied_name))?)
+        match &folder {
+            Some(folder) => end_in_folder(folder, &head, applied)?,
+            None => end_in_store(&args.source.store, &args.space.space, &head, applied)?,
+        }
+        Ok(())
     };
     let kind = match args.copy {
         true => Kind::Copy(SpaceId(random()?)),
@@ -102,7 +107,7 @@ pub(super) fn run(args: &ExportArgs, json: bool) -> Result<Exit, Complaint> {
 }
 
 /// Says why there is no file, and whether the space has ended all the same.
-fn failed(why: anyhow::Error, journal: &Reading) -> Complaint {
+pub(in crate::cli) fn failed(why: anyhow::Error, journal: &Reading) -> Complaint {
     let ended = journal.head().is_ok_and(|head| {
         let mut last = journal.entries(head.position);
         last.next().is_some_and(|last| last.is_ok_and(|(entry, _)| entry.is_end()))
@@ -126,29 +131,40 @@ fn random() -> Result<[u8; 16], Complaint> {
     Ok(id)
 }
 
-/// Appends the entry that ends the space, behind one that was applied.
-fn end_space(
-    args: &ExportArgs,
-    folder: Option<&DataFolder>,
-    head: &Head,
-    (applied, applied_name): (u64, Name),
-) -> Result<(), Complaint> {
+/// Makes the entry that ends a space, behind one that was applied.
+fn end_behind((applied, applied_name): (u64, Name)) -> Result<Append, Complaint> {
     let name = Name { node: NodeId(random()?), number: 1 };
     let body = moved(name.node, name.number, applied).into();
-    let append = Append { body, name, applied, applied_name };
-    super::super::on_one_core(async {
-        match folder {
-            Some(folder) => {
-                let options =
-                    sqlite::Options { space: Some(head.space), ..sqlite::Options::new(head.space) };
-                let sqlite = Sqlite::open(folder, options)?;
-                let ended = send(&Journal::Sqlite(sqlite.clone()), append).await;
-                sqlite.close().await;
-                ended?;
-            }
-            None => in_store(args, head, append).await?,
-        }
-        Ok(Exit::Yes)
+    Ok(Append { body, name, applied, applied_name })
+}
+
+/// Appends it in a data folder.
+fn end_in_folder(folder: &DataFolder, head: &Head, applied: (u64, Name)) -> Result<(), Complaint> {
+    let append = end_behind(applied)?;
+    let options = sqlite::Options { space: Some(head.space), ..sqlite::Options::new(head.space) };
+    on_one_core(async {
+        let sqlite = Sqlite::open(folder, options)?;
+        let ended = send(&Journal::Sqlite(sqlite.clone()), append).await;
+        sqlite.close().await;
+        Ok(ended.map(|()| Exit::Yes)?)
+    })
+    .map(drop)
+}
+
+/// Appends it in a shared store.
+pub(in crate::cli) fn end_in_store(
+    store: &StoreArgs,
+    name: &str,
+    head: &Head,
+    applied: (u64, Name),
+) -> Result<(), Complaint> {
+    let (append, url) = (end_behind(applied)?, store.url()?);
+    let wanted = Wanted { name, space: head.space, presence: Presence::There };
+    on_one_core(async {
+        let journal = store.open_to_write(&url, &wanted).await?;
+        let ended = send(&journal, append).await;
+        journal.close().await;
+        ended.map(|()| Exit::Yes).map_err(|failure| Complaint::about_store(&url, &failure))
     })
     .map(drop)
 }
@@ -166,14 +182,4 @@ async fn send(journal: &Journal, append: Append) -> Result<(), JournalError> {
             Err(failure) => return Err(failure),
         }
     }
-}
-
-async fn in_store(args: &ExportArgs, head: &Head, append: Append) -> Result<(), Complaint> {
-    let url = args.source.store.url()?;
-    let name = args.space.space.as_str();
-    let wanted = Wanted { name, space: head.space, presence: Presence::There };
-    let journal = args.source.store.open_to_write(&url, &wanted).await?;
-    let ended = send(&journal, append).await;
-    journal.close().await;
-    ended.map_err(|failure| Complaint::about_store(&url, &failure))
 }

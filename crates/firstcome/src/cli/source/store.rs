@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use firstcome_journal::mysql::MySql;
-use firstcome_journal::nats::Nats;
-use firstcome_journal::postgres::{DatabaseOptions, Durability, Postgres};
+use firstcome_journal::mysql::{self, MySql};
+use firstcome_journal::nats::{self, Nats};
+use firstcome_journal::postgres::{self, DatabaseOptions, Durability, Postgres};
 use firstcome_journal::redis::{self, Redis};
-use firstcome_journal::{Journal, JournalError};
+use firstcome_journal::{Journal, JournalError, Reading};
 
 use crate::cli::complaint::Complaint;
 use crate::config::{StoreOptions, StoreUrl};
 
 /// A store that several servers share.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(in crate::cli) struct StoreArgs {
     /// The shared store, instead of a data folder; if it has a password, set it as FIRSTCOME_STORE.
     #[arg(long, env = "FIRSTCOME_STORE", hide_env_values = true, value_name = "URL")]
@@ -115,6 +115,30 @@ impl StoreArgs {
                 Nats::open(options, in_database()).await.map(Journal::Nats)
             }
         })
+    }
+
+    /// Opens the journal of a space in a store that is named, to read it. It makes nothing, and refuses where there is none.
+    pub(in crate::cli) fn read(
+        &self,
+        url: &StoreUrl,
+        name: &str,
+        archive: Vec<PathBuf>,
+    ) -> Result<Reading, Complaint> {
+        let opened = match self.options(url)? {
+            StoreOptions::Redis(options) => {
+                redis::ReadOnly::open(options, name, archive).map(Reading::Redis)
+            }
+            StoreOptions::Postgres(options) => {
+                postgres::open_read_only(options, name, archive).map(Reading::Database)
+            }
+            StoreOptions::MySql(options) => {
+                mysql::open_read_only(options, name, archive).map(Reading::Database)
+            }
+            StoreOptions::Nats(options) => {
+                nats::open_read_only(options, name, archive).map(Reading::Database)
+            }
+        };
+        opened.map_err(|failure| Complaint::about_store(url, &failure))
     }
 
     /// Returns how a store is connected to.
