@@ -51,6 +51,7 @@ pub enum Event {
     StoreMarked,
     StoreNotMarked,
     StoreReseeded,
+    LastWithSpace,
     HealingBegan,
     HealingEnded,
     ForkFound,
@@ -90,7 +91,7 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 72] = [
+    pub const ALL: [Self; 73] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -129,6 +130,7 @@ impl Event {
         Self::StoreMarked,
         Self::StoreNotMarked,
         Self::StoreReseeded,
+        Self::LastWithSpace,
         Self::HealingBegan,
         Self::HealingEnded,
         Self::ForkFound,
@@ -205,6 +207,7 @@ impl Event {
             Self::StoreMarked => ("store_marked", Level::WARN),
             Self::StoreNotMarked => ("store_not_marked", Level::ERROR),
             Self::StoreReseeded => ("store_reseeded", Level::WARN),
+            Self::LastWithSpace => ("last_with_space", Level::ERROR),
             Self::HealingBegan => ("healing_began", Level::INFO),
             Self::HealingEnded => ("healing_ended", Level::INFO),
             Self::ForkFound => ("fork_found", Level::WARN),

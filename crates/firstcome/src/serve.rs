@@ -5,6 +5,7 @@ mod announce;
 mod code_keys;
 mod entering;
 mod files;
+mod last;
 mod listen;
 mod nats_monitor;
 mod serving;
@@ -203,7 +204,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     let panics = app.node.panics.clone();
     app.leader.stop().await;
     log!(HandedOver, "the leader's work is finished or handed over");
-    app.node.stop().await?;
+    last::stop(app.node, folder.as_ref()).await?;
     if let Some(ledger) = &app.ledger {
         ledger.close().await;
     }

@@ -102,6 +102,32 @@ pub fn run(
     writing.finish(space, complete)
 }
 
+/// Writes a state into a file, without the entries before it.
+///
+/// # Errors
+///
+/// The file is there already, or cannot be written. There is no new file then.
+pub fn write_state(state: &State, path: &Path) -> anyhow::Result<()> {
+    let about = About { space: state.space(), level: state.level(), is_copy: false };
+    let mut file = SpaceWriter::create(path, about)?;
+    let mut frozen = state.freeze(true);
+    let mut pieces = Vec::new();
+    while let Some(mut piece) = frozen.next_piece() {
+        pieces.extend(piece.bytes.take().map(|bytes| (piece.name, bytes)));
+    }
+    let manifest = frozen.finish();
+    let has_entries_before = state.position() > 0;
+    if has_entries_before {
+        file.start(manifest.clone())?;
+    } else {
+        file.entries_end();
+    }
+    for (name, bytes) in &pieces {
+        file.piece(*name, bytes)?;
+    }
+    Ok(file.finish(manifest)?)
+}
+
 /// A file, and the state behind what is in it.
 struct Writing {
     file: SpaceWriter,

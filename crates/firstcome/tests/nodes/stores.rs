@@ -255,6 +255,51 @@ pub(crate) async fn replaced(setup: Setup<'_>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_last_server_that_has_the_space_of_an_emptied_store_leaves_it_in_a_file() {
+    let Some(mut scene) = Scene::without_nodes(Setup::default()).await else { return };
+    let folders = [Folder::new("last-one"), Folder::new("last-two")];
+    for folder in &folders {
+        scene.change("DATA", folder.path().to_str().unwrap());
+        scene.add().await.ready().await;
+    }
+    scene.nodes[0].talk().open("spring", 10).await;
+    assert_eq!(scene.nodes[1].talk().wins("spring", "ann").await, 1);
+    scene.primary.empty().await;
+    for node in &scene.nodes {
+        let end = Instant::now() + PATIENCE;
+        while !node.errors().contains("store_marked") {
+            assert!(Instant::now() < end, "{}", node.errors());
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+    let files = |folder: &Folder| {
+        let names = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+        names
+            .filter(|path| path.extension().is_some_and(|end| end == "fcspace"))
+            .collect::<Vec<_>>()
+    };
+    assert!(scene.nodes[0].ends().await.success());
+    assert!(files(&folders[0]).is_empty(), "{}", scene.nodes[0].errors());
+    assert!(scene.nodes[1].ends().await.success());
+    let [file] = &files(&folders[1])[..] else { panic!("{}", scene.nodes[1].errors()) };
+    let file = file.to_str().unwrap();
+    let said = scene.nodes[1].errors();
+    assert!(said.contains("last_with_space") && said.contains(file), "{said}");
+    let (code, said) = moves::run(&["audit", "--file", file]);
+    assert_eq!(code, 0, "{said}");
+    let (code, said) = moves::run(&["journal", "import", file, "--store", &scene.url()]);
+    assert_eq!(code, 0, "{said}");
+    for node in &mut scene.nodes {
+        node.start().await;
+    }
+    scene.all_ready().await;
+    assert_eq!(scene.nodes[0].talk().wins("spring", "bob").await, 2);
+    let other = Folder::new("last-three");
+    scene.change("DATA", other.path().to_str().unwrap());
+    scene.agrees("spring").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_forgets_its_scripts_is_taught_them_again() {
     let Some(mut scene) = Scene::set(Setup::default()).await else { return };
     scene.nodes[0].talk().open("spring", 100_000).await;
