@@ -16,7 +16,6 @@ use super::terminal::out;
 use super::terminal::table::{Column, Table, TableArgs};
 use firstcome_client::{Ask, Client};
 use replace::ReplaceArgs;
-use serde_json::json;
 
 /// Options of `nodes`.
 #[derive(Debug, Args)]
