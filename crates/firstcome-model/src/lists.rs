@@ -97,15 +97,7 @@ impl<'a> ModelCampaign<'a> {
         if !seated && *wish != (Wish { quantity: wish.quantity, ..Wish::units(1) }) {
             return Err(Refusal::NotSeated.into());
         }
-        if let Some(hall) = &self.pools[pool].hall {
-            let missing = wish.grade.filter(|grade| !hall.has_grade(grade));
-            let unknown = || wish.channel.filter(|channel| !hall.has_channel(channel));
-            if let Some(missing) = missing.or_else(unknown) {
-                let pool = self.settings.pools[pool].name.clone();
-                let unit = UnitName { pool, unit: Some(missing.into()) };
-                return Err(refused(Refusal::NoSuchUnit, vec![unit]).into());
-            }
-        }
+        self.check_names(pool, wish)?;
         if coded && wish.quantity > 1 {
             return Err(Refusal::LimitReached.into());
         }
@@ -150,6 +142,20 @@ impl<'a> ModelCampaign<'a> {
         self.lists.push(waiter);
         self.pass_over(pool, wish);
         Ok(self.place(self.lists.len() - 1))
+    }
+
+    /// Refuses a wish for a grade or a channel that the pool does not have.
+    fn check_names(&self, pool: usize, wish: &Wish<'_>) -> Result<(), Outcome> {
+        if let Some(hall) = &self.pools[pool].hall {
+            let missing = wish.grade.filter(|grade| !hall.has_grade(grade));
+            let unknown = || wish.channel.filter(|channel| !hall.has_channel(channel));
+            if let Some(missing) = missing.or_else(unknown) {
+                let pool = self.settings.pools[pool].name.clone();
+                let unit = UnitName { pool, unit: Some(missing.into()) };
+                return Err(refused(Refusal::NoSuchUnit, vec![unit]));
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn leave(

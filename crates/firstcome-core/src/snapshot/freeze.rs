@@ -185,9 +185,7 @@ impl State {
     pub fn freeze(&self, whole: bool) -> Frozen {
         let mut parts = VecDeque::new();
         for campaign in self.campaigns.values() {
-            let mut out = Vec::new();
-            out.nested(field::CAMPAIGN, |out| campaign_fields(out, campaign));
-            parts.push_back(Part::Fields(out));
+            parts.push_back(fields(field::CAMPAIGN, |out| campaign_fields(out, campaign)));
             for (index, pool) in campaign.pools.iter().enumerate() {
                 let (campaign, index) = (campaign.number, index as u32);
                 let last = pool.segments.len().wrapping_sub(1);
@@ -206,12 +204,11 @@ impl State {
                 parts.extend(runs.map(|run| Part::Grants { campaign, pool: index, run }));
                 let waiters = pool.list().into_iter().flat_map(Waitlist::parts).map(Arc::clone);
                 parts.extend(waiters.map(|part| Part::Waiters { campaign, pool: index, part }));
-                if let Some(list) = pool.list().filter(|list| !list.freed().is_empty()) {
-                    let mut out = Vec::new();
+                let freed = pool.list().filter(|list| !list.freed().is_empty());
+                parts.extend(freed.map(|list| {
                     let of = (campaign, index);
-                    out.nested(field::FREED, |out| waiting::freed_fields(out, of, list));
-                    parts.push_back(Part::Fields(out));
-                }
+                    fields(field::FREED, |out| waiting::freed_fields(out, of, list))
+                }));
                 let codes = pool.codes().map_or_else(Vec::new, code_parts);
                 parts.extend(codes.into_iter().map(|part| Part::Codes {
                     campaign,
@@ -238,14 +235,13 @@ impl State {
                 part: Arc::clone(part),
             }));
             for refund in &campaign.refunds {
-                let mut out = Vec::new();
-                out.nested(field::REFUND, |out| holds::refund_fields(out, number, refund));
-                parts.push_back(Part::Fields(out));
+                parts.push_back(fields(field::REFUND, |out| {
+                    holds::refund_fields(out, number, refund);
+                }));
             }
             for moved in &campaign.moves {
-                let mut out = Vec::new();
-                out.nested(field::MOVED, |out| holds::moved_fields(out, number, moved));
-                parts.push_back(Part::Fields(out));
+                parts
+                    .push_back(fields(field::MOVED, |out| holds::moved_fields(out, number, moved)));
             }
         }
         for (name, named) in &self.names {
@@ -300,6 +296,13 @@ impl State {
         };
         Frozen { manifest, parts, whole }
     }
+}
+
+/// Returns a part that is written at once.
+fn fields(field: u32, fill: impl FnOnce(&mut Vec<u8>)) -> Part {
+    let mut out = Vec::new();
+    out.nested(field, fill);
+    Part::Fields(out)
 }
 
 /// Takes the codes of a pool apart: what others point at comes first.
