@@ -246,23 +246,19 @@ impl State {
         }
         for (name, named) in &self.names {
             if let Named::Archived(archived) = named {
-                let mut out = Vec::new();
-                out.nested(field::ARCHIVED, |out| {
+                parts.push_back(fields(field::ARCHIVED, |out| {
                     out.text(1, name);
                     out.time(2, archived.at);
                     out.text(3, &archived.title);
-                });
-                parts.push_back(Part::Fields(out));
+                }));
             }
         }
         for (node, last) in &self.batches.last {
-            let mut out = Vec::new();
-            out.nested(field::BATCH, |out| {
+            parts.push_back(fields(field::BATCH, |out| {
                 out.bytes(1, &node.0);
                 out.number(2, last.number);
                 out.signed(3, last.used);
-            });
-            parts.push_back(Part::Fields(out));
+            }));
         }
         for (who, orders) in &self.orders.by_key {
             for id in &orders.oldest_first {
