@@ -216,6 +216,7 @@ mod field {
     pub(super) const WAITERS: u32 = 39;
     pub(super) const UNSERVED: u32 = 40;
     pub(super) const FREED: u32 = 41;
+    pub(super) const WISH: u32 = 42;
     pub(super) const CODES: u32 = 15;
     pub(super) const ACT: u32 = 16;
 }

@@ -1,6 +1,5 @@
 //! The fields of a campaign and of a note on a claim in a snapshot, written.
 
-use super::waiting;
 use crate::campaign::Campaign;
 use crate::pool::Note;
 use crate::wire::Write;
@@ -39,7 +38,7 @@ pub(super) fn campaign_fields(out: &mut Vec<u8>, campaign: &Campaign) {
                 out.number(3, u64::from(pool.held));
             }
             if let Some(list) = pool.list() {
-                out.nested(28, |out| waiting::list_fields(out, list));
+                out.number(28, u64::from(list.last));
             }
         });
     }

@@ -202,13 +202,9 @@ impl State {
                 parts.extend(hall.map(|part| Part::Hall { campaign, pool: index, part }));
                 let runs = pool.grants.runs.iter().map(Arc::clone);
                 parts.extend(runs.map(|run| Part::Grants { campaign, pool: index, run }));
-                let waiters = pool.list().into_iter().flat_map(Waitlist::parts).map(Arc::clone);
-                parts.extend(waiters.map(|part| Part::Waiters { campaign, pool: index, part }));
-                let freed = pool.list().filter(|list| !list.freed().is_empty());
-                parts.extend(freed.map(|list| {
-                    let of = (campaign, index);
-                    fields(field::FREED, |out| waiting::freed_fields(out, of, list))
-                }));
+                parts.extend(
+                    pool.list().into_iter().flat_map(|list| list_parts((campaign, index), list)),
+                );
                 let codes = pool.codes().map_or_else(Vec::new, code_parts);
                 parts.extend(codes.into_iter().map(|part| Part::Codes {
                     campaign,
@@ -299,6 +295,19 @@ fn fields(field: u32, fill: impl FnOnce(&mut Vec<u8>)) -> Part {
     let mut out = Vec::new();
     out.nested(field, fill);
     Part::Fields(out)
+}
+
+/// Takes the waitlist of a pool apart: its kinds of wish, which the others point at, then its people, and seats that came free.
+fn list_parts(of: (u32, u32), list: &Waitlist) -> Vec<Part> {
+    let kinds = list.kinds();
+    let mut parts: Vec<Part> =
+        kinds.map(|kind| fields(field::WISH, |out| waiting::kind_fields(out, of, kind))).collect();
+    let waiters = list.parts().map(Arc::clone);
+    parts.extend(waiters.map(|part| Part::Waiters { campaign: of.0, pool: of.1, part }));
+    if !list.freed().is_empty() {
+        parts.push(fields(field::FREED, |out| waiting::freed_fields(out, of, list)));
+    }
+    parts
 }
 
 /// Takes the codes of a pool apart: what others point at comes first.

@@ -1,7 +1,7 @@
 //! Reads a snapshot: puts the state together from pieces.
 
 use super::finish::{finish, lists_fit, results_fit, units_fit};
-use super::{BadSnapshot, Manifest, counted, field, service_time, waiting};
+use super::{BadSnapshot, Manifest, counted, field, service_time};
 use crate::acts::Acts;
 use crate::bars::Bars;
 use crate::campaign::{Campaign, Counted};
@@ -130,6 +130,7 @@ impl Restore {
             field::WAITERS => self.waiters(value),
             field::UNSERVED => self.unserved(value),
             field::FREED => self.freed(value),
+            field::WISH => self.wish(value),
             field::BAR => self.bar(value),
             field::ACT => self.act(value),
             field::CODES => self.codes(value),
@@ -158,7 +159,7 @@ impl Restore {
                             1 => taken = value.number32()?,
                             2 => last_rank = value.number32()?,
                             3 => held = value.number32()?,
-                            28 => list = Some(value),
+                            28 => list = Some(value.number32()?),
                             _ => return Err(value.wrong("an unknown field of a pool")),
                         }
                         Ok(())
@@ -215,8 +216,8 @@ impl Restore {
         {
             let mut pool = Pool::new(wanted);
             (pool.taken, pool.held) = (taken, held);
-            if let Some(list) = list {
-                waiting::read_list(list, &mut pool)?;
+            if let Some(last) = list {
+                pool.list_mut().last = last;
             }
             campaign.pools.push(pool);
             self.last_ranks.push((number, index, last_rank));

@@ -1,7 +1,7 @@
 //! The parts of a snapshot that have the people of waitlists, read.
 
 use super::restore::Restore;
-use super::waiting::{small, subject};
+use super::waiting::{read_kind, small, subject};
 use crate::hall::Hall;
 use crate::limits::OFFERS_MISSED;
 use crate::pool::Pool;
@@ -24,6 +24,12 @@ impl Restore {
         })?;
         let rows = rows.ok_or_else(|| value.wrong("a part of a waitlist without rows"))?;
         Ok((campaign, second, rows))
+    }
+
+    pub(super) fn wish(&mut self, value: Value<'_>) -> Result<(), Malformed> {
+        let (campaign, pool, kind) = Self::rows(value)?;
+        let list = self.pool(campaign, pool).and_then(Pool::list_of);
+        read_kind(kind, list.ok_or_else(|| value.wrong("a wish for an unknown pool"))?)
     }
 
     pub(super) fn waiters(&mut self, value: Value<'_>) -> Result<(), Malformed> {

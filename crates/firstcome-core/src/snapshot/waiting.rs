@@ -3,45 +3,39 @@
 use crate::command::{Wish, wish_field, wish_fields};
 use crate::hold::Offer;
 use crate::names::check_subject;
-use crate::pool::Pool;
-use crate::waitlist::{Neighbours, Unserved, Waitlist};
+use crate::waitlist::{Kind, Neighbours, Unserved, Waitlist};
 use crate::wire::{Malformed, Reader, Value, Write, zigzag};
 
-/// The fields of a list in those of its pool.
-pub(super) fn list_fields(out: &mut Vec<u8>, list: &Waitlist) {
-    out.number(1, u64::from(list.last));
-    for (slot, kind, tried) in list.kinds() {
-        out.nested(2, |out| {
-            out.number(1, u64::from(slot));
-            if kind.passed > 0 {
-                out.number(2, u64::from(kind.passed));
-            }
-            if tried {
-                out.number(3, 1);
-            } else if !kind.everywhere {
-                out.number(9, 1);
-            }
-            wish_fields(out, &kind.wish.get());
-        });
-    }
-}
-
-pub(super) fn read_list(value: Value<'_>, pool: &mut Pool) -> Result<(), Malformed> {
-    let list = pool.list_mut();
-    value.nested()?.fields(|field, value| {
-        match field {
-            1 => list.last = value.number32()?,
-            2 => read_kind(value, list)?,
-            _ => return Err(value.wrong("an unknown field of a waitlist")),
+/// Writes a kind of wish on the list of a pool.
+///
+/// Each has a part of its own: a hall has as many kinds for one unit as it has names, and a part has to fit into a piece.
+pub(super) fn kind_fields(
+    out: &mut Vec<u8>,
+    (campaign, pool): (u32, u32),
+    (slot, kind, tried): (u32, &Kind, bool),
+) {
+    out.number(1, u64::from(campaign));
+    out.number(2, u64::from(pool));
+    out.nested(3, |out| {
+        out.number(1, u64::from(slot));
+        if kind.passed > 0 {
+            out.number(2, u64::from(kind.passed));
         }
-        Ok(())
-    })
+        if tried {
+            out.number(3, 1);
+        } else if !kind.everywhere {
+            out.number(9, 1);
+        }
+        wish_fields(out, &kind.wish.get());
+    });
 }
 
-fn read_kind(value: Value<'_>, list: &mut Waitlist) -> Result<(), Malformed> {
+/// Reads a kind of wish.
+pub(super) fn read_kind(fields: Reader<'_>, list: &mut Waitlist) -> Result<(), Malformed> {
+    let wrong = fields.wrong("a kind of wish that is there already, or beyond their number");
     let (mut slot, mut passed, mut wish) = (None, 0, Wish::units(1));
     let (mut tried, mut everywhere) = (false, true);
-    value.nested()?.fields(|field, value| {
+    fields.fields(|field, value| {
         match field {
             1 => slot = Some(value.number32()?),
             2 => passed = value.number32()?,
@@ -53,7 +47,7 @@ fn read_kind(value: Value<'_>, list: &mut Waitlist) -> Result<(), Malformed> {
     })?;
     let new = list.kind_of(&wish).is_none() && list.has_room_for(&wish);
     let Some(slot) = slot.filter(|slot| new && list.kind(*slot).is_none()) else {
-        return Err(value.wrong("a kind of wish that is there already, or beyond their number"));
+        return Err(wrong);
     };
     list.put_kind(slot, &wish, passed);
     list.set_everywhere(slot, everywhere);

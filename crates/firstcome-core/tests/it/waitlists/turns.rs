@@ -75,6 +75,33 @@ fn wishes_that_cannot_be_stop_neither_other_lists_nor_the_hall() {
     assert!(!world.state.has_list_work());
 }
 
+#[test]
+fn more_kinds_of_wish_than_a_piece_holds_go_into_a_snapshot() {
+    let mut world = play("0s op puts hall: main seated -> created 1");
+    let long = "x".repeat(55);
+    let wishes: Vec<(String, String)> = (0..50)
+        .flat_map(|grade| (0..50).map(move |channel| (grade, channel)))
+        .map(|(grade, channel)| (format!("g{grade}{long}"), format!("c{channel}{long}")))
+        .collect();
+    for (part, wishes) in wishes.chunks(1_250).enumerate() {
+        let row = |(n, (grade, channel)): (usize, &(String, String))| {
+            format!("s{part}-{n} grade={grade} channel={channel}")
+        };
+        let rows: Vec<String> = wishes.iter().enumerate().map(row).collect();
+        entry(&mut world, &[command(&format!("op adds hall/main: {}", rows.join("; ")))]);
+    }
+    let said: Vec<String> = wishes
+        .iter()
+        .enumerate()
+        .map(|(n, (grade, channel))| format!("p{n} joins hall 1 grade={grade} channel={channel}"))
+        .collect();
+    entry(&mut world, &said.iter().map(|said| command(said)).collect::<Vec<_>>());
+    let back = restored(&taken(&world.state, true));
+    assert_eq!(back.digest(), world.state.digest());
+    world.replace_twin(back);
+    tick(&mut world);
+}
+
 fn all_campaigns_get_a_look() {
     let mut world = World::new();
     let names: Vec<String> = (0..1_100).map(|n| format!("c{n}")).collect();
