@@ -75,7 +75,7 @@ impl State {
             let Some(number) = after.or(due.first()).copied() else {
                 // Whoever has work from now on is behind nobody.
                 self.list_turn = 0;
-                return;
+                break;
             };
             self.applying = Applying::Expiry(number);
             if looked.insert(number) {
@@ -87,6 +87,8 @@ impl State {
                 due.remove(&number);
             }
         }
+        // Their numbers do not hang on how looks took turns.
+        looked.into_iter().for_each(|number| self.record_unserved(number));
     }
 
     /// Serves the lists of the campaign that the last command was about.
@@ -97,6 +99,7 @@ impl State {
         let touched = self.touched().last().copied();
         if let Some(number) = touched.filter(|number| self.agenda.lists.contains_key(number)) {
             while self.agenda.steps > 0 && self.serve_next(number) {}
+            self.record_unserved(number);
         }
     }
 
@@ -104,13 +107,16 @@ impl State {
     fn serve_next(&mut self, number: u32) -> bool {
         let (at, service) = (self.stamp.at, self.service);
         let Some(campaign) = self.campaigns.get_mut(&number) else { return false };
-        let known = campaign.told;
         let mut none = NewResults::default();
         let mut context =
             ApplyContext { at, service, deadlines: &mut self.deadlines, results: &mut none };
-        let steps = &mut self.agenda.steps;
-        let any = campaign.serve_next(&mut context, steps, &mut self.scratch);
-        let last = campaign.unserved.len();
+        campaign.serve_next(&mut context, &mut self.agenda.steps, &mut self.scratch)
+    }
+
+    /// Records a result for everybody who left the lists of a campaign without a unit.
+    fn record_unserved(&mut self, number: u32) {
+        let Some(campaign) = self.campaigns.get_mut(&number) else { return };
+        let (known, last) = (campaign.told, campaign.unserved.len());
         campaign.told = last;
         for rank in known + 1..=last {
             let gone = self.campaigns.get(&number).and_then(|campaign| campaign.unserved(rank));
@@ -118,7 +124,6 @@ impl State {
             let (pool, subject) = (gone.pool, gone.subject.clone());
             self.record(Kind::Unserved, number, pool, rank, &subject);
         }
-        any
     }
 
     /// Runs a command on a waitlist.

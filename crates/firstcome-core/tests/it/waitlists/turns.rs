@@ -137,6 +137,19 @@ fn a_turn_that_is_not_kept_is_noticed() {
     all_campaigns_get_a_look();
 }
 
+#[test]
+fn who_gets_nothing_is_numbered_campaign_by_campaign_however_looks_take_turns() {
+    play(
+        "
+        0s op puts hat: main 1; closes 9s & op puts mug: main 1; closes 9s -> created 1 | created 1
+        1s ann claims hat & ann claims mug -> won 1 | won 1
+        2s bob joins hat & cyd joins mug & dan joins hat & eve joins mug -> waitlisted 0 ahead for 1 | waitlisted 0 ahead for 1 | waitlisted 1 ahead for 1 | waitlisted 1 ahead for 1
+        9s time passes -> ticked
+           look results -> 1 claim ann 1, 2 claim ann 1, 3 unserved bob 0, 4 unserved dan 0, 5 unserved cyd 0, 6 unserved eve 0
+        ",
+    );
+}
+
 fn only_what_may_be_for_them_is_kept() {
     let mut world = play(
         "
