@@ -29,6 +29,7 @@ mod change;
 mod changed;
 mod freed;
 mod interned;
+mod kept;
 pub mod map;
 pub mod orphan;
 pub mod pieces;
@@ -50,12 +51,12 @@ use crate::names::PieceName;
 use change::Changes;
 use freed::Freed;
 use interned::Interned;
+pub(crate) use kept::Kept;
 use row::Row;
 use run::SeatRun;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-pub(crate) use waiting::Kept;
 use waiting::Offerable;
 
 /// What a name stands for.

@@ -3,7 +3,7 @@
 //! A wish is for *offerable* seats: free, for sale, of no group, and neither accessible nor a companion's.
 
 use super::best::Measure;
-use super::{Best, Criteria, Hall, Orphans, Seat, Unit};
+use super::{Best, Criteria, Hall, Kept, Orphans, Seat, Unit};
 use std::cell::Cell;
 
 /// How many seats are offerable, by grade and channel.
@@ -44,38 +44,7 @@ impl Offerable {
     }
 }
 
-/// Seats that are kept for those who wait: of a grade, or of any, and sold through this channel or any.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Kept {
-    grade: Option<u16>,
-    channel: u16,
-}
-
-impl Kept {
-    pub(super) fn has(&self, seat: &Seat) -> bool {
-        seat.is_single()
-            && seat.is_ordinary()
-            && self.grade.is_none_or(|grade| grade == seat.grade)
-            && seat.is_sold_through(self.channel)
-    }
-}
-
 impl Hall {
-    /// Returns what a wish for seats of a grade through a channel keeps from others; nothing, if the hall has no such grade.
-    pub(crate) fn keeps(&self, grade: Option<&str>, channel: Option<&str>) -> Option<Kept> {
-        let grade = match grade {
-            Some(grade) => Some(self.grades.find(grade)? as u16),
-            None => None,
-        };
-        let channel = channel.and_then(|channel| self.channels.find(channel)).unwrap_or(0);
-        Some(Kept { grade, channel: channel as u16 })
-    }
-
-    /// Says whether a seat, once it is free, is among those that are kept.
-    pub(crate) fn is_kept(&self, seat: u32, kept: Kept) -> bool {
-        kept.has(&self.seats[seat as usize])
-    }
-
     /// Returns the area of a name, if somebody can have places of it through a channel.
     pub(crate) fn area_through(&self, name: &str, channel: Option<&str>) -> Option<u16> {
         let Some(Unit::Area(area)) = self.find(name) else { return None };
