@@ -125,8 +125,8 @@ pub struct ModelCampaign<'a> {
     pub(crate) number: usize,
     /// Who waits for a unit, the first one first.
     pub(crate) lists: Vec<ModelWaiter<'a>>,
-    /// Pools in which something came free since their waiters were looked at, as in a pause.
-    pub(crate) untried: BTreeSet<usize>,
+    /// What came free in which pool since its waiters were looked at, as in a pause; nothing, if it may be any unit.
+    pub(crate) untried: BTreeSet<(usize, Option<Unit>)>,
     /// All holds there ever were, in the order they began.
     pub(crate) holds: Vec<ModelHold<'a>>,
     /// The entry that made this version.
@@ -375,7 +375,7 @@ impl<'a> ModelCampaign<'a> {
         if self.settings.units_return {
             // An imported code that was cancelled goes to nobody else.
             if !pool.coupons.as_ref().is_some_and(|coupons| coupons.imported) {
-                self.untried.insert(index);
+                self.untried.insert((index, Some(place)));
             }
             match (place, &mut pool.hall) {
                 (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = SeatOwner::Nobody,
@@ -418,7 +418,7 @@ impl<'a> ModelCampaign<'a> {
             {
                 continue;
             }
-            self.untried.insert(at);
+            self.untried.insert((at, None));
             let taken = pool.taken(asked.units_return);
             if wanted.capacity < taken {
                 wanted.capacity = taken;

@@ -88,7 +88,7 @@ impl<'a> ModelCampaign<'a> {
             }
         }
         let is_free = |(pool, unit, n): &(usize, Unit, u32)| {
-            self.free(*pool, *unit) >= *n && !self.has_somebody_first(*pool)
+            self.free(*pool, *unit) >= *n && !self.has_somebody_first(*pool, *unit)
         };
         again.counts.iter().all(is_free)
             && self.check_limits(hold.subject, &again, hold.limit).is_ok()

@@ -1,6 +1,6 @@
 //! The model's seat map: the owner of each seat, and the best and the single seats, found by trying everything.
 
-use firstcome_core::command::BestPick;
+use firstcome_core::command::{BestPick, Wish};
 use firstcome_core::hall::{AreaSettings, SeatSettings};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,6 +126,15 @@ impl<'a> Hall<'a> {
     fn is_open(&self, seat: usize) -> bool {
         let said = &self.seats[seat].said;
         self.is_free(seat) && said.for_sale && said.group.is_empty()
+    }
+
+    /// Says whether a seat, once it is free, may be for somebody who waits with this wish.
+    pub(crate) fn is_for(&self, seat: usize, wish: &Wish<'_>) -> bool {
+        let said = &self.seats[seat].said;
+        let through = said.channel.is_empty() || Some(said.channel) == wish.channel;
+        let single = said.for_sale && said.group.is_empty();
+        let grade = wish.grade.is_none_or(|grade| grade == said.grade);
+        single && through && grade && self.is_ordinary(seat)
     }
 
     fn is_ordinary(&self, seat: usize) -> bool {

@@ -42,9 +42,22 @@ impl<'a> ModelCampaign<'a> {
         !self.lists.is_empty() || self.holds.iter().any(offered)
     }
 
-    /// Says whether somebody waits for a pool whose turn comes when the campaign goes on.
-    pub(crate) fn has_somebody_first(&self, pool: usize) -> bool {
-        self.untried.contains(&pool) && self.lists.iter().any(|waiter| waiter.pool == pool)
+    /// Says whether a unit may be for somebody whose turn comes when the campaign goes on.
+    pub(crate) fn has_somebody_first(&self, pool: usize, unit: Unit) -> bool {
+        let hall = self.pools[pool].hall.as_ref();
+        let suits = |unit: Unit, wish: &Wish<'_>| match (hall, unit) {
+            (None, _) => true,
+            (Some(hall), Unit::Seat(seat)) => hall.is_for(seat, wish),
+            (Some(_), Unit::Area(_) | Unit::Counted) => false,
+        };
+        let came = |wish: &Wish<'_>| {
+            let mut of_pool = self.untried.iter().filter(|(of, _)| *of == pool);
+            of_pool.any(|(_, came)| came.is_none_or(|came| suits(came, wish)))
+        };
+        let waits = |waiter: &ModelWaiter<'_>| {
+            waiter.pool == pool && suits(unit, &waiter.wish) && came(&waiter.wish)
+        };
+        self.lists.iter().any(waits)
     }
 
     pub(crate) fn take_off_list(&mut self, pool: usize, subject: &str) {

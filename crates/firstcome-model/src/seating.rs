@@ -52,7 +52,7 @@ impl<'a> ModelCampaign<'a> {
         }));
         let area = |said: &_| Area { said: *said, held: 0, given: 0, kept: 0 };
         hall.areas.extend(areas.into_iter().map(area));
-        self.untried.insert(pool);
+        self.untried.insert((pool, None));
         Ok(imported)
     }
 
@@ -87,6 +87,9 @@ impl<'a> ModelCampaign<'a> {
             if hall.seats[seat].owner == from {
                 hall.seats[seat].owner = to;
                 units += 1;
+                if !blocked {
+                    self.untried.insert((pool, Some(Unit::Seat(seat))));
+                }
             }
         }
         for (pool, unit, count) in wanted.counts {
@@ -97,9 +100,6 @@ impl<'a> ModelCampaign<'a> {
             let count = if blocked { count } else { count.min(*kept) };
             *kept = if blocked { *kept + count } else { *kept - count };
             units += count;
-        }
-        if !blocked {
-            self.untried.extend(0..self.pools.len());
         }
         Ok(if blocked { Outcome::Blocked { units } } else { Outcome::Unblocked { units } })
     }
@@ -142,7 +142,7 @@ impl<'a> ModelCampaign<'a> {
         }
         hall.seats[old].owner = SeatOwner::Nobody;
         hall.seats[new].owner = owner;
-        self.untried.insert(pool);
+        self.untried.insert((pool, Some(Unit::Seat(old))));
         let (old, new) = (Unit::Seat(old), Unit::Seat(new));
         let (hold, fate, rank) = match owner {
             SeatOwner::Rank(rank) => {

@@ -2,6 +2,7 @@
 
 use crate::campaign::ModelCampaign;
 use crate::coupons::{Card, Coupons, Found};
+use crate::hall::Unit;
 use crate::holding::{Made, SaidBy, Turn};
 use firstcome_core::codes::{CodeKey, CodeVerdict};
 use firstcome_core::command::{CodeCommand, StagedCode};
@@ -174,7 +175,7 @@ impl<'a> ModelCampaign<'a> {
                         coupons.shelf[at].stands = stands;
                         changed += 1;
                         if stands == Stands::Free {
-                            self.untried.insert(pool);
+                            self.untried.insert((pool, None));
                         }
                     }
                 }
@@ -233,7 +234,7 @@ impl<'a> ModelCampaign<'a> {
         if row.is_none_or(|row| row.subject != subject || row.undone.is_some()) {
             return Err(Refusal::NoSuchClaim.into());
         }
-        let left = if self.has_somebody_first(pool) { 0 } else { self.left(pool) };
+        let left = if self.has_somebody_first(pool, Unit::Counted) { 0 } else { self.left(pool) };
         let coupons = self.stock(pool);
         let card = &coupons.cards[rank as usize - 1];
         let same = coupons.imported || tag == Some(card.now);
@@ -307,7 +308,7 @@ impl<'a> ModelCampaign<'a> {
             return Err(CodeRefusal::ImportIncomplete { lines }.into());
         }
         let done = coupons.commit(turn, file);
-        self.untried.insert(pool);
+        self.untried.insert((pool, None));
         Ok(SaidBy::from(done))
     }
 }
