@@ -80,7 +80,7 @@ async fn a_position_is_brought_to_every_server() {
     assert!(matches!(answer, Answer::No(Refusal::NoSuchClaim, _)));
     let asked: Vec<String> = peer.requests().into_iter().map(|request| request.line).collect();
     let claim = "POST /v1/campaigns/spring/claims?min_position=0.41";
-    let claims = "GET /v1/campaigns/spring/claims/ann?min_position=0.7";
+    let claims = "GET /v1/campaigns/spring/claims/ann?after=0&limit=10000&min_position=0.7";
     assert_eq!(asked, [claim, claim, claims]);
 }
 

@@ -170,13 +170,13 @@ fn requests_are_told_when_asked_for_and_no_key_with_them() {
     let scene = Scene::new();
     let server = scene.serve();
     let said = server.ask(&scene, &["campaign", "list", "--verbose"]);
-    let told = format!("GET {}/v1/campaigns: 200 after ", server.url);
+    let told = format!("GET {}/v1/campaigns?after=&limit=1000: 200 after ", server.url);
     assert!(said.code == 0 && said.talk.contains(&told), "{said:?}");
     assert!(!said.talk.contains(KEY) && !said.out.contains("GET"), "{said:?}");
     let said = server.ask(&scene, &["campaign", "list"]);
     assert_eq!(said.talk, "", "{said:?}");
     drop(server);
     let said = scene.run(&["campaign", "list", "-v", "--url", "http://127.0.0.1:1"]);
-    let told = "GET http://127.0.0.1:1/v1/campaigns: no answer after ";
+    let told = "GET http://127.0.0.1:1/v1/campaigns?after=&limit=1000: no answer after ";
     assert!(said.code == 3 && said.talk.contains(told), "{said:?}");
 }

@@ -41,7 +41,7 @@ fn a_command_that_costs_everybody_time_is_refused_before_it_is_written() {
     // Four tables of a hundred, and two rows of fifty.
     let seat = |n: usize| match n / 100 {
         4 => json!({"name": format!("R{n}"), "row": format!("r{}", n / 50)}),
-        table => json!({"name": format!("T{n}"), "group": format!("t{table}")}),
+        table => json!({"name": format!("T{n}"), "group": format!("table{table}")}),
     };
     let seats: Vec<Value> = (0..500).map(seat).collect();
     talk.post(SEATS, &Value::from(seats)).says(200, "imported");
@@ -49,7 +49,7 @@ fn a_command_that_costs_everybody_time_is_refused_before_it_is_written() {
     let hold =
         |picks: Vec<Value>| json!({"id": "h1", "subject": "eve", "picks": picks, "wait_ms": 3000});
     let best = json!({"best": 7, "adjacent": false});
-    let tables = json!({"units": vec!["t1"; 400]});
+    let tables = json!({"units": vec!["table1"; 400]});
     let names: Vec<String> = (0..500).map(|n| format!("{n:064}")).collect();
     for _ in 0..20 {
         // 64 searches of the whole map in one command.

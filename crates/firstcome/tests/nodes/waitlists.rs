@@ -14,6 +14,8 @@ use tokio::time::{Instant, sleep};
 const CAMPAIGN: &str = "drop";
 const SEATS: usize = 12;
 const PEOPLE: usize = 90;
+/// The grade of all seats.
+const GRADE: &str = "R";
 /// How long people come, ask and give back.
 const LASTS: Duration = Duration::from_secs(12);
 
@@ -176,19 +178,30 @@ fn judged(heard: &[Observation], results: &[Value], waiting: &[(u64, String)]) -
     wrong
 }
 
+fn adds_seat(seat: usize) -> Ask {
+    let body = json!([{"name": format!("A{seat}"), "section": "stalls", "row": "A", "number": seat.to_string(),
+        "grade": GRADE}]);
+    let mut ask = Ask::import_seats(CAMPAIGN, "main", body);
+    ask.headers.push(("idempotency-key", format!("seat-{seat}")));
+    ask
+}
+
 /// Everybody comes at once; servers die and stand still meanwhile. Gives what was heard.
 async fn evening(scene: &mut Scene, fire: bool) -> Vec<Observation> {
     let settings = json!({"opens_at": "now", "offer_ms": 1_500, "allow_orphans": true,
         "limits": {"campaign": 1}, "pools": [{"name": "main", "kind": "seated"}]});
     let said = scene.nodes[0].talk().put(CAMPAIGN, settings).await;
     assert_eq!(said["outcome"], "created", "{said}");
+    // Who waits names a grade that is there.
+    scene.nodes[0].talk().tell(adds_seat(0)).await.unwrap();
     let ports: Vec<u16> = scene.nodes.iter().map(|node| node.port()).collect();
     let mut random = fastrand::Rng::with_seed(scene.seed);
     let until = Instant::now() + LASTS;
     let mut people = JoinSet::new();
     for number in 0..PEOPLE {
         let (who, ports, random) = (format!("s{number}"), ports.clone(), random.fork());
-        let wish = Wish { adjacent: number % 2 == 0, ..Wish::units(1) };
+        let grade = (number % 2 == 0).then(|| GRADE.to_owned());
+        let wish = Wish { grade, ..Wish::units(1) };
         people.spawn(Person { who, wish, ports, random, heard: Vec::new() }.goes(until));
     }
     for port in &ports {
@@ -196,9 +209,7 @@ async fn evening(scene: &mut Scene, fire: bool) -> Vec<Observation> {
     }
     // Seats come one by one: nobody can have one but who is next.
     for seat in 1..=SEATS {
-        let body = json!([{"name": format!("A{seat}"), "section": "stalls", "row": "A", "number": seat.to_string()}]);
-        let mut ask = Ask::import_seats(CAMPAIGN, "main", body);
-        ask.headers.push(("idempotency-key", format!("seat-{seat}")));
+        let ask = adds_seat(seat);
         let added = until - LASTS / 2;
         while scene.nodes[random.usize(..3)].talk().tell(ask.clone()).await.is_err() {
             assert!(Instant::now() < until, "seat {seat} is never added");
