@@ -3,6 +3,8 @@
 //! A reader ignores unknown fields, and a field that is added later has a default: so servers and clients of different
 //! versions understand each other. A request with an unknown field is refused.
 
+#![warn(missing_docs)]
+
 pub mod act;
 pub mod bar;
 pub mod bulk;

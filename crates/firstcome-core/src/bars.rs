@@ -11,7 +11,6 @@ const TOGETHER: u32 = 256;
 /// A subject that may not have anything more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bar {
-    /// The subject.
     pub subject: Box<str>,
     /// Since when.
     pub at: Timestamp,

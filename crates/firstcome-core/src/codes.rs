@@ -70,7 +70,6 @@ pub enum IssuedCode {
     Generated {
         /// Its unit number.
         unit: u32,
-        /// Its tag.
         tag: u64,
     },
     /// An imported one.
@@ -87,7 +86,6 @@ pub enum CodeUnit<'a> {
     Generated {
         /// Its unit number.
         unit: u32,
-        /// Its tag.
         tag: u64,
     },
     /// An imported one: its sealed text.
@@ -330,10 +328,7 @@ pub(crate) enum Found {
     /// There is no such code.
     No,
     /// It is imported and nobody has it.
-    InStock {
-        /// Its unit.
-        unit: u32,
-    },
+    InStock { unit: u32 },
     /// It is, or was before it was replaced, that of a rank.
     Issued { rank: u32, replaced: bool },
 }

@@ -76,7 +76,6 @@ pub enum Steer {
 /// Replicas compare it with their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// The position.
     pub position: u64,
     /// The digest after applying the entry at that position.
     pub digest: u64,
@@ -95,7 +94,6 @@ pub enum Late {
 /// A step on a hold: which, whose, and what makes the step the same when it comes again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step<'a> {
-    /// The campaign.
     pub campaign: &'a str,
     /// The hold's id.
     pub hold: &'a str,
@@ -111,7 +109,6 @@ pub struct Step<'a> {
 pub enum Command<'a> {
     /// Gives a subject a unit for good.
     Claim {
-        /// The campaign.
         campaign: &'a str,
         /// The pool; may be left out where there is one.
         pool: Option<&'a str>,
@@ -124,7 +121,6 @@ pub enum Command<'a> {
     },
     /// Undoes a claim.
     Cancel {
-        /// The campaign.
         campaign: &'a str,
         /// The pool; may be left out where there is one.
         pool: Option<&'a str>,
@@ -141,7 +137,6 @@ pub enum Command<'a> {
     },
     /// Creates a campaign or changes it to these settings.
     Put {
-        /// The campaign.
         campaign: &'a str,
         /// What is wanted.
         settings: Settings,
@@ -152,7 +147,6 @@ pub enum Command<'a> {
     },
     /// Pauses, resumes, closes or archives a campaign.
     Steer {
-        /// The campaign.
         campaign: &'a str,
         /// How.
         steer: Steer,
@@ -161,7 +155,6 @@ pub enum Command<'a> {
     },
     /// Sets units aside for a subject until a deadline.
     Hold {
-        /// The campaign.
         campaign: &'a str,
         /// The id that makes the hold the same when it is asked for again: 1 to 64 bytes.
         id: &'a str,
@@ -208,9 +201,7 @@ pub enum Command<'a> {
     },
     /// Adds seats and areas to a seated pool: all of them or none.
     Seats {
-        /// The campaign.
         campaign: &'a str,
-        /// The pool.
         pool: &'a str,
         /// The seats and areas.
         chunk: Chunk<'a>,
@@ -219,9 +210,7 @@ pub enum Command<'a> {
     },
     /// Takes units out of sale or puts them back: all of them or none.
     Block {
-        /// The campaign.
         campaign: &'a str,
-        /// Which units.
         units: Vec<Pick<'a>>,
         /// Whether they are to be blocked or free again.
         blocked: bool,
@@ -232,9 +221,7 @@ pub enum Command<'a> {
     },
     /// Exchanges a seat that is held or confirmed for a free one.
     Move {
-        /// The campaign.
         campaign: &'a str,
-        /// The pool.
         pool: &'a str,
         /// The seat that becomes free.
         from: &'a str,
@@ -247,9 +234,7 @@ pub enum Command<'a> {
     },
     /// Changes seats of a seated pool that nobody has had: all of them or none.
     ChangeSeats {
-        /// The campaign.
         campaign: &'a str,
-        /// The pool.
         pool: &'a str,
         /// What is to be changed of each: 1 to 4,000 seats.
         seats: Vec<SeatChange<'a>>,
@@ -258,7 +243,6 @@ pub enum Command<'a> {
     },
     /// Keeps a subject from having anything more of a campaign.
     Bar {
-        /// The campaign.
         campaign: &'a str,
         /// Who is kept out.
         subject: &'a str,
@@ -269,7 +253,6 @@ pub enum Command<'a> {
     },
     /// Takes a bar back.
     Unbar {
-        /// The campaign.
         campaign: &'a str,
         /// Who is let in again.
         subject: &'a str,
@@ -278,7 +261,6 @@ pub enum Command<'a> {
     },
     /// Gives a subject what it wants, or a place on the waitlist of a pool.
     Join {
-        /// The campaign.
         campaign: &'a str,
         /// The pool; may be left out where there is one.
         pool: Option<&'a str>,
@@ -291,7 +273,6 @@ pub enum Command<'a> {
     },
     /// Takes a subject off the waitlist of a pool.
     Leave {
-        /// The campaign.
         campaign: &'a str,
         /// The pool; may be left out where there is one.
         pool: Option<&'a str>,

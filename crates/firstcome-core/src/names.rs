@@ -23,7 +23,6 @@ pub enum BadName {
     /// A control character, or for names anything outside `[a-z0-9_-]`.
     #[error("has {character:?} at byte {at}, which is not allowed there")]
     Character {
-        /// The character.
         character: char,
         /// Where it stands, counted in bytes from 0.
         at: usize,

@@ -47,7 +47,6 @@ impl By {
 /// A pool whose capacity could not go down as far as asked, because more was given already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clamped {
-    /// The pool.
     pub pool: Box<str>,
     /// How far its capacity got.
     pub capacity: u32,
@@ -56,7 +55,6 @@ pub struct Clamped {
 /// A unit by its names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnitName {
-    /// The pool.
     pub pool: Box<str>,
     /// The seat or the area; none in a counted pool, whose units have no names.
     pub unit: Option<Box<str>>,
@@ -74,7 +72,6 @@ impl fmt::Display for UnitName {
 /// A unit that became a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankedUnit {
-    /// The unit.
     pub unit: UnitName,
     /// Its rank in its pool.
     pub rank: u32,
@@ -131,7 +128,6 @@ pub struct Refund {
 /// A unit exchanged for another of its pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// The pool.
     pub pool: Box<str>,
     /// The unit that is free now.
     pub from: Box<str>,
@@ -144,7 +140,6 @@ pub struct Move {
 /// A refusal that names a hold or units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedFor {
-    /// The refusal.
     pub refusal: Refusal,
     /// The hold it is about: of `has_hold` the one the subject has.
     pub hold: Option<Box<str>>,
@@ -199,10 +194,7 @@ pub enum Outcome {
         clamped: Vec<Clamped>,
     },
     /// A campaign was already as asked.
-    Unchanged {
-        /// Its version.
-        version: u32,
-    },
+    Unchanged { version: u32 },
     /// Time passed.
     Ticked,
     /// Results up to a number are no longer kept here.
@@ -211,10 +203,7 @@ pub enum Outcome {
         through: u64,
     },
     /// The space is at a level.
-    Raised {
-        /// The level.
-        level: u32,
-    },
+    Raised { level: u32 },
     /// Units are set aside for the subject until a deadline.
     Held(Box<Holding>),
     /// They were so before; nothing changed.

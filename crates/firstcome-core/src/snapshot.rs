@@ -56,7 +56,6 @@ pub enum BadSnapshot {
 /// What a snapshot says of itself, and its pieces in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// The space it is of.
     pub space: SpaceId,
     /// The last entry it covers.
     pub stamp: Stamp,

@@ -69,7 +69,6 @@ impl Stamp {
 pub struct Archived {
     /// When it left.
     pub at: Timestamp,
-    /// Its title.
     pub title: Box<str>,
 }
 

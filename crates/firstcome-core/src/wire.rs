@@ -101,9 +101,7 @@ fn unzigzag(value: u64) -> i64 {
 /// One field as read: its number and what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field<'a> {
-    /// A number.
     Number(u64),
-    /// Bytes.
     Bytes(&'a [u8]),
 }
 

@@ -22,13 +22,11 @@ use tokio_util::sync::CancellationToken;
 
 /// Everything a handler needs.
 pub struct App {
-    /// The node.
     pub node: Node,
     /// The leader's tasks.
     pub leader: Leadership,
     /// The ledger, if there is one.
     pub ledger: Option<Ledger>,
-    /// The keys.
     pub keys: Keys,
     /// The checks before a command is written.
     pub guards: Guards,

@@ -59,11 +59,8 @@ pub struct Metrics {
 /// Requests refused by a rate limit, by the kind of limit.
 #[derive(Clone, Debug)]
 pub struct RateLimited {
-    /// A subject.
     pub subject: Counter,
-    /// A key.
     pub key: Counter,
-    /// An address.
     pub address: Counter,
     /// An address that tries keys, tokens or hold ids.
     pub misses: Counter,

@@ -18,7 +18,6 @@ use utoipa::openapi::OpenApi;
 /// The description of the routes.
 #[derive(Debug)]
 pub struct Description {
-    /// The document.
     pub document: Value,
     /// The document as JSON.
     pub text: Bytes,

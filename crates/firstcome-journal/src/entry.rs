@@ -29,7 +29,6 @@ pub struct Entry {
     pub epoch: u32,
     /// The name of the entry before it.
     pub before: Name,
-    /// The body.
     pub body: Arc<[u8]>,
 }
 
@@ -88,7 +87,6 @@ pub(crate) struct EntryRun {
 /// What is to be appended, and what the caller rests on.
 #[derive(Clone, Debug)]
 pub struct Append {
-    /// The body.
     pub body: Arc<[u8]>,
     /// The body's name.
     pub name: Name,
@@ -128,7 +126,6 @@ impl EntriesRead {
 /// Only [`Looked::ToEnd`] says that the caller knows everything that was acknowledged before a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Looked {
-    /// To its end.
     ToEnd {
         /// The position of the last entry there was.
         position: u64,
@@ -201,7 +198,6 @@ pub struct Head {
 /// A row copied from another journal is found out by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sealer {
-    /// The space.
     pub space: SpaceId,
 }
 

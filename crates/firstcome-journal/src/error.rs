@@ -34,7 +34,6 @@ pub enum JournalError {
     /// The entry at a position the caller applied has another name.
     #[error("entry {position} is {found}, this node applied {applied}: the journal forked")]
     Forked {
-        /// The position.
         position: u64,
         /// The name found there.
         found: Name,
@@ -58,10 +57,7 @@ pub enum JournalError {
     Gone(SpaceId),
     /// The store has no space of a name.
     #[error("the store has no space {name:?}")]
-    NoSpace {
-        /// The name.
-        name: String,
-    },
+    NoSpace { name: String },
     /// The store is marked: it was emptied, and a server has the space that was there.
     #[error(
         "the store was emptied: space {space} was there, up to entry {position} at the server {who}; nothing is begun in its place"
@@ -157,7 +153,6 @@ pub enum JournalError {
     /// A file of an exported space cannot be used.
     #[error("the file {file} cannot be used: {why}")]
     BadFile {
-        /// The file.
         file: String,
         /// Why, and where in it.
         why: String,
@@ -165,19 +160,13 @@ pub enum JournalError {
     /// Another process has the data folder.
     #[error("the data folder {folder} is in use by {owner}")]
     InUse {
-        /// The folder.
         folder: String,
         /// Who has it: process number and address, as far as known.
         owner: String,
     },
     /// The data folder cannot be used.
     #[error("the data folder {folder} cannot be used: {why}")]
-    Folder {
-        /// The folder.
-        folder: String,
-        /// Why.
-        why: String,
-    },
+    Folder { folder: String, why: String },
 }
 
 impl JournalError {

@@ -38,7 +38,6 @@ use tokio::sync::watch;
 /// further one is begun; each leaves the journal whole.
 #[derive(Clone, Debug)]
 pub enum Journal {
-    /// In memory.
     Memory(memory::Memory),
     /// In a SQLite file.
     Sqlite(sqlite::Sqlite),

@@ -1,5 +1,7 @@
 //! The attribute `#[locked]` of `firstcome-lock`, which has it as `firstcome_lock::locked` with its feature `macros`.
 
+#![warn(missing_docs)]
+
 mod duration;
 mod expand;
 mod function;

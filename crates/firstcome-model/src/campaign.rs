@@ -39,7 +39,6 @@ pub struct Row<'a> {
     pub(crate) entry: usize,
     /// How it was undone, if it was.
     pub undone: Option<Undone>,
-    /// Which unit it is of.
     pub(crate) unit: Unit,
     /// The hold it came from, by its id.
     pub(crate) hold: Option<&'a str>,

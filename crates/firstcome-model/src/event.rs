@@ -36,9 +36,7 @@ pub enum Event<'a> {
     },
     /// A pool has areas of so many units.
     Areas {
-        /// In which campaign.
         campaign: &'a str,
-        /// In which pool.
         pool: &'a str,
         /// The name and the capacity of each.
         areas: Vec<(&'a str, u32)>,
@@ -59,11 +57,8 @@ impl<'a> Event<'a> {
 /// A code and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Issued<'a> {
-    /// In which campaign.
     pub campaign: &'a str,
-    /// In which pool.
     pub pool: Box<str>,
-    /// The code.
     pub code: CodeKey,
     /// Whose claim has it.
     pub subject: &'a str,
@@ -74,9 +69,7 @@ pub struct Issued<'a> {
 pub struct Claimed<'a> {
     /// The result's number, over the whole journal.
     pub number: u64,
-    /// In which campaign.
     pub campaign: &'a str,
-    /// In which pool.
     pub pool: Box<str>,
     /// Which claim; 0 where it is about none.
     pub rank: u32,

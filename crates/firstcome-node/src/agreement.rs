@@ -22,7 +22,6 @@ pub enum LedgerMark {
     /// It has not said, or not decided yet.
     #[default]
     Unsaid,
-    /// None.
     None,
     /// One that it has not reached yet.
     Unknown,
@@ -92,7 +91,6 @@ impl LedgerMark {
 /// What a node announces beside its position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Announcement {
-    /// Its ledger.
     pub ledger: LedgerMark,
     /// Its other settings, as texts of their own without a blank: a secret is there as a few bits of a hash.
     pub settings: BTreeMap<String, String>,

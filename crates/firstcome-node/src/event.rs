@@ -6,12 +6,8 @@
 
 use tracing::Level;
 
-/// What a log line is about.
+/// What a log line is about: `docs/reference/logs.md` has the meaning of each, and a test compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(
-    missing_docs,
-    reason = "docs/reference/logs.md has the meaning of each, and a test compares"
-)]
 pub enum Event {
     Starting,
     JournalReplaying,

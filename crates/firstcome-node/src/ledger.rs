@@ -65,9 +65,7 @@ const LAYOUT: u32 = 1;
 /// A claim as it stands in a ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettledClaim {
-    /// In which pool.
     pub pool: Box<str>,
-    /// Its rank.
     pub rank: u32,
     /// Whose it is.
     pub subject: Box<str>,

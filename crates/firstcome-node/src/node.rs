@@ -42,7 +42,6 @@ pub const APPENDER: &str = "appender";
 
 /// What a node is given: it takes time, randomness and the store from here, never from the air.
 pub struct Given {
-    /// The journal.
     pub journal: Journal,
     /// The store's clock, where this process reads it itself; else it goes by what the store says.
     pub clock: Option<Clock>,

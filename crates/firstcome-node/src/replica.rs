@@ -48,7 +48,6 @@ struct Current {
 pub struct Durable {
     /// How many times this node switched to another branch: what was known of an older one says nothing.
     pub branch: u64,
-    /// The position.
     pub position: u64,
 }
 

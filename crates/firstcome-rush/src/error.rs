@@ -12,7 +12,6 @@ pub enum LoadError {
     /// An answer that is not the HTTP or JSON this program speaks.
     #[error("the answer of {server} cannot be read: {reason}")]
     Strange {
-        /// The server.
         server: String,
         /// What is wrong with it.
         reason: String,

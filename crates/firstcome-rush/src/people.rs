@@ -97,9 +97,7 @@ pub struct Plan<V> {
     pub servers: Vec<Server>,
     /// The key every request carries.
     pub key: Option<Secret>,
-    /// The campaign.
     pub campaign: String,
-    /// The pool.
     pub pool: String,
     /// What people want and do there.
     pub visit: V,
@@ -115,7 +113,6 @@ pub struct Plan<V> {
     pub prefix: String,
     /// How many connections they share.
     pub connections: usize,
-    /// The seed.
     pub seed: u64,
     /// How long one request is sent again before the load test gives up.
     pub patience: Duration,

@@ -1,3 +1,4 @@
+#![warn(missing_docs)]
 #![doc = include_str!("../README.md")]
 
 #[cfg(not(any(feature = "redis", feature = "postgres", feature = "mysql")))]

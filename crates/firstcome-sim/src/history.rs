@@ -22,16 +22,13 @@ pub type Moment = Duration;
 pub enum Asked {
     /// To win a unit.
     Claim {
-        /// In which campaign.
         campaign: String,
-        /// In which pool.
         pool: Option<String>,
         /// For whom.
         subject: String,
     },
     /// To undo a claim, on the subject's or the operator's word.
     Cancel {
-        /// In which campaign.
         campaign: String,
         /// In which pool, if that is said.
         pool: Option<String>,
@@ -92,7 +89,6 @@ pub enum Reply {
         /// Who decided.
         decided: Decided,
     },
-    /// A failure.
     Failure(CommandError),
     /// Nothing: the connection was cut, the node died, or the caller had no more patience.
     Nothing,
@@ -122,7 +118,6 @@ pub struct Exchange {
 pub struct HeadChange {
     /// When.
     pub moment: Moment,
-    /// Which server.
     pub server: usize,
     /// Its last entry, an index into [`History::stored`]; `None` where it has none.
     pub last: Option<usize>,
@@ -163,15 +158,11 @@ pub struct NodeRun {
 /// A row of the ledger, as its readers see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its number.
     pub number: u64,
     /// What it says has happened.
     pub kind: Kind,
-    /// In which campaign.
     pub campaign: String,
-    /// In which pool.
     pub pool: String,
-    /// Which rank.
     pub rank: u32,
     /// Whose.
     pub subject: String,
@@ -188,9 +179,7 @@ pub struct Row {
 pub struct ShownCode {
     /// The request, an index into [`History::exchanges`].
     pub exchange: usize,
-    /// In which campaign.
     pub campaign: String,
-    /// In which pool.
     pub pool: String,
     /// Whose claim it was.
     pub subject: String,
@@ -229,7 +218,6 @@ pub struct Last {
 pub struct ActRow {
     /// On which campaign.
     pub campaign: String,
-    /// Its number.
     pub number: u32,
     /// What it says.
     pub act: Act,

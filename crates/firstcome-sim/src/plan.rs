@@ -64,7 +64,6 @@ pub struct Plan {
     pub remembers: bool,
     /// Whether nodes put the space back into an emptied store by themselves.
     pub on_emptied: OnEmptied,
-    /// The campaigns.
     pub campaigns: Vec<PlannedCampaign>,
     /// What happens, in the order of time.
     pub steps: Vec<Step>,
@@ -75,7 +74,6 @@ pub struct Plan {
 /// A campaign as people want it.
 #[derive(Clone, Debug)]
 pub struct PlannedCampaign {
-    /// Its name.
     pub name: String,
     /// Its pools: name and capacity.
     pub pools: Vec<(String, u32)>,
@@ -111,7 +109,6 @@ impl PlannedCampaign {
 pub struct Step {
     /// When.
     pub at: Duration,
-    /// What.
     pub what: What,
 }
 
@@ -146,18 +143,14 @@ pub struct Ask {
 pub enum Want {
     /// A unit of a campaign's pool; the pool may be left out.
     Claim {
-        /// Which campaign.
         campaign: usize,
-        /// Which of its pools.
         pool: Option<usize>,
         /// Who.
         subject: u32,
     },
     /// Their claim undone, if they know of one.
     Cancel {
-        /// Which campaign.
         campaign: usize,
-        /// Which of its pools.
         pool: usize,
         /// Whether that is said.
         names_pool: bool,
@@ -167,12 +160,7 @@ pub enum Want {
         operator: bool,
     },
     /// A campaign, created or with another capacity of its first pool.
-    Put {
-        /// Which.
-        campaign: usize,
-        /// The capacity.
-        capacity: Option<u32>,
-    },
+    Put { campaign: usize, capacity: Option<u32> },
     /// A campaign paused.
     Pause(usize),
     /// A campaign resumed.
@@ -199,28 +187,24 @@ pub enum Want {
 pub enum Fault {
     /// A node dies, and another one starts in its slot after a while.
     Crash {
-        /// Which.
         slot: usize,
         /// After how long.
         down: Duration,
     },
     /// A node is asked to stop, and another one starts in its slot after a while.
     Stop {
-        /// Which.
         slot: usize,
         /// After how long.
         down: Duration,
     },
     /// A node is paused.
     Pause {
-        /// Which.
         slot: usize,
         /// For how long.
         time: Duration,
     },
     /// A node and the store do not reach one another.
     Cut {
-        /// Which.
         slot: usize,
         /// For how long.
         time: Duration,
@@ -229,7 +213,6 @@ pub enum Fault {
     },
     /// What a node says to the store and hears from it takes much longer.
     Slow {
-        /// Which.
         slot: usize,
         /// For how long.
         time: Duration,
@@ -238,7 +221,6 @@ pub enum Fault {
     },
     /// The lock that says who leads does not answer a node.
     LockAway {
-        /// Which.
         slot: usize,
         /// For how long.
         time: Duration,
@@ -252,14 +234,12 @@ pub enum Fault {
     },
     /// A copy hears nothing from the primary.
     Lag {
-        /// Which.
         copy: usize,
         /// For how long.
         time: Duration,
     },
     /// A copy takes the primary's place; the old one goes on for those who still talk to it.
     Promote {
-        /// Which.
         copy: usize,
         /// Whether the old primary is there for a while.
         lingers: Option<Duration>,

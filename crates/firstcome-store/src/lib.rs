@@ -24,6 +24,8 @@
 //! - [`StoreError`]: why there is no answer, and whether the command may have been carried out
 //! - [`Store`]: the error codes of each store, what they mean, and which errors pass
 
+#![warn(missing_docs)]
+
 pub mod client;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod database_url;

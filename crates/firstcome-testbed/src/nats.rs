@@ -319,7 +319,6 @@ impl Drop for Nats {
 /// Three NATS servers that are a cluster.
 #[derive(Debug)]
 pub struct NatsCluster {
-    /// The servers.
     pub servers: [Nats; 3],
     /// The ways between them, where there are proxies: from which server to which.
     links: Vec<(usize, usize, Proxy)>,

@@ -14,7 +14,6 @@ pub trait Observer: fmt::Debug + Send + Sync {
 pub enum Event<'a> {
     /// A call that may change something arrived at a server.
     Called {
-        /// Which call.
         call: JournalCall,
         /// Over which link, by its number.
         link: usize,
@@ -22,17 +21,9 @@ pub enum Event<'a> {
         server: usize,
     },
     /// A server has an entry which none had before.
-    Stored {
-        /// Which server.
-        server: usize,
-        /// The entry.
-        entry: &'a Entry,
-        /// Its name.
-        name: Name,
-    },
+    Stored { server: usize, entry: &'a Entry, name: Name },
     /// A server that nodes talk to has another last entry than before.
     HeadChanged {
-        /// Which server.
         server: usize,
         /// Its last entry; `None` where it has none.
         last: Option<usize>,

@@ -20,9 +20,7 @@ pub struct ResultRow<'a> {
     pub number: u64,
     /// What happened.
     pub kind: Kind,
-    /// In which campaign.
     pub campaign: &'a Campaign,
-    /// In which pool.
     pub pool: &'a str,
     /// To which claim. Of a refund due and of somebody unserved it is none: its rank is 0 and its time that of the result; so is
     /// the time of a move, and its rank is 0 where the unit was only held.

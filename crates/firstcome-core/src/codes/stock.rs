@@ -108,7 +108,6 @@ impl StockRun {
 /// An import whose codes are in stock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
-    /// Its id.
     pub id: Box<str>,
     /// A checksum over the keyed hashes of all its lines, in order: the same file has the same.
     pub digest: u64,

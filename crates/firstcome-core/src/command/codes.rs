@@ -22,11 +22,9 @@ pub(super) const DISCARD: u32 = 36;
 /// A step on a code: which code, and under which reference. The two make the step the same when it comes again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeStep<'a> {
-    /// The campaign.
     pub campaign: &'a str,
     /// The pool; may be left out where there is one.
     pub pool: Option<&'a str>,
-    /// The code.
     pub code: CodeKey,
     /// The reference: 1 to [`REFERENCE_BYTES`](crate::limits::REFERENCE_BYTES) bytes.
     pub reference: &'a str,
@@ -46,7 +44,6 @@ pub struct StagedCode<'a> {
 pub enum CodeCommand<'a> {
     /// Sets a use of a code aside until a deadline.
     Reserve {
-        /// The step.
         step: CodeStep<'a>,
         /// Who wants to use it, if that is said.
         subject: Option<&'a str>,
@@ -56,26 +53,17 @@ pub enum CodeCommand<'a> {
     },
     /// Uses a code, reserved before or not.
     Redeem {
-        /// The step.
         step: CodeStep<'a>,
         /// Who uses it, if that is said.
         subject: Option<&'a str>,
     },
     /// Undoes a redemption.
-    RollBack {
-        /// The step.
-        step: CodeStep<'a>,
-    },
+    RollBack { step: CodeStep<'a> },
     /// Returns a reservation back.
-    EndReservation {
-        /// The step.
-        step: CodeStep<'a>,
-    },
+    EndReservation { step: CodeStep<'a> },
     /// Revokes, suspends or restores codes.
     Mark {
-        /// The campaign.
         campaign: &'a str,
-        /// The pool.
         pool: &'a str,
         /// Which codes: 1 to [`CODES_TOGETHER`](crate::limits::CODES_TOGETHER).
         codes: Vec<CodeKey>,
@@ -88,9 +76,7 @@ pub enum CodeCommand<'a> {
     },
     /// Revokes all codes of an import, issued or not.
     RevokeImport {
-        /// The campaign.
         campaign: &'a str,
-        /// The pool.
         pool: &'a str,
         /// The import's id.
         import: &'a str,
@@ -101,9 +87,7 @@ pub enum CodeCommand<'a> {
     },
     /// Replaces the code of a claim by another one; the old one is revoked.
     Reissue {
-        /// The campaign.
         campaign: &'a str,
-        /// The pool.
         pool: &'a str,
         /// Whose code it is.
         subject: &'a str,
@@ -120,9 +104,7 @@ pub enum CodeCommand<'a> {
     },
     /// Brings lines of an import. Lines that were brought before are left alone.
     Stage {
-        /// The campaign.
         campaign: &'a str,
-        /// The pool.
         pool: &'a str,
         /// The import's id: 1 to 64 bytes.
         import: &'a str,
@@ -135,9 +117,7 @@ pub enum CodeCommand<'a> {
     },
     /// Puts all codes of an import into stock.
     Commit {
-        /// The campaign.
         campaign: &'a str,
-        /// The pool.
         pool: &'a str,
         /// The import's id.
         import: &'a str,
@@ -148,9 +128,7 @@ pub enum CodeCommand<'a> {
     },
     /// Returns an import up that was not committed.
     Discard {
-        /// The campaign.
         campaign: &'a str,
-        /// The pool.
         pool: &'a str,
         /// The import's id.
         import: &'a str,

@@ -12,9 +12,7 @@ const TOGETHER: u32 = 1_024;
 /// What is to be changed of one seat. What is left out stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeatChange<'a> {
-    /// Its name, as it is.
     pub name: &'a str,
-    /// Its new name.
     pub new_name: Option<&'a str>,
     /// Its new grade.
     pub grade: Option<&'a str>,

@@ -5,7 +5,6 @@ use super::{Hall, Kind, Standings};
 /// A row as a reader sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowView<'a> {
-    /// The section it is in.
     pub section: &'a str,
     /// Its name; empty for a seat that has no row.
     pub name: &'a str,

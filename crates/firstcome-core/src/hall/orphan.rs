@@ -16,7 +16,6 @@ use std::cell::Cell;
 /// (<https://docs.seats.io/docs/renderer/config-selectionvalidators/>), which goes by categories as this goes by grades.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Orphans {
-    /// Never.
     Never,
     /// Only if as many seats, next to each other, are nowhere to be had without. This is what seats.io does.
     #[default]

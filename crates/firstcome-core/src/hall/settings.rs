@@ -34,7 +34,6 @@ pub struct SeatSettings<'a> {
     pub quality: u32,
     /// Its grade. Empty is a grade like any other.
     pub grade: &'a str,
-    /// Its price.
     pub price: Option<Price>,
     /// Through which channel it is sold; through any, if empty.
     pub channel: &'a str,
@@ -194,7 +193,6 @@ pub enum Unfit {
     /// One of its texts is not acceptable.
     #[error("its {what} {why}")]
     Text {
-        /// Which.
         what: &'static str,
         /// What is wrong.
         why: BadName,
@@ -220,7 +218,6 @@ pub enum Unfit {
     /// One more than there may be of what is named.
     #[error("the pool would have more than {most} {what}")]
     TooMany {
-        /// Of what.
         what: &'static str,
         /// How many there may be.
         most: usize,

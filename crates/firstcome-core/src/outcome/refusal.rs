@@ -6,7 +6,6 @@ use crate::time::Timestamp;
 /// What was not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// The campaign.
     Campaign,
     /// The pool in the campaign.
     Pool,

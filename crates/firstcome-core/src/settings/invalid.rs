@@ -30,7 +30,6 @@ pub enum BadSettings {
     /// A capacity outside 1 to [`CAPACITY`].
     #[error("capacity of pool {pool:?}: {capacity} is outside 1 to {CAPACITY}")]
     Capacity {
-        /// The pool.
         pool: Box<str>,
         /// The capacity given.
         capacity: u64,
@@ -72,7 +71,6 @@ pub enum BadSettings {
     /// Codes that are not acceptable.
     #[error("pool {pool:?}: {what}")]
     Codes {
-        /// The pool.
         pool: Box<str>,
         /// What is wrong, and what is acceptable.
         what: &'static str,

@@ -12,7 +12,6 @@ use xxhash_rust::xxh3::xxh3_64;
 /// An entry that is skipped: its position and time count, its commands never run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
-    /// Its position.
     pub position: u64,
     /// Who wrote its body.
     pub node: NodeId,

@@ -52,7 +52,6 @@ pub struct Unserved {
     pub quantity: u32,
     /// When.
     pub at: Timestamp,
-    /// Why.
     pub why: Why,
 }
 

@@ -33,7 +33,6 @@ use tokio::time::{Instant, timeout};
 /// The terms of a check.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// The campaigns it is for.
     pub campaign: Scope,
     /// Where to ask.
     pub url: Uri,

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 /// Who may ask.
 #[derive(Clone, Copy)]
 enum Asker {
-    /// Anybody.
     Anybody,
     /// Anybody; with a key of the role the answer has more.
     AnybodyOrKey(Role),

@@ -31,7 +31,6 @@ pub(crate) enum Admission {
     Everything,
     /// `/livez` and `/readyz`, for one request: there are too many others.
     Probes(Full),
-    /// Its refusal.
     Refusal(Full),
 }
 

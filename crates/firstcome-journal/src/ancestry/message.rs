@@ -53,7 +53,6 @@ pub(crate) fn mark(bytes: &[u8]) -> u64 {
 pub(crate) struct Ancestor {
     /// The message of the entry applied last.
     pub(crate) place: Place,
-    /// Its position.
     pub(crate) position: u64,
     /// Its time, as the sender has it.
     pub(crate) at: Timestamp,

@@ -16,7 +16,6 @@ use firstcome_core::names::SpaceId;
 /// What an emptied store has: a mark, and who has the space that was there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Emptied {
-    /// The mark.
     pub mark: Mark,
     /// The store's clock.
     pub now: Timestamp,

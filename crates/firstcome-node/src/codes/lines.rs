@@ -15,7 +15,6 @@ pub enum WrongCode {
     /// A letter of another alphabet stands beside Latin ones and looks like one of them.
     #[error("the code has U+{:04X}, which looks like {like}, beside Latin letters", u32::from(*.letter))]
     Mixed {
-        /// The letter.
         letter: char,
         /// What it looks like.
         like: char,

@@ -9,7 +9,6 @@ use firstcome_core::{CodeRefusal, Refusal, SpaceId, State};
 /// What is needed of a coded pool to make and read its codes.
 #[derive(Clone, Debug)]
 pub struct CodePool {
-    /// Its name.
     pub name: Box<str>,
     /// Where its codes come from.
     pub source: CodeSource,

@@ -35,7 +35,6 @@ pub enum CodeVerb {
 /// A code as it was typed, and for what.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CodeAsk<'a> {
-    /// The campaign.
     pub campaign: &'a str,
     /// The pool, if one is named; else every coded pool of the campaign is tried.
     pub pool: Option<&'a str>,

@@ -15,14 +15,12 @@ pub enum Look {
     Postgres {
         /// What its connections run on.
         runtime: tokio::runtime::Runtime,
-        /// The ledger.
         ledger: super::PostgresLedger,
     },
     /// In a MariaDB.
     MySql {
         /// What its connections run on.
         runtime: tokio::runtime::Runtime,
-        /// The ledger.
         ledger: super::MySqlLedger,
     },
 }

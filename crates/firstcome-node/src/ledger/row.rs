@@ -15,9 +15,7 @@ pub struct Row {
     pub number: u64,
     /// What happened.
     pub kind: Kind,
-    /// In which campaign.
     pub campaign: Box<str>,
-    /// In which pool.
     pub pool: Box<str>,
     /// To the claim of which rank; 0 where it is about no claim.
     pub rank: u32,

@@ -15,7 +15,6 @@ pub struct Plan {
     pub servers: Vec<Server>,
     /// The key every claim carries.
     pub key: Option<Secret>,
-    /// The campaign.
     pub campaign: String,
     /// The pool; may be left out where the campaign has one.
     pub pool: Option<String>,
@@ -33,7 +32,6 @@ pub struct Plan {
     pub repeat: f64,
     /// The share of requests cut off right after sending, and sent again, 0 to 1.
     pub cut: f64,
-    /// The seed.
     pub seed: u64,
     /// The longest it may take; requests not sent by then are not sent.
     pub duration: Option<Duration>,

@@ -15,7 +15,6 @@ use crate::promise::Promise;
 /// What a load test on claims found.
 #[derive(Debug)]
 pub struct Report {
-    /// The campaign.
     pub campaign: String,
     /// The seed everything was drawn from.
     pub seed: u64,

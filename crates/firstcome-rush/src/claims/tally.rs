@@ -5,7 +5,6 @@ use std::time::Duration;
 
 /// What an answered claim was answered with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "each is the outcome of that name")]
 pub enum Kind {
     Won,
     AlreadyWon,

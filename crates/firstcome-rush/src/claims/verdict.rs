@@ -27,7 +27,6 @@ pub(super) struct ResultsVerdict {
 /// A rank and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankLine {
-    /// The rank.
     pub rank: u64,
     /// Whose.
     pub subject: String,

@@ -4,7 +4,6 @@ use std::fmt;
 
 /// A promise the server broke, and what shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the sentence of each says what its fields are")]
 pub enum Violation {
     DuplicateRank { rank: u64, first: String, second: String },
     Gap { pool: String, after: u64, found: u64 },

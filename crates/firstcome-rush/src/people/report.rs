@@ -15,7 +15,6 @@ use crate::promise::Promise;
 /// What a load test of people found.
 #[derive(Debug, Default)]
 pub struct Report<T> {
-    /// The campaign.
     pub campaign: String,
     /// The seed everything was drawn from.
     pub seed: u64,

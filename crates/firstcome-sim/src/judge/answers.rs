@@ -14,7 +14,6 @@ use std::collections::BTreeSet;
 
 /// What a caller heard from an answer that was true when it was given.
 pub(super) struct HeardAnswer {
-    /// The exchange.
     pub(super) exchange: usize,
     /// The entry that made true what was said; an index into the stored ones.
     pub(super) origin: usize,

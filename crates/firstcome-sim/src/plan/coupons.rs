@@ -38,11 +38,8 @@ pub struct Codes {
 /// What somebody wants of the codes of a pool.
 #[derive(Clone, Debug)]
 pub struct CouponWant {
-    /// Which campaign.
     pub campaign: usize,
-    /// Which of its pools.
     pub pool: usize,
-    /// What.
     pub what: CouponStep,
 }
 
@@ -83,11 +80,9 @@ pub enum CouponStep {
     },
     /// To bring lines of a file.
     Stage {
-        /// Which import.
         import: String,
         /// Which line is the first.
         first: u32,
-        /// The lines.
         lines: Vec<String>,
     },
 }

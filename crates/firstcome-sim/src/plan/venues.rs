@@ -23,13 +23,10 @@ pub struct Venue {
 /// A seat.
 #[derive(Clone, Debug)]
 pub struct PlannedSeat {
-    /// Its name.
     pub name: String,
-    /// Its row.
     pub row: String,
     /// How good it is, 0 best.
     pub quality: u32,
-    /// Its grade.
     pub grade: &'static str,
     /// Through which channel it is sold.
     pub channel: &'static str,

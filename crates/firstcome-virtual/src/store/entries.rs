@@ -15,9 +15,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub struct StoredEntry {
     /// When, as the time since the store began.
     pub moment: Duration,
-    /// The entry.
     pub entry: Entry,
-    /// Its name.
     pub name: Name,
     /// The name of its batch.
     pub batch: Name,

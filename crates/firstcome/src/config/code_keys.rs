@@ -13,7 +13,6 @@ use std::fmt;
 pub struct CodeKeySetting {
     /// Its id, which pools name: 1 to 64 bytes.
     pub id: String,
-    /// The secret.
     pub secret: [u8; 32],
 }
 

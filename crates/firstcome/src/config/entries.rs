@@ -17,7 +17,6 @@ impl<E> Default for Section<E> {
 
 /// How the `[[entries]]` of a setting are read.
 pub(super) struct Entries<E> {
-    /// The setting.
     pub(super) setting: &'static str,
     /// The fields an entry may have, in the order they are documented.
     pub(super) fields: &'static [&'static str],

@@ -31,9 +31,7 @@ pub struct Difference {
 /// A pool as recomputed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PoolCount {
-    /// The campaign.
     pub campaign: String,
-    /// The pool.
     pub pool: String,
     /// The last rank given; ranks run from 1 to it without a gap.
     pub last_rank: u32,
@@ -83,7 +81,6 @@ pub struct AuditReport {
 /// An entry that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// Its position.
     pub position: u64,
     /// Why.
     pub reason: String,

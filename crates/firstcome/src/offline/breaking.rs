@@ -9,7 +9,6 @@ use firstcome_journal::{Name, Reading};
 /// An entry that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breaks {
-    /// Its name.
     pub name: Name,
     /// Its time.
     pub at: Timestamp,

@@ -39,7 +39,6 @@ impl CodeStatus {
 /// An issued code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeView<'a> {
-    /// Its pool.
     pub pool: &'a str,
     /// The rank of its claim.
     pub rank: u32,

@@ -31,7 +31,6 @@ pub struct Question<'a> {
     /// Which pool, where the request names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool: Option<&'a str>,
-    /// The subject.
     pub subject: &'a str,
 }
 

@@ -6,7 +6,6 @@ use crate::terminal::RowOfSeats;
 
 /// How many seats have which status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the number of seats of that status")]
 pub struct SeatCounts {
     pub free: u64,
     pub held: u64,
