@@ -365,9 +365,8 @@ impl Campaign {
                 return Refusal::Closed.into();
             }
         }
-        if self.has_opened(at)
-            && let Some(fixed) = self.fixed_in(&wanted)
-        {
+        let opened = if self.has_opened(at) { self.fixed_in(&wanted) } else { None };
+        if let Some(fixed) = opened.or_else(|| self.withdrawn_in(&wanted)) {
             return Refusal::NotChangeable(fixed).into();
         }
         if (opens_at, wanted.closes_at) != (self.opens_at, self.closes_at)
@@ -403,9 +402,20 @@ impl Campaign {
         (!kept || wanted.pools.len() < self.pools.len()).then_some(Fixed::Pools)
     }
 
+    /// Says whether a pool would go whose codes an operator withdrew: that is in the results.
+    fn withdrawn_in(&self, wanted: &Settings) -> Option<Fixed> {
+        let mut gone = self.pools[self.kept_of(&wanted.pools)..].iter();
+        let withdrawn = |pool: &Pool| pool.codes().is_some_and(|codes| !codes.marks().is_empty());
+        gone.any(|pool| pool.taken() > 0 || withdrawn(pool)).then_some(Fixed::Pools)
+    }
+
+    /// Returns how many of the pools stay with these settings.
+    fn kept_of(&self, wanted: &[PoolSettings]) -> usize {
+        self.pools.iter().zip(wanted).take_while(|(old, new)| is_same(old, new)).count()
+    }
+
     fn put_pools(&mut self, wanted: &[PoolSettings]) -> Vec<Clamped> {
-        let kept = self.pools.iter().zip(wanted).take_while(|(old, new)| is_same(old, new));
-        let kept = kept.count();
+        let kept = self.kept_of(wanted);
         assert!(
             self.pools[kept..].iter().all(|p| p.last_rank() == 0 && p.taken() == 0),
             "a pool that gave something stays"

@@ -258,7 +258,7 @@ fn refusal_row(refusal: Refusal) -> Row {
         Refusal::NoSuchClaim            => (S::NOT_FOUND,            NO,       "The subject has no such claim"),
         Refusal::IdReused               => (S::UNPROCESSABLE_ENTITY, NO,       "The id was used for a command with other content"),
         Refusal::VersionMismatch { .. } => (S::PRECONDITION_FAILED,  NO,       "The campaign is at another version"),
-        Refusal::NotChangeable(_)       => (S::CONFLICT,             NO,       "This cannot change once the campaign has opened"),
+        Refusal::NotChangeable(_)       => (S::CONFLICT,             NO,       "This cannot change any more"),
         Refusal::ClosesTooEarly         => (S::UNPROCESSABLE_ENTITY, NO,       "The closing time is not after the opening time and now"),
         Refusal::NotClosed              => (S::CONFLICT,             NO,       "Only a closed campaign can be archived"),
         Refusal::Unsettled              => (S::CONFLICT,             LATER,    "Some results of the campaign are not settled yet"),

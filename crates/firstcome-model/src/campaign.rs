@@ -404,11 +404,15 @@ impl<'a> ModelCampaign<'a> {
         if self.has_opened(at) {
             self.check_fixed(&asked)?;
         }
+        let both = self.settings.pools.iter().zip(&asked.pools);
+        let kept = both.take_while(|(old, new)| is_same(old, new)).count();
+        let mut gone = self.pools[kept..].iter().filter_map(|pool| pool.coupons.as_ref());
+        if gone.any(Coupons::is_any_withdrawn) {
+            return Err(Refusal::NotChangeable(Fixed::Pools));
+        }
         if (asked.opens, asked.closes_at) != (self.settings.opens, self.settings.closes_at) {
             check_times(at, &asked)?;
         }
-        let both = self.settings.pools.iter().zip(&asked.pools);
-        let kept = both.take_while(|(old, new)| is_same(old, new)).count();
         self.pools.truncate(kept);
         self.pools.extend(asked.pools[kept..].iter().map(ModelPool::new));
         let mut clamped = Vec::new();

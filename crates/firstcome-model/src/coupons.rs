@@ -134,6 +134,12 @@ impl<'a> Coupons<'a> {
         Some(CodeKey::Generated { unit: rank, tag: now })
     }
 
+    /// Says whether an operator withdrew a code that nobody has, or an import.
+    pub(crate) fn is_any_withdrawn(&self) -> bool {
+        let withdrawn = |code: &Shelved| matches!(code.stands, Stands::Revoked | Stands::Suspended);
+        self.shelf.iter().any(withdrawn) || self.imports.iter().any(|import| import.revoked)
+    }
+
     /// Says whether a code of a rank was revoked, or the import it came with.
     pub(crate) fn is_revoked(&self, rank: u32) -> bool {
         let Some(card) = self.card(rank) else { return false };

@@ -63,7 +63,7 @@ pub(crate) struct Imported<'a> {
     lines: u32,
     added: u32,
     duplicates: Vec<u32>,
-    revoked: bool,
+    pub(crate) revoked: bool,
     entry: usize,
 }
 

@@ -69,6 +69,7 @@ impl State {
         if inject(Mistake::ListTurnForgotten) {
             self.list_turn = 0;
         }
+        let all = due.clone();
         let mut looked = BTreeSet::new();
         while self.agenda.steps > 0 {
             let after = due.range((Bound::Excluded(self.list_turn), Bound::Unbounded)).next();
@@ -87,8 +88,8 @@ impl State {
                 due.remove(&number);
             }
         }
-        // Their numbers do not hang on how looks took turns.
-        looked.into_iter().for_each(|number| self.record_unserved(number));
+        // Their numbers do not hang on how looks took turns, and whose offer ended is told even if no look was left.
+        all.into_iter().for_each(|number| self.record_unserved(number));
     }
 
     /// Serves the lists of the campaign that the last command was about.

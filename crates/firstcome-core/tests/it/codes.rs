@@ -327,6 +327,29 @@ fn a_campaign_whose_import_was_revoked_is_not_deleted() {
 }
 
 #[test]
+fn a_pool_whose_codes_were_withdrawn_stays_before_the_opening_too() {
+    let world = play(
+        "
+        0s  op   puts sale: main imported; opens never -> created 1
+        0s  op   stages sale/main i1 from 0: A B -> codes_staged 2
+        0s  op   commits sale/main i1 of 2      -> codes_imported 2 of 2
+        1s  op   suspends sale/main #A          -> codes_marked suspend 1
+        1s  op   puts sale: other 5; opens never -> not_changeable pools
+        1s  op   restores sale/main #A          -> codes_marked restore 1
+        1s  op   puts sale: other 5; opens never -> changed 2
+        2s  op   puts sale: main imported; opens never -> changed 3
+        2s  op   stages sale/main i2 from 0: A  -> codes_staged 1
+        2s  op   commits sale/main i2 of 1      -> codes_imported 1 of 1
+        2s  op   stages sale/main i3 from 0: A  -> codes_staged 1
+        2s  op   commits sale/main i3 of 1      -> codes_imported 0 of 1, duplicates [0]
+        3s  op   withdraws sale/main i3         -> codes_marked revoke 0
+        3s  op   puts sale: other 5; opens never -> not_changeable pools
+        ",
+    );
+    brought_back(world);
+}
+
+#[test]
 fn a_campaign_whose_codes_were_all_revoked_or_cancelled_can_leave_memory() {
     let world = play(
         "

@@ -79,13 +79,13 @@ impl Shown {
 }
 
 /// How long people look at the countdown.
-const COUNTDOWN: Duration = Duration::from_secs(3);
+const COUNTDOWN: Duration = Duration::from_millis(1_500);
 
 /// How long before the opening the first people ask.
 const IMPATIENT: Duration = Duration::from_millis(500);
 
 /// How long the first half of the places lasts.
-const FIRST_HALF: Duration = Duration::from_secs(2);
+const FIRST_HALF: Duration = Duration::from_secs(1);
 
 /// The share of requests cut off right after sending.
 const CUT: f64 = 0.01;

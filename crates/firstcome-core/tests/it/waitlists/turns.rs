@@ -60,12 +60,11 @@ fn wishes_that_cannot_be_stop_neither_other_lists_nor_the_hall() {
     for (at, name) in taken.iter().enumerate() {
         entry(&mut world, &[command(&format!("mal changes h hall drop {name}"))]);
         assert!(!world.state.has_list_work(), "nothing is left to later entries");
-        let said = format!(
-            "1s bob holds b{at} hall s{} -> held s{} until 481s",
-            6_000 + at * 7,
-            6_000 + at * 7
-        );
-        world = play_on(world, &said);
+        // In all 1,000 free seats that no wish names: none is refused.
+        let free: Vec<String> = (0..25).map(|n| format!("s{}", 6_000 + at * 25 + n)).collect();
+        let free = free.join(" ");
+        world =
+            play_on(world, &format!("1s bob holds b{at} hall {free} -> held {free} until 481s"));
     }
     world = play_on(
         world,
@@ -148,6 +147,34 @@ fn who_gets_nothing_is_numbered_campaign_by_campaign_however_looks_take_turns() 
            look results -> 1 claim ann 1, 2 claim ann 1, 3 unserved bob 0, 4 unserved dan 0, 5 unserved cyd 0, 6 unserved eve 0
         ",
     );
+}
+
+#[test]
+fn whose_last_offer_ends_when_no_look_is_left_is_told_in_that_entry() {
+    let mut world = World::new();
+    let names: Vec<String> = (0..1_100).map(|n| format!("c{n}")).collect();
+    for name in &names {
+        crowd(&mut world, name, 2);
+    }
+    world = play_on(
+        world,
+        "
+        0s   op puts last: main 1; offer 60s & zoe claims last & bob joins last & cat joins last 2 -> created 1 | won 1 | waitlisted 0 ahead for 1 | waitlisted 1 ahead for 2
+        0s   zoe cancels last/main 1 -> cancelled by subject at 0s
+        179s time passes every 15s -> ticked
+             look place bob last -> offer-3
+        ",
+    );
+    let said: Vec<String> = names.iter().map(|name| format!("op puts {name}: main 9")).collect();
+    entry(&mut world, &said.iter().map(|said| command(said)).collect::<Vec<_>>());
+    world = play_on(world, "180s time passes -> ticked");
+    assert!(world.state.has_list_work());
+    let told = |world: &World| world.state.results_after(0).any(|row| row.claim.subject == "bob");
+    assert!(told(&world));
+    let back = restored(&taken(&world.state, true));
+    world.replace_twin(back);
+    (0..4).for_each(|_| tick(&mut world));
+    assert!(!world.state.has_list_work());
 }
 
 fn only_what_may_be_for_them_is_kept() {
