@@ -16,6 +16,10 @@ const GENERATOR: &str = "org.openapitools:openapi-generator-cli:7.17.0";
 const GENERATOR_JAR: &str = "openapi-generator-cli-7.17.0.jar";
 const TYPESCRIPT: &str = "typescript@7.0.2";
 
+/// It knows no lines of JSON: they are bytes to it.
+const PYTHON_CONFIG: &str =
+    "content_type_overrides:\n  application/x-ndjson: application/octet-stream\n";
+
 /// What the generator for Python is to call its package.
 const PACKAGE: &str = "firstcome_client";
 /// Imports every module of the client: a name that is missing shows.
@@ -138,6 +142,9 @@ fn python_client(place: &Place) -> Result<(), String> {
     let mut generator = Command::new(programs.join("openapi-python-client"));
     generator.args(["generate", "--fail-on-warning", "--path"]).arg(&place.description);
     generator.arg("--output-path").arg(&client);
+    let config = place.target.join("python.yaml");
+    fs::write(&config, PYTHON_CONFIG).map_err(|why| format!("{}: {why}", config.display()))?;
+    generator.arg("--config").arg(&config);
     // It has its own formatter run over what it made, and finds it so.
     let before = std::env::var_os("PATH").unwrap_or_default();
     let path = [programs.clone()].into_iter().chain(std::env::split_paths(&before));

@@ -6,7 +6,7 @@ mod absent;
 mod rustls;
 
 #[cfg(not(feature = "tls"))]
-pub(crate) use self::absent::Tls;
+pub(crate) use self::absent::ClientTls;
 #[cfg(feature = "tls")]
 pub(crate) use self::rustls::ClientTls;
 

@@ -10,7 +10,7 @@ use super::Trust;
 #[derive(Debug)]
 pub(crate) enum ClientTls {}
 
-impl Tls {
+impl ClientTls {
     /// Says that there is no TLS.
     pub(crate) fn new(_trust: &Trust) -> Result<Self, String> {
         Err("an https:// address needs the feature `tls` of firstcome-client".to_owned())
