@@ -4,7 +4,7 @@
 //! a hold. Schemathesis looks that no answer is a fault of the server and that every answer is described: its status,
 //! its media type, its headers, its document. Bounded in number, with its seed.
 
-use crate::commands::{build, run};
+use crate::commands::{build, root, run};
 use crate::python;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -19,6 +19,11 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
     response_headers_conformance,response_schema_conformance,ignored_auth";
 /// A stream of events continues as long as a client reads.
 const ENDLESS: &str = "follow_seats";
+/// How it writes a body in lines of JSON, which it does not know: as it generated it.
+const LINES: &str = "import schemathesis\n\n\n\
+    @schemathesis.serializer('application/x-ndjson')\n\
+    def lines(_, body):\n    \
+        return body if isinstance(body, bytes) else str(body).encode('utf-8', 'replace')\n";
 /// Where the server stands when the generated requests begin.
 const SEED: &[(&str, &str, &str)] = &[
     ("PUT", "/v1/campaigns/drop", r#"{"opens_at":"now","pools":[{"name":"main","capacity":500}]}"#),
@@ -72,13 +77,18 @@ fn try_fuzz(args: &[String]) -> Result<u8, String> {
             return Err(format!("{method} {path} was answered with {status}"));
         }
     }
+    let lines = folder.with_extension("lines.py");
+    std::fs::write(&lines, LINES).map_err(|why| format!("{}: {why}", lines.display()))?;
     let mut code = 0;
     for (name, without, settings) in ROUNDS {
         let file = folder.with_extension(name);
         std::fs::write(&file, settings).map_err(|why| format!("{}: {why}", file.display()))?;
-        code = code.max(run(round(&schemathesis, &file, without, &server, args)));
+        let mut round = round(&schemathesis, &file, without, &server, args);
+        round.env("SCHEMATHESIS_HOOKS", &lines);
+        code = code.max(run(round));
         drop(std::fs::remove_file(&file));
     }
+    drop(std::fs::remove_file(&lines));
     // Whatever was asked, it serves.
     let ready = server.ask("GET", "/readyz", "")?;
     let claim = server.ask("POST", "/v1/campaigns/nobodys/claims", r#"{"subject":"bob"}"#)?;
@@ -97,6 +107,8 @@ fn round(
     args: &[String],
 ) -> Command {
     let mut st = Command::new(schemathesis);
+    // It leaves what it remembers where it runs.
+    st.current_dir(root().join("target"));
     st.arg("--config-file").arg(settings);
     st.args(["run", &format!("http://{}/openapi.json", server.address)]);
     st.args(["--header", &format!("Authorization: Bearer {KEY}"), "--checks", CHECKS]);
