@@ -35,9 +35,11 @@ pub(crate) async fn commands(call: Call, body: Body) -> HandlerResult {
     let query = call.query(&[])?;
     let place = app.bulk.take(&key.name)?;
     app.reach(&query).await?;
+    let cut = place.cut();
     let answers = Commands::new(Arc::clone(app), (key, pace), body, place);
     let mut response = Response::new(Body::new(answers));
     let kind = HeaderValue::from_static(MEDIA_TYPE);
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response.extensions_mut().insert(cut);
     Ok(response)
 }

@@ -16,6 +16,7 @@ pub(crate) mod slots;
 use crate::answer::Code;
 use crate::answer::problem::{Problem, ToCount};
 use crate::app::App;
+use crate::bulk::requests::CutBy;
 use crate::codes::Origin;
 use crate::codes::steps::{self, Step};
 use crate::guard::cors::Allowed;
@@ -132,9 +133,7 @@ pub async fn serve(
                 let timer = &of_request.timer;
                 timer.answering();
                 let answer = answer(&of_request, request).await;
-                if let Some(EndsAt(end)) = answer.extensions().get() {
-                    timer.ends_at(*end);
-                }
+                note_end(&answer, timer);
                 Ok::<_, Infallible>(answer.map(|body| Answer::new(body, Arc::clone(timer))))
             }
         });
@@ -190,6 +189,16 @@ pub async fn serve(
     // What was accepted by the journal is finished without the connections.
     connections.shutdown().await;
     cut
+}
+
+/// Notes when an answer ends at the latest, or gives its request what can end it later.
+fn note_end<B>(answer: &Response<B>, timer: &Arc<IdleTimer>) {
+    if let Some(EndsAt(end)) = answer.extensions().get() {
+        timer.ends_at(*end);
+    }
+    if let Some(CutBy(of_request)) = answer.extensions().get() {
+        of_request.get_or_init(|| Arc::clone(timer));
+    }
 }
 
 /// A connection in the count of those that are open, however it ends: by itself, cut at the end of the drain, or by a panic.

@@ -421,11 +421,14 @@ impl hyper::body::Body for Commands {
             let turns_before = turns;
             moved |= this.read(cx, &mut turns);
             let read = u32::try_from(turns_before - turns).expect("a turn has few lines");
-            this.place.note(read, !this.lines.is_empty());
+            // Neither who has lines here nor who may not ask is slow.
+            this.place.note(read, !this.lines.is_empty() || this.paced_until.is_some());
             moved |= this.end(cx);
             let is_over = matches!(this.stage, Stage::Over);
             let leaves = !moved || is_over || this.out.len() >= CHUNK;
             if leaves && !this.out.is_empty() {
+                // Until this is asked for more, the client has answers to read.
+                this.place.note(0, false);
                 let chunk = std::mem::replace(&mut this.out, Vec::with_capacity(CHUNK));
                 return Poll::Ready(Some(Ok(Frame::data(chunk.into()))));
             }

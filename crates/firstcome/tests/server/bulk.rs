@@ -6,13 +6,17 @@ use crate::rates::subjects;
 use crate::team::{Mood, Team};
 use crate::wire::Answer;
 use axum::body::Body;
+use axum::http::Request;
 use firstcome_faults::faulty::{Fault, JournalCall};
 use firstcome_http::guard::Guards;
 use firstcome_http::guard::eligibility::{Check, Checks, CountsOfAll};
 use firstcome_inject::Mistake;
+use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use std::time::Duration;
+use tower_service::Service;
 
 const PATH: &str = "/v1/commands";
 
@@ -320,6 +324,55 @@ async fn a_subject_that_asks_too_often_is_told_and_a_key_waits() {
     assert!(answers[3..].iter().all(|line| text(line, "outcome") == "won"));
     let took = begun.elapsed();
     assert!(took >= Duration::from_millis(3_500) && took < Duration::from_secs(6), "{took:?}");
+}
+
+/// It was ended as one whose client sends too little.
+#[tokio::test(start_paused = true)]
+async fn a_paced_request_is_not_slow() {
+    let node = Inside::with(Setup { key_rate: Some("8/s burst 200"), ..Setup::default() }).await;
+    node.open("drop", 10_000).await.says(201, "created");
+    let body = |of: usize| -> String {
+        (0..250).map(|n| format!("{}\n", claim("drop", &format!("s{of}-{n}")))).collect()
+    };
+    let all = join_all((0..8).map(|of| send_as(&node, "a-backend-key---", body(of))));
+    let another = async {
+        // By then 320 of 2,000 lines had their turn.
+        tokio::time::sleep(Duration::from_secs(15)).await;
+        send_as(&node, "a-backend-key-2-", "").await.refuses("busy", "8 requests of many commands");
+    };
+    let (all, ()) = tokio::join!(all, another);
+    for answer in all {
+        let answers = lines(&answer);
+        assert_eq!(answers.len(), 250, "{:?}", answers.last());
+        assert!(answers.iter().all(|line| text(line, "outcome") == "won"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_its_answers_is_slow() {
+    let node = Inside::new().await;
+    node.open("drop", 50_000).await.says(201, "created");
+    let lines_of = |count: usize| {
+        (0..count).map(|n| format!("{}\n", claim("drop", &format!("s{n}")))).collect::<String>()
+    };
+    let mut bodies = Vec::new();
+    for _ in 0..8 {
+        let request = Request::post(PATH).header("authorization", "Bearer a-backend-key---");
+        let request = request.header("content-type", "application/x-ndjson");
+        let request = request.body(Body::from(lines_of(5_000))).unwrap();
+        let mut body = node.router().call(request).await.unwrap().into_body();
+        // It takes the first answers, while other lines are in the queue.
+        body.frame().await.unwrap().unwrap();
+        bodies.push(body);
+    }
+    tokio::time::sleep(Duration::from_secs(21)).await;
+    send_as(&node, "a-backend-key---", "").await.refuses("busy", "8 requests of many commands");
+    for body in bodies {
+        let answers = body.collect().await.unwrap().to_bytes();
+        let last = answers.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap();
+        let last: Value = serde_json::from_slice(last).unwrap();
+        assert_eq!((text(&last, "outcome"), &last["ends"]), ("busy", &json!(true)), "{last}");
+    }
 }
 
 #[tokio::test]

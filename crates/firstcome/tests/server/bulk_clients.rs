@@ -2,7 +2,7 @@
 //! that sends too much, and a server that is stopped or killed in the middle.
 
 use crate::process::{KEY, Server, serve};
-use crate::wire::Talk;
+use crate::wire::{Answer, Talk};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -242,6 +242,15 @@ fn one_line_too_many_ends_the_answers_after_all_others() {
     assert_eq!(bulk.next(), None);
 }
 
+/// Sends a request without a line.
+fn without_lines(server: &Server, key: &str) -> Answer {
+    let mut talk = Talk::to(server.address, key).unwrap();
+    let kind = ("content-type", "application/x-ndjson");
+    let request = talk.request("POST", "/v1/commands", &[kind], None);
+    talk.send(request.replace("\r\n\r\n", "\r\ncontent-length: 0\r\n\r\n")).unwrap();
+    talk.hear().unwrap()
+}
+
 /// One key with slow connections kept all places for ever, and every other tenant was `busy`.
 #[test]
 fn a_key_has_a_fourth_of_the_requests_and_who_sends_too_little_makes_room() {
@@ -257,13 +266,7 @@ fn a_key_has_a_fourth_of_the_requests_and_who_sends_too_little_makes_room() {
     command.arg("--config").arg(&file);
     let server = Server::of(command);
     server.talk().open_campaign("drop", 1_000);
-    let ask = |key: &str| {
-        let mut talk = Talk::to(server.address, key).unwrap();
-        let kind = ("content-type", "application/x-ndjson");
-        let request = talk.request("POST", "/v1/commands", &[kind], None);
-        talk.send(request.replace("\r\n\r\n", "\r\ncontent-length: 0\r\n\r\n")).unwrap();
-        talk.hear().unwrap()
-    };
+    let ask = |key: &str| without_lines(&server, key);
     let begun = Instant::now();
     let mut open: Vec<Bulk> = Vec::new();
     for (_, key) in &keys {
@@ -282,7 +285,7 @@ fn a_key_has_a_fourth_of_the_requests_and_who_sends_too_little_makes_room() {
         assert_eq!(bulk.next().unwrap()["rank"], 501);
     }
     std::thread::sleep(Duration::from_millis(10_200).saturating_sub(begun.elapsed()));
-    assert!(begun.elapsed() < Duration::from_secs(40), "the first one would be slow, too");
+    assert!(begun.elapsed() < Duration::from_secs(20), "the first one would be slow, too");
     ask(KEY).refuses("busy", "answers 32 requests of many commands");
     for bulk in &mut open[1..] {
         let last = bulk.next().unwrap();
@@ -296,6 +299,30 @@ fn a_key_has_a_fourth_of_the_requests_and_who_sends_too_little_makes_room() {
     while ask(KEY).status != 200 {
         assert!(Instant::now() < end, "no place is given back");
         std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// It read a byte now and then, and kept its place for hours: nobody told its connection.
+#[test]
+fn a_client_that_does_not_read_is_cut_when_its_place_is_needed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, mut talk) = server(folder.path(), &[("IDLE_MS", "3600000")], 1_000_000);
+    let mut open: Vec<Bulk> = (0..8).map(|_| Bulk::open(server.address, KEY)).collect();
+    let mute = &mut open[0];
+    mute.stream.set_write_timeout(Some(Duration::from_secs(3))).unwrap();
+    // Until the connection takes no more; there is no room for so many answers.
+    let sent = (0..100_000).step_by(100);
+    sent.map(|begin| mute.try_send(&claims(begin..begin + 100))).take_while(Result::is_ok).count();
+    std::thread::sleep(Duration::from_secs(25));
+    without_lines(&server, KEY).refuses("busy", "8 requests of many commands with the key");
+    for bulk in &mut open[1..] {
+        let last = bulk.next().unwrap();
+        assert_eq!((&last["outcome"], &last["ends"]), (&json!("busy"), &json!(true)), "{last}");
+    }
+    let end = Instant::now() + Duration::from_secs(30);
+    while talk.metric("firstcome_connections_too_slow_total") != 1 {
+        assert!(Instant::now() < end, "it keeps its place");
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

@@ -37,13 +37,15 @@ use tower_service::Service;
 
 /// 2027-03-01T00:00:00Z, where every clock here begins.
 pub(crate) const BEGIN: i64 = 1_803_859_200_000_000;
-/// Keys with less than every right: text, role, campaigns.
-const KEYS: [(&str, Role, Option<&str>); 5] = [
+/// Keys with less than every right: text, role, campaigns. They are named by their roles.
+const KEYS: [(&str, Role, Option<&str>); 6] = [
     ("an-operator-key-", Role::Operator, None),
     ("a-backend-key---", Role::Backend, None),
     ("a-reading-key---", Role::Read, None),
     ("a-redeeming-key-", Role::Redeem, None),
     ("a-key-for-spring", Role::Operator, Some("spring")),
+    // It has no rate, whichever the other one has.
+    ("a-backend-key-2-", Role::Backend, None),
 ];
 
 /// A node, its routes, and what it is made to stand on.
