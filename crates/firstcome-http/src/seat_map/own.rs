@@ -60,14 +60,22 @@ struct SentClaims {
 }
 
 impl SentClaims {
-    /// Notes what is sent of a claim; says whether that is new.
-    fn note(&mut self, claim: &pool::Claim<'_>, unit: Option<&str>) -> bool {
+    /// Says whether a claim was not sent yet as it is.
+    fn is_new(&self, claim: &pool::Claim<'_>, unit: Option<&str>) -> bool {
+        match claim.cancel {
+            Some(_) => !self.cancelled.contains(&claim.rank),
+            None => self.live.get(&claim.rank) != Some(&hash(&unit)),
+        }
+    }
+
+    /// Notes what is sent of a claim.
+    fn note(&mut self, claim: &pool::Claim<'_>, unit: Option<&str>) {
         if claim.cancel.is_some() {
             self.live.remove(&claim.rank);
-            return self.cancelled.insert(claim.rank);
+            self.cancelled.insert(claim.rank);
+        } else {
+            self.live.insert(claim.rank, hash(&unit));
         }
-        let unit = hash(&unit);
-        self.live.insert(claim.rank, unit) != Some(unit)
     }
 
     /// Forgets what changes no more, where all claims of the pool were sent.
@@ -167,13 +175,15 @@ fn changed(campaign: &Campaign, subject: &str, sent: &mut Sent) -> (Vec<Claim>, 
             continue;
         }
         for claim in pool.claims_of(subject).take_while(|claim| claim.rank > done) {
+            let unit = pool.unit_of(claim.rank).and_then(|unit| pool.unit_name(unit));
+            if !sent.is_new(&claim, unit) {
+                continue;
+            }
             if claims.len() == CLAIMS {
                 return (claims, true);
             }
-            let unit = pool.unit_of(claim.rank).and_then(|unit| pool.unit_name(unit));
-            if sent.note(&claim, unit) {
-                claims.push(get::view(pool, &claim));
-            }
+            sent.note(&claim, unit);
+            claims.push(get::view(pool, &claim));
         }
         sent.forget();
     }

@@ -3,11 +3,16 @@
 use crate::bulk_clients::Bulk;
 use crate::inside::Inside;
 use crate::process::{KEY, Server};
+use crate::tokens;
+use axum::body::Body;
+use axum::http::Request;
 use firstcome_core::NodeId;
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
+use tower_service::Service;
 
 /// Reads a list page by page; gives the lines of all pages, and how many there were.
 async fn pages(node: &Inside, path: &str, list: &str) -> (Vec<Value>, usize) {
@@ -194,4 +199,44 @@ fn a_stream_of_a_subject_says_what_changed_of_a_long_history() {
     assert_eq!((whole, more, claims), (false, false, 1), "{event}");
     let claim = &event["claims"][0];
     assert_eq!((&claim["pool"], &claim["cancelled"]["by"]), (&json!("side"), &json!("subject")));
+}
+
+/// Behind the thousandth claim stood one that was sent already, and `more` promised an event that never came.
+#[tokio::test(start_paused = true)]
+async fn an_event_of_a_thousand_claims_promises_only_claims_that_were_not_sent() {
+    let node = tokens::node().await;
+    let pools = json!([{"name": "main", "capacity": 9}, {"name": "side", "capacity": 9}]);
+    let settings = json!({"opens_at": "now", "claim_again": true, "pools": pools});
+    node.put("drop", &settings).await.says(201, "created");
+    let claim = async |pool: &str| {
+        let body = json!({"subject": "ann", "pool": pool}).to_string();
+        let answer = node.ask_with("POST", "/v1/campaigns/drop/claims", &[], body).await;
+        answer.says(201, "won");
+    };
+    claim("side").await;
+    let token = node.token(json!({"subject": "ann", "campaign": "drop"})).await;
+    let request = Request::get("/v1/campaigns/drop/events");
+    let request = request.header("authorization", format!("Bearer {token}"));
+    let request = request.body(Body::empty()).unwrap();
+    let mut events = node.router().call(request).await.unwrap().into_body();
+    let mut own = async || -> Value {
+        loop {
+            let frame = events.frame().await.unwrap().unwrap().into_data().unwrap();
+            let text = String::from_utf8(frame.to_vec()).unwrap();
+            if let Some((_, data)) = text.split_once("event: own\ndata: ") {
+                return serde_json::from_str(data.lines().next().unwrap()).unwrap();
+            }
+        }
+    };
+    let claims = |event: &Value| event["claims"].as_array().unwrap().len();
+    let first = own().await;
+    assert_eq!((claims(&first), &first["more"]), (1, &json!(false)), "{first}");
+    // Nobody reads meanwhile.
+    for rank in 1..=1_000 {
+        claim("main").await;
+        let query = format!("pool=main&rank={rank}&by=subject");
+        node.cancel("drop", "ann", &query).await.says(200, "cancelled");
+    }
+    let second = own().await;
+    assert_eq!((claims(&second), &second["more"]), (1_000, &json!(false)));
 }
