@@ -24,13 +24,16 @@ pub(crate) async fn change(call: Call<(String, String)>, body: Body) -> HandlerR
     let Call { app, path: (campaign, pool), .. } = &call;
     let asked = read::<Vec<SeatChangeRequest>>(&call, body).await?;
     let (seats, order) = (seats(&asked.body)?, asked.order());
-    let names = || {
-        let renamed = (1..).zip(&seats).filter(|(_, seat)| seat.new_name != Some(seat.name));
-        renamed.filter_map(|(line, seat)| Some((line, seat.new_name?)))
+    // A seat that is given its own name keeps it.
+    let renamed = || {
+        let lines = (1..).zip(&seats);
+        let named = lines.filter_map(|(line, seat)| Some((line, seat.name, seat.new_name?)));
+        named.filter(|(_, name, new_name)| name != new_name)
     };
+    let names = || renamed().map(|(line, _, new_name)| (line, new_name));
     super::unlike(&alike::among(names()))?;
-    let renamed = seats.iter().filter(|seat| seat.new_name.is_some()).map(|seat| seat.name);
-    super::unlike(&alike::with_hall(app, (campaign, pool), names(), &renamed.collect()).await)?;
+    let old = renamed().map(|(_, name, _)| name).collect();
+    super::unlike(&alike::with_hall(app, (campaign, pool), names(), &old).await)?;
     let answer = decided(app, &Command::ChangeSeats { campaign, pool, seats, order }).await?;
     let Outcome::SeatsChanged { seats } = answer.outcome else {
         unreachable!("changed seats are not answered with {}", answer.outcome.as_str())

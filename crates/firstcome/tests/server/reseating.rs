@@ -50,6 +50,17 @@ async fn free_seats_are_changed_and_the_map_shows_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_seat_that_is_given_its_own_name_is_not_out_of_the_way_of_one_alike() {
+    let node = Inside::new().await;
+    node.hall(json!({})).await;
+    let alike = [json!({"name": "A1", "new_name": "A1"}), json!({"name": "A2", "new_name": "a1"})];
+    let refused = node.change(json!(alike)).await;
+    refused.refuses("bad_seat", "line 2: \"a1\" is \"A1\", which is there, spelled otherwise");
+    let away = [json!({"name": "A1", "new_name": "Z1"}), json!({"name": "A2", "new_name": "a1"})];
+    node.change(json!(away)).await.says(200, "seats_changed");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_price_below_0_is_not_taken_in_anywhere() {
     let node = Inside::new().await;
     node.hall(json!({})).await;
