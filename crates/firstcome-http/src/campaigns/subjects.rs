@@ -14,6 +14,8 @@ use tokio::task::yield_now;
 const CLAIMS: usize = 1_000;
 /// Pools read under one lock, about a millisecond: entries wait meanwhile.
 const LOOK: usize = 4_096;
+/// Holds and claims after which the lock is given back: it ends with the campaign that has them.
+const LOOK_ROWS: usize = 1_000;
 /// Pools that one page looks through; it ends there, short or empty, and `next` says from where to go on.
 pub const POOLS_LOOKED_THROUGH: usize = 131_072;
 
@@ -37,12 +39,13 @@ pub(crate) async fn show(call: Call<String>) -> HandlerResult {
     let (stale, sees_codes) = (app.is_stale(), bearer.sees_codes());
     let (mut campaigns, mut rows, mut pools) = (Vec::new(), 0, 0);
     let (more, position) = loop {
-        let from = pools;
+        let from = (pools, rows);
         let (more, position) = app.node.replica.look(|state| {
             let one = only.map(|name| state.campaign(name).ok().filter(|_| after == 0));
             let all = one.is_none().then(|| state.campaigns_after(after)).into_iter().flatten();
             for campaign in one.flatten().into_iter().chain(all) {
-                if rows >= limit || pools - from >= LOOK {
+                let is_long = pools - from.0 >= LOOK || rows - from.1 >= LOOK_ROWS;
+                if rows >= limit || is_long {
                     return Ok::<_, Problem>((true, state.token()));
                 }
                 after = campaign.number();

@@ -12,6 +12,7 @@ use firstcome_api::key::Role;
 use firstcome_core::campaign::Campaign;
 use firstcome_core::{Refusal, State, pool};
 use firstcome_node::Decided;
+use tokio::task::yield_now;
 
 /// Claims read under one lock, about a millisecond: entries wait meanwhile.
 const LOOK: usize = 1_000;
@@ -49,6 +50,8 @@ pub(crate) async fn look_up(call: Call<(String, String)>) -> HandlerResult {
             Some(next) if claims.len() < limit => after = next,
             Some(_) | None => break (next, position),
         }
+        // Other requests of this thread come first.
+        yield_now().await;
     };
     let durable = app.node.intake.endures(position).await;
     let (campaign, subject) = (campaign.clone(), subject.clone());

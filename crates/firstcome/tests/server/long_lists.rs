@@ -9,8 +9,10 @@ use axum::http::Request;
 use firstcome_core::NodeId;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
+use std::future::poll_fn;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+use std::pin::pin;
 use std::time::Duration;
 use tower_service::Service;
 
@@ -83,6 +85,47 @@ async fn claims_of_a_subject_come_in_pages_and_end_with_the_thousandth() {
     assert_eq!(has["claims"].as_array().unwrap().len(), 1_000);
     let rest = node.get(&format!("{path}?after={}", has["next"])).await.json();
     assert_eq!(places(rest["claims"].as_array().unwrap()), all[1_000..]);
+}
+
+/// Says how many turns of its thread an answer takes.
+async fn turns(node: &Inside, path: &str) -> usize {
+    let mut asked = pin!(node.get(path));
+    let mut turns = 0;
+    let answer = poll_fn(|cx| {
+        turns += 1;
+        asked.as_mut().poll(cx)
+    });
+    assert_eq!(answer.await.status, 200, "{path}");
+    turns
+}
+
+/// Ten thousand rows were read in one turn, or under one lock, while entries waited.
+#[tokio::test(start_paused = true)]
+async fn others_have_their_turn_between_a_thousand_claims_and_the_next_ones() {
+    let node = Inside::new().await;
+    let pools = json!([{"name": "main", "capacity": 9}, {"name": "side", "capacity": 9}]);
+    let settings = json!({"opens_at": "now", "claim_again": true, "pools": pools});
+    node.put("drop", &settings).await.says(201, "created");
+    node.open("later", 9).await.says(201, "created");
+    let claim = async |pool: &str| {
+        let body = json!({"subject": "ann", "pool": pool}).to_string();
+        let answer = node.ask_with("POST", "/v1/campaigns/drop/claims", &[], body).await;
+        answer.says(201, "won");
+    };
+    for rank in 1..=1_000 {
+        claim("main").await;
+        let query = format!("pool=main&rank={rank}&by=subject");
+        node.cancel("drop", "ann", &query).await.says(200, "cancelled");
+    }
+    claim("side").await;
+    node.claim("later", "ann").await.says(201, "won");
+    let path = "/v1/campaigns/drop/claims/ann";
+    let short = turns(&node, &format!("{path}?limit=1000")).await;
+    assert_eq!(turns(&node, &format!("{path}?limit=10000")).await, short + 1);
+    let one = turns(&node, "/v1/subjects/ann?limit=10000&campaign=drop").await;
+    assert_eq!(turns(&node, "/v1/subjects/ann?limit=10000").await, one + 1);
+    let has = node.get("/v1/subjects/ann?limit=10000").await.json();
+    assert_eq!(names(has["campaigns"].as_array().unwrap(), "campaign"), ["drop", "later"]);
 }
 
 #[tokio::test(start_paused = true)]
