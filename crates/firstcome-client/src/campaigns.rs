@@ -131,7 +131,8 @@ impl Client {
             let page: CampaignList = self.read(Ask::campaigns(&after)).await?;
             all.campaigns.extend(page.campaigns);
             all.archived.extend(page.archived);
-            all.next = page.next;
+            (all.next, all.position) = (page.next, page.position);
+            all.durable &= page.durable;
         }
         Ok(all)
     }

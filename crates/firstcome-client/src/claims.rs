@@ -95,7 +95,9 @@ impl Client {
         while let Some(after) = all.next.take() {
             let page: SubjectClaims = self.read(Ask::claims_of(campaign, subject, after)).await?;
             all.claims.extend(page.claims);
-            all.next = page.next;
+            (all.next, all.position) = (page.next, page.position);
+            all.stale |= page.stale;
+            all.durable &= page.durable;
         }
         Ok(Answer::Yes(all))
     }
@@ -115,7 +117,9 @@ impl Client {
         while let Some(after) = all.next.take() {
             let page: Subject = self.read(Ask::subject(subject, after)).await?;
             all.campaigns.extend(page.campaigns);
-            all.next = page.next;
+            (all.next, all.position) = (page.next, page.position);
+            all.stale |= page.stale;
+            all.durable &= page.durable;
         }
         Ok(all)
     }

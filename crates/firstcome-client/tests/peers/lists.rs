@@ -54,3 +54,28 @@ async fn a_list_that_is_not_there_is_refused() {
     assert!(matches!(error, Error::Refused(problem) if problem.outcome == "not_found"));
     assert!(peer.requests()[0].line.contains("/results?after=7&limit=1000"));
 }
+
+/// The first page spoke for all of them.
+#[tokio::test]
+async fn pages_together_are_as_durable_and_as_new_as_the_worst_of_them() {
+    let page = |rest: &str, next: &str, at: u32, stale: bool, durable: bool| {
+        let state = format!(r#""position":"0.{at}","stale":{stale},"durable":{durable}"#);
+        Fate::Say(200, format!(r#"{{{rest},"next":{next},{state}}}"#))
+    };
+    let three = |rest: &str, next: &str| {
+        [
+            page(rest, next, 7, false, true),
+            page(rest, next, 8, true, false),
+            page(rest, "null", 9, false, true),
+        ]
+    };
+    let peer = Peer::start(three(r#""campaign":"spring","subject":"ann","claims":[]"#, "3")).await;
+    let all = peer.client().claims_of("spring", "ann").await.unwrap().yes().unwrap();
+    assert_eq!((&*all.position, all.stale, all.durable), ("0.9", true, false));
+    let peer = Peer::start(three(r#""subject":"ann","campaigns":[]"#, "3")).await;
+    let all = peer.client().subject("ann").await.unwrap();
+    assert_eq!((&*all.position, all.stale, all.durable), ("0.9", true, false));
+    let peer = Peer::start(three(r#""campaigns":[],"archived":[]"#, r#""c""#)).await;
+    let all = peer.client().campaigns().await.unwrap();
+    assert_eq!((&*all.position, all.durable), ("0.9", false));
+}

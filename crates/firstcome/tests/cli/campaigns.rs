@@ -232,3 +232,29 @@ fn characters_that_nobody_sees_are_shown_to_people() {
     let document = ask(&["results", "spring", "--json"]).json();
     assert_eq!(document["results"][0]["subject"], "a\u{200b}nn");
 }
+
+/// The first page spoke for all of them.
+#[test]
+fn a_list_of_several_pages_is_as_durable_and_as_new_as_they_all_are() {
+    let scene = Scene::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let answers = std::thread::spawn(move || {
+        for (next, at, durable) in [("\"c\"", 7, true), ("\"d\"", 8, false), ("null", 9, true)] {
+            let (mut stream, _) = listener.accept().unwrap();
+            drop(std::io::Read::read(&mut stream, &mut [0; 4096]));
+            let state = format!(r#""next":{next},"position":"0.{at}","durable":{durable}"#);
+            let page = format!(r#"{{"campaigns":[],"archived":[],{state}}}"#);
+            let head =
+                format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close", page.len());
+            let answer = format!("{head}\r\n\r\n{page}");
+            std::io::Write::write_all(&mut stream, answer.as_bytes()).unwrap();
+        }
+    });
+    let said = scene.run(&["campaign", "list", "--json", "--url", &url]);
+    answers.join().unwrap();
+    assert_eq!(said.code, 0, "{said:?}");
+    let list = said.json();
+    let state = (list["position"].as_str(), list["durable"].as_bool(), list["next"].is_null());
+    assert_eq!(state, (Some("0.9"), Some(false), true), "{said:?}");
+}

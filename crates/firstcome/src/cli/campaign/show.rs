@@ -119,7 +119,10 @@ pub(in crate::cli) async fn all(client: &Client) -> Result<(CampaignList, Value)
         }
         all.campaigns.extend(page.campaigns);
         all.archived.extend(page.archived);
-        all.next = page.next;
+        (all.next, all.position) = (page.next, page.position);
+        all.durable &= page.durable;
+        document["position"] = all.position.clone().into();
+        document["durable"] = all.durable.into();
     }
     document["next"] = Value::Null;
     Ok((all, document))
