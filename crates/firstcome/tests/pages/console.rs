@@ -307,6 +307,23 @@ fn results_are_searched_and_saved_and_new_ones_come_by_themselves() {
     nothing_wrong(&mut browser);
 }
 
+/// The first page of a subject has its oldest campaigns, and the newest ones are looked at.
+#[test]
+fn a_subject_with_a_long_history_is_shown_with_what_it_has_now() {
+    let scene = Scene::with(&[("RATE_SUBJECT", "none")]);
+    scene.put_with_history("old", "ann");
+    let pools = json!([{"name": "main", "capacity": 9}]);
+    scene.put("new", &json!({"title": "The new one", "opens_at": "now", "pools": pools}));
+    let claim = json!({"subject": "ann"});
+    scene.talk().post("/v1/campaigns/new/claims", &claim).says(201, "won");
+    let first = scene.talk().get("/v1/subjects/ann").json();
+    assert!(first["next"].is_u64() && !first.to_string().contains("\"new\""), "it is one page");
+    let Some(mut browser) = log_in(&scene, &DESK, KEY) else { return };
+    view(&mut browser, "#/subject/ann", &has("#story h2", "The new one"));
+    browser.until(&has("#story h2", "old"));
+    nothing_wrong(&mut browser);
+}
+
 #[test]
 fn a_wrong_key_is_refused_and_a_key_is_gone_with_the_log_out() {
     let scene = scene();

@@ -1,6 +1,6 @@
 //! What a subject has, as events of its streams.
 
-use crate::scene::Scene;
+use crate::scene::{DESK, Scene, has, nothing_wrong};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -104,4 +104,25 @@ fn a_stream_of_a_subject_says_what_it_has_and_nobody_else_hears_it() {
     }
     scene.talk().post("/v1/campaigns/spring/pause", &json!({})).says(200, "changed");
     assert_eq!(anybody.next("campaign")["state"], json!("paused"));
+}
+
+/// The thousand and first claim was never shown, though it was the only one that stood.
+#[test]
+fn a_page_without_a_stream_shows_what_stands_behind_a_long_history() {
+    let scene = Scene::with(&[("RATE_SUBJECT", "none")]);
+    scene.put_with_history("spring", "ann");
+    let claim = json!({"subject": "ann", "pool": "side"});
+    scene.talk().post("/v1/campaigns/spring/claims", &claim).says(201, "won");
+    // As many streams of hers are open as may be: her page has none.
+    let token = scene.token("spring", "ann", 600);
+    let open = || Events::open(&scene, "/v1/campaigns/spring/events", Some(&token));
+    let _streams: Vec<Events> = (0..4).map(|_| open()).collect();
+    let Some(mut browser) = scene.browse(&DESK, &scene.link("spring", "ann")) else { return };
+    browser.until(&has("#link", "Updated every few seconds."));
+    browser.until("document.querySelector('#claims .rank:not(.gone)')");
+    assert_eq!(
+        browser.evaluate("document.querySelectorAll('#claims .rank').length").unwrap(),
+        json!(1_001)
+    );
+    nothing_wrong(&mut browser);
 }

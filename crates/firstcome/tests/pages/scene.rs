@@ -58,6 +58,22 @@ impl Scene {
         self.talk().put(&format!("/v1/campaigns/{campaign}"), settings).says(201, "created");
     }
 
+    /// Creates a campaign of two pools in which a subject has claimed and given back a thousand times: as many claims of one
+    /// campaign as a page of a subject has. They are made at once: `RATE_SUBJECT` has to be `none`.
+    pub(crate) fn put_with_history(&self, campaign: &str, subject: &str) {
+        let pools = json!([{"name": "main", "capacity": 9}, {"name": "side", "capacity": 9}]);
+        let settings =
+            json!({"title": campaign, "opens_at": "now", "claim_again": true, "pools": pools});
+        self.put(campaign, &settings);
+        let mut talk = self.talk();
+        let path = format!("/v1/campaigns/{campaign}/claims");
+        for rank in 1..=1_000 {
+            talk.post(&path, &json!({"subject": subject, "pool": "main"})).says(201, "won");
+            let cancel = format!("{path}/{subject}?pool=main&rank={rank}&by=subject");
+            talk.try_ask("DELETE", &cancel, None).unwrap().says(200, "cancelled");
+        }
+    }
+
     /// Mints a token.
     pub(crate) fn token(&self, campaign: &str, subject: &str, seconds: u32) -> String {
         let ask = json!({"subject": subject, "campaign": campaign, "expires_in_s": seconds});

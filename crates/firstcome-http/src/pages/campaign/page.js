@@ -65,6 +65,12 @@ async function loadOwn() {
   const { ok, document: has } = await ask("GET", `/v1/subjects/${SUBJECT()}?campaign=${CAMPAIGN}`);
   if (!ok) return;
   const own = has.campaigns.find(one => one.campaign === CAMPAIGN) ?? { claims: [], holds: [] };
+  for (let after = own.next ?? null, pages = 0; after !== null && pages < 100; pages++) {
+    const { ok, document: page } = await ask("GET", `${PATH}/claims/${SUBJECT()}?after=${after}`);
+    if (!ok) return;
+    own.claims.push(...page.claims);
+    after = page.next;
+  }
   const places = [];
   for (const pool of state.campaign.pools) {
     const waits = state.own.places.some(place => place.pool === pool.name) || pool.waiting > 0 || own.holds.some(hold => hold.offer && hold.units.some(unit => unit.pool === pool.name));

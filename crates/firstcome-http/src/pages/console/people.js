@@ -65,14 +65,24 @@ function subjectView(name) {
   };
   const bar = campaign => askAndAct({ title: say("askBar", { name, campaign }), text: say("askBarText"), field: { label: say("why") }, what: word("deeds", "bar"), method: "POST", path: `${path(campaign)}/bars`, body: reason => ({ subject: name, reason }) }).then(refreshNow);
   const unbar = campaign => askAndAct({ title: say("askUnbar", { name, campaign }), what: word("deeds", "unbar"), method: "DELETE", path: `${path(campaign)}/bars/${encodeURIComponent(name)}` }).then(refreshNow);
+  // The oldest campaigns come first, and a page ends with a thousand claims.
+  const everywhere = async alive => {
+    const campaigns = new Map();
+    for (let after = 0, pages = 0; after !== null && pages < 200 && alive(); pages++) {
+      const page = await read(`/v1/subjects/${encodeURIComponent(name)}?after=${after}`);
+      page.campaigns.forEach(one => campaigns.set(one.campaign, one));
+      after = page.next;
+    }
+    return campaigns;
+  };
   const unit = one => [one.pool, one.unit ?? one.name, one.quantity > 1 ? `×${one.quantity}` : null].filter(Boolean).join(" ");
   return {
     title: name, content, every: 3000,
-    async refresh() {
-      const [has, { campaigns }] = [await read(`/v1/subjects/${encodeURIComponent(name)}`), await newestCampaigns()];
+    async refresh(alive) {
+      const [has, { campaigns }] = [await everywhere(alive), await newestCampaigns()];
       const parts = [];
       for (const one of campaigns.slice(0, 100)) {
-        const own = has.campaigns.find(known => known.campaign === one.campaign);
+        const own = has.get(one.campaign);
         const part = { campaign: one.campaign, title: one.title, claims: own?.claims ?? [], holds: own?.holds ?? [], places: [], bar: null };
         if (mayOperate(one.campaign)) {
           for (const pool of one.pools.filter(pool => pool.waiting > 0)) {
