@@ -45,6 +45,13 @@ pub struct NodeStatus {
     pub words: Box<str>,
 }
 
+impl NodeStatus {
+    /// Returns how far it has the space: whoever resolved more forks is further, then whoever applied more.
+    pub fn reach(&self) -> (u32, u64) {
+        (self.epoch, self.position)
+    }
+}
+
 /// How long a node is a member after its last heartbeat, in microseconds.
 pub(crate) const MEMBER_FOR: i64 = 10_000_000;
 /// How long one that went without a word is remembered after its last heartbeat, in microseconds: a day.

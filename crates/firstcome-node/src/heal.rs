@@ -89,6 +89,7 @@ impl Healer {
             match self.mend(applier, batch.as_deref_mut()).await? {
                 Ok(Step::Whole) if !self.may_have_lost() => {
                     applier.health.answered();
+                    applier.signals.agrees();
                     let put_back = applier.metrics.put_back.get() - before;
                     let took_ms = begun.elapsed().as_millis() as u64;
                     log!(HealingEnded, put_back, took_ms, "journal and node agree");
@@ -115,7 +116,8 @@ impl Healer {
         batch: Option<&mut Batch>,
     ) -> Result<Result<Step, JournalError>, Stop> {
         let head = applier.until_answer_or_shutdown(batch.as_deref(), applier.journal.head()).await;
-        applier.signals.without_store(matches!(head, Err(JournalError::Gone(_))));
+        let space = applier.replica.look(State::space);
+        applier.signals.looked(&head, space);
         let head = match head {
             Ok(head) => head,
             Err(JournalError::Gone(space)) if !applier.signals.may_reseed() => {
@@ -132,7 +134,6 @@ impl Healer {
             Err(broken) => return Ok(Err(broken)),
         };
         applier.signals.reseeded();
-        let space = applier.replica.look(State::space);
         if head.space != space {
             return Ok(Err(JournalError::OtherSpace { found: head.space, wanted: space }));
         }

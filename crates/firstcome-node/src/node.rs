@@ -255,6 +255,11 @@ impl Node {
         self.intake.signals.is_without_store()
     }
 
+    /// Says whether the store was found to lack the space, empty or with another one, and has not agreed with this node since.
+    pub fn lacks_store(&self) -> bool {
+        self.intake.signals.lacks_space()
+    }
+
     /// Allows this node to write its state into a store that has nothing of the space any more.
     ///
     /// It is for the operator to say that what the store had is lost: a node with more, if there is

@@ -1,6 +1,8 @@
 //! Signals to the appender: read the journal now, check it, announce what is durable, re-seed.
 
 use crate::replica::Difference;
+use firstcome_core::names::SpaceId;
+use firstcome_journal::{Head, JournalError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -19,6 +21,7 @@ pub(crate) struct Signals {
     readers: AtomicBool,
     reseed: AtomicBool,
     without_store: AtomicBool,
+    lacks_space: AtomicBool,
     is_wrong: AtomicBool,
     differs: Mutex<Option<Difference>>,
     divergence: Notify,
@@ -80,11 +83,31 @@ impl Signals {
         }
     }
 
-    /// Notes whether the store has nothing of the space any more.
-    pub(crate) fn without_store(&self, nothing: bool) {
-        self.without_store.store(nothing, Ordering::Relaxed);
+    /// Takes in what was found where the head of a space should be.
+    pub(crate) fn looked(&self, head: &Result<Head, JournalError>, space: SpaceId) {
+        let (is_empty, has_another) = match head {
+            Ok(head) => (false, head.space != space),
+            Err(JournalError::Gone(_)) => (true, false),
+            Err(JournalError::OtherSpace { .. }) => (false, true),
+            Err(_) => (false, false),
+        };
+        self.without_store.store(is_empty, Ordering::Relaxed);
+        if is_empty || has_another {
+            self.lacks_space.store(true, Ordering::Relaxed);
+        }
     }
 
+    /// Says that the store has what this node has.
+    pub(crate) fn agrees(&self) {
+        self.lacks_space.store(false, Ordering::Relaxed);
+    }
+
+    /// Says whether the store was found to lack the space, and has not agreed with this node since.
+    pub(crate) fn lacks_space(&self) -> bool {
+        self.lacks_space.load(Ordering::Relaxed)
+    }
+
+    /// Says whether the store was empty when it was last looked at.
     pub(crate) fn is_without_store(&self) -> bool {
         self.without_store.load(Ordering::Relaxed)
     }
@@ -129,5 +152,51 @@ impl Signals {
     /// Waits for [`Signals::endure`].
     pub(crate) async fn endurance(&self) {
         self.endure.notified().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstcome_core::Timestamp;
+    use firstcome_journal::Name;
+
+    const SPACE: SpaceId = SpaceId([7; 16]);
+    const OTHER: SpaceId = SpaceId([9; 16]);
+
+    #[test]
+    fn a_store_that_lacked_the_space_lacks_it_until_it_agrees_again() {
+        let of = |space| Head {
+            space,
+            level: 1,
+            position: 1,
+            name: Name::default(),
+            at: Timestamp::from_micros(1),
+            epoch: 0,
+            first: 1,
+            skips: 0,
+            now: Timestamp::from_micros(1),
+        };
+        let out_of_reach = || Err(JournalError::Unavailable("it is down".to_owned()));
+        for lacks in [
+            Err(JournalError::Gone(SPACE)),
+            Err(JournalError::OtherSpace { found: OTHER, wanted: SPACE }),
+            Ok(of(OTHER)),
+        ] {
+            let signals = Signals::default();
+            for answer in [out_of_reach(), Ok(of(SPACE))] {
+                signals.looked(&answer, SPACE);
+                assert!(!signals.lacks_space(), "{answer:?}");
+            }
+            signals.looked(&lacks, SPACE);
+            let is_empty = matches!(lacks, Err(JournalError::Gone(_)));
+            assert_eq!(signals.is_without_store(), is_empty, "{lacks:?}");
+            for answer in [out_of_reach(), Ok(of(SPACE))] {
+                signals.looked(&answer, SPACE);
+                assert!(!signals.is_without_store() && signals.lacks_space(), "{answer:?}");
+            }
+            signals.agrees();
+            assert!(!signals.lacks_space(), "{lacks:?}");
+        }
     }
 }

@@ -124,8 +124,8 @@ impl EmptiedStore {
 }
 
 /// How far a node has the space; of two that have it equally far the lower identity counts as further.
-fn reach(node: &NodeStatus) -> (u32, u64, Reverse<NodeId>) {
-    (node.epoch, node.position, Reverse(node.node))
+fn reach(node: &NodeStatus) -> ((u32, u64), Reverse<NodeId>) {
+    (node.reach(), Reverse(node.node))
 }
 
 #[cfg(test)]

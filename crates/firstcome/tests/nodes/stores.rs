@@ -3,8 +3,10 @@
 use crate::flood::Flood;
 use crate::moves;
 use crate::scene::{Scene, Setup};
-use crate::server::PATIENCE;
+use crate::server::{PATIENCE, Server};
+use crate::talk::condition;
 use firstcome_testbed::{Folder, ProxyFault, RedisSettings};
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio::task::block_in_place;
 use tokio::time::{Instant, sleep};
@@ -138,11 +140,7 @@ pub(crate) async fn emptied_on_purpose(setup: Setup<'_>) {
     scene.primary.empty().await;
     for node in &scene.nodes {
         node.not_ready().await;
-        let end = Instant::now() + PATIENCE;
-        while !node.errors().contains("store_marked") {
-            assert!(Instant::now() < end, "{}", node.errors());
-            sleep(Duration::from_millis(20)).await;
-        }
+        marks(node).await;
     }
     for node in &mut scene.nodes {
         assert!(node.ends().await.success());
@@ -254,6 +252,32 @@ pub(crate) async fn replaced(setup: Setup<'_>) {
     assert!(scene.agrees("spring").await.epoch() >= 1, "it was seeded anew");
 }
 
+/// Waits until a server has marked the emptied store.
+async fn marks(node: &Server) {
+    let end = Instant::now() + PATIENCE;
+    while !node.errors().contains("store_marked") {
+        assert!(Instant::now() < end, "{}", node.errors());
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Returns the files of spaces in a data folder.
+fn files(folder: &Folder) -> Vec<PathBuf> {
+    let names = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+    names.filter(|path| path.extension().is_some_and(|end| end == "fcspace")).collect()
+}
+
+/// Ends a server, which leaves its space in one file of its data folder and says so with these words.
+async fn leaves_a_file(node: &mut Server, folder: &Folder, words: &[&str]) {
+    assert!(node.ends().await.success());
+    let said = node.errors();
+    let [file] = &files(folder)[..] else { panic!("{said}") };
+    assert!(said.contains("last_with_space") && said.contains(file.to_str().unwrap()), "{said}");
+    assert!(words.iter().all(|word| said.contains(word)), "{said}");
+    let (code, said) = moves::run(&["audit", "--file", file.to_str().unwrap()]);
+    assert_eq!(code, 0, "{said}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_last_server_that_has_the_space_of_an_emptied_store_leaves_it_in_a_file() {
     let Some(mut scene) = Scene::without_nodes(Setup::default()).await else { return };
@@ -264,20 +288,13 @@ async fn the_last_server_that_has_the_space_of_an_emptied_store_leaves_it_in_a_f
     }
     scene.nodes[0].talk().open("spring", 10).await;
     assert_eq!(scene.nodes[1].talk().wins("spring", "ann").await, 1);
+    let other = Folder::new("last-three");
+    scene.change("DATA", other.path().to_str().unwrap());
+    scene.says_the_same("spring").await;
     scene.primary.empty().await;
     for node in &scene.nodes {
-        let end = Instant::now() + PATIENCE;
-        while !node.errors().contains("store_marked") {
-            assert!(Instant::now() < end, "{}", node.errors());
-            sleep(Duration::from_millis(20)).await;
-        }
+        marks(node).await;
     }
-    let files = |folder: &Folder| {
-        let names = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
-        names
-            .filter(|path| path.extension().is_some_and(|end| end == "fcspace"))
-            .collect::<Vec<_>>()
-    };
     assert!(scene.nodes[0].ends().await.success());
     assert!(files(&folders[0]).is_empty(), "{}", scene.nodes[0].errors());
     assert!(scene.nodes[1].ends().await.success());
@@ -294,9 +311,58 @@ async fn the_last_server_that_has_the_space_of_an_emptied_store_leaves_it_in_a_f
     }
     scene.all_ready().await;
     assert_eq!(scene.nodes[0].talk().wins("spring", "bob").await, 2);
-    let other = Folder::new("last-three");
-    scene.change("DATA", other.path().to_str().unwrap());
     scene.agrees("spring").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_has_more_of_an_emptied_store_than_those_that_stay_leaves_it_in_a_file() {
+    let Some(mut scene) = Scene::without_nodes(Setup::default()).await else { return };
+    let folders = [Folder::new("ahead"), Folder::new("behind")];
+    for folder in &folders {
+        scene.change("DATA", folder.path().to_str().unwrap());
+        scene.add().await.ready().await;
+    }
+    scene.nodes[0].talk().open("spring", 10).await;
+    assert_eq!(scene.nodes[1].talk().wins("spring", "ann").await, 1);
+    scene.nodes[1].store.set(ProxyFault::Refuse);
+    scene.nodes[1].not_ready().await;
+    assert_eq!(scene.nodes[0].talk().wins("spring", "bob").await, 2);
+    scene.primary.empty().await;
+    scene.nodes[1].store.set(ProxyFault::None);
+    for node in &scene.nodes {
+        marks(node).await;
+    }
+    leaves_a_file(&mut scene.nodes[0], &folders[0], &["no other server has", "has it up to"]).await;
+    // It is the last one then.
+    leaves_a_file(&mut scene.nodes[1], &folders[1], &["the last server"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_leaves_its_space_also_where_another_one_was_begun_or_the_store_is_gone() {
+    let Some(mut scene) = Scene::without_nodes(Setup::default()).await else { return };
+    let folders = [Folder::new("first-space"), Folder::new("second-space")];
+    scene.change("DATA", folders[0].path().to_str().unwrap());
+    scene.add().await.ready().await;
+    scene.nodes[0].talk().open("spring", 10).await;
+    assert_eq!(scene.nodes[0].talk().wins("spring", "ann").await, 1);
+    // It cannot mark the store before another space is begun there.
+    scene.nodes[0].store.set(ProxyFault::Refuse);
+    scene.primary.empty().await;
+    scene.change("DATA", folders[1].path().to_str().unwrap());
+    let newcomer = scene.add().await;
+    newcomer.ready().await;
+    newcomer.talk().open("autumn", 10).await;
+    scene.nodes[0].store.set(ProxyFault::None);
+    let end = Instant::now() + PATIENCE;
+    while !condition(scene.nodes[0].port()).await.contains("is of space") {
+        assert!(Instant::now() < end, "{}", scene.nodes[0].errors());
+        sleep(Duration::from_millis(20)).await;
+    }
+    leaves_a_file(&mut scene.nodes[0], &folders[0], &["the last server known"]).await;
+    scene.primary.empty().await;
+    marks(&scene.nodes[1]).await;
+    scene.nodes[1].store.set(ProxyFault::Refuse);
+    leaves_a_file(&mut scene.nodes[1], &folders[1], &["the last server known"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
