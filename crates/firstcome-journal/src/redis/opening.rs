@@ -25,7 +25,13 @@ pub(super) struct Server {
 }
 
 /// The settings that are looked at beside what INFO tells.
-const SETTINGS: [&str; 4] = ["appendfsync", "save", "min-replicas-to-write", "maxmemory-policy"];
+const SETTINGS: [&str; 5] = [
+    "appendfsync",
+    "no-appendfsync-on-rewrite",
+    "save",
+    "min-replicas-to-write",
+    "maxmemory-policy",
+];
 
 impl Server {
     /// Asks the server for everything that matters.
@@ -80,6 +86,15 @@ impl Server {
         field(&self.persistence, "aof_enabled") == Some("1")
     }
 
+    fn syncs_always(&self) -> bool {
+        self.setting("appendfsync") == Some("always")
+    }
+
+    /// Says whether it syncs nothing while a child of it writes a file: then `always` is not always.
+    fn pauses_syncs(&self) -> bool {
+        self.setting("no-appendfsync-on-rewrite") == Some("yes")
+    }
+
     fn has_waitaof(&self) -> bool {
         let version = field(&self.server, "redis_version").unwrap_or_default();
         let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
@@ -98,7 +113,7 @@ impl Server {
         let waits = match durability {
             Durability::Memory => Waits::No,
             Durability::Copies(wanted) => Waits::Copies(wanted),
-            Durability::Fsync if self.setting("appendfsync") == Some("always") => Waits::No,
+            Durability::Fsync if self.syncs_always() && !self.pauses_syncs() => Waits::No,
             Durability::Fsync if self.has_waitaof() => Waits::Aof,
             Durability::Fsync => Waits::No,
         };
@@ -138,11 +153,15 @@ impl Server {
                 less("fsync needs its append-only file, which is off", "CONFIG SET appendonly yes")
             }
             (Durability::Fsync, Waits::Aof) => None,
-            (Durability::Fsync, _) if self.setting("appendfsync") == Some("always") => None,
-            (Durability::Fsync, _) => less(
+            (Durability::Fsync, _) if !self.syncs_always() => less(
                 "fsync needs it to write to the disk before each answer",
                 "CONFIG SET appendfsync always",
             ),
+            (Durability::Fsync, _) if self.pauses_syncs() => less(
+                "fsync needs it to write to the disk before each answer, also while it rewrites its files",
+                "CONFIG SET no-appendfsync-on-rewrite no",
+            ),
+            (Durability::Fsync, _) => None,
         }
     }
 

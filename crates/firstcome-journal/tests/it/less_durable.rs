@@ -211,6 +211,7 @@ async fn redis_whose_settings_are_turned_down_gets_nothing_after_the_next_look_u
     for (down, fix) in [
         ("CONFIG SET appendfsync everysec", "CONFIG SET appendfsync always"),
         ("CONFIG SET appendfsync no", "CONFIG SET appendfsync always"),
+        ("CONFIG SET no-appendfsync-on-rewrite yes", "CONFIG SET no-appendfsync-on-rewrite no"),
         ("CONFIG SET appendonly no", "CONFIG SET appendonly yes"),
         ("CONFIG SET maxmemory-policy allkeys-lru", "CONFIG SET maxmemory-policy noeviction"),
     ] {

@@ -185,6 +185,20 @@ async fn fsync_needs_a_server_that_syncs() {
     let redis = open(&server, fsync).await.unwrap();
     assert!(redis.promise().contains("disk"), "{}", redis.promise());
     Player::new(b'a').claims(&Journal::Redis(redis), "ann").await.unwrap();
+    // One that syncs nothing while it rewrites its files must be asked for each entry as well.
+    for set in ["CONFIG SET appendfsync always", "CONFIG SET no-appendfsync-on-rewrite yes"] {
+        assert_eq!(server.ask(set), "+OK");
+    }
+    match open(&server, fsync).await {
+        Ok(redis) => assert!(redis.promise().contains("WAITAOF"), "{}", redis.promise()),
+        Err(failure) => {
+            let (_, fix) = unfit(&failure);
+            assert_eq!(fix, "CONFIG SET no-appendfsync-on-rewrite no");
+        }
+    }
+    assert_eq!(server.ask("CONFIG SET no-appendfsync-on-rewrite no"), "+OK");
+    let redis = open(&server, fsync).await.unwrap();
+    assert!(redis.promise().contains("syncs before it answers"), "{}", redis.promise());
 }
 
 #[tokio::test]
