@@ -73,6 +73,13 @@ pub enum JournalError {
     /// The store has no mark of a space.
     #[error("the store has no mark of space {0}: there is nothing to forget")]
     NotMarked(SpaceId),
+    /// Servers that run have the space whose mark was to be removed: they would mark the store again.
+    #[error("space {space} is not forgotten: servers that run have it: {servers}")]
+    StillThere {
+        space: SpaceId,
+        /// Where they can be reached, with commas between.
+        servers: String,
+    },
     /// The store has a space of the name, and there was to be none.
     #[error("the store has a space there already: {0}")]
     HasSpace(SpaceId),
@@ -184,6 +191,7 @@ impl JournalError {
             | Self::Gone(_)
             | Self::Marked { .. }
             | Self::NotMarked(_)
+            | Self::StillThere { .. }
             | Self::NoSpace { .. }
             | Self::HasSpace(_)
             | Self::Unfit { .. }
@@ -219,6 +227,9 @@ impl JournalError {
                 "if that space is wanted, run `firstcome nodes reseed` at a server that still has it; if the store was emptied on \
                  purpose, run `firstcome journal forget --store URL SPACE`, and start again",
             ),
+            Self::StillThere { .. } => {
+                Some("stop them first; one that was killed counts for ten seconds")
+            }
             Self::NoSpace { .. } => Some(
                 "name its space with --space; a server makes the one it is started with, and nobody else does",
             ),

@@ -107,8 +107,9 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`JournalError::HasSpace`] where there is a space; [`JournalError::NotMarked`] where there is no mark of that space; those of the store
-    /// being out of reach.
+    /// [`JournalError::HasSpace`] where there is a space; [`JournalError::NotMarked`] where there is no mark of that space;
+    /// [`JournalError::StillThere`] where servers said in the last ten seconds that they have it; those of the store being out
+    /// of reach.
     pub async fn forget_emptied(&self, space: SpaceId) -> Result<Mark, JournalError> {
         let seen = self.commit(look()).await?;
         if let Some(head) = seen.head {
@@ -118,6 +119,11 @@ impl Journal {
         let Some(mark) = found.filter(|mark| mark.space == space) else {
             return Err(JournalError::NotMarked(space));
         };
+        let running = live(seen.cells.clone(), seen.now);
+        if !running.is_empty() {
+            let servers: Vec<&str> = running.iter().map(|(node, _)| &*node.address).collect();
+            return Err(JournalError::StillThere { space, servers: servers.join(", ") });
+        }
         let step = Transaction::new(JournalCall::Mark).check(Check::Nothing).write(Write::Unmark);
         // The next space has other nodes.
         let nodes = seen.cells.into_iter().map(|cell| Write::Delete(cell.kind, cell.key));

@@ -417,6 +417,14 @@ pub(crate) async fn an_emptied_store_is_marked_until_a_space_takes_its_place(sta
     }
     let failure = journal.forget_emptied(SpaceId([9; 16])).await.unwrap_err();
     assert!(matches!(failure, JournalError::NotMarked(_)), "{failure}");
+    // Those that run would mark it again.
+    stage.hands.turn(7_500_000);
+    let failure = journal.forget_emptied(SPACE).await.unwrap_err();
+    let JournalError::StillThere { space: SPACE, servers } = &failure else { panic!("{failure}") };
+    let address = |letter| announcement(letter, 0).address;
+    assert_eq!(*servers, format!("{}, {}", address(b'b'), address(b'c')), "one is gone");
+    journal.leave(node(b'b')).await.unwrap();
+    stage.hands.turn(2_000_000);
     assert_eq!(journal.forget_emptied(SPACE).await.unwrap().position, 5);
     assert_eq!(journal.emptied().await.unwrap(), None);
     let again = mark(1, b'd').await.unwrap();

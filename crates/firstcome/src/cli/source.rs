@@ -159,6 +159,7 @@ fn exit_of(failure: &JournalError) -> Exit {
             | JournalError::Broken(_)
             | JournalError::BadFile { .. }
             | JournalError::HasSpace(_)
+            | JournalError::StillThere { .. }
             | JournalError::SpaceMoved { .. }
     );
     if refused { Exit::Refused } else { Exit::Unchanged }

@@ -142,6 +142,10 @@ pub(crate) async fn emptied_on_purpose(setup: Setup<'_>) {
         node.not_ready().await;
         marks(node).await;
     }
+    let runs = scene.nodes[0].talk().get("/v1/nodes").await["space"].as_str().unwrap().to_owned();
+    let (code, said) = forget(&runs);
+    let own = format!(":{}", scene.nodes[0].port());
+    assert!(code == 1 && said.contains("stop them first") && said.contains(&own), "{code}: {said}");
     for node in &mut scene.nodes {
         assert!(node.ends().await.success());
         node.may_begin = false;
