@@ -1,6 +1,6 @@
 //! `nodes reseed --replace`: ends a space that was begun in an emptied store, so that the one that was there is put back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -106,16 +106,20 @@ impl Replaced {
             last
         } else {
             let head = journal.head()?;
-            let mut asked = false;
+            let mut counted = None;
             let mut end = |applied, results| {
-                asked = true;
                 self.agree(results, yes)?;
+                counted = Some(results);
                 Ok(end_in_store(&self.store, name, &head, applied)?)
             };
             let exported = export::run(&journal, &self.file, Kind::Move(&mut end), |_, _| {});
             let exported = exported.map_err(|why| export_failed(why, &journal))?;
-            if !asked {
-                self.agree(exported.results, yes)?;
+            match counted {
+                Some(_) if yes => {}
+                Some(counted) => {
+                    got_none_since(self.space, &self.file, (counted, exported.results))?;
+                }
+                None => self.agree(exported.results, yes)?,
             }
             exported.last
         };
@@ -158,10 +162,47 @@ impl Replaced {
     }
 }
 
+/// Refuses to go on with a space that got results after its results were counted: its servers went on while somebody was asked.
+fn got_none_since(
+    space: SpaceId,
+    file: &Path,
+    (counted, results): (u64, u64),
+) -> Result<(), Complaint> {
+    if results == counted {
+        return Ok(());
+    }
+    let said = format!(
+        "space {space} had {counted} results when they were counted, and {results} when it ended: nothing was removed, and {} has \
+         them",
+        file.display()
+    );
+    Err(Complaint::new(Exit::Refused, said)
+        .hint("tell those whom they are about; the same command with --yes goes on from here"))
+}
+
 /// Asks whether it is to be done, unless that is said already.
 fn agree(yes: bool) -> Result<(), Complaint> {
     if yes || confirmed()? {
         return Ok(());
     }
     Err(Complaint::new(Exit::Refused, "not confirmed: nothing was changed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_space_that_gets_results_while_somebody_is_asked_is_not_removed() {
+        let (space, file) = (SpaceId([7; 16]), Path::new("autumn.fcspace"));
+        assert!(got_none_since(space, file, (0, 0)).is_ok());
+        let refused = got_none_since(space, file, (0, 2)).unwrap_err();
+        let said = refused.to_string();
+        for words in
+            ["had 0 results", "and 2 when it ended", "nothing was removed", "autumn.fcspace"]
+        {
+            assert!(said.contains(words), "{said}");
+        }
+        assert_eq!(refused.print(false), Exit::Refused.code());
+    }
 }
