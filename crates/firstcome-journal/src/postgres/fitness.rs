@@ -44,11 +44,12 @@ fn shortened(version: &str) -> &str {
     &version[..version.floor_char_boundary(80)]
 }
 
-/// Says that a server does not force what it commits to its disk.
+/// Says that a server does not force what it commits to its disk. What it wrote meanwhile only a sync of all files forces there.
 pub(super) fn fsync_is_off() -> Warning {
     Warning {
         what: "fsync is off: what it commits is not on its disk".to_owned(),
-        fix: "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()".to_owned(),
+        fix: "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf(), then `sync` in a shell of its machine"
+            .to_owned(),
     }
 }
 

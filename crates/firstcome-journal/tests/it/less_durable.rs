@@ -93,7 +93,7 @@ async fn postgresql_whose_fsync_is_turned_off_stores_nothing_until_it_is_on_agai
     promises_all(&journal, "fsync: ").await;
     for _ in 0..2 {
         set(&server, "fsync", "off").await;
-        is_refused(&journal, &["fsync is off", "ALTER SYSTEM SET fsync = on"]).await;
+        is_refused(&journal, &["fsync is off", "ALTER SYSTEM SET fsync = on", "`sync`"]).await;
         promises_less(&journal, true, "memory: ").await;
         is_stored(&warned, b'w').await;
         promises_less(&warned, false, "memory: ").await;

@@ -131,7 +131,7 @@ async fn what_is_not_forced_to_the_disk_is_memory_and_never_durable() {
     let Some(server) = Server::shared() else { return };
     let url = server.new_database();
     let fsync = |options: &mut DatabaseOptions| options.durability = Durability::Fsync;
-    says(&open(&url, fsync).await.unwrap_err(), &["fsync is off", "--durability memory"]);
+    says(&open(&url, fsync).await.unwrap_err(), &["fsync is off", "`sync`", "--durability memory"]);
     let memory = open(&url, |_| {}).await.unwrap();
     assert!(memory.promise().starts_with("memory: "), "{}", memory.promise());
     assert!(memory.warnings().iter().any(|warning| warning.what.contains("not on its disk")));
