@@ -30,6 +30,10 @@ impl MySql {
                 done = self.try_commit(&transaction).await;
             }
         }
+        // Somebody else's head stands there since it was looked at: what was to be done rests on that now.
+        if makes_the_space(&transaction) && done.as_ref().is_err_and(is_taken) {
+            done = self.try_commit(&transaction).await;
+        }
         done.map_err(|broken| broken.of(self.inner.space, &transaction))
     }
 
@@ -113,6 +117,14 @@ impl MySql {
         let after = Loaded { now: before.now, ..take_in(space, &needs, found)? };
         Ok(conditions::see(&after, &transaction.reads, dropped)?)
     }
+}
+
+/// The SQLSTATE of a row whose key another one has.
+const TAKEN: &str = "23000";
+
+/// Says whether a row stands already where one was to be made.
+fn is_taken(broken: &DatabaseError) -> bool {
+    matches!(broken, DatabaseError::Store(StoreError::Statement { code, .. }) if code == TAKEN)
 }
 
 /// Reads at one moment, in one round trip.
@@ -247,9 +259,11 @@ impl Step<'_, '_> {
     fn restart(&self, tip: Tip, epoch: u32, level: u32) -> String {
         let term = term_after(self.before.row.map(|row| row.term), self.before.now);
         let (position, name, at) = (tip.position, bytes(&tip.name.to_bytes()), tip.at.as_micros());
+        // Where there was no row, none was locked: another one that does the same may have made its own since.
+        let seen = if self.before.row.is_some() { "" } else { " WHERE space IS NULL" };
         format!(
-            "DELETE FROM `~entries`; DELETE FROM `~head`; INSERT INTO `~head` VALUES (1, {TABLES}, {}, {level}, {epoch}, \
-             {term}, {position}, {name}, {at}, {position}, {name}, {at}, NULL)",
+            "DELETE FROM `~entries`; DELETE FROM `~head`{seen}; INSERT INTO `~head` VALUES (1, {TABLES}, {}, {level}, \
+             {epoch}, {term}, {position}, {name}, {at}, {position}, {name}, {at}, NULL)",
             bytes(&self.before.space.0)
         )
     }

@@ -2,8 +2,10 @@
 
 use crate::mariadb_opening::{Own, open};
 use crate::redis_failing::until;
+use crate::sharing::seed;
 use crate::world::{Player, all, name_of, name_of_database, patiently, subject_of};
 use firstcome_inject::Mistake;
+use firstcome_journal::cluster::Seed;
 use firstcome_journal::mysql::{DatabaseOptions, Durability};
 use firstcome_journal::{Append, AppendAnswer, Entry, Journal, JournalError};
 use firstcome_store::mysql::{MySqlOptions, MySqlPool};
@@ -98,6 +100,34 @@ async fn a_connection_that_is_killed_at_any_step_is_told_apart_and_the_same_body
     assert_eq!(patiently(async || own.journal.mint_term().await).await.unwrap(), 1);
     ann.apply(&own.journal.append(append).await.unwrap().entries);
     assert_eq!(all(&own.journal, 0).await.len(), count + 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_two_that_put_an_emptied_store_back_at_once_only_one_does() {
+    let Some(own) = Own::start().await else { return };
+    let second = Journal::MySql(open(&own.url, |_| {}).await.unwrap());
+    Player::new(b'a').claims(&own.journal, "first").await.unwrap();
+    own.sql("DELETE FROM ~entries; DELETE FROM ~head");
+    // Both have seen that nothing is there before either writes.
+    let holder = operator(&own);
+    let table = crate::mariadb_opening::PREFIX;
+    holder.step(&format!("LOCK TABLES {table}entries READ")).await.unwrap();
+    let seeds = [(own.journal.clone(), 10), (second, 20)].map(|(journal, position)| {
+        let seed = Seed { position, ..seed(Vec::new()) };
+        tokio::spawn(async move { (position, journal.reseed(None, seed).await) })
+    });
+    until(|| waiting(&own).len() == 2).await;
+    holder.step("UNLOCK TABLES").await.unwrap();
+    let mut done = Vec::new();
+    for seed in seeds {
+        match seed.await.unwrap() {
+            (position, Ok(())) => done.push(position),
+            (_, Err(failure)) => {
+                assert!(matches!(failure, JournalError::Moved { .. }), "{failure}");
+            }
+        }
+    }
+    assert_eq!(done, [own.journal.head().await.unwrap().position], "the others stored nothing");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
