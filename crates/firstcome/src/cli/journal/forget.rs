@@ -15,7 +15,8 @@ use super::super::terminal::out;
 #[command(after_help = "\
 For a store that was emptied on purpose. A server that ran meanwhile has marked it: servers that start there end, so that \
 nobody begins anew by accident. Stop the servers that have the old space first: what is in their memory is lost then; \
-to have it back instead, run `firstcome nodes reseed`. A server with a data folder remembers the space as well: it says which file to remove.
+to have it back instead, run `firstcome nodes reseed`. A server with a data folder remembers the space as well: it says \
+which file to remove.
 
 Example:
   firstcome journal forget 0123456789abcdef0123456789abcdef \\
