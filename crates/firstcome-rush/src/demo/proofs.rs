@@ -48,11 +48,15 @@ pub(crate) fn same_digest(audit: &Value) -> Proof {
     Proof::new("digest", words, evidence)
 }
 
+/// Says whether the ledger had every result when the audit looked.
+pub(crate) fn has_whole_ledger(audit: &Value) -> bool {
+    audit["ledger_through"] == audit["last_result"]
+}
+
 /// The ledger has the results of the journal and no others, by `audit`.
 pub(crate) fn equal_ledger(audit: &Value) -> Proof {
-    let through = audit["ledger_through"].as_u64();
-    let last = audit["last_result"].as_u64();
-    let kept = audit["ledger_equal"] == true && through == last;
+    let (through, last) = (audit["ledger_through"].as_u64(), audit["last_result"].as_u64());
+    let kept = audit["ledger_equal"] == true && has_whole_ledger(audit);
     let words = match last {
         Some(last) => format!("the ledger has exactly these results: {last}"),
         None => "the ledger has exactly these results".to_owned(),
