@@ -4,6 +4,7 @@ use crate::bulk_clients::Bulk;
 use crate::inside::Inside;
 use crate::process::{KEY, Server};
 use crate::tokens;
+use crate::wire::Answer;
 use axum::body::Body;
 use axum::http::Request;
 use firstcome_core::NodeId;
@@ -37,16 +38,32 @@ fn names<'a>(lines: &'a [Value], field: &str) -> Vec<&'a str> {
     lines.iter().map(|line| line[field].as_str().unwrap()).collect()
 }
 
-#[tokio::test(start_paused = true)]
-async fn claims_of_a_subject_come_in_pages_and_end_with_the_thousandth() {
-    let node = Inside::new().await;
+/// Opens a campaign of two pools in which one may claim again.
+async fn opens(node: &Inside) {
     let pools = json!([{"name": "main", "capacity": 9}, {"name": "side", "capacity": 9}]);
     let settings = json!({"opens_at": "now", "claim_again": true, "pools": pools});
     node.put("drop", &settings).await.says(201, "created");
-    let claim = async |pool: &str| {
-        let body = json!({"subject": "ann", "pool": pool}).to_string();
-        node.ask_with("POST", "/v1/campaigns/drop/claims", &[], body).await
-    };
+}
+
+async fn claims(node: &Inside, pool: &str) -> Answer {
+    let body = json!({"subject": "ann", "pool": pool}).to_string();
+    node.ask_with("POST", "/v1/campaigns/drop/claims", &[], body).await
+}
+
+/// Has a subject claim and cancel as often as it may.
+async fn claims_and_cancels(node: &Inside) {
+    for rank in 1..=1_000 {
+        claims(node, "main").await.says(201, "won");
+        let query = format!("pool=main&rank={rank}&by=subject");
+        node.cancel("drop", "ann", &query).await.says(200, "cancelled");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn claims_of_a_subject_come_in_pages_and_end_with_the_thousandth() {
+    let node = Inside::new().await;
+    opens(&node).await;
+    let claim = async |pool: &str| claims(&node, pool).await;
     let cancel = async |pool: &str, rank: usize| {
         let query = format!("pool={pool}&rank={rank}&by=subject");
         node.cancel("drop", "ann", &query).await.says(200, "cancelled");
@@ -103,21 +120,10 @@ async fn turns(node: &Inside, path: &str) -> usize {
 #[tokio::test(start_paused = true)]
 async fn others_have_their_turn_between_a_thousand_claims_and_the_next_ones() {
     let node = Inside::new().await;
-    let pools = json!([{"name": "main", "capacity": 9}, {"name": "side", "capacity": 9}]);
-    let settings = json!({"opens_at": "now", "claim_again": true, "pools": pools});
-    node.put("drop", &settings).await.says(201, "created");
+    opens(&node).await;
     node.open("later", 9).await.says(201, "created");
-    let claim = async |pool: &str| {
-        let body = json!({"subject": "ann", "pool": pool}).to_string();
-        let answer = node.ask_with("POST", "/v1/campaigns/drop/claims", &[], body).await;
-        answer.says(201, "won");
-    };
-    for rank in 1..=1_000 {
-        claim("main").await;
-        let query = format!("pool=main&rank={rank}&by=subject");
-        node.cancel("drop", "ann", &query).await.says(200, "cancelled");
-    }
-    claim("side").await;
+    claims_and_cancels(&node).await;
+    claims(&node, "side").await.says(201, "won");
     node.claim("later", "ann").await.says(201, "won");
     let path = "/v1/campaigns/drop/claims/ann";
     let short = turns(&node, &format!("{path}?limit=1000")).await;
@@ -248,15 +254,8 @@ fn a_stream_of_a_subject_says_what_changed_of_a_long_history() {
 #[tokio::test(start_paused = true)]
 async fn an_event_of_a_thousand_claims_promises_only_claims_that_were_not_sent() {
     let node = tokens::node().await;
-    let pools = json!([{"name": "main", "capacity": 9}, {"name": "side", "capacity": 9}]);
-    let settings = json!({"opens_at": "now", "claim_again": true, "pools": pools});
-    node.put("drop", &settings).await.says(201, "created");
-    let claim = async |pool: &str| {
-        let body = json!({"subject": "ann", "pool": pool}).to_string();
-        let answer = node.ask_with("POST", "/v1/campaigns/drop/claims", &[], body).await;
-        answer.says(201, "won");
-    };
-    claim("side").await;
+    opens(&node).await;
+    claims(&node, "side").await.says(201, "won");
     let token = node.token(json!({"subject": "ann", "campaign": "drop"})).await;
     let request = Request::get("/v1/campaigns/drop/events");
     let request = request.header("authorization", format!("Bearer {token}"));
@@ -271,15 +270,11 @@ async fn an_event_of_a_thousand_claims_promises_only_claims_that_were_not_sent()
             }
         }
     };
-    let claims = |event: &Value| event["claims"].as_array().unwrap().len();
+    let count = |event: &Value| event["claims"].as_array().unwrap().len();
     let first = own().await;
-    assert_eq!((claims(&first), &first["more"]), (1, &json!(false)), "{first}");
+    assert_eq!((count(&first), &first["more"]), (1, &json!(false)), "{first}");
     // Nobody reads meanwhile.
-    for rank in 1..=1_000 {
-        claim("main").await;
-        let query = format!("pool=main&rank={rank}&by=subject");
-        node.cancel("drop", "ann", &query).await.says(200, "cancelled");
-    }
+    claims_and_cancels(&node).await;
     let second = own().await;
-    assert_eq!((claims(&second), &second["more"]), (1_000, &json!(false)));
+    assert_eq!((count(&second), &second["more"]), (1_000, &json!(false)));
 }
