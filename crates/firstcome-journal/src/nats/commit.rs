@@ -12,6 +12,9 @@ use firstcome_core::Timestamp;
 use firstcome_store::StoreError;
 use tokio::time::Instant;
 
+/// How often a step is tried at least whose ground others change meanwhile: on a busy machine one try takes long.
+const TRIES: u32 = 16;
+
 impl Nats {
     pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, JournalError> {
         let done = self.try_commit(&transaction).await;
@@ -36,7 +39,9 @@ impl Nats {
             return Ok(conditions::see(&ground.loaded, &transaction.reads, 0)?);
         }
         needs(&transaction.writes, &mut first);
+        let mut tries = 0;
         let dropped = loop {
+            tries += 1;
             let ground = self.load(&first).await?;
             conditions::check(&ground.loaded, &transaction.checks)?;
             if ground.info.is_none() {
@@ -49,11 +54,14 @@ impl Nats {
             match self.carry_out(transaction, &ground).await {
                 Ok(Some(dropped)) => break dropped,
                 Err(DatabaseError::Store(StoreError::Held { .. })) | Ok(None)
-                    if Instant::now() < end => {}
+                    if tries < TRIES || Instant::now() < end => {}
+                Err(DatabaseError::Store(StoreError::Held { .. })) => {
+                    let late = "others were quicker each time".to_owned();
+                    return Err(JournalError::Unavailable(late).into());
+                }
                 Ok(None) => {
-                    return Err(
-                        JournalError::Unavailable("its log is being made".to_owned()).into()
-                    );
+                    let made = "its log is being made".to_owned();
+                    return Err(JournalError::Unavailable(made).into());
                 }
                 Err(broken) => return Err(broken),
             }

@@ -345,16 +345,20 @@ pub(crate) async fn snapshots_that_are_installed_at_once_are_the_two_furthest_on
         ann.claims(&stage.journal, "ann").await.unwrap();
     }
     let term = stage.journal.mint_term().await.unwrap();
+    let mut named = Vec::new();
+    for position in 1..=10_u8 {
+        let bytes = vec![position; 1_000];
+        let name = PieceName::of(&bytes);
+        stage.journal.put_piece(name, bytes).await.unwrap();
+        named.push((position, name));
+    }
     let mut tasks = tokio::task::JoinSet::new();
-    for position in 1..=10 {
+    for (position, name) in named {
         let journal = stage.journal.clone();
         tasks.spawn(async move {
-            let bytes = vec![position as u8; 1_000];
-            let name = PieceName::of(&bytes);
-            journal.put_piece(name, bytes).await.unwrap();
             // Ten at once may be too many for one of them: it is told so and asks again.
             while let Err(failure) =
-                install(&journal, position, vec![position as u8], vec![name], term).await
+                install(&journal, position.into(), vec![position], vec![name], term).await
             {
                 assert!(matches!(failure, JournalError::Moved { head: 10, .. }), "{failure}");
             }
