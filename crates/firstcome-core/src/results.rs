@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Results kept together.
 const CHUNK: usize = 8_192;
@@ -72,6 +73,19 @@ impl Kind {
     }
 }
 
+/// Returns what tells a result from another one of the same number, in another history of the space.
+///
+/// Never 0.
+pub fn fingerprint(
+    kind: Kind,
+    (campaign, pool): (&str, &str),
+    (rank, subject): (u32, &str),
+) -> u64 {
+    // None of these has such a character.
+    let text = format!("{}\n{campaign}\n{pool}\n{rank}\n{subject}", kind.as_str());
+    xxh3_64(text.as_bytes()).max(1)
+}
+
 /// Where a result's content stands; its number is its index in the list, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
@@ -103,6 +117,8 @@ pub(crate) struct Results {
     pub(crate) settled: u64,
     /// The term of the leader that settled it.
     pub(crate) term: u64,
+    /// Its [fingerprint]; 0 where its campaign had left memory by then.
+    pub(crate) fingerprint: u64,
     chunks: VecDeque<Chunk>,
     /// Records at the front of the first chunk that are settled already.
     skip: usize,

@@ -68,6 +68,7 @@ pub struct Manifest {
     pub(crate) service: i64,
     pub(crate) settled: u64,
     pub(crate) term: u64,
+    pub(crate) fingerprint: u64,
     pub(crate) last_campaign: u32,
     pub(crate) sweep_at: i64,
     pub(crate) list_turn: u32,
@@ -79,6 +80,9 @@ impl Manifest {
         let mut out = Vec::new();
         out.number(1, u64::from(self.stamp.level));
         out.bytes(2, &self.space.0);
+        if self.fingerprint > 0 {
+            out.number(3, self.fingerprint);
+        }
         out.number(4, self.stamp.position);
         out.time(5, self.stamp.at);
         out.number(6, u64::from(self.stamp.epoch));
@@ -131,6 +135,7 @@ impl Manifest {
             service: 0,
             settled: 0,
             term: 0,
+            fingerprint: 0,
             last_campaign: 0,
             sweep_at: 0,
             list_turn: 0,
@@ -140,6 +145,7 @@ impl Manifest {
                 1 => level = value.number32()?,
                 _ if level > newest_level() => {}
                 2 => read.space = SpaceId(value.id()?),
+                3 => read.fingerprint = value.number()?,
                 4 => read.stamp.position = counted(value)?,
                 5 => read.stamp.at = value.time()?,
                 6 => read.stamp.epoch = value.number32()?,

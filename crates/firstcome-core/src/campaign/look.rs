@@ -8,7 +8,7 @@ use crate::hold::Hold;
 use crate::limits::HOLD_UNITS;
 use crate::outcome::UnitName;
 use crate::pool::{Claim, Pool};
-use crate::results::{Kind, Record};
+use crate::results::{self, Kind, Record};
 use crate::settings::HoldSettings;
 use crate::time::Timestamp;
 use crate::waitlist::Unserved;
@@ -55,6 +55,12 @@ pub struct Winner<'a> {
 }
 
 impl<'a> ResultRow<'a> {
+    /// Returns its [fingerprint](results::fingerprint).
+    pub fn fingerprint(&self) -> u64 {
+        let of = (self.campaign.name(), self.pool);
+        results::fingerprint(self.kind, of, (self.claim.rank, self.claim.subject))
+    }
+
     /// Returns the unit that became free by a move.
     pub fn moved_from(&self) -> Option<&'a str> {
         self.campaign.moved_from(self.moved?)

@@ -282,6 +282,7 @@ impl State {
             service: self.service,
             settled: self.results.settled,
             term: self.results.term,
+            fingerprint: self.results.fingerprint,
             last_campaign: self.last_campaign,
             sweep_at: self.batches.sweep_at,
             list_turn: self.list_turn,

@@ -43,6 +43,7 @@ impl Restore {
         state.digests.push_back(manifest.digest);
         state.results.settled = manifest.settled;
         state.results.term = manifest.term;
+        state.results.fingerprint = manifest.fingerprint;
         state.last_campaign = manifest.last_campaign;
         state.batches.sweep_at = manifest.sweep_at;
         state.list_turn = manifest.list_turn;

@@ -97,6 +97,11 @@ impl State {
         self.results.settled
     }
 
+    /// Returns the [fingerprint](crate::results::fingerprint) of the last of them, where it is known.
+    pub fn settled_fingerprint(&self) -> Option<u64> {
+        Some(self.results.fingerprint).filter(|known| *known != 0)
+    }
+
     /// Returns how many results are kept because no ledger is known to have them.
     pub fn unsettled(&self) -> usize {
         self.results.len()

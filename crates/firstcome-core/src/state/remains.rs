@@ -63,6 +63,11 @@ impl State {
         if through > self.results.last() {
             return Refusal::BeyondResults.into();
         }
+        if through > self.results.settled {
+            let last = self.results_after(through - 1).next();
+            let last = last.filter(|row| row.number == through);
+            self.results.fingerprint = last.map_or(0, |row| row.fingerprint());
+        }
         let (campaigns, counts) = (&mut self.campaigns, &mut self.counts);
         let freed = self.results.settle(through, |campaign, count| {
             if let Some(campaign) = campaigns.get_mut(&campaign) {

@@ -255,6 +255,18 @@ impl Settle {
         if let Some(why) = self.behind(through) {
             return Err(why);
         }
+        // The last one that was settled: a copy of the ledger from a history that is no more may be as long.
+        let kept = self.intake.replica.look(|state| (state.settled(), state.settled_fingerprint()));
+        if let (number, Some(ours)) = kept
+            && number <= through
+        {
+            let theirs = self.ledger.results(number - 1, 1, None).await;
+            let theirs = theirs.map_err(|why| why.to_string())?;
+            let is_ours = |row: &Row| row.number == number && row.fingerprint() == ours;
+            if !theirs.first().is_some_and(is_ours) {
+                return Err(other_ledger(number));
+            }
+        }
         // Every result that both still have: after a fork of the journal they may differ anywhere.
         let mut number = settled.min(through.saturating_sub(1));
         while number < through {
@@ -264,13 +276,7 @@ impl Settle {
             for ours in ours.iter().filter(|ours| ours.number <= through) {
                 let found = theirs.iter().find(|theirs| theirs.number == ours.number);
                 if !found.is_some_and(|found| found.is_same_result(ours)) {
-                    return Err(format!(
-                        "ledger_other: result {} in the ledger is not the one of this journal: \
-                         it belongs to another history. Name the right ledger; or stop the server, run \
-                         `firstcome settle set-aside`, which renames this one, then \
-                         `firstcome settle rebuild`",
-                        ours.number
-                    ));
+                    return Err(other_ledger(ours.number));
                 }
             }
             let Some(last) = ours.last().or(theirs.last()) else { return Ok(()) };
@@ -334,4 +340,13 @@ impl Settle {
     fn stand(&self, change: impl FnOnce(&mut Standing)) {
         change(&mut self.standing.lock().unwrap_or_else(PoisonError::into_inner));
     }
+}
+
+/// Says that a result in the ledger is not that of this journal.
+fn other_ledger(number: u64) -> String {
+    format!(
+        "ledger_other: result {number} in the ledger is not the one of this journal: it belongs to another history. Name the \
+         right ledger; or stop the server, run `firstcome settle set-aside`, which renames this one, then \
+         `firstcome settle rebuild`"
+    )
 }

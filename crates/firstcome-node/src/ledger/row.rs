@@ -5,7 +5,7 @@ use firstcome_core::Timestamp;
 use firstcome_core::campaign::ResultRow;
 use firstcome_core::codes::Use;
 use firstcome_core::outcome::By;
-use firstcome_core::results::Kind;
+use firstcome_core::results::{Kind, fingerprint};
 use std::fmt;
 
 /// One result as a ledger keeps it.
@@ -40,6 +40,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// Returns its [fingerprint].
+    pub fn fingerprint(&self) -> u64 {
+        fingerprint(self.kind, (&self.campaign, &self.pool), (self.rank, &self.subject))
+    }
+
     /// Says whether this is the same result, with the same content.
     pub fn is_same_result(&self, other: &Self) -> bool {
         self == other

@@ -196,6 +196,24 @@ impl Scene {
     }
 }
 
+impl Scene {
+    /// A ledger of another journal that is as long as what was settled.
+    fn is_as_long_and_another(&self) {
+        self.claim("");
+        self.keep_folder();
+        self.claim("abc");
+        self.keep_ledger();
+        self.restore_folder();
+        let (code, said, _) = self.verb(&["settle", "set-aside"]);
+        assert_eq!(code, 0, "{said}");
+        // As far as the state knows it has nothing to write: its results are settled, and it has none of them any more.
+        self.claim("xyz");
+        self.restore_ledger();
+        let trouble = self.trouble();
+        assert!(trouble.starts_with("ledger_other: result 3 "), "{trouble}");
+    }
+}
+
 fn claim(talk: &mut Talk, subjects: &str) {
     if talk.get("/v1/campaigns/drop").status == 404 {
         talk.open_campaign("drop", 100);
@@ -226,6 +244,14 @@ fn a_database_restored_from_yesterday_is_brought_up_to_the_journal() {
 fn a_database_of_a_longer_journal_is_set_aside_and_written_anew() {
     if let Some(scene) = Scene::on_database("ahead") {
         scene.is_ahead_and_then_another();
+    }
+}
+
+#[test]
+fn a_ledger_of_another_journal_that_is_as_long_as_what_was_settled_is_noticed() {
+    Scene::on_file().is_as_long_and_another();
+    if let Some(scene) = Scene::on_database("as_long") {
+        scene.is_as_long_and_another();
     }
 }
 
