@@ -207,8 +207,17 @@ impl Codes {
         })
     }
 
+    /// Returns the rank at which a code was issued, whatever code the rank has now.
+    pub(crate) fn rank_issued(&self, code: IssuedCode) -> Option<u32> {
+        match (code, &self.stock) {
+            (IssuedCode::Generated { unit, .. }, None) => self.issued.get(unit).map(|_| unit),
+            (IssuedCode::Imported { unit }, Some(stock)) if unit < stock.len() => stock.rank(unit),
+            _ => None,
+        }
+    }
+
     /// Returns what an issued code is made from.
-    pub fn unit(&self, code: IssuedCode) -> Option<CodeUnit<'_>> {
+    pub(crate) fn unit(&self, code: IssuedCode) -> Option<CodeUnit<'_>> {
         match (code, &self.stock) {
             (IssuedCode::Generated { unit, tag }, None) => Some(CodeUnit::Generated { unit, tag }),
             (IssuedCode::Imported { unit }, Some(stock)) => {

@@ -8,11 +8,13 @@
 pub use firstcome_journal::JournalCall;
 
 use firstcome_journal::cluster::{EndedDeliveries, News};
-use firstcome_journal::{Append, AppendAnswer, Boxed, EntriesRead, Journal, JournalError, Looked};
+use firstcome_journal::{
+    Append, AppendAnswer, Boxed, Confirm, EntriesRead, Journal, JournalError, Looked,
+};
 use firstcome_journal::{Seen, Transaction, WrappedJournal};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 /// What goes wrong with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,7 @@ pub struct Faulty {
     journal: Arc<Journal>,
     plan: Arc<Mutex<Plan>>,
     open: watch::Sender<bool>,
+    confirms_later: bool,
 }
 
 #[derive(Debug, Default)]
@@ -54,13 +57,46 @@ struct Plan {
     /// How many of the newest entries a read does not bring.
     lag: u64,
     appends: u64,
+    /// Those who wait to hear that an entry is durable, while nobody is to hear it.
+    unconfirmed: Option<Vec<oneshot::Sender<()>>>,
 }
 
 impl Faulty {
     /// Wraps a journal.
     pub fn new(journal: Journal) -> Self {
         let plan = Arc::new(Mutex::new(Plan::default()));
-        Self { journal: Arc::new(journal), plan, open: watch::Sender::new(true) }
+        let (journal, open) = (Arc::new(journal), watch::Sender::new(true));
+        Self { journal, plan, open, confirms_later: false }
+    }
+
+    /// The same, of a store that says of an entry only after a while that it is durable.
+    #[must_use]
+    pub fn confirming_later(self) -> Self {
+        Self { confirms_later: true, ..self }
+    }
+
+    /// Confirms no entry from now on.
+    pub fn hold_confirms(&self) {
+        self.plan(|plan| plan.unconfirmed = Some(Vec::new()));
+    }
+
+    /// Confirms the entries that were not, and those to come at once.
+    pub fn confirm(&self) {
+        for heard in self.plan(|plan| plan.unconfirmed.take()).unwrap_or_default() {
+            // Whoever asked may have gone.
+            heard.send(()).ok();
+        }
+    }
+
+    fn unconfirmed(&self, mut answer: AppendAnswer) -> AppendAnswer {
+        self.plan(|plan| {
+            if let Some(waiting) = &mut plan.unconfirmed {
+                let (heard, confirmed) = oneshot::channel();
+                waiting.push(heard);
+                answer.confirm = Confirm::Later(confirmed);
+            }
+        });
+        answer
     }
 
     /// Returns it as a journal.
@@ -201,7 +237,7 @@ impl WrappedJournal for Faulty {
             }
             match (answer, fault) {
                 (Ok(_), Some(fault)) => Err(fault.failure()),
-                (answer, _) => answer,
+                (answer, _) => answer.map(|answer| self.unconfirmed(answer)),
             }
         })
     }
@@ -230,7 +266,7 @@ impl WrappedJournal for Faulty {
     }
 
     fn confirms_at_once(&self) -> bool {
-        self.journal.confirms_at_once()
+        self.journal.confirms_at_once() && !self.confirms_later
     }
 
     fn ended_deliveries(&self) -> EndedDeliveries {

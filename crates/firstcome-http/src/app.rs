@@ -59,6 +59,15 @@ impl App {
         self.node.intake.reach(min).await.map_err(|failure| Problem::failed(&failure))
     }
 
+    /// Refuses to show codes that may not be durable: after a failover such a code may become somebody else's.
+    pub(crate) fn may_show_codes(&self, durable: bool) -> Result<(), Problem> {
+        if durable {
+            return Ok(());
+        }
+        let why = "what issued these codes is not durable yet";
+        Err(Problem::failed(&CommandError::Unavailable(why.into())))
+    }
+
     pub(crate) fn is_stale(&self) -> bool {
         self.node.intake.condition() != Condition::Fresh
     }

@@ -311,14 +311,15 @@ impl WaitRecorder {
     /// Shows the code of a claim to who claimed, as a server does with its answer.
     fn show(&self, server: &crate::nodes::NodeHandle, outcome: &Outcome) {
         let (
-            Asked::Claim { campaign, pool, subject },
-            Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. },
+            Asked::Claim { campaign, subject, .. },
+            Outcome::Won { pool, code: Some(code), .. }
+            | Outcome::AlreadyWon { pool, code: Some(code), .. },
         ) = (&self.asked, outcome)
         else {
             return;
         };
-        let target = (campaign.as_str(), pool.as_deref());
-        let Some(known) = shown(server.intake(), target, subject, *rank) else { return };
+        let whose = (campaign.as_str(), subject.as_str());
+        let Some(known) = shown(server.intake(), whose, *pool, *code) else { return };
         let (campaign, pool, subject) = (campaign.clone(), known.pool.clone(), subject.clone());
         let (exchange, code) = (self.exchange, known.code);
         self.wallet.put(&campaign, &subject, known);

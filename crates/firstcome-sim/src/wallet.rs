@@ -4,7 +4,7 @@ use crate::history::Asked;
 use crate::nodes::NodeHandle;
 use crate::plan::{CouponStep, CouponWant, PlannedCampaign};
 use firstcome_core::State;
-use firstcome_core::codes::{ALIKE_BYTES, CodeKey, CodeUnit};
+use firstcome_core::codes::{ALIKE_BYTES, CodeKey, CodeUnit, IssuedCode};
 use firstcome_core::command::{CodeCommand, CodeStep, Command, Encoded, Order, StagedCode};
 use firstcome_core::names::Position;
 use firstcome_node::intake::{CodeAsk, CodeVerb, Intake, Unread};
@@ -174,24 +174,19 @@ pub(crate) async fn type_code(
     })
 }
 
-/// Returns the code that a claim has now, as a server shows it to its subject.
+/// Returns the code that came with a claim, as a server shows it with its answer.
 pub(crate) fn shown(
     intake: &Intake,
-    (campaign, pool): (&str, Option<&str>),
-    subject: &str,
-    rank: u32,
+    whose: (&str, &str),
+    pool: u16,
+    code: IssuedCode,
 ) -> Option<Shown> {
+    let typed = intake.write_code(whose, pool, code).ok()??;
     intake.replica.look(|state: &State| {
-        let found = state.campaign(campaign).ok()?;
-        let is = |name: &str| pool.is_none_or(|pool| pool == name);
-        let index = found.pools().iter().position(|pool| is(pool.name()))?;
-        let of = &found.pools()[index];
-        of.claim(rank).filter(|claim| claim.subject == subject)?;
-        let (pool, number) = (of.name().to_owned(), found.number());
-        let code = found.code_of_rank(index, rank)?;
-        let unit = found.code_at(index, rank, (state.at(), state.service()))?.unit;
-        let typed = intake.codes.write(state.space(), (found, index), unit).ok()?;
-        Some(Shown { pool, code, typed, number })
+        let found = state.campaign(whose.0).ok()?;
+        let pool = found.pools().get(usize::from(pool))?.name();
+        let code = intake.codes.read(state.space(), found, Some(pool), &typed).ok()?.code;
+        Some(Shown { pool: pool.to_owned(), code, typed, number: found.number() })
     })
 }
 

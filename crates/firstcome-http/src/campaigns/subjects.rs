@@ -2,7 +2,7 @@
 
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
-use crate::claims::get::claims_of;
+use crate::claims::get::{claims_of, hide_codes};
 use crate::holds::view;
 use crate::request::call::Call;
 use axum::http::StatusCode;
@@ -72,6 +72,9 @@ pub(crate) async fn show(call: Call<String>) -> HandlerResult {
         yield_now().await;
     };
     let durable = app.node.intake.endures(position).await;
+    if !durable {
+        campaigns.iter_mut().for_each(|one| hide_codes(&mut one.claims));
+    }
     let (subject, position) = (subject.clone(), position.to_string());
     let next = more.then_some(after.into());
     let answer = Subject { subject, campaigns, next, position, stale, durable };

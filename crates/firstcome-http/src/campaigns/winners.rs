@@ -54,6 +54,9 @@ pub(crate) async fn winners(call: Call<String>) -> HandlerResult {
     let Found { rows, next, last_rank, position } =
         rows(app, (campaign, pool), with_codes, after, limit)?;
     let durable = app.node.intake.endures(position).await;
+    if with_codes {
+        app.may_show_codes(durable)?;
+    }
     let next = next.map(u64::from);
     let body = match format {
         Format::Json => {

@@ -54,6 +54,9 @@ pub(crate) async fn look_up(call: Call<(String, String)>) -> HandlerResult {
         yield_now().await;
     };
     let durable = app.node.intake.endures(position).await;
+    if !durable {
+        hide_codes(&mut claims);
+    }
     let (campaign, subject) = (campaign.clone(), subject.clone());
     let position = position.to_string();
     let answer = SubjectClaims { campaign, subject, claims, next, position, stale, durable };
@@ -96,6 +99,11 @@ pub(crate) fn claims_of(
         }
     }
     Ok((claims, None))
+}
+
+/// Leaves the codes out that may not be durable: after a failover such a code may become somebody else's.
+pub(crate) fn hide_codes(claims: &mut [Claim]) {
+    claims.iter_mut().for_each(|claim| claim.code = None);
 }
 
 /// Returns a claim of this pool, without its code.

@@ -195,7 +195,8 @@ impl ClaimAsk<'_> {
             } else {
                 unreachable!("a claim is not answered with {}", answer.outcome.as_str())
             };
-        let write = |code| app.node.intake.write_code(&self.campaign, pool, code);
+        let whose = (&*self.campaign, &*self.subject);
+        let write = |code| app.node.intake.write_code(whose, pool, code);
         // A claim whose code cannot be shown here was not sent.
         let code = code.map_or(Ok(None), write);
         let code = code.map_err(|missing| Problem::failed(&missing.into()))?;

@@ -64,6 +64,7 @@ pub(crate) async fn look_up(call: Call<String>, body: Body) -> HandlerResult {
     };
     let Found { codes, more, position } = found?;
     let durable = app.node.intake.endures(position).await;
+    app.may_show_codes(durable)?;
     let (campaign, position) = (campaign.clone(), position.to_string());
     let answer = CodesFound { campaign, codes, more, position, stale, durable };
     Ok(respond::json(StatusCode::OK, &answer))

@@ -1,7 +1,7 @@
 //! Codes over states: typed ones are found, and those of a lost branch are nobody's.
 
 use super::*;
-use firstcome_core::codes::CodeUnit;
+use firstcome_core::codes::{CodeUnit, IssuedCode};
 use firstcome_core::command::{CodeCommand, Order, StagedCode};
 use firstcome_core::settings::{CodeSettings, CodeSource, HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, NodeId, Outcome, Stamp, State, Timestamp};
@@ -78,6 +78,30 @@ fn code(keys: &CodeKeys, state: &State, index: usize, rank: u32) -> String {
     let campaign = state.campaign("sale").expect("it is there");
     let view = campaign.code_at(index, rank, (state.at(), 0)).expect("it is issued");
     keys.write(SPACE, (campaign, index), view.unit).expect("the key")
+}
+
+/// Between an answer and its document the state may become that of another branch.
+#[test]
+fn the_code_of_a_claim_is_written_where_it_was_issued_to_its_subject_only() {
+    let keys = keys();
+    let (ours, other) = (world(&keys, &["ann", "bob"]), world(&keys, &["bob"]));
+    let of = |state: &State, index: usize, subject: &str, code: IssuedCode| {
+        let campaign = state.campaign("sale").expect("it was put");
+        let unit = campaign.unit_issued_to(index, subject, code)?;
+        Some(keys.write(SPACE, (campaign, index), unit).expect("the key"))
+    };
+    let [of_ann, of_bob] = [0, 1].map(|unit| IssuedCode::Imported { unit });
+    assert_eq!(of(&ours, 1, "ann", of_ann).as_deref(), Some("Alpha"));
+    assert_eq!(of(&ours, 1, "bob", of_bob).as_deref(), Some("Beta"));
+    assert_eq!(of(&other, 1, "bob", of_ann).as_deref(), Some("Alpha"), "there he has that one");
+    assert_eq!(of(&other, 1, "ann", of_ann), None, "it is somebody else's");
+    assert_eq!(of(&other, 1, "bob", of_bob), None, "nobody has it");
+    assert_eq!(of(&other, 1, "bob", IssuedCode::Imported { unit: 7 }), None, "it is not there");
+    let made = IssuedCode::Generated { unit: 2, tag: 1 };
+    assert!(of(&ours, 0, "bob", made).is_some());
+    assert_eq!(of(&ours, 0, "ann", made), None);
+    assert_eq!(of(&other, 0, "bob", made), None, "there is no such rank");
+    assert_eq!(of(&ours, 1, "bob", made), None, "it is none of this pool");
 }
 
 #[test]

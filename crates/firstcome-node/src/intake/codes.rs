@@ -13,7 +13,6 @@ use firstcome_core::codes::IssuedCode;
 use firstcome_core::command::{CodeCommand, CodeStep};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::Missing;
-use firstcome_core::pool::Pool;
 use firstcome_core::{CodeRefusal, Command, Refusal, State};
 
 /// What somebody wants of a code.
@@ -177,14 +176,15 @@ impl Intake {
         Ok((read.pool, answer))
     }
 
-    /// Writes the code that came with a claim, for who may see it; none where the campaign has left memory.
+    /// Writes the code that came with a claim of a subject, for who may see it; none where the campaign has left memory, or a
+    /// failover took the claim.
     ///
     /// # Errors
     ///
     /// [`NoCodeKey`]: this server lacks the key.
     pub fn write_code(
         &self,
-        campaign: &str,
+        (campaign, subject): (&str, &str),
         pool: u16,
         code: IssuedCode,
     ) -> Result<Option<String>, NoCodeKey> {
@@ -192,8 +192,8 @@ impl Intake {
             let (Ok(found), index) = (state.campaign(campaign), usize::from(pool)) else {
                 return Ok(None);
             };
-            let codes = found.pools().get(index).and_then(Pool::codes);
-            let Some(unit) = codes.and_then(|codes| codes.unit(code)) else { return Ok(None) };
+            // Since it was answered, the state may have become that of another branch.
+            let Some(unit) = found.unit_issued_to(index, subject, code) else { return Ok(None) };
             self.codes.write(state.space(), (found, index), unit).map(Some)
         })
     }

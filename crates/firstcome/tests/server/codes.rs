@@ -363,3 +363,32 @@ async fn two_servers_redeem_at_one_instant_and_one_of_them_does() {
         assert_eq!(at(&first), at(&second), "round {n}");
     }
 }
+
+/// What issued a code may be lost until it is durable, and the code may go to somebody else then.
+#[tokio::test(start_paused = true)]
+async fn no_code_is_shown_before_it_is_durable() {
+    let node = Inside::confirmed_later().await;
+    node.coded("sale", json!({"capacity": 10})).await;
+    node.issue("sale", "ann").await;
+    node.journal.hold_confirms();
+    node.claim("sale", "bob").await.refuses("unknown", "");
+    let paths = ["/v1/campaigns/sale/claims/bob", "/v1/subjects/bob"];
+    let code = |claims: &Value| claims["claims"][0]["code"].clone();
+    for path in paths {
+        let shown = node.get(path).await.json();
+        let claims = if shown["campaigns"].is_array() { &shown["campaigns"][0] } else { &shown };
+        assert_eq!((&shown["durable"], &claims["claims"][0]["rank"]), (&json!(false), &json!(2)));
+        assert_eq!(code(claims), Value::Null, "{path}");
+    }
+    let why = "what issued these codes is not durable yet";
+    node.codes("look-up", json!({"subject": "bob"})).await.refuses("unavailable", why);
+    let winners = "/v1/campaigns/sale/winners?with_codes=true";
+    node.get(winners).await.refuses("unavailable", why);
+    node.journal.confirm();
+    let bobs = code(&node.get(paths[0]).await.json());
+    assert!(bobs.is_string());
+    assert_eq!(code(&node.get(paths[1]).await.json()["campaigns"][0]), bobs);
+    assert_eq!(node.get(winners).await.json()["winners"][1]["code"], bobs);
+    let found = node.codes("look-up", json!({"subject": "bob"})).await.json();
+    assert_eq!(found["codes"][0]["code"], bobs);
+}

@@ -121,6 +121,16 @@ impl Inside {
         (node().await, node().await)
     }
 
+    /// A node over a store that says later that an entry is durable: see [`Faulty::hold_confirms`].
+    pub(crate) async fn confirmed_later() -> Self {
+        let micros = Arc::new(AtomicI64::new(BEGIN));
+        let seen = Arc::clone(&micros);
+        let clock = Clock::of(move || seen.load(Ordering::SeqCst));
+        let memory = Memory::new(SpaceId([7; 16]), clock.clone()).for_several();
+        let journal = Faulty::new(Journal::Memory(memory)).confirming_later();
+        Self::over(journal, clock, micros, Setup::default()).await
+    }
+
     async fn over(journal: Faulty, clock: Clock, micros: Arc<AtomicI64>, setup: Setup) -> Self {
         let mut registry = Registry::with_prefix("firstcome");
         let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));

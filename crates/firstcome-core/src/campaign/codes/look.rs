@@ -1,7 +1,7 @@
 //! Reads codes: how one stands, whose it is, and what happened to it.
 
 use super::Campaign;
-use crate::codes::{CodeKey, CodeMark, CodeUnit, Codes, Found, Stock, Use};
+use crate::codes::{CodeKey, CodeMark, CodeUnit, Codes, Found, IssuedCode, Stock, Use};
 use crate::outcome::{CodeRefusal, Refusal};
 use crate::time::Timestamp;
 
@@ -175,6 +175,20 @@ impl Campaign {
             None => CodeKey::Generated { unit: rank, tag: number },
             Some(stock) => CodeKey::Imported { hash: stock.hash(number as u32) },
         })
+    }
+
+    /// Returns what a code is made from that came with a claim of a subject, by the pool's index; the claim may have another code
+    /// by now. None where it was not issued to the subject as of this state: after a failover that may be so.
+    pub fn unit_issued_to(
+        &self,
+        index: usize,
+        subject: &str,
+        code: IssuedCode,
+    ) -> Option<CodeUnit<'_>> {
+        let pool = self.pools.get(index)?;
+        let codes = pool.codes()?;
+        let claim = pool.claim(codes.rank_issued(code)?)?;
+        (claim.subject == subject).then(|| codes.unit(code)).flatten()
     }
 
     /// Returns whose claim a code of a pool was issued to, if it was; the claim may be cancelled, and have another code now.
