@@ -207,14 +207,15 @@ impl Store {
 
     /// Returns where an entry arrives now that was sent over a connection; nothing where no server is there.
     ///
-    /// A log without conditions takes it over any connection, also where there is another primary than its sender knew.
+    /// A log without conditions takes it over any connection, also where there is another primary than its sender knew; not over
+    /// one to a server that is cut off from the others.
     pub(crate) fn reached(
         &self,
         connection: &Connection,
         by_any: bool,
         knew: Option<u64>,
     ) -> Option<Connection> {
-        if !by_any {
+        if !by_any || self.lock().servers[connection.server].lingers {
             return self.is_up(connection).then(|| connection.clone());
         }
         let reached = self.connect()?;

@@ -4,6 +4,8 @@ use super::replay::Replay;
 use super::tree::Tree;
 use super::{At, Broken, Story, Verdict, memory};
 use crate::history::{Asked, Exchange, History, Reply};
+use firstcome_core::codes::{ALIKE_BYTES, CodeKey};
+use firstcome_core::command::CodeCommand;
 use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, LEVEL, NodeId, Outcome};
@@ -187,10 +189,10 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
             Command::Steer { campaign: c, steer: s, order: o },
         ) => campaign == c && steer == s && order == o,
         (Asked::Raise, Command::Raise { level, .. }) => *level > LEVEL,
-        (
-            Asked::On { command: asked_for, .. } | Asked::Code { command: asked_for, .. },
-            command,
-        ) => asked_for.command() == untagged(command),
+        (Asked::On { command: asked_for, .. }, command) => asked_for.command() == untagged(command),
+        (Asked::Code { command: asked_for, .. }, command) => {
+            alike(&asked_for.command()) == alike(command)
+        }
         (
             Asked::Claim { .. }
             | Asked::Cancel { .. }
@@ -200,6 +202,23 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
             _,
         ) => false,
     }
+}
+
+/// Returns a step on a code for any code that is alike: what was typed may be another one of them by now, after the store
+/// lost the import that had it.
+fn alike<'a>(command: &Command<'a>) -> Command<'a> {
+    let mut any = command.clone();
+    if let Command::Code(
+        CodeCommand::Reserve { step, .. }
+        | CodeCommand::Redeem { step, .. }
+        | CodeCommand::RollBack { step }
+        | CodeCommand::EndReservation { step },
+    ) = &mut any
+        && let CodeKey::Imported { hash } = &mut step.code
+    {
+        hash[ALIKE_BYTES..].fill(0);
+    }
+    any
 }
 
 /// Returns a command as it is asked for: a server adds the tag of its code to a claim.

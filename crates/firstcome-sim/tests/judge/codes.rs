@@ -1,11 +1,11 @@
 //! Judges whose codes are, and what two people may not both have.
 
 use crate::story::{Story, is_broken, passes, tagged, units_for_sale};
-use firstcome_core::codes::{CodeKey, CodeVerdict};
+use firstcome_core::codes::{ALIKE_BYTES, CodeKey, CodeVerdict};
 use firstcome_core::command::{CodeCommand, CodeStep, Encoded, Order, StagedCode};
 use firstcome_core::settings::{CodeSettings, CodeSource, PoolSettings};
-use firstcome_core::{CodeOutcome, Command, NodeId, Outcome, Settings};
-use firstcome_node::CommandError;
+use firstcome_core::{CodeOutcome, CodeRefusal, Command, NodeId, Outcome, Settings};
+use firstcome_node::{CommandError, Decided};
 use firstcome_sim::history::{Asked, Cause, Durability, History, Reply};
 use std::time::Duration;
 
@@ -118,6 +118,37 @@ fn a_code_that_was_shown_is_no_typing_error() {
         CommandError::Malformed("a typing error"),
     );
     is_broken(&story.ends(), "codes_are_read");
+}
+
+/// The store may have lost the import that somebody's code was of, and have an alike one now.
+#[test]
+fn a_step_on_a_code_may_be_on_another_one_that_is_alike() {
+    let alike = |tail| std::array::from_fn(|at| if at < ALIKE_BYTES { 7 } else { tail });
+    let story = |stored: [u8; 16]| {
+        let settings = codes_for_sale(CodeSource::Imported, 0);
+        let mut story = Story::opened(Durability::Memory, settings);
+        let (campaign, pool, import) = ("spring", "main", "i1");
+        let order = Order { id: None, who: "desk" };
+        let codes = vec![StagedCode { hash: stored, sealed: SEALED }];
+        let stage = CodeCommand::Stage { campaign, pool, import, first: 0, codes, order };
+        story.decides(on(stage), CodeOutcome::Staged { next: 1 }.into());
+        let done = CodeOutcome::Committed { lines: 1, added: 1, duplicates: Vec::new() };
+        let commit = CodeCommand::Commit { campaign, pool, import, lines: 1, order };
+        story.decides(on(commit), Outcome::from(done));
+        let step = |hash| {
+            let code = CodeKey::Imported { hash };
+            let step = CodeStep { campaign, pool: Some(pool), code, reference: "o1" };
+            Encoded::new(&Command::Code(CodeCommand::RollBack { step })).unwrap()
+        };
+        story.appends(&Asked::On { command: step(stored), wait: Duration::ZERO }, &[]);
+        let asked = Asked::Code { command: step(alike(0)), typed: "alpha".into(), number: 1 };
+        story.answers(asked, CodeRefusal::NotIssued.into(), Decided::Journal);
+        story.ends()
+    };
+    passes(&story(alike(9)));
+    let wrong = firstcome_sim::judge::judge(&story([9; 16])).unwrap_err();
+    let promises: Vec<_> = wrong.iter().map(|broken| broken.promise).collect();
+    assert_eq!(promises, ["answered_by_an_entry", "asked_for"], "{wrong:?}");
 }
 
 #[test]
