@@ -6,7 +6,9 @@ use crate::forks::{cancels, decides, opens_with_codes};
 use crate::several::{Seat, agree, places, store};
 use firstcome_core::Settings;
 use firstcome_core::codes::CodeKey;
-use firstcome_core::command::{BodyWriter, CodeCommand, CodeStep, Command, Wish};
+use firstcome_core::command::{
+    BodyWriter, CodeCommand, CodeStep, Command, Order, Pick, Steer, Wanted, Wish,
+};
 use firstcome_core::names::NodeId;
 use firstcome_core::settings::PoolSettings;
 use firstcome_journal::memory::Memory;
@@ -45,6 +47,26 @@ async fn who_had_an_offer_that_a_fork_took_or_changed_is_on_the_list() {
     let leave = Command::Leave { campaign: "spring", pool: None, subject: "bob" };
     let text = lists(&store, kept, &leave, [&one, &two]).await;
     let line = "spring hold \"offer-1\" of \"bob\" is gone, it had main\n";
+    assert!(text.contains(line), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hold_of_a_campaign_that_left_memory_is_on_the_list() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.puts("spring", places(3)).await;
+    let kept = one.position().position;
+    let (campaign, order) = ("spring", Order { id: None, who: "desk" });
+    let wanted = Wanted::Quantity { count: 1, area: None };
+    let picks = vec![Pick { pool: None, wanted, channel: None }];
+    let (id, subject) = ("h1", "ann");
+    decides(&one, &Command::Hold { campaign, id, subject, picks, limit: None }).await;
+    for steer in [Steer::Close, Steer::Archive { drop_unsettled: true }] {
+        decides(&one, &Command::Steer { campaign, steer, order }).await;
+    }
+    two.reaches(kept + 3).await;
+    let text = lists(&store, kept, &Command::claim("spring", None, "bob"), [&one, &two]).await;
+    let line = "spring hold \"h1\" may be gone: the campaign had left memory\n";
     assert!(text.contains(line), "{text}");
 }
 

@@ -33,6 +33,8 @@ pub(super) struct AbandonedBranch {
     claimed: BTreeMap<Whose, BTreeSet<Claimed>>,
     /// Those of them whose campaign had left memory: what they had is not known any more.
     forgotten: BTreeSet<Whose>,
+    /// The holds that the lost entries are about, of such campaigns.
+    forgotten_holds: BTreeSet<HoldName>,
     /// The holds that the lost entries are about, with what they had; none for one that was not there.
     holds: BTreeMap<HoldName, BTreeSet<Option<HeldUnits>>>,
     /// The units that an operator's lost words were about, with how each stood.
@@ -59,6 +61,7 @@ impl AbandonedBranch {
             fork,
             claimed: BTreeMap::new(),
             forgotten: BTreeSet::new(),
+            forgotten_holds: BTreeSet::new(),
             holds: BTreeMap::new(),
             units: BTreeMap::new(),
             uses: BTreeMap::new(),
@@ -182,6 +185,10 @@ impl AbandonedBranch {
 
     fn note_hold(&mut self, campaign: &str, id: &str, ours: &State) {
         let name = (campaign.into(), id.into());
+        if let Err(Refusal::Archived) = ours.campaign(campaign) {
+            self.forgotten_holds.insert(name);
+            return;
+        }
         let had = HeldUnits::by(&name, ours);
         self.holds.entry(name).or_default().insert(had);
     }
@@ -227,6 +234,7 @@ impl AbandonedBranch {
             self.claimed.entry(whose).or_default().extend(claimed);
         }
         self.forgotten.extend(later.forgotten);
+        self.forgotten_holds.extend(later.forgotten_holds);
         self.codes.extend(later.codes);
         for (name, had) in later.holds {
             self.holds.entry(name).or_default().extend(had);
@@ -261,6 +269,9 @@ impl AbandonedBranch {
         }
         for whose in &self.forgotten {
             list.forgotten(whose);
+        }
+        for name in &self.forgotten_holds {
+            list.forgotten_hold(name);
         }
         for (name, had) in &self.holds {
             had.iter().flatten().for_each(|had| list.hold(name, had));
@@ -438,6 +449,14 @@ impl List<'_> {
             Some(_) | None => format!("is gone, it had {had}"),
         };
         self.lines.push_str(&format!("{campaign} hold {id:?} of {:?} {what}\n", had.subject));
+    }
+
+    fn forgotten_hold(&mut self, name: &HoldName) {
+        if HeldUnits::by(name, self.now).is_none() {
+            let (campaign, id) = name;
+            let what = "may be gone: the campaign had left memory";
+            self.lines.push_str(&format!("{campaign} hold {id:?} {what}\n"));
+        }
     }
 
     /// Says what became of a unit that stands otherwise than it did.
