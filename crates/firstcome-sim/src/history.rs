@@ -174,6 +174,24 @@ pub struct Row {
     pub moved_from: Option<String>,
 }
 
+impl From<firstcome_node::ledger::Row> for Row {
+    fn from(row: firstcome_node::ledger::Row) -> Self {
+        let details = row.details.map(|details| *details).unwrap_or_default();
+        Self {
+            number: row.number,
+            kind: row.kind,
+            campaign: row.campaign.into(),
+            pool: row.pool.into(),
+            rank: row.rank,
+            subject: row.subject.into(),
+            // What only results about codes and waitlists say stands in the columns that they do not use.
+            unit: row.unit.or(details.verdict).map(Into::into),
+            hold: row.hold.or(details.reference).map(Into::into),
+            moved_from: row.moved_from.or(details.import).map(Into::into),
+        }
+    }
+}
+
 /// A code that a caller was shown with a claim.
 #[derive(Clone, Debug)]
 pub struct ShownCode {
@@ -265,6 +283,8 @@ pub struct History {
     pub clock_steps: Vec<(Moment, i64)>,
     /// When the operator gave the ledger another content: a restored backup, or one rebuilt.
     pub ledger_restored: Vec<Moment>,
+    /// The last row of the ledger each time it had another one there, and when.
+    pub settled_last: Vec<(Moment, Row)>,
     /// When a leader's results were taken by the ledger although another leader had begun there since.
     pub settled_late: Vec<Moment>,
     /// The waits for seats, in the order in which they began.

@@ -42,6 +42,7 @@
 //! | `orphans_brought` | a yes that a fork's list excuses is of a batch that ran in the end, or was allowed to be lost | `promises` |
 //! | `waits_for_others` | half a second after the store turned nobody appended something new | `failover` |
 //! | `settled_in_order` | no leader writes into the ledger once another one began there | `settled` |
+//! | `settled_is_there` | what the final journal says the ledger has was there, as it was | `settled` |
 //! | `settled_when_durable` | the ledger had nothing which a store lost that loses nothing durable | `settled` |
 //! | `ledger_whole` | the ledger has each result once, in order, as it was | `ended` |
 //! | `quiet_at_the_end` | every node is at the end of the journal, they agree, one leads, nothing is in trouble | `ended` |

@@ -111,7 +111,7 @@ impl SimLedger {
         self.memory.restore(kept);
         self.lock().began = None;
         self.record.ledger_restored(self.trace.now());
-        self.record.settled(kept.results().last().map_or(0, |last| last.number));
+        self.record.settled(self.trace.now(), kept.results().last().cloned().map(Into::into));
     }
 
     pub(crate) fn stop_faults(&self) {
@@ -253,7 +253,9 @@ impl LedgerLink {
         if let Some(after) = after
             && before.is_some_and(|before| before.through != after.through)
         {
-            record.settled(after.through);
+            let last = ledger.results(after.through - 1, 1, None).await.ok();
+            let last = last.and_then(|rows| rows.into_iter().next());
+            record.settled(trace.now(), last.map(Into::into));
             if self.ledger.lock().began.is_some_and(|began| began != self.number) {
                 record.wrote_late(trace.now());
             }

@@ -1,7 +1,7 @@
 //! Records the history of a world while it runs, for the judge.
 
 use crate::history::{
-    Durability, End, Exchange, HeadChange, History, Loss, Moment, NodeRun, QueueWait, Reply,
+    Durability, End, Exchange, HeadChange, History, Loss, Moment, NodeRun, QueueWait, Reply, Row,
     ShownCode,
 };
 use crate::trace::Trace;
@@ -36,9 +36,11 @@ impl Record {
         self.lock().history.end.reports.extend(lines);
     }
 
-    /// Notes up to which result the ledger has them now.
-    pub(crate) fn settled(&self, through: u64) {
-        self.lock().settled = through;
+    /// Notes the last result that the ledger has now; nothing while it has none.
+    pub(crate) fn settled(&self, moment: Moment, last: Option<Row>) {
+        let mut state = self.lock();
+        state.settled = last.as_ref().map_or(0, |last| last.number);
+        state.history.settled_last.extend(last.map(|last| (moment, last)));
     }
 
     /// Notes that a leader wrote into the ledger after another one had begun there.
@@ -162,6 +164,7 @@ fn empty(durability: Durability) -> History {
         carried_over: Vec::new(),
         clock_steps: Vec::new(),
         ledger_restored: Vec::new(),
+        settled_last: Vec::new(),
         settled_late: Vec::new(),
         queue_waits: Vec::new(),
         codes_shown: Vec::new(),

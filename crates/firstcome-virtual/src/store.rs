@@ -215,14 +215,21 @@ impl Store {
         by_any: bool,
         knew: Option<u64>,
     ) -> Option<Connection> {
-        if !by_any || self.lock().servers[connection.server].lingers {
-            return self.is_up(connection).then(|| connection.clone());
+        let there = || self.is_up(connection).then(|| connection.clone());
+        if !by_any {
+            return there();
         }
-        let reached = self.connect()?;
+        let reached = if self.is_cut_off(connection) { there() } else { self.connect() }?;
         if knew != Some(reached.generation) {
             self.observer.observe(Event::CarriedOver);
         }
         Some(reached)
+    }
+
+    /// Says whether a connection is to a server that was replaced, and is there for those only who still talk to it.
+    fn is_cut_off(&self, connection: &Connection) -> bool {
+        let state = self.lock();
+        state.primary != connection.server && state.servers[connection.server].lingers
     }
 
     /// Says whether a server is there for those who are connected to it since a generation.

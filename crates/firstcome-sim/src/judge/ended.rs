@@ -95,15 +95,17 @@ fn was_taken_out(history: &History, replay: &Replay<'_>, left: &[u64]) -> bool {
 }
 
 /// What a result says: its kind, campaign, pool, rank and subject; then unit, hold and the unit before.
-type ResultSaid<'a> = (Kind, (&'a str, &'a str, u32, &'a str), [Option<&'a str>; 3]);
+pub(super) type ResultSaid<'a> = (Kind, (&'a str, &'a str, u32, &'a str), [Option<&'a str>; 3]);
 
-fn row_of(row: &Row) -> ResultSaid<'_> {
+pub(super) fn row_of(row: &Row) -> ResultSaid<'_> {
     let Row { kind, campaign, pool, rank, subject, unit, hold, moved_from, .. } = row;
     let more = [unit.as_deref(), hold.as_deref(), moved_from.as_deref()];
     (*kind, (campaign, pool, *rank, subject), more)
 }
 
-fn results<'w>(events: impl Iterator<Item = &'w Event<'w>>) -> BTreeMap<u64, Vec<ResultSaid<'w>>> {
+pub(super) fn results<'w>(
+    events: impl Iterator<Item = &'w Event<'w>>,
+) -> BTreeMap<u64, Vec<ResultSaid<'w>>> {
     let mut results: BTreeMap<u64, Vec<ResultSaid<'w>>> = BTreeMap::new();
     for (kind, claimed) in events.filter_map(Event::result) {
         let Claimed { number, campaign, pool, rank, subject, unit, hold, from, .. } = claimed;

@@ -156,7 +156,7 @@ pub(super) async fn end(environment: &Environment, slots: &Slots) -> End {
     });
     let troubles = slots.each(|_, _, leader| leader.standing().trouble.filter(|_| leader.leads()));
     let rows = environment.ledger.as_ref().map(|ledger| ledger.rows());
-    let rows: Option<Vec<Row>> = rows.map(|rows| rows.into_iter().map(row).collect());
+    let rows: Option<Vec<Row>> = rows.map(|rows| rows.into_iter().map(Row::from).collect());
     let reports = Journal::Memory(memory).reports().await.unwrap_or_default();
     let lines = reports.iter().flat_map(|(_, _, text)| text.lines().skip(1).map(str::to_owned));
     End {
@@ -167,21 +167,5 @@ pub(super) async fn end(environment: &Environment, slots: &Slots) -> End {
         settle_trouble: troubles.into_iter().flatten().next(),
         leaderless: !slots.each(|_, _, leader| leader.leads()).contains(&true),
         reports: lines.collect(),
-    }
-}
-
-fn row(row: firstcome_node::ledger::Row) -> Row {
-    let details = row.details.map(|details| *details).unwrap_or_default();
-    Row {
-        number: row.number,
-        kind: row.kind,
-        campaign: row.campaign.into(),
-        pool: row.pool.into(),
-        rank: row.rank,
-        subject: row.subject.into(),
-        // What only results about codes and waitlists say stands in the columns that they do not use.
-        unit: row.unit.or(details.verdict).map(Into::into),
-        hold: row.hold.or(details.reference).map(Into::into),
-        moved_from: row.moved_from.or(details.import).map(Into::into),
     }
 }

@@ -3,12 +3,12 @@
 use crate::honest::sale;
 use crate::story::{Story, cancel, claim, clock, is_broken, passes, put, steer, units_for_sale};
 use firstcome_core::acts::{Act, Deed};
-use firstcome_core::command::Steer;
+use firstcome_core::command::{Encoded, Mark, Steer};
 use firstcome_core::names::Position;
-use firstcome_core::{Outcome, Refusal, Timestamp};
+use firstcome_core::{Command, Outcome, Refusal, Timestamp};
 use firstcome_journal::Name;
 use firstcome_node::CommandError;
-use firstcome_sim::history::{ActRow, Asked, Cause, Durability, Exchange, History, Reply};
+use firstcome_sim::history::{ActRow, Asked, Cause, Durability, Exchange, History, Reply, Row};
 use std::time::Duration;
 
 /// Changes an honest sale and says what is then found broken.
@@ -300,6 +300,30 @@ fn the_ledger_takes_results_of_one_who_leads_no_more() {
     // After a backup took the ledger's place, terms come again.
     history.ledger_restored.push(Duration::from_secs(11));
     passes(&history);
+}
+
+#[test]
+fn the_journal_says_that_the_ledger_has_what_it_never_had() {
+    let mut story = Story::opened(Durability::Memory, units_for_sale(3));
+    story.wins("ann", 1);
+    story.at(11.0);
+    let mark = Mark { position: 0, digest: 0 };
+    let settled = Encoded::new(&Command::Settled { through: 1, term: 1, mark }).unwrap();
+    story.appends(&Asked::On { command: settled, wait: Duration::ZERO }, &[]);
+    let ended = story.ends();
+    let history = |had: &[(u64, &str)]| {
+        let mut history = ended.clone();
+        let row = history.end.ledger.as_ref().unwrap()[0].clone();
+        let had = had.iter().map(|(seconds, subject)| {
+            (Duration::from_secs(*seconds), Row { subject: (*subject).into(), ..row.clone() })
+        });
+        history.settled_last.extend(had);
+        history
+    };
+    passes(&history(&[(10, "ann")]));
+    is_broken(&history(&[]), "settled_is_there");
+    is_broken(&history(&[(12, "ann")]), "settled_is_there");
+    is_broken(&history(&[(10, "bob")]), "settled_is_there");
 }
 
 #[test]
