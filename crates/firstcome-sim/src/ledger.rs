@@ -111,7 +111,7 @@ impl SimLedger {
         self.memory.restore(kept);
         self.lock().began = None;
         self.record.ledger_restored(self.trace.now());
-        self.record.settled(self.trace.now(), kept.results().last().cloned().map(Into::into));
+        self.record.settled(self.trace.now(), kept.results().cloned().map(Into::into));
     }
 
     pub(crate) fn stop_faults(&self) {

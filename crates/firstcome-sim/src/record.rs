@@ -36,11 +36,14 @@ impl Record {
         self.lock().history.end.reports.extend(lines);
     }
 
-    /// Notes the last result that the ledger has now; nothing while it has none.
-    pub(crate) fn settled(&self, moment: Moment, last: Option<Row>) {
+    /// Notes the last results that the ledger has now: one, or all where it was replaced; none while it has none.
+    pub(crate) fn settled(&self, moment: Moment, last: impl IntoIterator<Item = Row>) {
         let mut state = self.lock();
-        state.settled = last.as_ref().map_or(0, |last| last.number);
-        state.history.settled_last.extend(last.map(|last| (moment, last)));
+        state.settled = 0;
+        for row in last {
+            state.settled = row.number;
+            state.history.settled_last.push((moment, row));
+        }
     }
 
     /// Notes that a leader wrote into the ledger after another one had begun there.
