@@ -283,8 +283,8 @@ pub struct History {
     pub clock_steps: Vec<(Moment, i64)>,
     /// When the operator gave the ledger another content: a restored backup, or one rebuilt.
     pub ledger_restored: Vec<Moment>,
-    /// The last row of the ledger each time it had another one there, and when; each of its rows where it was replaced.
-    pub settled_last: Vec<(Moment, Row)>,
+    /// Rows that the ledger had, and since when: the last of each batch, and all where it was replaced.
+    pub ledger_had: Vec<(Moment, Row)>,
     /// When a leader's results were taken by the ledger although another leader had begun there since.
     pub settled_late: Vec<Moment>,
     /// The waits for seats, in the order in which they began.

@@ -42,7 +42,7 @@ impl Record {
         state.settled = 0;
         for row in last {
             state.settled = row.number;
-            state.history.settled_last.push((moment, row));
+            state.history.ledger_had.push((moment, row));
         }
     }
 
@@ -167,7 +167,7 @@ fn empty(durability: Durability) -> History {
         carried_over: Vec::new(),
         clock_steps: Vec::new(),
         ledger_restored: Vec::new(),
-        settled_last: Vec::new(),
+        ledger_had: Vec::new(),
         settled_late: Vec::new(),
         queue_waits: Vec::new(),
         codes_shown: Vec::new(),

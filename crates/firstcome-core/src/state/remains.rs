@@ -64,8 +64,12 @@ impl State {
             return Refusal::BeyondResults.into();
         }
         if through > self.results.settled {
-            let last = self.results_after(through - 1).next();
-            let last = last.filter(|row| row.number == through);
+            // That one alone: of campaigns that left memory there may be many behind it.
+            let last = self.results.after(through - 1).next();
+            let last =
+                last.filter(|(number, _)| *number == through).and_then(|(number, record)| {
+                    self.campaigns.get(&record.campaign)?.result(number, record)
+                });
             self.results.fingerprint = last.map_or(0, |row| row.fingerprint());
         }
         let (campaigns, counts) = (&mut self.campaigns, &mut self.counts);

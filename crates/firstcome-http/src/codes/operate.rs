@@ -137,7 +137,7 @@ pub(crate) async fn reissue(call: Call<String>, body: Body) -> HandlerResult {
     let pool = coded_pool(app, campaign, asked.pool.as_deref(), &query).await?;
     // Also where the codes are imported: whoever cannot show the new code must not give it.
     let cipher = cipher(app, &pool)?;
-    let now = || current(app, campaign, &pool, asked.rank);
+    let now = || current(app, campaign, &pool, (asked.rank, &asked.subject));
     let issue = asked.issue.unwrap_or_else(|| now().map_or(1, |(issue, _)| issue) + 1);
     let generated = pool.source == CodeSource::Generated;
     let command = CodeCommand::Reissue {
@@ -169,12 +169,21 @@ pub(crate) async fn reissue(call: Call<String>, body: Body) -> HandlerResult {
     Ok(respond::json(StatusCode::OK, &reissued))
 }
 
-/// Returns the issue number of the code that a rank has now, and the code.
-fn current(app: &App, campaign: &str, pool: &CodePool, rank: u32) -> Option<(u16, Option<String>)> {
+/// Returns the issue number of the code that the rank of a subject has now, and the code.
+fn current(
+    app: &App,
+    campaign: &str,
+    pool: &CodePool,
+    (rank, subject): (u32, &str),
+) -> Option<(u16, Option<String>)> {
     app.node.replica.look(|state: &State| {
         let found = state.campaign(campaign).ok()?;
         let index = found.pools().iter().position(|known| known.name() == &*pool.name)?;
         let view = found.code_at(index, rank, (state.at(), state.service()))?;
+        // On another branch it may be somebody else's.
+        if view.subject != subject {
+            return None;
+        }
         let code = app.node.intake.codes.write(state.space(), (found, index), view.unit).ok();
         Some((view.issue, code))
     })

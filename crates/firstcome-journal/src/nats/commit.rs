@@ -45,7 +45,7 @@ impl Nats {
             let ground = self.load(&first).await?;
             conditions::check(&ground.loaded, &transaction.checks)?;
             if ground.info.is_none() {
-                if !makes_the_space(transaction) {
+                if !makes_the_space(transaction) || tries > TRIES {
                     return Err(JournalError::Gone(self.inner.space).into());
                 }
                 self.make_again().await?;

@@ -242,8 +242,10 @@ impl Settle {
 
     /// Refuses a ledger that does not fit this node's branch.
     async fn check(&self, through: u64) -> Result<(), String> {
-        let (settled, last) =
-            self.intake.replica.look(|state| (state.settled(), state.last_result()));
+        let (settled, last, fingerprint) = self
+            .intake
+            .replica
+            .look(|state| (state.settled(), state.last_result(), state.settled_fingerprint()));
         if through > last {
             return Err(format!(
                 "ledger_ahead: the ledger has results up to {through}, this journal made {last}: \
@@ -256,15 +258,12 @@ impl Settle {
             return Err(why);
         }
         // The last one that was settled: a copy of the ledger from a history that is no more may be as long.
-        let kept = self.intake.replica.look(|state| (state.settled(), state.settled_fingerprint()));
-        if let (number, Some(ours)) = kept
-            && number <= through
-        {
-            let theirs = self.ledger.results(number - 1, 1, None).await;
+        if let Some(ours) = fingerprint {
+            let theirs = self.ledger.results(settled - 1, 1, None).await;
             let theirs = theirs.map_err(|why| why.to_string())?;
-            let is_ours = |row: &Row| row.number == number && row.fingerprint() == ours;
+            let is_ours = |row: &Row| row.number == settled && row.fingerprint() == ours;
             if !theirs.first().is_some_and(is_ours) {
-                return Err(other_ledger(number));
+                return Err(other_ledger(settled));
             }
         }
         // Every result that both still have: after a fork of the journal they may differ anywhere.

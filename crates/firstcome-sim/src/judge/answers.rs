@@ -191,7 +191,7 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
         (Asked::Raise, Command::Raise { level, .. }) => *level > LEVEL,
         (Asked::On { command: asked_for, .. }, command) => asked_for.command() == untagged(command),
         (Asked::Code { command: asked_for, .. }, command) => {
-            alike(&asked_for.command()) == alike(command)
+            is_alike(&asked_for.command(), command)
         }
         (
             Asked::Claim { .. }
@@ -204,9 +204,14 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
     }
 }
 
-/// Returns a step on a code for any code that is alike: what was typed may be another one of them by now, after the store
-/// lost the import that had it.
-fn alike<'a>(command: &Command<'a>) -> Command<'a> {
+/// Says whether a step on a code may be the one asked for: what was typed may be another code that is alike by now, after the
+/// store lost the import that had it, if the spelling of one of the two does not count.
+fn is_alike(asked: &Command<'_>, command: &Command<'_>) -> bool {
+    let (any, other) = (any_spelling(asked), any_spelling(command));
+    asked == command || any == other && (any == *asked || other == *command)
+}
+
+fn any_spelling<'a>(command: &Command<'a>) -> Command<'a> {
     let mut any = command.clone();
     if let Command::Code(
         CodeCommand::Reserve { step, .. }

@@ -67,7 +67,7 @@ fn marks(history: &History, tree: &Tree<'_>, replay: &Replay<'_>, wrong: &mut Ve
                 && row.number == *through
                 && ours.first() == Some(&ended::row_of(row))
         };
-        if !history.settled_last.iter().any(had) {
+        if !history.ledger_had.iter().any(had) {
             let what = format!(
                 "{} says that the ledger has results up to {through}, which it never had of this journal",
                 tree.tell(entry)

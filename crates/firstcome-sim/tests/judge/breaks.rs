@@ -317,7 +317,7 @@ fn the_journal_says_that_the_ledger_has_what_it_never_had() {
         let had = had.iter().map(|(seconds, subject)| {
             (Duration::from_secs(*seconds), Row { subject: (*subject).into(), ..row.clone() })
         });
-        history.settled_last.extend(had);
+        history.ledger_had.extend(had);
         history
     };
     passes(&history(&[(10, "ann")]));

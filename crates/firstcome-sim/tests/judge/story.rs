@@ -135,7 +135,7 @@ impl Story {
                 carried_over: Vec::new(),
                 clock_steps: Vec::new(),
                 ledger_restored: Vec::new(),
-                settled_last: Vec::new(),
+                ledger_had: Vec::new(),
                 settled_late: Vec::new(),
                 queue_waits: Vec::new(),
                 codes_shown: Vec::new(),

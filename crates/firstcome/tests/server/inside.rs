@@ -94,15 +94,20 @@ impl Default for Setup {
     }
 }
 
+/// A clock that stands where the test puts it.
+fn stopped_clock() -> (Arc<AtomicI64>, Clock) {
+    let micros = Arc::new(AtomicI64::new(BEGIN));
+    let seen = Arc::clone(&micros);
+    (micros, Clock::of(move || seen.load(Ordering::SeqCst)))
+}
+
 impl Inside {
     pub(crate) async fn new() -> Self {
         Self::with(Setup::default()).await
     }
 
     pub(crate) async fn with(setup: Setup) -> Self {
-        let micros = Arc::new(AtomicI64::new(BEGIN));
-        let seen = Arc::clone(&micros);
-        let clock = Clock::of(move || seen.load(Ordering::SeqCst));
+        let (micros, clock) = stopped_clock();
         let memory = Memory::new(SpaceId([7; 16]), clock.clone());
         let journal = Faulty::new(Journal::Memory(memory));
         Self::over(journal, clock, micros, setup).await
@@ -110,9 +115,7 @@ impl Inside {
 
     /// Two nodes that share a journal, each with faults of its own between it and the journal.
     pub(crate) async fn two() -> (Self, Self) {
-        let micros = Arc::new(AtomicI64::new(BEGIN));
-        let seen = Arc::clone(&micros);
-        let clock = Clock::of(move || seen.load(Ordering::SeqCst));
+        let (micros, clock) = stopped_clock();
         let memory = Memory::new(SpaceId([7; 16]), clock.clone()).for_several();
         let node = async || {
             let journal = Faulty::new(Journal::Memory(memory.clone()));
@@ -123,9 +126,7 @@ impl Inside {
 
     /// A node over a store that says later that an entry is durable: see [`Faulty::hold_confirms`].
     pub(crate) async fn confirmed_later() -> Self {
-        let micros = Arc::new(AtomicI64::new(BEGIN));
-        let seen = Arc::clone(&micros);
-        let clock = Clock::of(move || seen.load(Ordering::SeqCst));
+        let (micros, clock) = stopped_clock();
         let memory = Memory::new(SpaceId([7; 16]), clock.clone()).for_several();
         let journal = Faulty::new(Journal::Memory(memory)).confirming_later();
         Self::over(journal, clock, micros, Setup::default()).await

@@ -7,6 +7,7 @@ use firstcome_testbed::Postgres;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A data folder, its ledger, and copies of both.
@@ -67,10 +68,12 @@ impl Scene {
     fn trouble(&self) -> String {
         let server = self.serve();
         let mut talk = server.talk();
+        let end = Instant::now() + Duration::from_secs(60);
         let trouble = loop {
             if let Some(trouble) = talk.get("/readyz").json()["settle_trouble"].as_str() {
                 break trouble.to_owned();
             }
+            assert!(Instant::now() < end, "nothing is wrong with the ledger");
         };
         assert_eq!(talk.get("/readyz").status, 200, "a ledger that does not fit stops no sale");
         let (code, said, _) = verb(self.folder.path(), &[], &["settle", "status", "--json"]);
