@@ -189,10 +189,9 @@ pub(super) fn check(
     let until = |(vertex, seen): &(usize, &Seen)| {
         Some((tree.stored[tree.vertices[*vertex].stored?].entry.at, seen.left?))
     };
-    if row == Row::Taken
-        && !by_a_copy
-        && so.iter().filter_map(until).any(|(at, left)| !lasts(history, exchange, at, left))
-    {
+    // Of two branches that have it at that position only one is that of who answered.
+    let ends_soon = |one| until(one).is_some_and(|(at, left)| !lasts(history, exchange, at, left));
+    if row == Row::Taken && !by_a_copy && so.iter().all(ends_soon) {
         return broken("memory_taken_lasts", "it may be free again within two seconds");
     }
     found
