@@ -14,8 +14,9 @@ mod python;
 mod shipped;
 mod worlds;
 
-use commands::{cargo, finish_with, run, sim};
+use commands::{cargo, run, sim};
 use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 const USAGE: &str = "\
 usage: cargo xtask TASK
@@ -48,9 +49,10 @@ usage: cargo xtask TASK
                   archive, a Debian package and checksums; with --check also install the package,
                   run its service, take a claim, stop it, and purge it (as root, on a machine
                   without Firstcome)
-  nightly         100,000 simulated worlds that were never run before, then the demo on the release
-                  build that is shipped, pairs, packages, api-clients in every language, api-fuzz and
-                  dist --check: what CI leaves out because it takes long or asks registries
+  nightly [PART…] what CI leaves out because it takes long or asks registries, or only these of its parts:
+                  worlds (100,000 simulated ones that were never run before), demo (on the release
+                  build that is shipped), pairs, packages, api-clients (in every language), api-fuzz,
+                  dist (with --check); one that fails keeps no other from running
   needs           say what the tests need and whether it is here
 ";
 
@@ -69,7 +71,7 @@ fn main() -> ExitCode {
         Some("chain") => ExitCode::from(chain::check()),
         Some("packages") => ExitCode::from(packages::check()),
         Some("dist") => ExitCode::from(dist::dist(&rest)),
-        Some("nightly") => nightly(),
+        Some("nightly") => nightly(&rest),
         Some("needs") => {
             needs::list();
             ExitCode::SUCCESS
@@ -106,17 +108,41 @@ fn test(rest: &[String]) -> ExitCode {
     ExitCode::from(programs::all(&|command| needs::skip(&missing, command)))
 }
 
-/// Runs what takes long or asks registries, up to the first that fails.
-fn nightly() -> ExitCode {
-    ExitCode::from(finish_with([
-        &worlds::of_night,
-        &shipped::demo,
-        &|| pairs(&[]),
-        &packages::check,
-        &|| api_clients::check(&[]),
-        &|| api_fuzz::fuzz(&[]),
-        &|| dist::dist(&["--check".to_owned()]),
-    ]))
+/// Runs what takes long or asks registries, or only the parts that are named. One that fails keeps no other from running.
+fn nightly(named: &[String]) -> ExitCode {
+    let parts: [(&str, &dyn Fn() -> u8); 7] = [
+        ("worlds", &worlds::of_night),
+        ("demo", &shipped::demo),
+        ("pairs", &|| pairs(&[])),
+        ("packages", &packages::check),
+        ("api-clients", &|| api_clients::check(&[])),
+        ("api-fuzz", &|| api_fuzz::fuzz(&[])),
+        ("dist", &|| dist::dist(&["--check".to_owned()])),
+    ];
+    if let Some(unknown) = named.iter().find(|name| parts.iter().all(|(part, _)| part != name)) {
+        eprintln!(
+            "nightly has no part {unknown:?}; it has {}",
+            parts.map(|(part, _)| part).join(", ")
+        );
+        return ExitCode::from(2);
+    }
+    let mut failed = Vec::new();
+    for (part, run) in parts {
+        if named.is_empty() || named.iter().any(|name| name == part) {
+            let begun = Instant::now();
+            println!("== {part}");
+            let code = run();
+            println!("== {part} ended with {code} after {} s", begun.elapsed().as_secs());
+            if code != 0 {
+                failed.push(part);
+            }
+        }
+    }
+    if failed.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("failed: {}", failed.join(", "));
+    ExitCode::FAILURE
 }
 
 fn bench(rest: &[String]) -> ExitCode {
