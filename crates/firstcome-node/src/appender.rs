@@ -9,6 +9,7 @@
 pub(crate) mod applier;
 pub(crate) mod batch;
 pub(crate) mod deliveries;
+pub(crate) mod exact_pause;
 pub(crate) mod pace;
 pub(crate) mod queue;
 pub(crate) mod reply;

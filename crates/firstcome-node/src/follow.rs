@@ -1,9 +1,11 @@
 //! What the appender does next: take commands, or follow the journal while nobody asks for anything.
 
 use crate::appender::applier::Applier;
+use crate::appender::exact_pause::ExactPause;
 use firstcome_journal::cluster::News;
 use firstcome_journal::{Journal, JournalError};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
@@ -32,11 +34,14 @@ pub(crate) struct Follower {
     /// The poll under way, with when it was sent.
     poll_in_flight: JoinSet<(Instant, Result<News, JournalError>)>,
     next_poll_at: Instant,
+    pause: ExactPause,
 }
 
 impl Follower {
-    pub(crate) fn new(journal: Journal, now: Instant) -> Self {
-        Self { journal, poll_in_flight: JoinSet::new(), next_poll_at: now }
+    /// Makes one that appends on the runtime `core`, if that has a thread of its own.
+    pub(crate) fn new(journal: Journal, now: Instant, core: Option<&Handle>) -> Self {
+        let pause = ExactPause::on(core);
+        Self { journal, poll_in_flight: JoinSet::new(), next_poll_at: now, pause }
     }
 
     /// Waits for the next thing to do; nothing is appended before `next_append_at`.
@@ -57,11 +62,9 @@ impl Follower {
                 Some(Err(_)) | None => Next::Look,
             }
         };
+        let pause = &self.pause;
         let commands = async {
-            // A timer rounds up to its next millisecond even what is over: no pause must be none.
-            if Instant::now() < next_append_at {
-                sleep_until(next_append_at).await;
-            }
+            pause.until(next_append_at).await;
             if applier.queue.any().await { Next::Commands } else { Next::Over }
         };
         // Nothing is lost with an arm that is dropped: signals, commands and the poll stay.

@@ -180,7 +180,7 @@ impl Node {
             panics.spawn("heartbeat", heartbeat.run(check, stop.clone()))
         });
         let several = incarnations.map(|incarnations| Several {
-            follower: Follower::new(given.journal.clone(), asked),
+            follower: Follower::new(given.journal.clone(), asked, given.core.as_ref()),
             healer: Healer::new(
                 incarnations,
                 membership,

@@ -8,8 +8,8 @@ use firstcome_core::NodeId;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The pause for each other node seen, which a timer rounds up to its next millisecond.
-const EACH: Duration = Duration::from_micros(250);
+/// The pause for each other node seen.
+const EACH: Duration = Duration::from_micros(300);
 /// The longest pause.
 const LONGEST: Duration = Duration::from_millis(4);
 /// For how long an entry says that its writer appends.
