@@ -5,17 +5,24 @@
 //!
 //! Answers cost one wake-up for each thread and batch, in place of one for each caller: a thread that runs many callers has
 //! a [`Mailbox`]. Whoever answers a batch from another thread puts the callers' wakers there and wakes the thread once; it
-//! then wakes its callers itself, which takes no system call.
+//! then wakes its callers itself, which takes no system call. Such a thread also looks at the deadlines of its callers itself,
+//! some times a second, in place of a timer for each; and what both ends of a channel share is used again.
 
 use crate::answer::Answer;
 use crate::error::CommandError;
 use firstcome_inject::{Mistake, inject};
 use std::cell::RefCell;
+use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 use tokio::sync::Notify;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
+
+/// How often a thread looks at the deadlines of its callers, while there are some: by as much are they late.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The appender's end. Dropped without an answer, its caller hears `unknown`.
 #[derive(Debug)]
@@ -23,11 +30,17 @@ pub(crate) struct ReplySender(Arc<Shared>);
 
 /// The caller's end. Dropped, nobody waits any more: a command that was not sent never is.
 #[derive(Debug)]
-pub(crate) struct ReplyReceiver(Arc<Shared>);
+pub(crate) struct ReplyReceiver {
+    shared: Arc<Shared>,
+    /// Its place among the callers of its thread, where that collects their wake-ups.
+    place: Option<usize>,
+}
 
 #[derive(Debug)]
 struct Shared {
     state: Mutex<ReplyState>,
+    /// Whether the caller's time is over.
+    overdue: AtomicBool,
     /// Where the caller's thread collects its wake-ups, if it does.
     mailbox: Option<Arc<Mailbox>>,
 }
@@ -42,6 +55,11 @@ enum ReplyState {
 }
 
 impl Shared {
+    fn new(mailbox: Option<Arc<Mailbox>>) -> Self {
+        let state = Mutex::new(ReplyState::Queued(None));
+        Self { state, overdue: AtomicBool::new(false), mailbox }
+    }
+
     fn lock(&self) -> MutexGuard<'_, ReplyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -49,9 +67,14 @@ impl Shared {
 
 /// Makes both ends of the reply channel of a command.
 pub(crate) fn reply_channel() -> (ReplySender, ReplyReceiver) {
-    let shared =
-        Arc::new(Shared { state: Mutex::new(ReplyState::Queued(None)), mailbox: Mailbox::here() });
-    (ReplySender(Arc::clone(&shared)), ReplyReceiver(shared))
+    let (shared, place) = HERE.with_borrow_mut(|here| match here {
+        Some(callers) => {
+            let (place, shared) = callers.take_place();
+            (shared, Some(place))
+        }
+        None => (Arc::new(Shared::new(None)), None),
+    });
+    (ReplySender(Arc::clone(&shared)), ReplyReceiver { shared, place })
 }
 
 impl ReplySender {
@@ -116,15 +139,38 @@ impl ReplyReceiver {
     ///
     /// Dropped, a command that was sent may still happen; one that was not never does.
     pub(crate) async fn until(mut self, until: Instant) -> Result<Answer, CommandError> {
-        match timeout_at(until, &mut self).await {
-            Ok(answer) => answer,
-            Err(_) => self.gives_up(),
+        if !self.is_looked_at(until) {
+            return match timeout_at(until, &mut self).await {
+                Ok(answer) => answer,
+                Err(_) => self.gives_up(),
+            };
         }
+        let answer = poll_fn(|cx| match Pin::new(&mut self).poll(cx) {
+            Poll::Pending if self.shared.overdue.load(Ordering::Relaxed) => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(answer) => Poll::Ready(Some(answer)),
+        });
+        match answer.await {
+            Some(answer) => answer,
+            None => self.gives_up(),
+        }
+    }
+
+    /// Has this thread wake the caller at a moment; says whether it does.
+    fn is_looked_at(&self, until: Instant) -> bool {
+        let Some(place) = self.place else { return false };
+        HERE.with_borrow_mut(|here| match here {
+            Some(callers) if callers.are_of(&self.shared) => {
+                callers.set_deadline(place, until);
+                true
+            }
+            Some(_) | None => false,
+        })
     }
 
     /// Returns the answer if there is one; else how far the command came says which failure it is.
     pub(crate) fn gives_up(self) -> Result<Answer, CommandError> {
-        match std::mem::replace(&mut *self.0.lock(), ReplyState::Over) {
+        match std::mem::replace(&mut *self.shared.lock(), ReplyState::Over) {
             ReplyState::Answered(answer) => answer,
             ReplyState::Queued(_) => Err(not_taken()),
             ReplyState::Sent(_) if inject(Mistake::UnavailableForUnknown) => Err(not_taken()),
@@ -137,7 +183,7 @@ impl Future for ReplyReceiver {
     type Output = Result<Answer, CommandError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.0.lock();
+        let mut state = self.shared.lock();
         match &mut *state {
             ReplyState::Queued(waker) | ReplyState::Sent(waker) => {
                 match waker {
@@ -160,7 +206,18 @@ impl Future for ReplyReceiver {
 
 impl Drop for ReplyReceiver {
     fn drop(&mut self) {
-        *self.0.lock() = ReplyState::Over;
+        *self.shared.lock() = ReplyState::Over;
+        let Some(place) = self.place else { return };
+        // At the end of a thread there is no place any more; on another thread its own one gives it free at its deadline.
+        HERE.try_with(|here| {
+            if let Ok(mut here) = here.try_borrow_mut()
+                && let Some(callers) = &mut *here
+                && callers.are_of(&self.shared)
+            {
+                callers.give_free(place);
+            }
+        })
+        .ok();
     }
 }
 
@@ -169,7 +226,86 @@ fn not_taken() -> CommandError {
 }
 
 thread_local! {
-    static HERE: RefCell<Option<Arc<Mailbox>>> = const { RefCell::new(None) };
+    static HERE: RefCell<Option<Callers>> = const { RefCell::new(None) };
+}
+
+/// The callers of one thread that collects their wake-ups.
+struct Callers {
+    mailbox: Arc<Mailbox>,
+    places: Vec<Place>,
+    free: Vec<usize>,
+    /// How many have a deadline.
+    waiting: usize,
+}
+
+struct Place {
+    shared: Arc<Shared>,
+    deadline: Option<Instant>,
+}
+
+impl Callers {
+    fn are_of(&self, shared: &Shared) -> bool {
+        shared.mailbox.as_ref().is_some_and(|mailbox| Arc::ptr_eq(mailbox, &self.mailbox))
+    }
+
+    /// Takes a free place, and what was shared there before if nobody else has it any more.
+    fn take_place(&mut self) -> (usize, Arc<Shared>) {
+        let new = || Shared::new(Some(Arc::clone(&self.mailbox)));
+        let Some(number) = self.free.pop() else {
+            let shared = Arc::new(new());
+            self.places.push(Place { shared: Arc::clone(&shared), deadline: None });
+            return (self.places.len() - 1, shared);
+        };
+        let place = &mut self.places[number];
+        match Arc::get_mut(&mut place.shared) {
+            Some(shared) => {
+                shared.state = Mutex::new(ReplyState::Queued(None));
+                shared.overdue = AtomicBool::new(false);
+            }
+            None => place.shared = Arc::new(new()),
+        }
+        (number, Arc::clone(&place.shared))
+    }
+
+    fn set_deadline(&mut self, place: usize, until: Instant) {
+        if self.places[place].deadline.replace(until).is_none() {
+            self.waiting += 1;
+        }
+        if self.waiting == 1 {
+            self.mailbox.waited_for.notify_one();
+        }
+    }
+
+    fn give_free(&mut self, place: usize) {
+        if self.places[place].deadline.take().is_some() {
+            self.waiting -= 1;
+        }
+        self.free.push(place);
+    }
+
+    /// Wakes the callers whose time is over; returns whether others wait.
+    fn look_at_deadlines(&mut self, now: Instant) -> bool {
+        for number in 0..self.places.len() {
+            let Place { shared, deadline } = &self.places[number];
+            if deadline.is_none_or(|deadline| now < deadline) {
+                continue;
+            }
+            shared.overdue.store(true, Ordering::Relaxed);
+            let mut is_over = false;
+            match &mut *shared.lock() {
+                ReplyState::Queued(waker) | ReplyState::Sent(waker) => {
+                    waker.iter().for_each(Waker::wake_by_ref);
+                }
+                ReplyState::Answered(_) => {}
+                // Its caller ended on another thread.
+                ReplyState::Over => is_over = true,
+            }
+            if is_over {
+                self.give_free(number);
+            }
+        }
+        self.waiting > 0
+    }
 }
 
 /// The wake-ups that wait for one thread.
@@ -177,26 +313,48 @@ thread_local! {
 pub struct Mailbox {
     waiting: Mutex<Vec<Waker>>,
     arrived: Notify,
+    /// A caller has a deadline, and none had one before.
+    waited_for: Notify,
 }
 
 impl Mailbox {
-    /// Makes this thread collect the wake-ups of its tasks; gives the task that hands them out, which has to run on it.
+    /// Makes this thread collect the wake-ups of its tasks; gives the task that hands them out and looks at deadlines, which
+    /// has to run on it.
     ///
     /// # Cancel safety
     ///
     /// Dropped, wake-ups that come later are lost: only for the end of the thread's runtime.
     pub fn open_here() -> impl Future<Output = ()> + Send + 'static {
         let mailbox = Arc::new(Self::default());
-        HERE.set(Some(Arc::clone(&mailbox)));
-        mailbox.deliver()
+        let (places, free) = (Vec::new(), Vec::new());
+        HERE.set(Some(Callers { mailbox: Arc::clone(&mailbox), places, free, waiting: 0 }));
+        async move {
+            tokio::join!(mailbox.deliver(), mailbox.look_at_deadlines());
+        }
     }
 
     /// Returns the mailbox of this thread, if it has one.
+    #[cfg(test)]
     pub(crate) fn here() -> Option<Arc<Self>> {
-        HERE.with_borrow(Clone::clone)
+        HERE.with_borrow(|here| here.as_ref().map(|callers| Arc::clone(&callers.mailbox)))
     }
 
-    async fn deliver(self: Arc<Self>) {
+    async fn look_at_deadlines(&self) {
+        loop {
+            self.waited_for.notified().await;
+            loop {
+                sleep(LOOK_EVERY).await;
+                let look = |here: &mut Option<Callers>| {
+                    here.as_mut().is_some_and(|callers| callers.look_at_deadlines(Instant::now()))
+                };
+                if !HERE.with_borrow_mut(look) {
+                    break;
+                }
+            }
+        }
+    }
+
+    async fn deliver(&self) {
         let mut woken = Vec::new();
         loop {
             self.arrived.notified().await;
@@ -311,6 +469,44 @@ mod tests {
         let (left, waiting) = reply_channel();
         drop(waiting);
         assert!(left.is_over() && !left.send());
+    }
+
+    /// As above, where the thread collects the wake-ups of its callers.
+    #[tokio::test(start_paused = true)]
+    async fn a_thread_looks_at_the_deadlines_of_its_callers_itself() {
+        let works = tokio::spawn(Mailbox::open_here());
+        let places = || HERE.with_borrow(|here| here.as_ref().unwrap().places.len());
+        let mut left = Vec::new();
+        for is_sent in [false, true] {
+            let (sender, waiting) = reply_channel();
+            assert!(!is_sent || sender.send());
+            let begun = Instant::now();
+            let answer = waiting.until(begun + SECOND).await;
+            let is_as_told = match is_sent {
+                true => matches!(answer, Err(CommandError::Unknown)),
+                false => matches!(answer, Err(CommandError::Unavailable(_))),
+            };
+            assert!(is_as_told && sender.is_over(), "{}", text(answer));
+            let late = begun.elapsed() - SECOND;
+            assert!(late <= 2 * LOOK_EVERY, "{late:?}");
+            left.push(sender);
+        }
+        assert_eq!(places(), 1, "it was free again");
+        let (sender, waiting) = reply_channel();
+        assert!(left.iter().all(ReplySender::is_over), "nobody answers another one's command");
+        sender.answer(busy(), &mut Wakeups::default());
+        assert!(matches!(waiting.until(Instant::now()).await, Err(CommandError::Busy)));
+        let (sender, waiting) = reply_channel();
+        assert!(!sender.is_over(), "what was shared is used again, and nothing of it is left");
+        let waits = tokio::spawn(waiting.until(Instant::now() + 5 * LOOK_EVERY));
+        sleep(2 * LOOK_EVERY).await;
+        let mut wakeups = Wakeups::default();
+        sender.answer(busy(), &mut wakeups);
+        wakeups.send();
+        assert!(matches!(waits.await.unwrap(), Err(CommandError::Busy)));
+        assert_eq!(places(), 1);
+        works.abort();
+        HERE.set(None);
     }
 
     #[derive(Default)]
