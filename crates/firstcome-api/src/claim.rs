@@ -1,7 +1,7 @@
 //! Claims: requests, answers, lists, cancels.
 
 use crate::hidden::Hidden;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 
 /// A claim: the subject, and the pool; and, if it waits, what for.
@@ -11,10 +11,20 @@ use std::borrow::Cow;
 pub struct ClaimRequest<'a> {
     /// The subject: 1 to 255 bytes of UTF-8 without control characters. Required with a key; a subject token contains its
     /// subject.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "borrowed",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub subject: Option<Cow<'a, str>>,
     /// The pool; may be left out if the campaign has one.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "borrowed",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub pool: Option<Cow<'a, str>>,
     /// Whether to join the waitlist of the pool if what is wanted is not free.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -34,6 +44,16 @@ pub struct ClaimRequest<'a> {
     /// With `wait`, only seats next to each other in one row.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adjacent: bool,
+}
+
+/// Reads a text as it stands in the document, unless it has escapes: of an option `serde` would copy it.
+fn borrowed<'de: 'a, 'a, D: Deserializer<'de>>(
+    document: D,
+) -> Result<Option<Cow<'a, str>>, D::Error> {
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+    Ok(Option::<Text<'a>>::deserialize(document)?.map(|text| text.0))
 }
 
 /// A won unit.

@@ -32,7 +32,7 @@ pub struct Problem<'a> {
     pub changed: Cow<'a, str>,
     /// The position to which this answer belongs, if the state was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub position: Option<String>,
+    pub position: Option<Cow<'a, str>>,
     /// `journal`, or `replica` if the state of this server was enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided: Option<Cow<'a, str>>,

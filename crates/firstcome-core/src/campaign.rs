@@ -434,7 +434,7 @@ impl Campaign {
             pool.capacity = new.capacity.max(pool.taken);
             pool.came_free(UnitId::Counted);
             if pool.capacity != new.capacity {
-                clamped.push(Clamped { pool: pool.name.clone(), capacity: pool.capacity });
+                clamped.push(Clamped { pool: (*pool.name).into(), capacity: pool.capacity });
             }
         }
         self.pools.extend(wanted[kept..].iter().map(Pool::new));
@@ -491,5 +491,5 @@ fn is_same(pool: &Pool, wanted: &PoolSettings) -> bool {
         (Some(codes), Some(wanted)) => codes.settings().keeps_codes(wanted),
         (codes, wanted) => codes.is_none() && wanted.is_none(),
     };
-    pool.name == wanted.name && pool.kind() == wanted.kind && codes
+    *pool.name == *wanted.name && pool.kind() == wanted.kind && codes
 }

@@ -63,7 +63,7 @@ pub struct Claim<'a> {
 /// A pool of a campaign.
 #[derive(Debug)]
 pub struct Pool {
-    pub(crate) name: Box<str>,
+    pub(crate) name: Arc<str>,
     /// Of a counted pool; a seated one has as many units as its hall.
     pub(crate) capacity: u32,
     /// How many units of it one subject may have.
@@ -97,7 +97,7 @@ impl Pool {
     pub(crate) fn new(wanted: &PoolSettings) -> Self {
         let seated = wanted.kind == PoolKind::Seated;
         Self {
-            name: wanted.name.clone(),
+            name: (*wanted.name).into(),
             capacity: wanted.capacity,
             limit: wanted.limit,
             taken: 0,
@@ -119,6 +119,11 @@ impl Pool {
     /// Returns the pool's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the pool's name, for who needs it when the pool may be gone.
+    pub fn shared_name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
     }
 
     /// Returns how many units the pool has.

@@ -11,7 +11,7 @@ use crate::request::Query;
 use crate::request::auth::Keys;
 use crate::seat_map::SeatMaps;
 use axum::body::Bytes;
-use axum::http::Response;
+use axum::http::{HeaderMap, Response};
 use firstcome_core::State;
 use firstcome_node::leader::Leadership;
 use firstcome_node::ledger::Ledger;
@@ -48,9 +48,9 @@ pub struct App {
 
 impl App {
     /// Counts a problem and gives its response, for a request that is answered without the router.
-    pub(crate) fn problem(&self, problem: &Problem) -> Response<Full<Bytes>> {
+    pub(crate) fn problem(&self, problem: &Problem, table: HeaderMap) -> Response<Full<Bytes>> {
         self.metrics.answered(problem.outcome());
-        problem.response()
+        problem.response(table)
     }
 
     /// Waits until this node's state has reached the query's `min_position`.

@@ -8,11 +8,13 @@ use crate::answer::problem::Problem;
 use crate::answer::respond::JsonReply;
 use crate::app::App;
 use crate::request::bearer::Bearer;
+use axum::http::StatusCode;
 use firstcome_core::command::Encoded;
 use firstcome_core::names::Position;
 use firstcome_core::{Command, Outcome};
 use firstcome_node::intake::{Ready, lacked_its_tag};
 use firstcome_node::{Answer, CommandError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How the state is read before the journal is asked.
@@ -72,7 +74,7 @@ pub(crate) trait Ask: Sync {
 
     /// Takes the name of the campaign's first pool, where the command names none and it is known: once it is decided the
     /// campaign may leave memory.
-    fn take_first_pool(&mut self, _name: Option<Box<str>>) {}
+    fn take_first_pool(&mut self, _name: Option<Arc<str>>) {}
 
     /// Returns how long it waits for units that are taken.
     fn wait(&self) -> Duration {
@@ -218,10 +220,10 @@ pub(crate) async fn run(
 ) -> Result<JsonReply, Problem> {
     let prepared = prepare(&mut ask, app, bearer, ReadOptions { min, memory: true }).await?;
     let answer = decide(&ask, app, prepared).await;
-    // A problem needs no buffer here.
-    let mut document = Vec::new();
-    let status = write(&ask, (app, bearer), answer, &mut document)?;
-    Ok(JsonReply { status, document })
+    JsonReply::written(|out| {
+        let status = write(&ask, (app, bearer), answer, out)?;
+        Ok(StatusCode::from_u16(status).expect("what is written has a status"))
+    })
 }
 
 /// Returns the command of what is prepared.

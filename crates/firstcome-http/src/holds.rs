@@ -6,6 +6,7 @@ pub(crate) mod steps;
 pub(crate) mod view;
 
 use crate::answer::problem::{HandlerResult, Problem};
+use crate::answer::respond::JsonReply;
 use crate::app::App;
 use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::request::bearer::Bearer;
@@ -30,7 +31,8 @@ use std::time::Duration;
               (status = 200, description = "already_held; of an id that was confirmed: confirmed", body = HeldBefore)))]
 pub(crate) async fn hold(call: Call<String>, body: Body) -> HandlerResult {
     let Call { app, path: campaign, query, headers, .. } = &call;
-    answer(app, campaign, query.as_deref(), headers, body).await
+    let reply = answer(app, campaign, query.as_deref(), headers, body).await?;
+    Ok(reply.response(HeaderMap::new()).map(Body::new))
 }
 
 /// Answers a hold; the accept loop comes here straight away.
@@ -40,7 +42,7 @@ pub(crate) async fn answer<B>(
     query: Option<&str>,
     headers: &HeaderMap,
     body: B,
-) -> HandlerResult
+) -> Result<JsonReply, Problem>
 where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -54,8 +56,7 @@ where
     let wait = Duration::from_millis(asked.wait_ms.unwrap_or(0)).min(app.options.hold_wait);
     let (campaign, picks) = (campaign.into(), asked.picks);
     let ask = HoldAsk { campaign, id, subject, picks, wait, limit: None };
-    let reply = asks::run(ask, app, &bearer, min).await?;
-    Ok(reply.response().map(Body::new))
+    asks::run(ask, app, &bearer, min).await
 }
 
 /// A hold as it is asked for.

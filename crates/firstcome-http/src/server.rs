@@ -24,8 +24,8 @@ use crate::metrics::Metrics;
 use crate::routes::router;
 use crate::seat_map::events::EndsAt;
 use crate::server::accepting::Accepting;
-use crate::server::drain::Drain;
-use crate::server::idle::{Answer, IdleTimer, Timed};
+use crate::server::drain::{Drain, Drained};
+use crate::server::idle::{Answer, CoarseClock, IdleTimer, TimeLimits, Timed};
 use crate::server::latency::Route;
 use crate::server::observed::Observed;
 use crate::server::runtimes::Runtimes;
@@ -34,7 +34,7 @@ use crate::server::slots::{Admission, KEPT_LIFE, Slot};
 use crate::{claims, holds};
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use firstcome_api::problem::MEDIA_TYPE;
 use firstcome_node::{Task, log};
 use http_body_util::{Either, Full};
@@ -47,12 +47,13 @@ use std::future::poll_fn;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
@@ -84,6 +85,9 @@ pub async fn serve(
     let router = router(Arc::clone(&app));
     let draining = Arc::new(Drain::default());
     let mut connections = JoinSet::new();
+    let (clock, head) = (CoarseClock::new(), app.options.header_time);
+    let mut check_times = interval(CoarseClock::period(head));
+    check_times.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut accepting = Accepting::new(Arc::clone(&app.metrics));
     let mut ended = pin!(runtimes.one_ended());
     let mut has_ended = false;
@@ -93,6 +97,10 @@ pub async fn serve(
             () = &mut ended, if !has_ended => {
                 has_ended = true;
                 app.node.panics.add("a thread for connections");
+                continue;
+            }
+            _ = check_times.tick() => {
+                draining.check_times(&clock);
                 continue;
             }
             // Only its memory is to be given back. A panic in it is logged, and ended that connection only.
@@ -117,65 +125,22 @@ pub async fn serve(
         }
         // It moves to another runtime, which then watches it.
         let Ok(stream) = stream.into_std() else { continue };
-        let timer = IdleTimer::new();
-        let thread = runtimes.fewest();
+        let is_whole = admission == Admission::Everything;
+        let life = (!is_whole).then_some(KEPT_LIFE);
+        let timer = IdleTimer::new(&clock, TimeLimits { head, idle: app.options.idle_time, life });
+        let (runtime, thread) = runtimes.fewest().unzip();
         let of_requests = Arc::new(Connection {
             app: Arc::clone(&app),
             router: router.clone(),
-            slow: thread.is_some().then(Handle::current),
+            slow: runtime.is_some().then(Handle::current),
             source: Source { peer, serves, admission },
             timer: Arc::clone(&timer),
         });
-        let service = service_fn(move |request: Request<Incoming>| {
-            // The connection's own count, which no other thread touches.
-            let of_request = Arc::clone(&of_requests);
-            async move {
-                let timer = &of_request.timer;
-                timer.answering();
-                let answer = answer(&of_request, request).await;
-                note_end(&answer, timer);
-                Ok::<_, Infallible>(answer.map(|body| Answer::new(body, Arc::clone(timer))))
-            }
-        });
-        let is_whole = admission == Admission::Everything;
-        let mut builder = connection();
-        builder.keep_alive(is_whole);
-        let open = is_whole.then(|| Open::new(&app.metrics));
-        let mut drained = draining.connection();
-        let metrics = Arc::clone(&app.metrics);
-        let (head, idle) = (app.options.header_time, app.options.idle_time);
-        let life = (!is_whole).then_some(KEPT_LIFE);
-        let (runtime, thread) = thread.unzip();
+        let permits = (slot, thread, is_whole.then(|| Open::new(&app.metrics)));
+        let drained = draining.connection(timer);
         let connection = async move {
-            let _permits = (slot, thread, open);
-            if let Ok(stream) = TcpStream::from_std(stream) {
-                let stream = Timed { stream, timer: Arc::clone(&timer) };
-                let connection = builder.serve_connection(TokioIo::new(stream), service);
-                let mut connection = pin!(connection);
-                let mut is_ending = false;
-                let connection = poll_fn(|cx| {
-                    if !is_ending && drained.has_begun(cx) {
-                        is_ending = true;
-                        connection.as_mut().graceful_shutdown();
-                    }
-                    connection.as_mut().poll(cx)
-                });
-                tokio::select! {
-                    // The connection first, so that an answer which is ready leaves.
-                    biased;
-                    // A peer that goes away or sends what is no HTTP ends its own connection only.
-                    ended = connection => {
-                        if ended.is_err_and(|why| why.is_parse()) {
-                            metrics.connections_unreadable.inc();
-                        }
-                    }
-                    // Nothing is under way, or nobody reads it: no answer is lost.
-                    () = timer.ends(head, idle) => {
-                        metrics.connections_too_slow.inc();
-                    }
-                    () = async { sleep(life.unwrap_or_default()).await }, if life.is_some() => {}
-                }
-            }
+            let _permits = permits;
+            serve_requests(stream, of_requests, drained).await;
         };
         match runtime {
             Some(runtime) => connections.spawn_on(connection, runtime),
@@ -184,11 +149,73 @@ pub async fn serve(
     }
     drop(listener);
     let left = draining.begin();
-    let finished = async { while connections.join_next().await.is_some() {} };
+    let finished = async {
+        loop {
+            tokio::select! {
+                ended = connections.join_next() => if ended.is_none() { break },
+                _ = check_times.tick() => draining.check_times(&clock),
+            }
+        }
+    };
     let cut = if timeout(drain, finished).await.is_ok() { 0 } else { left };
     // What was accepted by the journal is finished without the connections.
     connections.shutdown().await;
     cut
+}
+
+/// Serves the requests of a connection until it ends.
+async fn serve_requests(
+    stream: std::net::TcpStream,
+    of_requests: Arc<Connection>,
+    mut drained: Drained,
+) {
+    let Ok(stream) = TcpStream::from_std(stream) else { return };
+    let metrics = Arc::clone(&of_requests.app.metrics);
+    let timer = Arc::clone(&of_requests.timer);
+    let mut builder = connection();
+    builder.keep_alive(of_requests.source.admission == Admission::Everything);
+    let service = service_fn(move |request: Request<Incoming>| {
+        // The connection's own count, which no other thread touches.
+        let of_request = Arc::clone(&of_requests);
+        async move {
+            let timer = &of_request.timer;
+            timer.answering();
+            let answer = answer(&of_request, request).await;
+            note_end(&answer, timer);
+            Ok::<_, Infallible>(answer.map(|body| Answer::new(body, Arc::clone(timer))))
+        }
+    });
+    let stream = Timed { stream, timer: Arc::clone(&timer) };
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut is_ending = false;
+    let ended = poll_fn(|cx| {
+        if !is_ending && drained.has_begun(cx) {
+            is_ending = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        if timer.outlasts_answer() {
+            return Poll::Ready(None);
+        }
+        // The connection first, so that an answer which is ready leaves.
+        match connection.as_mut().poll(cx) {
+            // Nothing is under way, or nobody reads it: no answer is lost.
+            Poll::Pending if timer.is_over() => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(ended) => Poll::Ready(Some(ended)),
+        }
+    });
+    match ended.await {
+        // A peer that goes away or sends what is no HTTP ends its own connection only.
+        Some(ended) => {
+            if ended.is_err_and(|why| why.is_parse()) {
+                metrics.connections_unreadable.inc();
+            }
+        }
+        None if timer.outlived() => {}
+        None => {
+            metrics.connections_too_slow.inc();
+        }
+    }
 }
 
 /// Notes when an answer ends at the latest, or gives its request what can end it later.
@@ -261,7 +288,9 @@ async fn answer(
             }
         });
     let address = app.guards.proxies.origin(connection.source.peer, request.headers());
-    let answered = decide(connection, address, preflight, request, &mut observed.route).await;
+    let mut table = HeaderMap::new();
+    let noted = (&mut observed.route, &mut table);
+    let answered = decide(connection, address, preflight, request, noted).await;
     let missed = match &answered {
         Ok(answer) => answer.extensions().get().is_some_and(|ToCount { missed, .. }| *missed),
         Err(problem) => problem.is_missed(),
@@ -269,7 +298,7 @@ async fn answer(
     let answered = if missed { app.check_misses(address).and(answered) } else { answered };
     let mut answer = answered.unwrap_or_else(|problem| {
         observed.outcome = Some(problem.outcome());
-        app.problem(&problem).map(Either::Left)
+        app.problem(&problem, table).map(Either::Left)
     });
     origins.write(allowed, answer.headers_mut());
     // What a client chose stands in answers: a browser takes them for what they say they are.
@@ -280,14 +309,16 @@ async fn answer(
 }
 
 /// Answers a request: a claim, a hold and a step on a code straight away, everything else by its route.
+///
+/// The table of headers that a request came with is emptied, and is that of its answer.
 async fn decide(
     connection: &Connection,
     address: IpAddr,
     preflight: Option<Result<(), Problem>>,
     mut request: Request<Incoming>,
-    route: &mut Route,
+    (route, table): (&mut Route, &mut HeaderMap),
 ) -> Result<Response<Either<Full<Bytes>, Body>>, Problem> {
-    let Connection { app, router, slow, source, timer: _ } = connection;
+    let Connection { app, source, .. } = connection;
     let checked = source.serves.check(request.uri().path(), source.admission);
     if let Err(problem) = checked {
         if source.admission != Admission::Everything {
@@ -307,26 +338,36 @@ async fn decide(
         request.extensions_mut().insert(ForOperations);
     }
     if request.method() == Method::POST {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let (path, query, headers) = (parts.uri.path(), parts.uri.query(), &parts.headers);
-        if let Some(campaign) = campaign_in(path, "/claims") {
+        let answered = if let Some(campaign) = campaign_in(path, "/claims") {
             *route = Route::Claim;
-            let answer = claims::post::answer(app, campaign, query, headers, body).await?;
-            return Ok(answer.map(Either::Left));
-        }
-        if let Some(campaign) = campaign_in(path, "/holds") {
+            claims::post::answer(app, campaign, query, headers, body).await
+        } else if let Some(campaign) = campaign_in(path, "/holds") {
             *route = Route::Hold;
-            let answer = holds::answer(app, campaign, query, headers, body).await?;
-            return Ok(answer.map(Either::Right));
-        }
-        if let Some((step, campaign)) = code_step_in(path) {
+            holds::answer(app, campaign, query, headers, body).await
+        } else if let Some((step, campaign)) = code_step_in(path) {
             *route = Route::Beside(step.template());
             let (step, origin) = ((step, campaign), Origin(address));
-            let answer = steps::answer(app, step, query, origin, headers, body).await?;
-            return Ok(answer.map(Either::Right));
-        }
-        request = Request::from_parts(parts, body);
+            steps::answer(app, step, query, origin, headers, body).await
+        } else {
+            request = Request::from_parts(parts, body);
+            return routed(connection, address, request).await;
+        };
+        parts.headers.clear();
+        *table = parts.headers;
+        return Ok(answered?.response(std::mem::take(table)).map(Either::Left));
     }
+    routed(connection, address, request).await
+}
+
+/// Answers a request by its route.
+async fn routed(
+    connection: &Connection,
+    address: IpAddr,
+    mut request: Request<Incoming>,
+) -> Result<Response<Either<Full<Bytes>, Body>>, Problem> {
+    let Connection { router, slow, .. } = connection;
     request.extensions_mut().insert(Origin(address));
     let slow = slow.as_ref().filter(|_| may_take_long(request.uri().path()));
     let answering = router.clone().call(request.map(Body::new));

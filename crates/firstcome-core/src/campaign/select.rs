@@ -134,7 +134,7 @@ impl Campaign {
                 return Err(CodeRefusal::ClaimRequired.into());
             }
             let missing = |unit: Option<&str>| UnitName {
-                pool: pool.name.clone(),
+                pool: (*pool.name).into(),
                 unit: unit.map(Into::into),
             };
             match (&pick.wanted, pool.hall()) {
@@ -216,7 +216,7 @@ impl Campaign {
     /// Returns a unit's names.
     pub(super) fn unit_name(&self, pool: u16, unit: UnitId) -> UnitName {
         let pool = &self.pools[usize::from(pool)];
-        UnitName { pool: pool.name.clone(), unit: pool.unit_name(unit).map(Into::into) }
+        UnitName { pool: (*pool.name).into(), unit: pool.unit_name(unit).map(Into::into) }
     }
 }
 

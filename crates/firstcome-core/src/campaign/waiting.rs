@@ -151,7 +151,7 @@ impl Campaign {
             return if wish.is_of_seats() { Err(Refusal::NotSeated.into()) } else { Ok(wish) };
         };
         let missing = |name: &str| {
-            let unit = UnitName { pool: pool.name.clone(), unit: Some(name.into()) };
+            let unit = UnitName { pool: (*pool.name).into(), unit: Some(name.into()) };
             Err(Outcome::refused_for(Refusal::NoSuchUnit, vec![unit]))
         };
         if let Some(grade) = wish.grade.filter(|grade| hall.grade_counts(grade).all() == 0) {

@@ -8,7 +8,18 @@ use crate::limits::{COMMAND_BYTES, REASON_BYTES, WHO_BYTES};
 use crate::names::{check_name, check_subject, check_text};
 use crate::wire::Value;
 use firstcome_inject::{IS_ACTIVE, Mistake, inject};
+use smallvec::SmallVec;
+use std::cell::Cell;
 use std::fmt;
+
+/// Bytes of a command that need no memory of their own: those of most claims.
+const INLINE_BYTES: usize = 64;
+/// Bytes that a thread keeps to write commands into.
+const BUFFER_BYTES: usize = 4 << 10;
+
+thread_local! {
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 /// A command in the bytes that a body has of it, owned, and known to be readable.
 ///
@@ -24,7 +35,7 @@ pub struct Encoded {
     pool: u8,
     level: u32,
     /// The campaign's name, the pool's name, and the content of the field.
-    bytes: Box<[u8]>,
+    bytes: SmallVec<[u8; INLINE_BYTES]>,
 }
 
 impl Encoded {
@@ -91,7 +102,8 @@ impl Encoded {
 
     /// Encodes a command of which nothing is known.
     pub(super) fn unchecked(command: &Command<'_>) -> Self {
-        let mut bytes = Vec::with_capacity(64);
+        let mut bytes = BUFFER.take();
+        bytes.clear();
         let (mut campaign, mut pool) = (0, 0);
         if let Some((of_campaign, of_pool)) = content::target_of(command) {
             let of_pool = of_pool.unwrap_or_default();
@@ -102,7 +114,11 @@ impl Encoded {
             pool = u8::try_from(of_pool.len()).unwrap_or(u8::MAX);
         }
         let field = content::content(command, &mut bytes);
-        Self { field, campaign, pool, level: command.level(), bytes: bytes.into() }
+        let stored = SmallVec::from_slice(&bytes);
+        // What a large command took is given back.
+        bytes.shrink_to(BUFFER_BYTES);
+        BUFFER.set(bytes);
+        Self { field, campaign, pool, level: command.level(), bytes: stored }
     }
 
     /// Returns the command.

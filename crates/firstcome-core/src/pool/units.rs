@@ -11,7 +11,7 @@ use firstcome_inject::{Mistake, inject};
 impl Pool {
     /// Returns the settings as they stand.
     pub(crate) fn settings(&self) -> PoolSettings {
-        let (name, limit) = (self.name.clone(), self.limit);
+        let (name, limit) = ((*self.name).into(), self.limit);
         let waitlist = self.waitlist;
         let codes = self.codes().map(|codes| Box::new(codes.settings.clone()));
         let capacity = if self.has_stock() { 0 } else { self.capacity };

@@ -1,11 +1,11 @@
 //! Every answer that is not a yes, and its problem document.
 
-use crate::answer::respond::{full, written};
+use crate::answer::respond;
 use crate::answer::{Code, Effect};
-use crate::clock_text;
+use crate::clock_text::{self, Text};
 use crate::guard::rate::Rate;
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderValue, Response, header};
+use axum::http::{HeaderMap, HeaderValue, Response, header};
 use axum::response::IntoResponse;
 use firstcome_api::problem::{self, Extra, MEDIA_TYPE};
 use firstcome_core::names::Position;
@@ -14,6 +14,8 @@ use firstcome_core::{CodeRefusal, Refusal, limits};
 use firstcome_node::{CommandError, Decided};
 use http_body_util::Full;
 use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::convert::Infallible;
 use std::fmt;
 use std::time::Duration;
 
@@ -234,24 +236,35 @@ impl Problem {
     }
 
     /// Returns the document as JSON.
-    pub(crate) fn document(&self) -> Vec<u8> {
+    pub(crate) fn document(&self) -> Bytes {
         let row = self.code.row();
-        written(&problem::Problem {
-            page: format!("/problems/{}", row.outcome).into(),
+        let page = Text::<96>::of(&format_args!("/problems/{}", row.outcome));
+        let position = self.position.map(|position| Text::<64>::of(&position));
+        let problem = problem::Problem {
+            page: (&*page).into(),
             title: row.title.into(),
             status: row.status.as_u16(),
             detail: self.detail.as_str().into(),
             outcome: row.outcome.into(),
             retry: row.retry,
             changed: if self.partly { Effect::Done } else { row.effect }.as_str().into(),
-            position: self.position.map(|position| position.to_string()),
+            position: position.as_deref().map(Cow::from),
             decided: self.decided.map(|decided| decided.as_str().into()),
             extra: self.extra.as_slice().into(),
-        })
+        };
+        let write = |out: &mut Vec<u8>| {
+            respond::write(&problem, out);
+            Ok::<_, Infallible>(())
+        };
+        match respond::in_buffer(write) {
+            Ok(((), document)) => document,
+        }
     }
 
-    pub(crate) fn response(&self) -> Response<Full<Bytes>> {
-        let mut response = full(self.code.row().status, MEDIA_TYPE, self.document());
+    /// Returns the response, whose headers are in this empty table.
+    pub(crate) fn response(&self, table: HeaderMap) -> Response<Full<Bytes>> {
+        let (status, document) = (self.code.row().status, self.document());
+        let mut response = respond::full(status, MEDIA_TYPE, document, table);
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
@@ -290,7 +303,7 @@ pub(crate) struct ToCount {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response<Body> {
-        let mut response = self.response().map(Body::new);
+        let mut response = self.response(HeaderMap::new()).map(Body::new);
         let counted = ToCount { outcome: self.outcome(), missed: self.missed };
         response.extensions_mut().insert(counted);
         response

@@ -1,56 +1,102 @@
 //! Responses with a body of JSON.
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use bytes::BytesMut;
 use http_body_util::Full;
 use serde::Serialize;
+use std::cell::Cell;
 
-/// Bytes that are enough for most answers.
-const ANSWER_BYTES: usize = 384;
+/// Bytes of memory that the small answers of a thread share: one that nobody reads keeps as many.
+const SHARED_BYTES: usize = 4 << 10;
+/// Answers of more bytes have memory of their own.
+const SMALL_BYTES: usize = 512;
+
+thread_local! {
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    static SHARED: Cell<BytesMut> = Cell::default();
+}
 
 /// Writes an answer as JSON into a buffer.
 pub(crate) fn write(answer: &impl Serialize, out: &mut Vec<u8>) {
-    out.reserve(ANSWER_BYTES);
     serde_json::to_writer(out, answer).expect("what we answer can be written as JSON");
 }
 
 /// Returns an answer as JSON.
 pub(crate) fn written(answer: &impl Serialize) -> Vec<u8> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(SMALL_BYTES);
     write(answer, &mut bytes);
     bytes
+}
+
+/// Has something written into the buffer of this thread, and returns it as bytes of an answer.
+pub(crate) fn in_buffer<T, E>(
+    write: impl FnOnce(&mut Vec<u8>) -> Result<T, E>,
+) -> Result<(T, Bytes), E> {
+    let mut buffer = BUFFER.take();
+    let written = write(&mut buffer).map(|written| (written, beside_neighbours(&buffer)));
+    // What a large answer took is given back.
+    buffer.clear();
+    buffer.shrink_to(SHARED_BYTES);
+    BUFFER.set(buffer);
+    written
+}
+
+/// Copies what leaves with an answer, beside what left with the ones before if it is small.
+pub(crate) fn beside_neighbours(bytes: &[u8]) -> Bytes {
+    if bytes.len() > SMALL_BYTES {
+        return Bytes::copy_from_slice(bytes);
+    }
+    let mut shared = SHARED.take();
+    // Either there is room, or its memory is used again if no answer in it is left, or there is new memory.
+    if shared.capacity() < bytes.len() && !shared.try_reclaim(SHARED_BYTES) {
+        shared = BytesMut::with_capacity(SHARED_BYTES);
+    }
+    shared.extend_from_slice(bytes);
+    let copied = shared.split().freeze();
+    SHARED.set(shared);
+    copied
 }
 
 /// The answer of a command: its status, and its document, a JSON object.
 #[derive(Debug)]
 pub(crate) struct JsonReply {
-    pub(crate) status: u16,
-    pub(crate) document: Vec<u8>,
+    status: StatusCode,
+    document: Bytes,
 }
 
 impl JsonReply {
-    pub(crate) fn response(self) -> Response<Full<Bytes>> {
-        let status = StatusCode::from_u16(self.status).expect("what is written has a status");
-        full(status, "application/json", self.document)
+    /// Makes the answer whose document is written by `write`, which returns its status.
+    pub(crate) fn written<E>(
+        write: impl FnOnce(&mut Vec<u8>) -> Result<StatusCode, E>,
+    ) -> Result<Self, E> {
+        in_buffer(write).map(|(status, document)| Self { status, document })
+    }
+
+    /// Returns the response, whose headers are in this empty table.
+    pub(crate) fn response(self, table: HeaderMap) -> Response<Full<Bytes>> {
+        full(self.status, "application/json", self.document, table)
     }
 }
 
-/// Makes a response of bytes.
+/// Makes a response of bytes, with its headers in this table.
 pub(crate) fn full(
     status: StatusCode,
     kind: &'static str,
-    bytes: Vec<u8>,
+    bytes: Bytes,
+    mut table: HeaderMap,
 ) -> Response<Full<Bytes>> {
-    // Of its exact length, so that `Bytes` needs no count of references beside it.
-    let mut response = Response::new(Full::new(Bytes::from(bytes.into_boxed_slice())));
+    table.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    let mut response = Response::new(Full::new(bytes));
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    *response.headers_mut() = table;
     response
 }
 
 /// Makes a response of JSON.
 pub(crate) fn json(status: StatusCode, answer: &impl Serialize) -> Response<Body> {
-    full(status, "application/json", written(answer)).map(Body::new)
+    let bytes = Bytes::from(written(answer));
+    full(status, "application/json", bytes, HeaderMap::new()).map(Body::new)
 }
 
 /// Makes a response of JSON whose `ETag` is a campaign's version.

@@ -11,6 +11,7 @@ use crate::request::bearer::Bearer;
 use crate::waitlist::place::LeaveAsk;
 use firstcome_core::Command;
 use firstcome_node::Answer;
+use std::sync::Arc;
 
 /// Any command that a line can ask for.
 #[derive(Debug)]
@@ -63,7 +64,7 @@ impl Ask for AnyAsk {
         each!(self, ask => ask.command())
     }
 
-    fn take_first_pool(&mut self, name: Option<Box<str>>) {
+    fn take_first_pool(&mut self, name: Option<Arc<str>>) {
         each!(self, ask => ask.take_first_pool(name));
     }
 

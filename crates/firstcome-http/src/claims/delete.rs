@@ -11,13 +11,14 @@ use crate::request;
 use crate::request::bearer::Bearer;
 use crate::request::call::Call;
 use axum::body::Body;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::claim::Cancelled;
 use firstcome_api::key::Role;
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, Outcome, State, Timestamp, limits};
 use firstcome_node::Answer;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Cancels a claim.
 #[utoipa::path(delete, path = "/v1/campaigns/{campaign}/claims/{subject}", tag = "claims", operation_id = "cancel_claim",
@@ -43,7 +44,7 @@ pub(crate) async fn cancel(call: Call<(String, String)>) -> HandlerResult {
         first_pool: None,
     };
     let reply = asks::run(ask, app, &bearer, query.min_position()?).await?;
-    Ok(reply.response().map(Body::new))
+    Ok(reply.response(HeaderMap::new()).map(Body::new))
 }
 
 /// A cancel as it is asked for.
@@ -59,7 +60,7 @@ pub(crate) struct CancelAsk<'a> {
     /// On whose word it is done, once it is prepared.
     pub(crate) decides: By,
     /// The name of the campaign's first pool, where none is named and it was known before the journal was asked.
-    pub(crate) first_pool: Option<Box<str>>,
+    pub(crate) first_pool: Option<Arc<str>>,
 }
 
 impl Ask for CancelAsk<'_> {
@@ -106,7 +107,7 @@ impl Ask for CancelAsk<'_> {
         Ok(None)
     }
 
-    fn take_first_pool(&mut self, name: Option<Box<str>>) {
+    fn take_first_pool(&mut self, name: Option<Arc<str>>) {
         self.first_pool = name;
     }
 

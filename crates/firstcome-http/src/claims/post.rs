@@ -2,7 +2,7 @@
 
 use super::pool_name;
 use crate::answer::problem::{HandlerResult, Problem};
-use crate::answer::respond;
+use crate::answer::respond::{self, JsonReply};
 use crate::app::App;
 use crate::asks::{self, Ask, Known, ReadOptions};
 use crate::clock_text::{self, Text};
@@ -12,7 +12,7 @@ use crate::request::call::Call;
 use crate::request::{self, Query};
 use crate::waitlist::join::{self, Wanted};
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, Response, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::claim::{ClaimRequest, Won};
 use firstcome_api::hidden::Hidden;
 use firstcome_api::key::Role;
@@ -20,8 +20,8 @@ use firstcome_api::waitlist::{ClaimBefore, Waitlisted};
 use firstcome_core::names::Position;
 use firstcome_core::{Command, Outcome};
 use firstcome_node::Answer;
-use http_body_util::Full;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Claims a unit.
 ///
@@ -33,8 +33,8 @@ use std::borrow::Cow;
               (status = 202, body = Waitlisted)))]
 pub(crate) async fn claim(call: Call<String>, body: Body) -> HandlerResult {
     let Call { app, path: campaign, query, headers, .. } = &call;
-    let answer = answer(app, campaign, query.as_deref(), headers, body).await?;
-    Ok(answer.map(Body::new))
+    let reply = answer(app, campaign, query.as_deref(), headers, body).await?;
+    Ok(reply.response(HeaderMap::new()).map(Body::new))
 }
 
 /// Answers a claim; the accept loop comes here straight away.
@@ -44,7 +44,7 @@ pub(crate) async fn answer<B>(
     query: Option<&str>,
     headers: &HeaderMap,
     body: B,
-) -> Result<Response<Full<Bytes>>, Problem>
+) -> Result<JsonReply, Problem>
 where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -52,7 +52,7 @@ where
     let bearer = app.bearer(headers, Role::Backend, campaign)?;
     let bytes = request::body(&app.options, headers, body).await?;
     let (ask, min) = read(&bearer, campaign, query, &bytes)?;
-    asks::run(ask, app, &bearer, min).await.map(respond::JsonReply::response)
+    asks::run(ask, app, &bearer, min).await
 }
 
 /// Reads what is asked, and the position that this server is to be at.
@@ -80,7 +80,7 @@ pub(crate) struct ClaimAsk<'a> {
     /// The limit that the team's own service gave.
     limit: Option<u32>,
     /// The name of the campaign's first pool, where none is named and it was known before the journal was asked.
-    first_pool: Option<Box<str>>,
+    first_pool: Option<Arc<str>>,
 }
 
 impl<'a> ClaimAsk<'a> {
@@ -142,7 +142,7 @@ impl Ask for ClaimAsk<'_> {
         Ok(Command::Join { campaign, pool, subject, wish, limit: *limit })
     }
 
-    fn take_first_pool(&mut self, name: Option<Box<str>>) {
+    fn take_first_pool(&mut self, name: Option<Arc<str>>) {
         self.first_pool = name;
     }
 

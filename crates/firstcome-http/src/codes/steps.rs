@@ -3,7 +3,7 @@
 use super::tries::{Origin, Trier};
 use super::{json, of_codes, unread};
 use crate::answer::problem::{HandlerResult, Problem};
-use crate::answer::respond;
+use crate::answer::respond::{self, JsonReply};
 use crate::app::App;
 use crate::asks::yes;
 use crate::clock_text;
@@ -128,7 +128,8 @@ impl Step {
 
 async fn routed(call: &Call<String>, step: Step, body: Body) -> HandlerResult {
     let Call { app, path: campaign, query, headers, origin } = call;
-    answer(app, (step, campaign), query.as_deref(), *origin, headers, body).await
+    let reply = answer(app, (step, campaign), query.as_deref(), *origin, headers, body).await?;
+    Ok(reply.response(HeaderMap::new()).map(Body::new))
 }
 
 /// Answers a request for a step; the accept loop comes here straight away.
@@ -139,7 +140,7 @@ pub(crate) async fn answer<B>(
     origin: Origin,
     headers: &HeaderMap,
     body: B,
-) -> HandlerResult
+) -> Result<JsonReply, Problem>
 where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -173,7 +174,7 @@ async fn take(
     ask: &CodeAsk<'_>,
     verb: CodeVerb,
     query: Option<&str>,
-) -> HandlerResult {
+) -> Result<JsonReply, Problem> {
     let campaign = ask.campaign;
     request::campaign(campaign)?;
     check_reference(ask.reference)
@@ -197,7 +198,10 @@ async fn take(
         None => problem,
     })?;
     app.metrics.decided(&answer.outcome);
-    Ok(respond::json(status(&answer), &shown(ask, &pool, &answer)))
+    JsonReply::written(|out| {
+        respond::write(&shown(ask, &pool, &answer), out);
+        Ok(status(&answer))
+    })
 }
 
 fn status(answer: &Answer) -> StatusCode {

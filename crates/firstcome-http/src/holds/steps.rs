@@ -12,7 +12,7 @@ use crate::request;
 use crate::request::bearer::Bearer;
 use crate::request::call::Call;
 use axum::body::Body;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::hold::{
     ChangeRequest, ConfirmRequest, Ended, ExtendRequest, Extended, Held, LateRequest, PickRequest,
 };
@@ -164,7 +164,7 @@ async fn step<T: DeserializeOwned>(
     let (campaign, hold) = (campaign.into(), hold.into());
     let ask = StepAsk { campaign, hold, subject, id, step, limit: None };
     let reply = asks::run(ask, app, &bearer, min).await?;
-    Ok(reply.response().map(Body::new))
+    Ok(reply.response(HeaderMap::new()).map(Body::new))
 }
 
 /// Reads a step that names units.

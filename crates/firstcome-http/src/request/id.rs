@@ -1,5 +1,6 @@
 //! The id of a request: the caller's own, that of its trace, or a new one. It is given back in the answer.
 
+use crate::answer::respond;
 use crate::clock_text::Text;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use std::fmt;
@@ -39,7 +40,8 @@ impl RequestId {
             Self::Given(id) => id.clone(),
             Self::New(_) => {
                 let text = Text::<16>::of(self);
-                HeaderValue::from_str(&text).expect("hexadecimal digits stand in a header")
+                let bytes = respond::beside_neighbours(text.as_bytes());
+                HeaderValue::from_maybe_shared(bytes).expect("hexadecimal digits stand in a header")
             }
         };
         headers.insert(X_REQUEST_ID, value);

@@ -1,5 +1,7 @@
-//! The end of a listener: its connections finish what they answer, and are told once.
+//! The connections of a listener: those that take too long are woken to end, and at the end of the listener all are told
+//! once, and finish what they answer.
 
+use crate::server::idle::{CoarseClock, IdleTimer};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,8 +19,14 @@ pub(crate) struct Drain {
 #[derive(Debug, Default)]
 struct Connections {
     next: u64,
-    /// The waker of each, once it was polled.
-    wakers: BTreeMap<u64, Option<Waker>>,
+    open: BTreeMap<u64, Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    timer: Arc<IdleTimer>,
+    /// Once it was polled.
+    waker: Option<Waker>,
 }
 
 /// One connection's entry, removed when this is dropped.
@@ -31,20 +39,33 @@ pub(crate) struct Drained {
 
 impl Drain {
     /// Registers a connection.
-    pub(crate) fn connection(self: &Arc<Self>) -> Drained {
+    pub(crate) fn connection(self: &Arc<Self>, timer: Arc<IdleTimer>) -> Drained {
         let mut connections = self.lock();
         let number = connections.next;
         connections.next += 1;
-        connections.wakers.insert(number, None);
+        connections.open.insert(number, Open { timer, waker: None });
         Drained { drain: Arc::clone(self), number, is_known: false }
+    }
+
+    /// Moves their clock on, and wakes the connections that take too long by it.
+    pub(crate) fn check_times(&self, clock: &CoarseClock) {
+        clock.advance();
+        for Open { timer, waker } in self.lock().open.values() {
+            if timer.looks_over()
+                && let Some(waker) = waker
+            {
+                waker.wake_by_ref();
+            }
+        }
     }
 
     /// Tells every connection to end; gives how many there are.
     pub(crate) fn begin(&self) -> usize {
         self.has_begun.store(true, Ordering::SeqCst);
         let connections = self.lock();
-        connections.wakers.values().flatten().for_each(Waker::wake_by_ref);
-        connections.wakers.len()
+        let wakers = connections.open.values().filter_map(|open| open.waker.as_ref());
+        wakers.for_each(Waker::wake_by_ref);
+        connections.open.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, Connections> {
@@ -58,7 +79,9 @@ impl Drained {
         if !self.is_known {
             // A task keeps its waker. Looked at after this, so that nothing falls in between.
             self.is_known = true;
-            self.drain.lock().wakers.insert(self.number, Some(cx.waker().clone()));
+            if let Some(open) = self.drain.lock().open.get_mut(&self.number) {
+                open.waker = Some(cx.waker().clone());
+            }
         }
         self.drain.has_begun.load(Ordering::SeqCst)
     }
@@ -66,21 +89,29 @@ impl Drained {
 
 impl Drop for Drained {
     fn drop(&mut self) {
-        self.drain.lock().wakers.remove(&self.number);
+        self.drain.lock().open.remove(&self.number);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::idle::TimeLimits;
     use std::future::poll_fn;
     use std::task::Poll;
+    use std::time::Duration;
+
+    fn timer(clock: &Arc<CoarseClock>) -> Arc<IdleTimer> {
+        let (head, idle) = (Duration::from_millis(10), Duration::from_secs(1));
+        IdleTimer::new(clock, TimeLimits { head, idle, life: None })
+    }
 
     #[tokio::test]
     async fn a_connection_that_waits_is_woken_and_one_that_went_is_not_counted() {
         let drain = Arc::new(Drain::default());
-        let mut waits = drain.connection();
-        let gone = drain.connection();
+        let clock = CoarseClock::new();
+        let mut waits = drain.connection(timer(&clock));
+        let gone = drain.connection(timer(&clock));
         let waiting = tokio::spawn(async move {
             poll_fn(|cx| if waits.has_begun(cx) { Poll::Ready(()) } else { Poll::Pending }).await;
         });
@@ -89,5 +120,30 @@ mod tests {
         assert_eq!(drain.begin(), 1);
         waiting.await.unwrap();
         assert_eq!(drain.begin(), 0);
+    }
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_takes_too_long_is_woken_and_not_while_it_answers() {
+        let (drain, clock) = (Arc::new(Drain::default()), CoarseClock::new());
+        let timer = timer(&clock);
+        let mut open = drain.connection(Arc::clone(&timer));
+        let of_task = Arc::clone(&timer);
+        let waiting = tokio::spawn(poll_fn(move |cx| {
+            assert!(!open.has_begun(cx));
+            if of_task.is_over() { Poll::Ready(()) } else { Poll::Pending }
+        }));
+        tokio::task::yield_now().await;
+        let later = async |millis| {
+            tokio::time::advance(Duration::from_millis(millis)).await;
+            drain.check_times(&clock);
+            tokio::task::yield_now().await;
+        };
+        timer.answering();
+        later(60).await;
+        assert!(!waiting.is_finished(), "an answer may take its time");
+        timer.answered();
+        later(1_005).await;
+        assert!(!waiting.is_finished(), "it may be idle for a second");
+        later(10).await;
+        waiting.await.unwrap();
     }
 }

@@ -1,21 +1,22 @@
-//! The timeouts of a connection: for a request's head, between requests, for an answer that nobody reads, and for the end
-//! of a stream.
+//! The timeouts of a connection: for a request's head, between requests, for an answer that nobody reads, for the end of a
+//! stream, and for the life of a connection that is kept for little.
 //!
-//! Each connection is checked once a second, in place of a timer set and cleared for each request.
+//! One task looks at all connections of a listener, in place of a timer for each, and its clock is the one they note times
+//! by: a request reads no other.
 
 use hyper::body::{Body, Frame, SizeHint};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
-/// How often a connection is checked.
-const CHECK_EVERY: Duration = Duration::from_secs(1);
+/// How often connections are looked at; and as much longer than it may a connection take.
+const CHECK_EVERY: Duration = Duration::from_millis(250);
 
 /// How long the last words of a stream whose time is over may take; then it is cut.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -24,25 +25,75 @@ const HEAD: u64 = 0;
 const IDLE: u64 = 1;
 const ANSWERING: u64 = 2;
 
+/// The clock that the connections of a listener note times by, in milliseconds: late by [`CHECK_EVERY`] at most.
+#[derive(Debug)]
+pub(crate) struct CoarseClock {
+    begun: Instant,
+    millis: AtomicU64,
+}
+
+/// How long a connection may take for what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimeLimits {
+    /// For the head of a request.
+    pub(crate) head: Duration,
+    /// Between requests, and for bytes that nobody takes.
+    pub(crate) idle: Duration,
+    /// For all it does, if it is kept for little.
+    pub(crate) life: Option<Duration>,
+}
+
+impl CoarseClock {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self { begun: Instant::now(), millis: AtomicU64::new(0) })
+    }
+
+    /// Returns how often connections are looked at that have so long for a head.
+    pub(crate) fn period(head: Duration) -> Duration {
+        CHECK_EVERY.min(head)
+    }
+
+    /// Moves it on to now.
+    pub(crate) fn advance(&self) {
+        self.millis.store(self.until(Instant::now()), Ordering::Relaxed);
+    }
+
+    fn now(&self) -> u64 {
+        self.millis.load(Ordering::Relaxed)
+    }
+
+    fn until(&self, moment: Instant) -> u64 {
+        moment.saturating_duration_since(self.begun).as_millis() as u64
+    }
+}
+
 /// What a connection does, and since when: two low bits and milliseconds.
 #[derive(Debug)]
 pub(crate) struct IdleTimer {
-    begun: Instant,
+    clock: Arc<CoarseClock>,
+    limits: TimeLimits,
+    begun: u64,
     state: AtomicU64,
     /// Since when bytes wait to leave, in milliseconds from 1; 0 if none do.
     stalled: AtomicU64,
     /// When the answer under way is cut, in milliseconds from 1; 0 if it may take as long as it moves.
     until: AtomicU64,
+    /// Whether it was found to take too long, and was woken to see for itself.
+    found: AtomicBool,
 }
 
 impl IdleTimer {
     /// Begins with a connection that owes a request's head.
-    pub(crate) fn new() -> Arc<Self> {
+    pub(crate) fn new(clock: &Arc<CoarseClock>, limits: TimeLimits) -> Arc<Self> {
+        let begun = clock.now();
         Arc::new(Self {
-            begun: Instant::now(),
-            state: AtomicU64::new(HEAD),
+            clock: Arc::clone(clock),
+            limits,
+            begun,
+            state: AtomicU64::new(begun << 2 | HEAD),
             stalled: AtomicU64::new(0),
             until: AtomicU64::new(0),
+            found: AtomicBool::new(false),
         })
     }
 
@@ -54,12 +105,12 @@ impl IdleTimer {
 
     /// Notes when the answer under way ends by itself, at the latest.
     pub(crate) fn ends_at(&self, end: Instant) {
-        let millis = (end + LAST_WORDS).saturating_duration_since(self.begun).as_millis() as u64;
+        let millis = self.clock.until(end + LAST_WORDS);
         self.until.store(millis.max(1), Ordering::Relaxed);
     }
 
     /// Notes that the answer has been handed over, to its last byte.
-    fn answered(&self) {
+    pub(crate) fn answered(&self) {
         self.until.store(0, Ordering::Relaxed);
         self.set(IDLE);
     }
@@ -82,45 +133,62 @@ impl IdleTimer {
                 }
             }
             Poll::Pending if self.stalled.load(Ordering::Relaxed) == 0 => {
-                self.stalled.store(self.millis().max(1), Ordering::Relaxed);
+                self.stalled.store(self.clock.now().max(1), Ordering::Relaxed);
             }
             Poll::Pending => {}
         }
     }
 
-    fn millis(&self) -> u64 {
-        self.begun.elapsed().as_millis() as u64
-    }
-
     fn set(&self, state: u64) {
-        self.state.store(self.millis() << 2 | state, Ordering::Relaxed);
+        self.state.store(self.clock.now() << 2 | state, Ordering::Relaxed);
     }
 
-    /// Waits until the head takes longer than `head`, nothing happens for longer than `idle`, bytes wait to leave for longer
-    /// than that, or the time of the answer under way is over.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe.
-    pub(crate) async fn ends(&self, head: Duration, idle: Duration) {
-        loop {
-            sleep(CHECK_EVERY.min(head)).await;
-            let now = self.millis();
-            let longer = |since: u64, most: Duration| {
-                Duration::from_millis(now.saturating_sub(since)) > most
-            };
-            let (state, stalled) =
-                (self.state.load(Ordering::Relaxed), self.stalled.load(Ordering::Relaxed));
-            let until = self.until.load(Ordering::Relaxed);
-            let over = match state & 3 {
-                HEAD => longer(state >> 2, head),
-                IDLE => longer(state >> 2, idle),
-                _ => until != 0 && now > until,
-            };
-            if over || stalled != 0 && longer(stalled, idle) {
-                return;
+    /// Looks whether it takes too long, for the task that looks at all connections; says whether its own task is to be woken.
+    pub(crate) fn looks_over(&self) -> bool {
+        let is_over = self.takes_too_long() || self.outlived();
+        self.found.store(is_over, Ordering::Relaxed);
+        is_over
+    }
+
+    /// Says, to the task of the connection, whether it is to end. A request may have come since it was woken.
+    pub(crate) fn is_over(&self) -> bool {
+        self.found.load(Ordering::Relaxed) && self.looks_over()
+    }
+
+    /// Says, to the task of the connection, whether the answer under way is to be cut. Asked for more, it would say that it
+    /// is over, which nobody reads.
+    pub(crate) fn outlasts_answer(&self) -> bool {
+        self.found.load(Ordering::Relaxed)
+            && self.state.load(Ordering::Relaxed) & 3 == ANSWERING
+            && self.is_over()
+    }
+
+    /// Says whether its life is over, which is no fault of whoever asks.
+    pub(crate) fn outlived(&self) -> bool {
+        self.limits.life.is_some_and(|life| self.is_longer(self.begun, life))
+    }
+
+    /// Says whether a head takes longer than it may, nothing happens for too long, bytes wait to leave for too long, or the
+    /// time of the answer under way is over.
+    fn takes_too_long(&self) -> bool {
+        let TimeLimits { head, idle, .. } = self.limits;
+        let state = self.state.load(Ordering::Relaxed);
+        let over = match state & 3 {
+            HEAD => self.is_longer(state >> 2, head),
+            IDLE => self.is_longer(state >> 2, idle),
+            _ => {
+                let until = self.until.load(Ordering::Relaxed);
+                until != 0 && self.clock.now() > until
             }
-        }
+        };
+        let stalled = self.stalled.load(Ordering::Relaxed);
+        over || stalled != 0 && self.is_longer(stalled, idle)
+    }
+
+    /// Says whether it is longer ago than `most`: what was noted may be late by a period of the clock.
+    fn is_longer(&self, since: u64, most: Duration) -> bool {
+        let passed = Duration::from_millis(self.clock.now().saturating_sub(since));
+        passed > most + CoarseClock::period(self.limits.head)
     }
 }
 

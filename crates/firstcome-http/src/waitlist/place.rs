@@ -12,7 +12,7 @@ use crate::request;
 use crate::request::bearer::Bearer;
 use crate::request::call::Call;
 use axum::body::Body;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::key::Role;
 use firstcome_api::waitlist::{LeftWaitlist, Place};
 use firstcome_core::campaign::{Campaign, OnList};
@@ -126,7 +126,7 @@ pub(crate) async fn leave(call: Call<(String, String)>) -> HandlerResult {
     let pool = query.get("pool").map(Cow::from);
     let ask = LeaveAsk { campaign: campaign.into(), pool, subject: subject.into() };
     let reply = asks::run(ask, app, &bearer, query.min_position()?).await?;
-    Ok(reply.response().map(Body::new))
+    Ok(reply.response(HeaderMap::new()).map(Body::new))
 }
 
 /// The end of a wait as it is asked for.

@@ -8,6 +8,7 @@ use crate::error::CommandError;
 use crate::health::Condition;
 use firstcome_core::command::{BadCommand, Encoded};
 use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, State};
+use std::sync::Arc;
 
 /// What a command is before it is in the queue.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub enum Ready {
         /// Its stored bytes.
         encoded: Encoded,
         /// The name of the campaign's first pool, where a claim or a cancel names none and this node knows the campaign.
-        first_pool: Option<Box<str>>,
+        first_pool: Option<Arc<str>>,
     },
 }
 
@@ -158,14 +159,14 @@ pub fn lacked_its_tag(outcome: &Outcome) -> bool {
 
 /// Returns the name of the campaign's first pool for a claim or a cancel that names none: the rules accept it only where that
 /// is the only one.
-fn first_pool(state: &State, command: &Command<'_>) -> Option<Box<str>> {
+fn first_pool(state: &State, command: &Command<'_>) -> Option<Arc<str>> {
     let (Command::Claim { campaign, pool: None, .. }
     | Command::Join { campaign, pool: None, .. }
     | Command::Cancel { campaign, pool: None, .. }) = command
     else {
         return None;
     };
-    Some(state.campaign(campaign).ok()?.pools().first()?.name().into())
+    Some(state.campaign(campaign).ok()?.pools().first()?.shared_name())
 }
 
 /// Returns a claim without a tag with the tag of its code, where its pool needs one, or nothing if the command is another.
