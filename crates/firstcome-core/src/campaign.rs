@@ -115,7 +115,9 @@ pub struct Campaign {
     pub(crate) paused: bool,
     /// When the operator closed it.
     pub(crate) closed_at: Option<Timestamp>,
-    /// Results of this campaign that are not settled.
+    /// How many results it has made.
+    pub(crate) results: u32,
+    /// Those of them that are not settled.
     pub(crate) unsettled: u64,
     pub(crate) pools: Vec<Pool>,
     /// Subjects that the operator barred.
@@ -185,6 +187,7 @@ impl Campaign {
             public: wanted.public,
             paused: false,
             closed_at: None,
+            results: 0,
             unsettled: 0,
             pools: wanted.pools.iter().map(Pool::new).collect(),
             bars: Bars::new(),

@@ -55,7 +55,8 @@ impl Kind {
         }
     }
 
-    pub(crate) fn code(self) -> u8 {
+    /// Returns the stable number.
+    pub fn code(self) -> u8 {
         match self {
             Self::Claim => 1,
             Self::Cancel => 2,
@@ -68,21 +69,23 @@ impl Kind {
         }
     }
 
-    pub(crate) fn of(code: u64) -> Option<Self> {
+    /// Returns the kind with a stable number.
+    pub fn of(code: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| u64::from(kind.code()) == code)
     }
 }
 
 /// Returns what tells a result from another one of the same number, in another history of the space.
 ///
-/// Never 0.
+/// Never 0. `in_campaign` is its number among the results of its campaign.
 pub fn fingerprint(
     kind: Kind,
-    (campaign, pool): (&str, &str),
+    (campaign, in_campaign, pool): (&str, u32, &str),
     (rank, subject): (u32, &str),
 ) -> u64 {
     // None of these has such a character.
-    let text = format!("{}\n{campaign}\n{pool}\n{rank}\n{subject}", kind.as_str());
+    let kind = kind.as_str();
+    let text = format!("{kind}\n{campaign}\n{in_campaign}\n{pool}\n{rank}\n{subject}");
     xxh3_64(text.as_bytes()).max(1)
 }
 
@@ -93,13 +96,15 @@ pub(crate) struct Record {
     /// The claim's rank; of a refund due, a move or somebody unserved its number among the campaign's; of what happened to
     /// a code the number of its use or of its mark among the pool's.
     pub(crate) rank: u32,
+    /// Its number among all results of its campaign: 1, 2, 3.
+    pub(crate) in_campaign: u32,
     pub(crate) pool: u16,
     pub(crate) kind: Kind,
 }
 
 impl Record {
     /// Stands where the result of a campaign was that left memory: no campaign has its number.
-    const GONE: Self = Self { campaign: 0, rank: 0, pool: 0, kind: Kind::Claim };
+    const GONE: Self = Self { campaign: 0, rank: 0, in_campaign: 0, pool: 0, kind: Kind::Claim };
 }
 
 /// Neighbouring results.
@@ -152,7 +157,7 @@ impl Results {
             self.chunks.push_back(Chunk { records, of: BTreeMap::new() });
         }
         let chunk = self.chunks.back_mut().expect("there is one with room");
-        // A snapshot under way may hold the last chunk: then this copies it, 96 KiB at most.
+        // A snapshot under way may hold the last chunk: then this copies it, 128 KiB at most.
         Arc::make_mut(&mut chunk.records).push(record);
         *chunk.of.entry(record.campaign).or_default() += 1;
         self.len += 1;
@@ -266,7 +271,8 @@ mod tests {
     #[test]
     fn results_are_numbered_and_go_in_order() {
         let mut results = Results::default();
-        let record = |rank| Record { campaign: 1, rank, pool: 0, kind: Kind::Claim };
+        let kind = Kind::Claim;
+        let record = |rank| Record { campaign: 1, rank, in_campaign: rank, pool: 0, kind };
         for rank in 1..=20_000 {
             results.push(record(rank));
         }
@@ -286,7 +292,8 @@ mod tests {
     #[test]
     fn what_left_memory_is_freed_and_keeps_its_numbers() {
         let mut results = Results::default();
-        let record = |campaign, rank| Record { campaign, rank, pool: 0, kind: Kind::Claim };
+        let kind = Kind::Claim;
+        let record = |campaign, rank| Record { campaign, rank, in_campaign: rank, pool: 0, kind };
         // Two chunks of the first campaign, one of both, and a part of one.
         for rank in 1..=20_000 {
             results.push(record(1, rank));

@@ -461,17 +461,20 @@ impl State {
     }
 
     fn record(&mut self, kind: Kind, campaign: u32, pool: u16, rank: u32, subject: &str) {
-        self.results.push(Record { campaign, rank, pool, kind });
+        let mut in_campaign = 0;
+        if let Some(campaign) = self.campaigns.get_mut(&campaign) {
+            campaign.unsettled += 1;
+            campaign.results += 1;
+            in_campaign = campaign.results;
+            self.counts.wait();
+        }
+        self.results.push(Record { campaign, rank, in_campaign, pool, kind });
         // Whose it is belongs to the digest: two replicas that disagree on it agree on every rank.
         self.scratch.push(kind.code());
         self.scratch.extend_from_slice(&campaign.to_le_bytes());
         self.scratch.extend_from_slice(&pool.to_le_bytes());
         self.scratch.push(subject.len() as u8);
         self.scratch.extend_from_slice(subject.as_bytes());
-        if let Some(campaign) = self.campaigns.get_mut(&campaign) {
-            campaign.unsettled += 1;
-            self.counts.wait();
-        }
     }
 
     fn campaign_mut(&mut self, name: &str) -> Result<&mut Campaign, Refusal> {

@@ -69,6 +69,8 @@ pub struct Issued<'a> {
 pub struct Claimed<'a> {
     /// The result's number, over the whole journal.
     pub number: u64,
+    /// Its number among the results of its campaign.
+    pub in_campaign: u32,
     pub campaign: &'a str,
     pub pool: Box<str>,
     /// Which claim; 0 where it is about none.

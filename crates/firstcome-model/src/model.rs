@@ -195,6 +195,7 @@ impl<'a> Model<'a> {
     fn note(&mut self, turn: &Turn, name: &'a str, made: Vec<Made<'a>>) {
         for Made { kind, pool, rank, subject, unit, hold, from } in made {
             self.results.push(name);
+            let in_campaign = self.results.iter().filter(|of| **of == name).count() as u32;
             let (campaign, number, at) = (name, self.last_result(), turn.at);
             let found = self.campaigns.get_mut(name).expect("it made a result");
             found.note_had(pool, [unit, from]);
@@ -205,7 +206,18 @@ impl<'a> Model<'a> {
                 let pool = pool.clone();
                 self.events.push(Event::Issued(Issued { campaign, pool, code, subject }));
             }
-            let result = Claimed { number, campaign, pool, rank, subject, at, unit, hold, from };
+            let result = Claimed {
+                number,
+                in_campaign,
+                campaign,
+                pool,
+                rank,
+                subject,
+                at,
+                unit,
+                hold,
+                from,
+            };
             self.events.push(Event::Result(kind, result));
         }
     }

@@ -17,27 +17,8 @@ mod mysql;
 mod postgres;
 mod queue;
 mod row;
+mod share;
 mod sqlite;
-/// Returns a rank.
-fn rank_of(rank: i64) -> Result<u32, LedgerError> {
-    u32::try_from(rank).map_err(|_| LedgerError::Broken(format!("{rank} is no rank")))
-}
-
-/// Returns a whole number that fits what it is of.
-fn small<T: TryFrom<i64>>(number: Option<i64>) -> Result<Option<T>, LedgerError> {
-    let wrong = |number| LedgerError::Broken(format!("{number} is out of its range"));
-    number.map(|number| T::try_from(number).map_err(|_| wrong(number))).transpose()
-}
-
-/// Finds the value that is stored under a text.
-fn one_of<T: Copy>(
-    values: &[T],
-    name: fn(T) -> &'static str,
-    text: &str,
-) -> Result<T, LedgerError> {
-    let found = values.iter().copied().find(|value| name(*value) == text);
-    found.ok_or_else(|| LedgerError::Broken(format!("{text:?} is not known")))
-}
 
 #[cfg(test)]
 mod tests;
@@ -54,47 +35,12 @@ pub use row::Row;
 pub use sqlite::{Reader, SqliteLedger};
 
 use crate::ledger::choice::LedgerChoice;
-use firstcome_core::outcome::By;
-use firstcome_core::{SpaceId, Timestamp};
+use firstcome_core::SpaceId;
 use firstcome_journal::folder::DataFolder;
 use std::path::Path;
 
 /// The `layout` in `meta` of the tables that this build makes, and the highest one that it can use.
 const LAYOUT: u32 = 1;
-
-/// A claim as it stands in a ledger.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettledClaim {
-    pub pool: Box<str>,
-    pub rank: u32,
-    /// Whose it is.
-    pub subject: Box<str>,
-    /// When it was won.
-    pub at: Timestamp,
-    /// The number of the result that says so.
-    pub result: u64,
-    /// How it was undone, if it was.
-    pub cancel: Option<SettledCancel>,
-    /// The unit it has now, of a seated pool.
-    pub unit: Option<Box<str>>,
-    /// The id of the hold it came from, if it came from one.
-    pub hold: Option<Box<str>>,
-}
-
-/// How a claim in a ledger was undone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettledCancel {
-    /// When.
-    pub at: Timestamp,
-    /// On whose word.
-    pub by: By,
-    /// Why, if somebody said.
-    pub reason: Option<Box<str>>,
-    /// The name of the key it was undone with, if there was one.
-    pub who: Option<Box<str>>,
-    /// The number of the result that says so.
-    pub result: u64,
-}
 
 /// Results to be written together.
 #[derive(Clone, Debug)]
@@ -114,6 +60,16 @@ pub struct Standing {
     pub through: u64,
     /// The last term it minted.
     pub term: u64,
+}
+
+impl Standing {
+    /// Says why a batch does not go on from here.
+    fn refusal(self, after: u64, term: u64) -> LedgerError {
+        if self.term != term {
+            return LedgerError::OldTerm { ours: term, theirs: self.term };
+        }
+        LedgerError::Moved { after, through: self.through }
+    }
 }
 
 /// A ledger in one of the databases.
@@ -308,34 +264,6 @@ impl Ledger {
         campaign: Option<&str>,
     ) -> Result<Vec<Row>, LedgerError> {
         each!(self, ledger => ledger.results(after, limit, campaign).await)
-    }
-
-    /// Returns the claim of a rank.
-    ///
-    /// # Errors
-    ///
-    /// Those of the database.
-    pub async fn claim(
-        &self,
-        campaign: &str,
-        pool: &str,
-        rank: u32,
-    ) -> Result<Option<SettledClaim>, LedgerError> {
-        each!(self, ledger => ledger.claim(campaign, pool, rank).await)
-    }
-
-    /// Returns up to `limit` claims of a campaign by pool and rank, beyond the one given.
-    ///
-    /// # Errors
-    ///
-    /// Those of the database.
-    pub async fn claims(
-        &self,
-        campaign: &str,
-        after: Option<(&str, u32)>,
-        limit: usize,
-    ) -> Result<Vec<SettledClaim>, LedgerError> {
-        each!(self, ledger => ledger.claims(campaign, after, limit).await)
     }
 
     /// Returns how many claims of a pool the ledger has, and how many of them are cancelled.

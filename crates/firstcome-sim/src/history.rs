@@ -159,6 +159,8 @@ pub struct NodeRun {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub number: u64,
+    /// Its number among the results of its campaign.
+    pub in_campaign: u32,
     /// What it says has happened.
     pub kind: Kind,
     pub campaign: String,
@@ -179,6 +181,7 @@ impl From<firstcome_node::ledger::Row> for Row {
         let details = row.details.map(|details| *details).unwrap_or_default();
         Self {
             number: row.number,
+            in_campaign: row.in_campaign,
             kind: row.kind,
             campaign: row.campaign.into(),
             pool: row.pool.into(),

@@ -50,9 +50,12 @@ async fn settle(path: &std::path::Path, per_batch: u64) -> anyhow::Result<(Durat
 fn row(number: u64) -> Row {
     Row {
         number,
+        in_campaign: number as u32,
         kind: Kind::Claim,
         campaign: "spring-2027".into(),
+        campaign_number: 1,
         pool: "main".into(),
+        pool_number: 0,
         rank: number as u32,
         subject: format!("user-{:08x}", number.wrapping_mul(2_654_435_761) as u32).into(),
         at: Timestamp::from_micros(1_803_895_200_000_000 + number as i64),

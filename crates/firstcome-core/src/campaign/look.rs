@@ -18,10 +18,14 @@ use crate::waitlist::Unserved;
 pub struct ResultRow<'a> {
     /// Its number: 1, 2, 3 over the whole space.
     pub number: u64,
+    /// Its number among the results of its campaign: 1, 2, 3.
+    pub in_campaign: u32,
     /// What happened.
     pub kind: Kind,
     pub campaign: &'a Campaign,
     pub pool: &'a str,
+    /// The place of the pool among those of the campaign, from 0.
+    pub place: u16,
     /// To which claim. Of a refund due and of somebody unserved it is none: its rank is 0 and its time that of the result; so is
     /// the time of a move, and its rank is 0 where the unit was only held.
     pub claim: Claim<'a>,
@@ -57,7 +61,7 @@ pub struct Winner<'a> {
 impl<'a> ResultRow<'a> {
     /// Returns its [fingerprint](results::fingerprint).
     pub fn fingerprint(&self) -> u64 {
-        let of = (self.campaign.name(), self.pool);
+        let of = (self.campaign.name(), self.in_campaign, self.pool);
         results::fingerprint(self.kind, of, (self.claim.rank, self.claim.subject))
     }
 
@@ -126,9 +130,11 @@ impl Campaign {
         let nth = (record.rank as usize).wrapping_sub(1);
         let row = |claim, unit, hold| ResultRow {
             number,
+            in_campaign: record.in_campaign,
             kind,
             campaign: self,
             pool: &pool.name,
+            place: record.pool,
             claim,
             unit,
             hold,

@@ -49,4 +49,7 @@ pub(super) fn campaign_fields(out: &mut Vec<u8>, campaign: &Campaign) {
     if campaign.bars.last > 0 {
         out.number(12, u64::from(campaign.bars.last));
     }
+    if campaign.results > 0 {
+        out.number(13, u64::from(campaign.results));
+    }
 }

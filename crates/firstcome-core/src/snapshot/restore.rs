@@ -17,6 +17,7 @@ use crate::state::{Archived, Named, State};
 use crate::time::Timestamp;
 use crate::waitlist::UnservedLog;
 use crate::wire::{Malformed, Reader, Value};
+use std::collections::BTreeMap;
 
 /// A state being put together from pieces.
 ///
@@ -27,6 +28,8 @@ pub struct Restore {
     pieces: std::vec::IntoIter<PieceName>,
     /// For each pool of each campaign, the last rank it must reach.
     last_ranks: Vec<(u32, usize, u32)>,
+    /// The number among its campaign's that the last result had, for each campaign.
+    in_campaign: BTreeMap<u32, u32>,
     /// The piece being taken in.
     pub(super) piece: PieceName,
     /// The segment before, and the piece it came in. If another follows, it was sealed and stood alone.
@@ -52,6 +55,7 @@ impl Restore {
             state,
             pieces: manifest.pieces.into_iter(),
             last_ranks: Vec::new(),
+            in_campaign: BTreeMap::new(),
             piece: PieceName([0; 16]),
             before: None,
         }
@@ -141,7 +145,8 @@ impl Restore {
 
     fn campaign(&mut self, value: Value<'_>) -> Result<(), Malformed> {
         let (mut number, mut name, mut version, mut created_at) = (0, "", 0, Timestamp::default());
-        let (mut settings, mut paused, mut closed_at, mut unsettled) = (None, false, None, 0);
+        let (mut settings, mut paused, mut closed_at) = (None, false, None);
+        let (mut results, mut unsettled) = (0, 0);
         let (mut pools, mut last_hold, mut last_holder, mut last_bar) = (Vec::new(), 0, 0, 0);
         value.nested()?.fields(|field, value| {
             match field {
@@ -153,27 +158,19 @@ impl Restore {
                 6 => paused = value.flag()?,
                 7 => closed_at = Some(value.time()?),
                 8 => unsettled = value.number()?,
-                9 => {
-                    let (mut taken, mut last_rank, mut held, mut list) = (0, 0, 0, None);
-                    value.nested()?.fields(|field, value| {
-                        match field {
-                            1 => taken = value.number32()?,
-                            2 => last_rank = value.number32()?,
-                            3 => held = value.number32()?,
-                            28 => list = Some(value.number32()?),
-                            _ => return Err(value.wrong("an unknown field of a pool")),
-                        }
-                        Ok(())
-                    })?;
-                    pools.push((taken, last_rank, held, list));
-                }
+                9 => pools.push(pool_figures(value)?),
                 10 => last_hold = value.number32()?,
                 11 => last_holder = value.number32()?,
                 12 => last_bar = value.number32()?,
+                13 => results = value.number32()?,
                 _ => return Err(value.wrong("an unknown field of a campaign")),
             }
             Ok(())
         })?;
+        let settled = u32::try_from(unsettled).ok().and_then(|left| results.checked_sub(left));
+        let settled = settled.filter(|_| results < u32::MAX / 2);
+        let settled = settled.ok_or_else(|| value.wrong("a campaign that made other results"))?;
+        self.in_campaign.insert(number, settled);
         let settings: Settings =
             settings.ok_or_else(|| value.wrong("a campaign without settings"))?;
         let opens_at = match settings.opens {
@@ -198,6 +195,7 @@ impl Restore {
             public: settings.public,
             paused,
             closed_at,
+            results,
             unsettled,
             pools: Vec::new(),
             bars: Bars::new(),
@@ -344,7 +342,11 @@ impl Restore {
             let ((Ok(campaign), Ok(pool), Ok(rank)), Some(kind)) = (record, Kind::of(kind)) else {
                 return Err(value.wrong("a result outside its bounds"));
             };
-            self.state.results.push(Record { campaign, rank, pool, kind });
+            // Of a campaign that left memory nobody asks for it.
+            let in_campaign = self.in_campaign.entry(campaign).or_default();
+            *in_campaign = in_campaign.saturating_add(1);
+            let in_campaign = *in_campaign;
+            self.state.results.push(Record { campaign, rank, in_campaign, pool, kind });
         }
         Ok(())
     }
@@ -363,4 +365,20 @@ impl Restore {
         self.state.names.insert(name.into(), Named::Archived(Archived { at, title: title.into() }));
         Ok(())
     }
+}
+
+/// Reads what is counted of a pool: units taken, the last rank, units held, and the last ticket of its waitlist if it has one.
+fn pool_figures(value: Value<'_>) -> Result<(u32, u32, u32, Option<u32>), Malformed> {
+    let (mut taken, mut last_rank, mut held, mut list) = (0, 0, 0, None);
+    value.nested()?.fields(|field, value| {
+        match field {
+            1 => taken = value.number32()?,
+            2 => last_rank = value.number32()?,
+            3 => held = value.number32()?,
+            28 => list = Some(value.number32()?),
+            _ => return Err(value.wrong("an unknown field of a pool")),
+        }
+        Ok(())
+    })?;
+    Ok((taken, last_rank, held, list))
 }

@@ -66,7 +66,7 @@ impl Comparison {
             .filter(|(_, it)| it.number > self.model.settled() && is_kept(it.campaign))
             .map(|(kind, it)| {
                 let of = (it.campaign, &*it.pool, it.subject, it.rank);
-                (it.number, kind, of, (it.unit, it.hold, it.from))
+                ((it.number, it.in_campaign), kind, of, (it.unit, it.hold, it.from))
             });
         let theirs = state.results_after(0).map(|row| {
             let of = (row.campaign.name(), row.pool, row.claim.subject, row.claim.rank);
@@ -78,7 +78,8 @@ impl Comparison {
             let unit = row.unit.or(row.mark.map(decided)).or(over.map(|_| "expired"));
             let hold = row.hold.or(row.used.map(|used| &*used.reference));
             let import = row.mark.map(|mark| &*mark.import).filter(|import| !import.is_empty());
-            (row.number, row.kind, of, (unit, hold, row.moved_from().or(import)))
+            let number = (row.number, row.in_campaign);
+            (number, row.kind, of, (unit, hold, row.moved_from().or(import)))
         });
         assert_eq!(theirs.collect::<Vec<_>>(), ours.collect::<Vec<_>>());
     }

@@ -124,6 +124,10 @@ fn what_comes_out_goes_in_and_answers_the_same() {
         gone.map(|(name, gone)| (name.to_owned(), gone.clone())).collect()
     };
     assert_eq!(archived(&world.state), archived(&back));
+    let numbers = |state: &State| -> Vec<_> {
+        state.results_after(0).map(|row| (row.number, row.in_campaign)).collect()
+    };
+    assert_eq!(numbers(&world.state), numbers(&back));
     assert_eq!((world.state.settled(), world.state.term()), (back.settled(), back.term()));
     assert_eq!((world.state.service(), world.state.token()), (back.service(), back.token()));
     world.replace_twin(back);

@@ -5,7 +5,7 @@ mod way;
 
 pub use way::{LedgerCall, LedgerWork, Way};
 
-use super::{Batch, LedgerError, Row, SettledClaim, Standing};
+use super::{Batch, LedgerError, Row, Standing};
 use firstcome_core::SpaceId;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -138,45 +138,13 @@ impl MemoryLedger {
         .await
     }
 
-    pub(super) async fn claim(
-        &self,
-        campaign: &str,
-        pool: &str,
-        rank: u32,
-    ) -> Result<Option<SettledClaim>, LedgerError> {
-        let key = (campaign.into(), pool.into(), rank);
-        self.ask(LedgerCall::Claim, move |tables| tables.claims.get(&key).cloned()).await
-    }
-
-    pub(super) async fn claims(
-        &self,
-        campaign: &str,
-        after: Option<(&str, u32)>,
-        limit: usize,
-    ) -> Result<Vec<SettledClaim>, LedgerError> {
-        let campaign: Box<str> = campaign.into();
-        let (pool, rank): (Box<str>, u32) =
-            after.map_or(("".into(), 0), |(pool, rank)| (pool.into(), rank));
-        self.ask(LedgerCall::Claims, move |tables| {
-            tables.claims_after(campaign, pool, rank).take(limit).cloned().collect()
-        })
-        .await
-    }
-
     pub(super) async fn claim_counts(
         &self,
         campaign: &str,
         pool: &str,
     ) -> Result<(u64, u64), LedgerError> {
         let (campaign, pool): (Box<str>, Box<str>) = (campaign.into(), pool.into());
-        self.ask(LedgerCall::ClaimCounts, move |tables| {
-            let claims = tables.claims_after(campaign, pool.clone(), 0);
-            let claims = claims.take_while(|claim| claim.pool == pool);
-            claims.fold((0, 0), |(all, cancelled), claim| {
-                (all + 1, cancelled + u64::from(claim.cancel.is_some()))
-            })
-        })
-        .await
+        self.ask(LedgerCall::ClaimCounts, move |tables| tables.claim_counts(&campaign, &pool)).await
     }
 
     /// Calls from now on answer unavailable; those under way end as they would have.

@@ -1,7 +1,6 @@
 //! The one task that changes a ledger in a database, and who asks it.
 
 use super::{Batch, LedgerError, Standing};
-use firstcome_core::results::Kind;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
@@ -109,31 +108,4 @@ async fn run(mut writer: impl LedgerWrite, mut jobs: mpsc::Receiver<LedgerJob>) 
         drop(answer.send(answered));
     }
     writer.close().await;
-}
-
-/// Says why a batch does not go on from where the ledger stands.
-pub(super) fn refusal(found: Standing, after: u64, term: u64) -> LedgerError {
-    if found.term != term {
-        return LedgerError::OldTerm { ours: term, theirs: found.term };
-    }
-    LedgerError::Moved { after, through: found.through }
-}
-
-/// Says that a result of a batch, the one with this number, does not fit the ledger.
-pub(super) fn misfit(batch: &Batch, number: u64) -> LedgerError {
-    let kind = batch.rows.iter().find(|row| row.number == number).map(|row| row.kind);
-    let why = match kind {
-        Some(Kind::Cancel) => "there is no such claim to cancel",
-        Some(Kind::Moved) => "there is no such claim to move",
-        Some(
-            Kind::Claim
-            | Kind::RefundDue
-            | Kind::Redeemed
-            | Kind::RolledBack
-            | Kind::CodeMarked
-            | Kind::Unserved,
-        )
-        | None => "its rank was claimed before",
-    };
-    LedgerError::Differs { number, why: why.to_owned() }
 }

@@ -1,6 +1,6 @@
 //! One result as a ledger keeps it.
 
-use super::Details;
+use super::{Details, LedgerError};
 use firstcome_core::Timestamp;
 use firstcome_core::campaign::ResultRow;
 use firstcome_core::codes::Use;
@@ -13,10 +13,16 @@ use std::fmt;
 pub struct Row {
     /// Its number: 1, 2, 3 over the whole space.
     pub number: u64,
+    /// Its number among the results of its campaign: 1, 2, 3.
+    pub in_campaign: u32,
     /// What happened.
     pub kind: Kind,
     pub campaign: Box<str>,
+    /// The number that the campaign has in the space.
+    pub campaign_number: u32,
     pub pool: Box<str>,
+    /// The place of the pool among those of the campaign, from 0.
+    pub pool_number: u16,
     /// To the claim of which rank; 0 where it is about no claim.
     pub rank: u32,
     /// Whose claim it is.
@@ -42,7 +48,15 @@ pub struct Row {
 impl Row {
     /// Returns its [fingerprint].
     pub fn fingerprint(&self) -> u64 {
-        fingerprint(self.kind, (&self.campaign, &self.pool), (self.rank, &self.subject))
+        let of = (&*self.campaign, self.in_campaign, &*self.pool);
+        fingerprint(self.kind, of, (self.rank, &self.subject))
+    }
+
+    /// Says whether it has more to say than each result: what stands in the table of details.
+    pub(super) fn has_details(&self) -> bool {
+        let Self { by, reason, who, moved_from, details, .. } = self;
+        let texts = [reason, who, moved_from].into_iter().any(Option::is_some);
+        texts || by.is_some() || details.is_some()
     }
 
     /// Says whether this is the same result, with the same content.
@@ -55,8 +69,8 @@ impl From<ResultRow<'_>> for Row {
     fn from(result: ResultRow<'_>) -> Self {
         let moved_from = result.moved_from();
         let details = Details::of(&result);
-        let ResultRow { number, kind, campaign, pool, claim, unit, hold, moved, .. } = result;
-        let ResultRow { used, mark, unserved, .. } = result;
+        let ResultRow { number, in_campaign, kind, campaign, pool, place, .. } = result;
+        let ResultRow { claim, unit, hold, moved, used, mark, unserved, .. } = result;
         // A claim's own result says how it was won, whatever became of it later.
         let cancel = claim.cancel.filter(|_| kind == Kind::Cancel);
         let reason = cancel.map(|c| &c.reason).or(moved.map(|moved| &moved.reason));
@@ -71,9 +85,12 @@ impl From<ResultRow<'_>> for Row {
         let some = |text: &str| (!text.is_empty()).then(|| text.into());
         Self {
             number,
+            in_campaign,
             kind,
             campaign: campaign.name().into(),
+            campaign_number: campaign.number(),
             pool: pool.into(),
+            pool_number: place,
             rank: claim.rank,
             subject: claim.subject.into(),
             at: cancel.map_or(at, |cancel| cancel.at),
@@ -116,4 +133,23 @@ impl fmt::Display for Row {
         }
         Ok(())
     }
+}
+
+/// Returns the kind that is stored under a number.
+pub(super) fn kind_of(number: i64) -> Result<Kind, LedgerError> {
+    let kind = u64::try_from(number).ok().and_then(Kind::of);
+    kind.ok_or_else(|| LedgerError::Broken(format!("{number} is no kind of result")))
+}
+
+/// Returns whose word it was, as it is stored.
+pub(super) fn by_of(text: Option<&str>) -> Result<Option<By>, LedgerError> {
+    let Some(text) = text else { return Ok(None) };
+    let by = [By::Subject, By::Operator].into_iter().find(|by| by.as_str() == text);
+    by.map(Some).ok_or_else(|| LedgerError::Broken(format!("{text:?} is not known")))
+}
+
+/// Returns a whole number that fits what it is of.
+pub(super) fn fitting<T: TryFrom<i64>>(number: i64) -> Result<T, LedgerError> {
+    let wrong = |_| LedgerError::Broken(format!("{number} is out of its range"));
+    T::try_from(number).map_err(wrong)
 }

@@ -8,7 +8,7 @@ mod writer;
 
 pub use reader::Reader;
 
-use super::{Batch, LedgerError, Row, SettledClaim, Standing};
+use super::{Batch, LedgerError, Row, Standing};
 use firstcome_core::SpaceId;
 use firstcome_journal::worker::{Lost, Owned, Worker};
 use std::path::{Path, PathBuf};
@@ -72,27 +72,6 @@ impl SqliteLedger {
             None => reader.results(after, limit),
         })
         .await
-    }
-
-    pub(super) async fn claim(
-        &self,
-        campaign: &str,
-        pool: &str,
-        rank: u32,
-    ) -> Result<Option<SettledClaim>, LedgerError> {
-        let (campaign, pool) = (campaign.to_owned(), pool.to_owned());
-        ask(&self.reader, move |reader| reader.claim(&campaign, &pool, rank)).await
-    }
-
-    pub(super) async fn claims(
-        &self,
-        campaign: &str,
-        after: Option<(&str, u32)>,
-        limit: usize,
-    ) -> Result<Vec<SettledClaim>, LedgerError> {
-        let campaign = campaign.to_owned();
-        let (pool, rank) = after.map_or((String::new(), 0), |(pool, rank)| (pool.to_owned(), rank));
-        ask(&self.reader, move |reader| reader.claims(&campaign, &pool, rank, limit)).await
     }
 
     pub(super) async fn claim_counts(

@@ -228,9 +228,13 @@ fn numbers(path: &Path) -> Vec<u64> {
 fn claim(number: u64, campaign: &str, rank: u32, subject: &str) -> Row {
     Row {
         number,
+        in_campaign: number as u32,
         kind: Kind::Claim,
         campaign: campaign.into(),
+        // Each name in these tests has another sum.
+        campaign_number: campaign.bytes().map(u32::from).sum(),
         pool: "main".into(),
+        pool_number: 0,
         rank,
         subject: subject.into(),
         at: Timestamp::from_micros(TEN + number as i64),

@@ -432,9 +432,12 @@ async fn results_are_dropped_that_the_ledger_does_not_have() {
 fn rows(numbers: std::ops::RangeInclusive<u64>) -> Vec<Row> {
     let row = |number| Row {
         number,
+        in_campaign: number as u32,
         kind: Kind::Claim,
         campaign: "spring".into(),
+        campaign_number: 1,
         pool: "main".into(),
+        pool_number: 0,
         rank: number as u32,
         subject: format!("subject-{number}").into(),
         at: at(0),

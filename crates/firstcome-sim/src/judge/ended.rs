@@ -94,13 +94,15 @@ fn was_taken_out(history: &History, replay: &Replay<'_>, left: &[u64]) -> bool {
     history.ledger_restored.iter().any(|restored| newest.is_some_and(|newest| newest < *restored))
 }
 
-/// What a result says: its kind, campaign, pool, rank and subject; then unit, hold and the unit before.
-pub(super) type ResultSaid<'a> = (Kind, (&'a str, &'a str, u32, &'a str), [Option<&'a str>; 3]);
+/// What a result says: its kind, its campaign and its number there; pool, rank and subject; then unit, hold and the unit
+/// before.
+pub(super) type ResultSaid<'a> =
+    (Kind, (&'a str, u32), (&'a str, u32, &'a str), [Option<&'a str>; 3]);
 
 pub(super) fn row_of(row: &Row) -> ResultSaid<'_> {
-    let Row { kind, campaign, pool, rank, subject, unit, hold, moved_from, .. } = row;
+    let Row { kind, campaign, in_campaign, pool, rank, subject, unit, hold, moved_from, .. } = row;
     let more = [unit.as_deref(), hold.as_deref(), moved_from.as_deref()];
-    (*kind, (campaign, pool, *rank, subject), more)
+    (*kind, (campaign, *in_campaign), (pool, *rank, subject), more)
 }
 
 pub(super) fn results<'w>(
@@ -108,8 +110,9 @@ pub(super) fn results<'w>(
 ) -> BTreeMap<u64, Vec<ResultSaid<'w>>> {
     let mut results: BTreeMap<u64, Vec<ResultSaid<'w>>> = BTreeMap::new();
     for (kind, claimed) in events.filter_map(Event::result) {
-        let Claimed { number, campaign, pool, rank, subject, unit, hold, from, .. } = claimed;
-        let said = (kind, (*campaign, &**pool, *rank, *subject), [*unit, *hold, *from]);
+        let Claimed { number, in_campaign, campaign, pool, rank, subject, .. } = claimed;
+        let more = [claimed.unit, claimed.hold, claimed.from];
+        let said = (kind, (*campaign, *in_campaign), (&**pool, *rank, *subject), more);
         results.entry(*number).or_default().push(said);
     }
     results

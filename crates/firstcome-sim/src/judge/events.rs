@@ -219,7 +219,8 @@ mod tests {
         let at = Timestamp::from_micros(at);
         let (campaign, pool) = ("spring", pool.into());
         let (unit, hold, from) = (None, None, None);
-        Claimed { number, campaign, pool, rank, subject, at, unit, hold, from }
+        let in_campaign = number as u32;
+        Claimed { number, in_campaign, campaign, pool, rank, subject, at, unit, hold, from }
     }
 
     fn confirmed<'a>(number: u64, rank: u32, subject: &'a str, unit: &'a str) -> Claimed<'a> {

@@ -343,6 +343,7 @@ impl Story {
         let results = journal.iter().flat_map(|index| &self.results[*index]);
         let rows = (1..).zip(results).map(|(number, (undone, rank, subject))| Row {
             number,
+            in_campaign: number as u32,
             kind: if *undone { Kind::Cancel } else { Kind::Claim },
             campaign: "spring".into(),
             pool: "main".into(),

@@ -84,9 +84,12 @@ async fn settle(ledger: Ledger) -> Result<f64> {
 fn row(number: u64) -> Row {
     Row {
         number,
+        in_campaign: number as u32,
         kind: Kind::Claim,
         campaign: "spring-2027".into(),
+        campaign_number: 1,
         pool: "main".into(),
+        pool_number: 0,
         rank: number as u32,
         subject: subject(number).into(),
         at: Timestamp::from_micros(at(number)),

@@ -38,8 +38,9 @@ fn results(talk: &mut Talk, query: &str) -> Vec<Value> {
 /// Returns the ledger's own rows: number, kind, rank, subject.
 fn ledger(folder: &Path) -> Vec<(u64, String, u64, String)> {
     let ledger = Connection::open(folder.join("ledger.sqlite")).unwrap();
-    let mut rows =
-        ledger.prepare("SELECT number, kind, rank, subject FROM results ORDER BY number").unwrap();
+    let mut rows = ledger
+        .prepare("SELECT number, kind, rank, subject FROM results_utc ORDER BY number")
+        .unwrap();
     let row = |row: &rusqlite::Row<'_>| {
         let (number, rank): (i64, i64) = (row.get(0)?, row.get(2)?);
         Ok((number.cast_unsigned(), row.get(1)?, rank.cast_unsigned(), row.get(3)?))

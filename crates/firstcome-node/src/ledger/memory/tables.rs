@@ -1,5 +1,4 @@
-use crate::ledger::{Batch, LedgerError, Row, SettledCancel, SettledClaim, Standing};
-use firstcome_core::outcome::By;
+use crate::ledger::{Batch, LedgerError, Row, Standing};
 use firstcome_core::results::Kind;
 use firstcome_inject::{Mistake, inject};
 use std::collections::BTreeMap;
@@ -7,15 +6,22 @@ use std::collections::btree_map::Entry;
 use std::ops::Bound;
 
 /// Campaign, pool, rank.
-pub(super) type ResultKey = (Box<str>, Box<str>, u32);
+type ClaimKey = (Box<str>, Box<str>, u32);
 
-/// What a ledger has: the tables of `docs/reference/ledger.md`, with their keys.
+/// A claim, as far as later results are compared with it.
+#[derive(Clone, Debug)]
+struct Claim {
+    subject: Box<str>,
+    is_cancelled: bool,
+}
+
+/// What a ledger has, and what it refuses: as the tables of `docs/reference/ledger.md`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
     settled: Standing,
     /// By number.
     results: BTreeMap<u64, Row>,
-    pub(super) claims: BTreeMap<ResultKey, SettledClaim>,
+    claims: BTreeMap<ClaimKey, Claim>,
 }
 
 impl Tables {
@@ -69,55 +75,24 @@ impl Tables {
         if self.results.contains_key(&row.number) {
             return Err("there is a result of this number".to_owned());
         }
-        if row.rank == 0 {
-            // About no claim.
-            self.results.insert(row.number, row.clone());
-            return Ok(());
-        }
-        let claim = self.claims.entry(key(row));
-        match (row.kind, claim) {
-            (Kind::Claim, Entry::Vacant(free)) => {
-                free.insert(SettledClaim {
-                    pool: row.pool.clone(),
-                    rank: row.rank,
-                    subject: row.subject.clone(),
-                    at: row.at,
-                    result: row.number,
-                    cancel: None,
-                    unit: row.unit.clone(),
-                    hold: row.hold.clone(),
-                });
-            }
-            (Kind::Claim, Entry::Occupied(_)) => {
-                return Err("there is a claim of this rank".to_owned());
-            }
-            (Kind::Cancel, Entry::Occupied(mut claim))
-                if claim.get().cancel.is_none() && claim.get().subject == row.subject =>
-            {
-                claim.get_mut().cancel = Some(SettledCancel {
-                    at: row.at,
-                    by: row.by.unwrap_or(By::Subject),
-                    reason: row.reason.clone(),
-                    who: row.who.clone(),
-                    result: row.number,
-                });
-            }
-            (Kind::Cancel, Entry::Occupied(_) | Entry::Vacant(_)) => {
-                return Err("there is no such claim to cancel".to_owned());
-            }
-            (Kind::Moved, Entry::Occupied(mut claim)) if claim.get().subject == row.subject => {
-                claim.get_mut().unit = row.unit.clone();
-            }
-            (Kind::Redeemed | Kind::RolledBack | Kind::CodeMarked, Entry::Occupied(claim))
-                if claim.get().subject == row.subject => {}
-            (Kind::Redeemed | Kind::RolledBack | Kind::CodeMarked, _) => {
-                return Err("there is no such claim whose code it is about".to_owned());
-            }
-            (
-                Kind::Moved | Kind::RefundDue | Kind::Unserved,
-                Entry::Occupied(_) | Entry::Vacant(_),
-            ) => {
-                return Err("there is no such claim to move".to_owned());
+        // One of rank 0 is about no claim.
+        if row.rank > 0 {
+            match (row.kind, self.claims.entry(key(row))) {
+                (Kind::Claim, Entry::Vacant(free)) => {
+                    free.insert(Claim { subject: row.subject.clone(), is_cancelled: false });
+                }
+                (Kind::Claim, Entry::Occupied(_)) => {
+                    return Err("there is a claim of this rank".to_owned());
+                }
+                (Kind::Cancel, Entry::Occupied(claim)) if claim.get().is_cancelled => {
+                    return Err("the claim was cancelled before".to_owned());
+                }
+                (kind, Entry::Occupied(mut claim)) if claim.get().subject == row.subject => {
+                    claim.get_mut().is_cancelled |= kind == Kind::Cancel;
+                }
+                (_, Entry::Occupied(_) | Entry::Vacant(_)) => {
+                    return Err("its subject has no such claim".to_owned());
+                }
             }
         }
         self.results.insert(row.number, row.clone());
@@ -127,44 +102,29 @@ impl Tables {
     /// Undoes what [`Tables::insert`] did.
     fn take_back(&mut self, row: &Row) {
         self.results.remove(&row.number);
-        match row.kind {
-            Kind::Claim => drop(self.claims.remove(&key(row))),
-            Kind::Cancel => {
-                if let Some(claim) = self.claims.get_mut(&key(row)) {
-                    claim.cancel = None;
-                }
-            }
-            Kind::Moved => {
-                if let Some(claim) = self.claims.get_mut(&key(row)) {
-                    claim.unit = row.moved_from.clone();
-                }
-            }
-            Kind::RefundDue
-            | Kind::Redeemed
-            | Kind::RolledBack
-            | Kind::CodeMarked
-            | Kind::Unserved => {}
+        if row.kind == Kind::Claim {
+            self.claims.remove(&key(row));
+        } else if row.kind == Kind::Cancel
+            && let Some(claim) = self.claims.get_mut(&key(row))
+        {
+            claim.is_cancelled = false;
         }
+    }
+
+    /// Returns how many claims of a pool there are, and how many of them are cancelled.
+    pub(super) fn claim_counts(&self, campaign: &str, pool: &str) -> (u64, u64) {
+        let of = |((of, place, _), _): &(&ClaimKey, &Claim)| (&**of, &**place) == (campaign, pool);
+        self.claims.iter().filter(of).fold((0, 0), |(all, cancelled), (_, claim)| {
+            (all + 1, cancelled + u64::from(claim.is_cancelled))
+        })
     }
 
     /// Returns the results beyond a number, in order.
     pub(super) fn results_after(&self, after: u64) -> impl Iterator<Item = &Row> {
         self.results.range((Bound::Excluded(after), Bound::Unbounded)).map(|(_, row)| row)
     }
-
-    /// Returns the claims of a campaign beyond a pool and rank, in order.
-    pub(super) fn claims_after(
-        &self,
-        campaign: Box<str>,
-        pool: Box<str>,
-        rank: u32,
-    ) -> impl Iterator<Item = &SettledClaim> {
-        let from = (campaign.clone(), pool, rank);
-        let claims = self.claims.range((Bound::Excluded(from), Bound::Unbounded));
-        claims.take_while(move |((of, ..), _)| *of == campaign).map(|(_, claim)| claim)
-    }
 }
 
-fn key(row: &Row) -> ResultKey {
+fn key(row: &Row) -> ClaimKey {
     (row.campaign.clone(), row.pool.clone(), row.rank)
 }

@@ -16,10 +16,6 @@ pub enum LedgerCall {
     Settle,
     /// [`Ledger::results`](crate::ledger::Ledger::results).
     Results,
-    /// [`Ledger::claim`](crate::ledger::Ledger::claim).
-    Claim,
-    /// [`Ledger::claims`](crate::ledger::Ledger::claims).
-    Claims,
     /// [`Ledger::claim_counts`](crate::ledger::Ledger::claim_counts).
     ClaimCounts,
 }

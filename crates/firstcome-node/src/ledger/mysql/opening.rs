@@ -6,7 +6,7 @@ use firstcome_core::SpaceId;
 use firstcome_store::mysql::{MySqlPool, Row, bytes, cell, text};
 
 /// The tables, in the order in which they are made.
-const TABLES: [&str; 5] = ["meta", "settled", "results", "claims", "campaigns"];
+const TABLES: [&str; 5] = ["meta", "settled", "pools", "results", "details"];
 /// What is asked in each transaction: whose ledger it is.
 pub(super) const OWNER: &str = "SELECT layout, space FROM ~meta";
 /// The SQLSTATE of a table or a database that is not there.
@@ -105,8 +105,9 @@ pub(super) async fn set_aside(
         let renamed = TABLES.map(|table| format!("`{database}`.{table} TO `{aside}`.{table}"));
         // A table with triggers, and a view, stay in their database: they are made anew.
         let of = |database: &str, sql: &str| sql.replace('~', &format!("`{database}`."));
-        let without = "DROP VIEW IF EXISTS ~results_utc, ~claims_utc; \
-            DROP TRIGGER IF EXISTS ~results_are_never_changed; DROP TRIGGER IF EXISTS ~results_are_never_deleted";
+        let without = "DROP VIEW IF EXISTS ~results_utc, ~claims_utc, ~claims; \
+            DROP TRIGGER IF EXISTS ~results_are_never_changed; DROP TRIGGER IF EXISTS ~results_are_never_deleted; \
+            DROP TRIGGER IF EXISTS ~details_are_never_changed; DROP TRIGGER IF EXISTS ~details_are_never_deleted";
         pool.step(&format!(
             "CREATE DATABASE `{aside}`; {}; RENAME TABLE {}",
             of(database, without),

@@ -13,21 +13,41 @@ CREATE TABLE settled (
     term    BIGINT NOT NULL
 ) ENGINE = InnoDB;
 
+-- One row for each pool with results: its names, and which results can be its own.
+CREATE TABLE pools (
+    campaign_number BIGINT NOT NULL,
+    pool_number     BIGINT NOT NULL,
+    campaign        VARCHAR(64) NOT NULL,
+    pool            VARCHAR(64) NOT NULL,
+    first_result    BIGINT NOT NULL,
+    last_result     BIGINT NOT NULL,
+    last_rank       BIGINT NOT NULL,
+    cancels         BIGINT NOT NULL,
+    PRIMARY KEY (campaign_number, pool_number),
+    UNIQUE (campaign, pool)
+) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
+
 -- One row for each result; never changed.
 CREATE TABLE results (
+    number          BIGINT PRIMARY KEY,
+    campaign_number BIGINT NOT NULL,
+    pool_number     BIGINT NOT NULL,
+    in_campaign     BIGINT NOT NULL,
+    rank            BIGINT NOT NULL,
+    kind_number     BIGINT NOT NULL,
+    at              BIGINT NOT NULL,
+    subject         VARCHAR(255) NOT NULL,
+    unit            TEXT,
+    hold            TEXT,
+    KEY results_by_rank (campaign_number, pool_number, rank, kind_number)
+) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
+
+-- One row for each result that says more; never changed.
+CREATE TABLE details (
     number       BIGINT PRIMARY KEY,
-    rank         BIGINT NOT NULL,
-    at           BIGINT NOT NULL,
-    settled_at   BIGINT NOT NULL,
-    kind         VARCHAR(16) NOT NULL,
-    campaign     VARCHAR(64) NOT NULL,
-    pool         VARCHAR(64) NOT NULL,
-    subject      VARCHAR(255) NOT NULL,
     cancelled_by VARCHAR(16),
     reason       TEXT,
     who          TEXT,
-    unit         TEXT,
-    hold         TEXT,
     moved_from   TEXT,
     reference    TEXT,
     used_by      TEXT,
@@ -35,31 +55,4 @@ CREATE TABLE results (
     issue        BIGINT,
     import       TEXT,
     quantity     BIGINT
-) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
-
--- One row for each claim, with what became of it.
-CREATE TABLE claims (
-    rank          BIGINT NOT NULL,
-    at            BIGINT NOT NULL,
-    result        BIGINT NOT NULL,
-    cancelled_at  BIGINT,
-    cancel_result BIGINT,
-    campaign      VARCHAR(64) NOT NULL,
-    pool          VARCHAR(64) NOT NULL,
-    subject       VARCHAR(255) NOT NULL,
-    cancelled_by  VARCHAR(16),
-    reason        TEXT,
-    who           TEXT,
-    unit          TEXT,
-    hold          TEXT,
-    PRIMARY KEY (campaign, pool, rank)
-) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
-
--- One row for each campaign: which results can be its own.
-CREATE TABLE campaigns (
-    campaign     VARCHAR(64) PRIMARY KEY,
-    first_result BIGINT NOT NULL,
-    last_result  BIGINT NOT NULL,
-    claims       BIGINT NOT NULL,
-    cancels      BIGINT NOT NULL
 ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;

@@ -1,10 +1,11 @@
 //! The one task that changes the ledger.
 
-use super::rows::{Statements, cancel, misfit, moved};
+use super::rows::{filled, known, statements};
 use super::{Identity, opening};
-use crate::ledger::queue::{self, LedgerWrite, refusal};
+use crate::ledger::queue::LedgerWrite;
+use crate::ledger::row::fitting;
+use crate::ledger::share::{Shares, are_about_claims, misfit, shares};
 use crate::ledger::{Batch, LedgerError, Standing};
-use firstcome_journal::Clock;
 use firstcome_store::StoreError;
 use firstcome_store::mysql::{MySqlPool, Row, Work, cell};
 use std::sync::Arc;
@@ -18,14 +19,13 @@ const MINT_TERM: &str = "UPDATE ~settled SET term = term + 1 WHERE one = 1; \
 pub(super) struct Writer {
     pool: MySqlPool,
     identity: Arc<Identity>,
-    clock: Clock,
     /// Whether the ledger was seen to be there.
     known: bool,
 }
 
 impl Writer {
     pub(super) fn new(pool: MySqlPool, identity: Arc<Identity>) -> Self {
-        Self { pool, identity, clock: Clock::system(), known: false }
+        Self { pool, identity, known: false }
     }
 
     /// Begins a transaction with statements, after looking whose ledger it is; gives what they gave.
@@ -86,20 +86,23 @@ impl LedgerWrite for Writer {
         let Some(last) = rows.last() else {
             let found = self.standing().await?;
             let stands = found == Standing { through: *after, term: *term };
-            return if stands { Ok(found) } else { Err(refusal(found, *after, *term)) };
+            return if stands { Ok(found) } else { Err(found.refusal(*after, *term)) };
         };
         let through = last.number;
-        let now = self.clock.now().as_micros();
         let identity = Arc::clone(&self.identity);
-        let statements = Statements::of(rows, now);
-        let compare = include_str!("settle.sql")
-            .replace("$1", &through.to_string())
-            .replace("$2", &after.to_string())
-            .replace("$3", &term.to_string());
-        let (work, found) = self.begin(&format!("{compare}; SELECT ROW_COUNT()")).await?;
+        let shares = shares(rows)?;
+        let statements = statements(rows, &shares);
+        let moved = [through, *after, *term].map(|number| number.to_string());
+        let moved = filled(include_str!("settle.sql"), &moved);
+        let sql = format!("{moved}; SELECT ROW_COUNT(); {}", known(&shares));
+        let (work, found) = self.begin(&sql).await?;
         if number(&found)? != Some(1) {
             work.roll_back().await;
-            return Err(refusal(self.standing().await?, *after, *term));
+            return Err(self.standing().await?.refusal(*after, *term));
+        }
+        if let Err(failure) = compare(found.get(1).map_or(&[], Vec::as_slice), &shares) {
+            work.roll_back().await;
+            return Err(failure);
         }
         write(work, &identity, batch, &statements).await?;
         Ok(Standing { through, term: *term })
@@ -110,14 +113,26 @@ impl LedgerWrite for Writer {
     }
 }
 
+/// Refuses shares that do not go on from what was found of their pools.
+fn compare(found: &[Row], shares: &Shares<'_>) -> Result<(), LedgerError> {
+    for known in found {
+        let number = |column| cell::<i64>(known, column);
+        if let Some(share) = shares.get(&(fitting(number(0)?)?, fitting(number(1)?)?)) {
+            let (campaign, pool) = (cell::<String>(known, 2)?, cell::<String>(known, 3)?);
+            share.goes_on((&campaign, &pool), number(4)?)?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes the rows and commits; undoes all of it if one does not fit.
 async fn write(
     mut work: Work<'_>,
     identity: &Identity,
     batch: &Batch,
-    statements: &Statements,
+    statements: &[String],
 ) -> Result<(), LedgerError> {
-    for sql in &statements.results {
+    for sql in statements {
         match work.ask(&identity.sql(sql)).await {
             Ok(_) => {}
             Err(StoreError::Statement { code, detail }) if code == UNIQUE => {
@@ -127,26 +142,12 @@ async fn write(
             Err(failure) => return Err(failure.into()),
         }
     }
-    let [claims, cancels, moves] = statements.counts;
-    let mut done = [0; 3];
-    for sql in &statements.claims {
-        let found = work.ask(&identity.sql(&format!("{sql}; SELECT ROW_COUNT()"))).await?;
-        done[0] += number(&found)?.unwrap_or(0);
-    }
-    if cancels > 0 {
-        done[1] = number(&work.ask(&cancel(identity, batch.after)).await?)?.unwrap_or(0);
-    }
-    if moves > 0 {
-        done[2] = number(&work.ask(&moved(identity, batch.after)).await?)?.unwrap_or(0);
-    }
-    if done != [claims, cancels, moves] {
-        let found = work.ask(&misfit(identity, batch.after)).await?;
-        work.roll_back().await;
-        let through = batch.rows.last().map_or(batch.after, |row| row.number);
-        return Err(queue::misfit(batch, number(&found)?.unwrap_or(through)));
-    }
-    for sql in &statements.campaigns {
-        work.ask(&identity.sql(sql)).await?;
+    if are_about_claims(&batch.rows) {
+        let sql = filled(include_str!("../sql/misfit.sql"), &[batch.after.to_string()]);
+        if let Some(number) = number(&work.ask(&identity.sql(&sql)).await?)? {
+            work.roll_back().await;
+            return Err(misfit(number));
+        }
     }
     work.commit("").await?;
     Ok(())

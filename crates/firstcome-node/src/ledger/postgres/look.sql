@@ -3,7 +3,7 @@ SELECT n.nspname IS NOT NULL AS has_schema,
     ARRAY(
         SELECT c.relname::text FROM pg_catalog.pg_class c
         WHERE c.relnamespace = n.oid
-          AND c.relname IN ('meta', 'settled', 'results', 'claims', 'campaigns', 'results_utc', 'claims_utc')
+          AND c.relname IN ('meta', 'settled', 'pools', 'results', 'details', 'claims', 'results_utc', 'claims_utc')
         ORDER BY 1
     ) AS relations,
     (

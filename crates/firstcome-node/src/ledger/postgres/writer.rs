@@ -1,10 +1,10 @@
 //! The one task that changes the ledger.
 
-use super::rows::Columns;
+use super::rows::{Columns, compare, note_pools};
 use super::{Identity, opening};
-use crate::ledger::queue::{LedgerWrite, misfit, refusal};
-use crate::ledger::{Batch, LedgerError, Standing};
-use firstcome_journal::Clock;
+use crate::ledger::queue::LedgerWrite;
+use crate::ledger::share::{Shares, are_about_claims, misfit, shares};
+use crate::ledger::{Batch, LedgerError, Row, Standing};
 use firstcome_store::StoreError;
 use firstcome_store::postgres::{Access, PostgresPool, Session, Type, Work};
 use futures_util::future::join5;
@@ -16,14 +16,13 @@ const UNIQUE: &str = "23505";
 pub(super) struct Writer {
     pool: PostgresPool,
     identity: Arc<Identity>,
-    clock: Clock,
     /// The number of the connection on which the ledger was seen to be ours; 0 if there is none.
     known: u64,
 }
 
 impl Writer {
     pub(super) fn new(pool: PostgresPool, identity: Arc<Identity>) -> Self {
-        Self { pool, identity, clock: Clock::system(), known: 0 }
+        Self { pool, identity, known: 0 }
     }
 
     /// Begins a transaction on a connection on which the ledger was seen to be ours.
@@ -65,12 +64,11 @@ impl LedgerWrite for Writer {
     }
 
     async fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerError> {
-        let now = self.clock.now().as_micros();
-        let columns = Columns::of(&batch.rows);
+        let (columns, shares) = (Columns::of(&batch.rows), shares(&batch.rows)?);
         let mut session = self.pool.session().await?;
         let work = self.begin(&mut session).await?;
         let compare = self.identity.compare();
-        match write(&work, (&compare, now), batch, &columns).await {
+        match write(&work, &compare, batch, (&columns, &shares)).await {
             Ok(Some(standing)) => {
                 work.commit().await?;
                 Ok(standing)
@@ -78,7 +76,7 @@ impl LedgerWrite for Writer {
             Ok(None) => {
                 work.roll_back().await;
                 drop(session);
-                Err(refusal(self.standing().await?, batch.after, batch.term))
+                Err(self.standing().await?.refusal(batch.after, batch.term))
             }
             Err(failure) => {
                 work.roll_back().await;
@@ -95,42 +93,54 @@ impl LedgerWrite for Writer {
 /// Sends the comparison and the rows together; what it gives may be committed. Nothing, if the ledger stands elsewhere.
 async fn write(
     work: &Work<'_>,
-    (sql, now): (&str, i64),
+    sql: &str,
     batch: &Batch,
-    columns: &Columns<'_>,
+    (columns, shares): (&Columns<'_>, &Shares<'_>),
 ) -> Result<Option<Standing>, LedgerError> {
     let Batch { after, term, rows } = batch;
     let through = rows.last().map_or(*after, |row| row.number);
     let (old, new) = (after.cast_signed(), through.cast_signed());
-    let compare =
+    let values =
         [(&new as _, Type::INT8), (&old as _, Type::INT8), (&term.cast_signed() as _, Type::INT8)];
-    let moving = work.execute(sql, &compare);
     // In this order, without waiting in between; the server stops at the first that fails.
-    let (moved, claims, cancels, moves, campaigns) = join5(
-        moving,
-        columns.insert(work, &now),
-        columns.cancel(work),
-        columns.moved(work),
-        columns.count(work),
+    let (moved, compared, noted, inserted, first_misfit) = join5(
+        work.execute(sql, &values),
+        compare(work, shares),
+        note_pools(work, shares),
+        columns.insert(work),
+        first_misfit(work, &old, rows),
     )
     .await;
     if moved? != 1 {
         return Ok(None);
     }
-    let claims = match claims {
-        Err(StoreError::Statement { code, detail }) if code == UNIQUE => {
+    compared?;
+    for written in [noted, inserted] {
+        if let Err(StoreError::Statement { code, detail }) = &written
+            && code == UNIQUE
+        {
             let number = rows.first().map_or(through, |row| row.number);
-            return Err(LedgerError::Differs { number, why: detail });
+            return Err(LedgerError::Differs { number, why: detail.clone() });
         }
-        claims => claims?,
-    };
-    if (claims, cancels?, moves?) != (columns.claims(), columns.cancels(), columns.moves()) {
-        let values = [(&old as _, Type::INT8)];
-        let found = work.query(include_str!("misfit.sql"), &values).await?;
-        let number = found.first().and_then(|row| row.get::<_, Option<i64>>(0));
-        let number = number.map_or(through, i64::cast_unsigned);
-        return Err(misfit(batch, number));
+        written?;
     }
-    campaigns?;
+    if let Some(number) = first_misfit? {
+        return Err(misfit(number));
+    }
     Ok(Some(Standing { through, term: *term }))
+}
+
+/// Finds the first of the rows, which are written, that is about a claim that is not there.
+async fn first_misfit(
+    work: &Work<'_>,
+    after: &i64,
+    rows: &[Row],
+) -> Result<Option<u64>, StoreError> {
+    if !are_about_claims(rows) {
+        return Ok(None);
+    }
+    let sql = include_str!("../sql/misfit.sql").replace('~', "");
+    let found = work.query(&sql, &[(after, Type::INT8)]).await?;
+    let number = found.first().and_then(|row| row.get::<_, Option<i64>>(0));
+    Ok(number.map(i64::cast_unsigned))
 }

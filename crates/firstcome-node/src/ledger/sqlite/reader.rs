@@ -1,13 +1,11 @@
 //! Reading a ledger beside whoever writes it.
 
-use crate::ledger::{Details, LAYOUT, LedgerError, Row, SettledCancel, SettledClaim, Standing};
-use firstcome_core::outcome::By;
-use firstcome_core::results::Kind;
+use crate::ledger::row::{by_of, kind_of};
+use crate::ledger::{Details, LAYOUT, LedgerError, Row, Standing};
 use firstcome_core::{SpaceId, Timestamp};
 use firstcome_journal::sqlite::durable::{Form, open_read_only};
 use firstcome_journal::worker::Owned;
-use rusqlite::types::FromSqlError;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use std::path::Path;
 
 /// What makes a file a ledger.
@@ -50,10 +48,10 @@ impl Reader {
     ///
     /// The file cannot be read.
     pub fn results(&self, after: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
-        let mut statement = self.connection.prepare_cached(include_str!("results.sql"))?;
+        let sql = include_str!("../sql/results.sql").replace('~', "");
+        let mut statement = self.connection.prepare_cached(&sql)?;
         let values = (after.cast_signed(), limit as i64);
-        let rows = statement.query_map(values, row)?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        statement.query_and_then(values, row)?.collect()
     }
 
     /// Returns up to `limit` results of a campaign beyond a number, in the order of their numbers.
@@ -67,42 +65,10 @@ impl Reader {
         after: u64,
         limit: usize,
     ) -> Result<Vec<Row>, LedgerError> {
-        let mut statement = self.connection.prepare_cached(include_str!("results_of.sql"))?;
-        let from = after.saturating_add(1).cast_signed();
-        let rows = statement.query_map((campaign, from, limit as i64), row)?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// Returns the claim of a rank.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read.
-    pub fn claim(
-        &self,
-        campaign: &str,
-        pool: &str,
-        rank: u32,
-    ) -> Result<Option<SettledClaim>, LedgerError> {
-        let mut statement = self.connection.prepare_cached(include_str!("claim_of.sql"))?;
-        Ok(statement.query_row((campaign, pool, rank), claim).optional()?)
-    }
-
-    /// Returns up to `limit` claims of a campaign by pool and rank, beyond this pool and rank.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read.
-    pub fn claims(
-        &self,
-        campaign: &str,
-        pool: &str,
-        rank: u32,
-        limit: usize,
-    ) -> Result<Vec<SettledClaim>, LedgerError> {
-        let mut statement = self.connection.prepare_cached(include_str!("claims.sql"))?;
-        let claims = statement.query_map((campaign, pool, rank, limit as i64), claim)?;
-        Ok(claims.collect::<Result<_, _>>()?)
+        let sql = include_str!("../sql/results_of.sql").replace('~', "");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let values = (after.cast_signed(), campaign, limit as i64);
+        statement.query_and_then(values, row)?.collect()
     }
 
     /// Returns how many claims of a pool there are, and how many of them are cancelled.
@@ -111,7 +77,8 @@ impl Reader {
     ///
     /// The file cannot be read.
     pub fn claim_counts(&self, campaign: &str, pool: &str) -> Result<(u64, u64), LedgerError> {
-        let mut statement = self.connection.prepare_cached(include_str!("counts.sql"))?;
+        let sql = include_str!("../sql/counts.sql").replace('~', "");
+        let mut statement = self.connection.prepare_cached(&sql)?;
         Ok(statement.query_row((campaign, pool), |row| {
             let number = |column| row.get(column).map(i64::cast_unsigned);
             Ok((number(0)?, number(1)?))
@@ -140,16 +107,16 @@ pub(super) fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
     })
 }
 
-fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
+fn row(row: &rusqlite::Row<'_>) -> Result<Row, LedgerError> {
     Ok(Row {
         number: row.get(0).map(i64::cast_unsigned)?,
-        kind: one_of(&Kind::ALL, Kind::as_str, row.get_ref(1)?.as_str()?)?,
+        kind: kind_of(row.get(1)?)?,
         campaign: text(row, 2)?,
         pool: text(row, 3)?,
         rank: row.get(4)?,
         subject: text(row, 5)?,
         at: Timestamp::from_micros(row.get(6)?),
-        by: by(row, 7)?,
+        by: by_of(row.get_ref(7)?.as_str_or_null().map_err(rusqlite::Error::from)?)?,
         reason: optional(row, 8)?,
         who: optional(row, 9)?,
         unit: optional(row, 10)?,
@@ -164,30 +131,9 @@ fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
             quantity: row.get(18)?,
         }
         .read(),
-    })
-}
-
-fn claim(row: &rusqlite::Row<'_>) -> rusqlite::Result<SettledClaim> {
-    let cancelled_at: Option<i64> = row.get(5)?;
-    let cancel = match (cancelled_at, by(row, 6)?) {
-        (Some(at), Some(by)) => Some(SettledCancel {
-            at: Timestamp::from_micros(at),
-            by,
-            reason: optional(row, 7)?,
-            who: optional(row, 8)?,
-            result: row.get(9).map(i64::cast_unsigned)?,
-        }),
-        _ => None,
-    };
-    Ok(SettledClaim {
-        pool: text(row, 0)?,
-        rank: row.get(1)?,
-        subject: text(row, 2)?,
-        at: Timestamp::from_micros(row.get(3)?),
-        result: row.get(4).map(i64::cast_unsigned)?,
-        cancel,
-        unit: optional(row, 10)?,
-        hold: optional(row, 11)?,
+        campaign_number: row.get(19)?,
+        pool_number: row.get(20)?,
+        in_campaign: row.get(21)?,
     })
 }
 
@@ -197,17 +143,6 @@ fn text(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Box<str>> {
 
 fn optional(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<Box<str>>> {
     Ok(row.get_ref(column)?.as_str_or_null()?.map(Into::into))
-}
-
-fn by(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<By>> {
-    let text = row.get_ref(column)?.as_str_or_null()?;
-    text.map(|text| one_of(&[By::Subject, By::Operator], By::as_str, text)).transpose()
-}
-
-/// Finds the value that is stored under a text.
-fn one_of<T: Copy>(values: &[T], name: fn(T) -> &'static str, text: &str) -> rusqlite::Result<T> {
-    let found = values.iter().copied().find(|value| name(*value) == text);
-    found.ok_or_else(|| FromSqlError::Other(format!("{text:?} is not known").into()).into())
 }
 
 impl Owned for Reader {

@@ -14,28 +14,49 @@ CREATE TABLE settled (
     term    INTEGER NOT NULL    -- minted here; whoever has an older one writes nothing
 ) STRICT;
 
+-- One row for each pool with results: its names, and which results can be its own.
+CREATE TABLE pools (
+    campaign_number INTEGER NOT NULL,
+    pool_number     INTEGER NOT NULL,  -- 0, 1, 2 in its campaign
+    campaign        TEXT    NOT NULL,
+    pool            TEXT    NOT NULL,
+    first_result    INTEGER NOT NULL,
+    last_result     INTEGER NOT NULL,
+    last_rank       INTEGER NOT NULL,  -- as many claims as that
+    cancels         INTEGER NOT NULL,
+    PRIMARY KEY (campaign_number, pool_number),
+    UNIQUE (campaign, pool)
+) STRICT, WITHOUT ROWID;
+
 -- One row for each result; never changed.
 CREATE TABLE results (
-    number       INTEGER PRIMARY KEY,  -- 1, 2, 3 without a gap
-    kind         TEXT    NOT NULL,  -- 'claim', 'cancel', 'refund_due', 'moved', 'redeemed', 'rolled_back', 'code_marked' or 'unserved'
-    campaign     TEXT    NOT NULL,
-    pool         TEXT    NOT NULL,
-    rank         INTEGER NOT NULL,  -- 0 where it is about no claim
-    subject      TEXT    NOT NULL,
-    at           INTEGER NOT NULL,  -- microseconds since 1970-01-01T00:00:00Z
-    cancelled_by TEXT,              -- 'subject' or 'operator'
+    number          INTEGER PRIMARY KEY,  -- 1, 2, 3 without a gap
+    campaign_number INTEGER NOT NULL,
+    pool_number     INTEGER NOT NULL,
+    in_campaign     INTEGER NOT NULL,  -- its number among the results of its campaign
+    rank            INTEGER NOT NULL,  -- 1, 2, 3 without a gap in its pool; 0 where it is about no claim
+    kind_number     INTEGER NOT NULL,  -- 1 is a claim, 2 a cancel: see results_utc
+    at              INTEGER NOT NULL,  -- microseconds since 1970-01-01T00:00:00Z
+    subject         TEXT    NOT NULL,
+    unit            TEXT,              -- the seat or the area, of a seated pool; of a move the new one
+    hold            TEXT               -- the id of the hold it came from
+) STRICT;
+
+CREATE INDEX results_by_rank ON results (campaign_number, pool_number, rank, kind_number);
+
+-- One row for each result that says more; never changed.
+CREATE TABLE details (
+    number       INTEGER PRIMARY KEY,
+    cancelled_by TEXT,     -- 'subject' or 'operator'
     reason       TEXT,
-    who          TEXT,              -- the name of the key a claim was cancelled with, a unit moved, or a code marked
-    settled_at   INTEGER NOT NULL,  -- microseconds, by the server's clock
-    unit         TEXT,              -- the seat or the area, of a seated pool; of a move the new one
-    hold         TEXT,              -- the id of the hold it came from
-    moved_from   TEXT,              -- of a move the old seat
-    reference    TEXT,              -- of a redemption and its rollback: an order or a payment
-    used_by      TEXT,              -- who used the code, where somebody else than its holder was named
-    verdict      TEXT,              -- of a mark 'revoke', 'suspend', 'restore' or 'reissue'; of a rollback 'expired' or null
-    issue        INTEGER,           -- of a mark on one code: its issue number from then on
-    import       TEXT,              -- of a mark on a whole import: its id
-    quantity     INTEGER            -- of somebody unserved: how many units they wanted
+    who          TEXT,     -- the name of the key a claim was cancelled with, a unit moved, or a code marked
+    moved_from   TEXT,     -- of a move the old seat
+    reference    TEXT,     -- of a redemption and its rollback: an order or a payment
+    used_by      TEXT,     -- who used the code, where somebody else than its holder was named
+    verdict      TEXT,     -- of a mark 'revoke', 'suspend', 'restore' or 'reissue'; of a rollback 'expired' or null
+    issue        INTEGER,  -- of a mark on one code: its issue number from then on
+    import       TEXT,     -- of a mark on a whole import: its id
+    quantity     INTEGER   -- of somebody unserved: how many units they wanted
 ) STRICT;
 
 CREATE TRIGGER results_are_never_changed BEFORE UPDATE ON results
@@ -44,37 +65,40 @@ BEGIN SELECT raise(ABORT, 'results are never changed'); END;
 CREATE TRIGGER results_are_never_deleted BEFORE DELETE ON results
 BEGIN SELECT raise(ABORT, 'results are never deleted'); END;
 
--- One row for each claim, with what became of it.
-CREATE TABLE claims (
-    campaign      TEXT    NOT NULL,
-    pool          TEXT    NOT NULL,
-    rank          INTEGER NOT NULL, -- 1, 2, 3 without a gap in its pool
-    subject       TEXT    NOT NULL,
-    at            INTEGER NOT NULL, -- microseconds since 1970-01-01T00:00:00Z
-    result        INTEGER NOT NULL, -- the number in results
-    cancelled_at  INTEGER,          -- microseconds; null while the claim stands
-    cancelled_by  TEXT,
-    reason        TEXT,
-    who           TEXT,
-    cancel_result INTEGER,
-    unit          TEXT,             -- the seat or the area it has now, of a seated pool
-    hold          TEXT,             -- the id of the hold it came from
-    PRIMARY KEY (campaign, pool, rank)
-) STRICT, WITHOUT ROWID;
+CREATE TRIGGER details_are_never_changed BEFORE UPDATE ON details
+BEGIN SELECT raise(ABORT, 'results are never changed'); END;
 
--- One row for each campaign: which results can be its own.
-CREATE TABLE campaigns (
-    campaign     TEXT    PRIMARY KEY,
-    first_result INTEGER NOT NULL,
-    last_result  INTEGER NOT NULL,
-    claims       INTEGER NOT NULL,
-    cancels      INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+CREATE TRIGGER details_are_never_deleted BEFORE DELETE ON details
+BEGIN SELECT raise(ABORT, 'results are never deleted'); END;
 
--- The same with times for people. A column of the tables themselves would cost every insert.
+-- One row for each result, with all it says.
 CREATE VIEW results_utc AS
-SELECT *, strftime('%Y-%m-%dT%H:%M:%S', at / 1000000, 'unixepoch') || printf('.%06dZ', at % 1000000) AS at_utc
-FROM results;
+SELECT r.number, r.campaign_number, r.pool_number, r.in_campaign, p.campaign, p.pool, r.rank,
+    CASE r.kind_number WHEN 1 THEN 'claim' WHEN 2 THEN 'cancel' WHEN 3 THEN 'refund_due' WHEN 4 THEN 'moved'
+        WHEN 5 THEN 'redeemed' WHEN 6 THEN 'rolled_back' WHEN 7 THEN 'code_marked' WHEN 29 THEN 'unserved' END AS kind,
+    r.at, r.subject, r.unit, r.hold, d.cancelled_by, d.reason, d.who, d.moved_from, d.reference, d.used_by, d.verdict,
+    d.issue, d.import, d.quantity,
+    strftime('%Y-%m-%dT%H:%M:%S', r.at / 1000000, 'unixepoch') || printf('.%06dZ', r.at % 1000000) AS at_utc
+FROM results r
+JOIN pools p ON p.campaign_number = r.campaign_number AND p.pool_number = r.pool_number
+LEFT JOIN details d ON d.number = r.number;
+
+-- One row for each claim, with what became of it.
+CREATE VIEW claims AS
+SELECT p.campaign, p.pool, r.rank, r.subject, r.at, r.number AS result,
+    c.at AS cancelled_at, d.cancelled_by, d.reason, d.who, c.number AS cancel_result,
+    coalesce((
+        SELECT m.unit FROM results m
+        WHERE m.campaign_number = r.campaign_number AND m.pool_number = r.pool_number AND m.rank = r.rank
+          AND m.kind_number = 4
+        ORDER BY m.number DESC LIMIT 1
+    ), r.unit) AS unit, r.hold
+FROM results r
+JOIN pools p ON p.campaign_number = r.campaign_number AND p.pool_number = r.pool_number
+LEFT JOIN results c ON c.campaign_number = r.campaign_number AND c.pool_number = r.pool_number AND c.rank = r.rank
+    AND c.kind_number = 2
+LEFT JOIN details d ON d.number = c.number
+WHERE r.kind_number = 1;
 
 CREATE VIEW claims_utc AS
 SELECT *, strftime('%Y-%m-%dT%H:%M:%S', at / 1000000, 'unixepoch') || printf('.%06dZ', at % 1000000) AS at_utc

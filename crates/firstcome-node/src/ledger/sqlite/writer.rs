@@ -1,22 +1,26 @@
 //! What the writing thread does.
 
 use super::reader::{FORM, check_meta, standing};
+use crate::ledger::share::{Shares, are_about_claims, misfit, shares};
 use crate::ledger::{Batch, Details, LAYOUT, LedgerError, Row, Standing};
 use firstcome_core::SpaceId;
 use firstcome_core::outcome::By;
-use firstcome_core::results::Kind;
-use firstcome_journal::Clock;
 use firstcome_journal::sqlite::durable::{Durable, execute};
 use firstcome_journal::worker::Owned;
-use rusqlite::{CachedStatement, Connection, ErrorCode, params};
-use std::collections::BTreeMap;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Statement, ToSql, params};
 use std::path::Path;
+
+/// How many rows a statement inserts: as many as fit, then the rest with smaller ones.
+const ROWS_A_STATEMENT: [usize; 4] = [64, 16, 4, 1];
+const RESULTS: &str = "INSERT INTO results (number, campaign_number, pool_number, in_campaign, rank, kind_number, at, subject, \
+    unit, hold) VALUES ";
+/// The values of a row.
+const RESULT: [&str; 10] = ["?"; 10];
 
 /// The one connection that changes the ledger.
 #[derive(Debug)]
 pub(super) struct Writer {
     file: Durable,
-    clock: Clock,
     untidy: bool,
 }
 
@@ -31,7 +35,7 @@ impl Writer {
             Ok::<_, LedgerError>(())
         })?;
         check_meta(file.connection(), space)?;
-        Ok(Self { file, clock: Clock::system(), untidy: true })
+        Ok(Self { file, untidy: true })
     }
 
     pub(super) fn id(&self) -> Result<u128, LedgerError> {
@@ -60,15 +64,19 @@ impl Writer {
     pub(super) fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerError> {
         let Batch { after, term, rows } = batch;
         let through = rows.last().map_or(*after, |row| row.number);
-        let now = self.clock.now().as_micros();
+        let shares = shares(rows)?;
         self.untidy = true;
         self.file.transaction(
             |connection| {
                 let values = (through.cast_signed(), after.cast_signed(), term.cast_signed());
                 if execute(connection, include_str!("settle.sql"), values)? != 1 {
-                    return Err(refusal(standing(connection)?, *after, *term));
+                    return Err(standing(connection)?.refusal(*after, *term));
                 }
-                Insert::new(connection, now)?.all(rows)?;
+                compare(connection, &shares)?;
+                insert(connection, rows, &shares).map_err(|error| about(rows, error))?;
+                if let Some(number) = first_misfit(connection, *after, rows)? {
+                    return Err(misfit(number));
+                }
                 Ok(Standing { through, term: *term })
             },
             |connection, done| Ok(standing(connection)? == *done),
@@ -76,130 +84,110 @@ impl Writer {
     }
 }
 
-/// Says why a batch does not go on from where the ledger stands.
-fn refusal(found: Standing, after: u64, term: u64) -> LedgerError {
-    if found.term != term {
-        return LedgerError::OldTerm { ours: term, theirs: found.term };
+/// Refuses shares that do not go on from what is there of their pools.
+fn compare(connection: &Connection, shares: &Shares<'_>) -> Result<(), LedgerError> {
+    let sql = "SELECT campaign, pool, last_rank FROM pools WHERE campaign_number = ?1 AND pool_number = ?2";
+    let mut found = connection.prepare_cached(sql)?;
+    for (numbers, share) in shares {
+        let known = found.query_row(*numbers, |row| {
+            let names = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+            Ok(share.goes_on(names, row.get(2)?))
+        });
+        known.optional()?.transpose()?;
     }
-    LedgerError::Moved { after, through: found.through }
+    Ok(())
 }
 
-/// The statements that write rows, compiled once for the whole batch.
-struct Insert<'a> {
-    connection: &'a Connection,
-    now: i64,
-    result: CachedStatement<'a>,
-    claim: CachedStatement<'a>,
-    cancel: CachedStatement<'a>,
-    moved: CachedStatement<'a>,
-}
-
-/// What a batch has of one campaign.
-struct Share {
-    first: u64,
-    last: u64,
-    claims: u64,
-    cancels: u64,
-}
-
-impl<'a> Insert<'a> {
-    fn new(connection: &'a Connection, now: i64) -> Result<Self, LedgerError> {
-        Ok(Self {
-            connection,
-            now,
-            result: connection.prepare_cached(include_str!("result.sql"))?,
-            claim: connection.prepare_cached(include_str!("claim.sql"))?,
-            cancel: connection.prepare_cached(include_str!("cancel.sql"))?,
-            moved: connection.prepare_cached(include_str!("move.sql"))?,
-        })
+fn insert(connection: &Connection, rows: &[Row], shares: &Shares<'_>) -> rusqlite::Result<()> {
+    for ((campaign, pool), share) in shares {
+        let (first, last) = (share.first_result.cast_signed(), share.last_result.cast_signed());
+        let cancels = share.cancels.cast_signed();
+        let names = (share.campaign, share.pool);
+        let values =
+            params![campaign, pool, names.0, names.1, first, last, share.last_rank, cancels];
+        execute(connection, include_str!("pool.sql"), values)?;
     }
-
-    fn all(mut self, rows: &[Row]) -> Result<(), LedgerError> {
-        let mut shares: BTreeMap<&str, Share> = BTreeMap::new();
-        for row in rows {
-            if !self.one(row).map_err(|error| about(row, error))? {
-                let what = if row.kind == Kind::Moved { "move" } else { "cancel" };
-                let why = format!("there is no such claim to {what}");
-                return Err(LedgerError::Differs { number: row.number, why });
+    let mut rest = rows;
+    for count in ROWS_A_STATEMENT {
+        let (now, later) = rest.split_at(rest.len() - rest.len() % count);
+        rest = later;
+        if now.is_empty() {
+            continue;
+        }
+        let row = format!("({})", RESULT.join(", "));
+        let sql = format!("{RESULTS}{}", vec![row; count].join(", "));
+        let mut statement = connection.prepare_cached(&sql)?;
+        for rows in now.chunks_exact(count) {
+            for (row, first) in rows.iter().zip((1..).step_by(RESULT.len())) {
+                bind(&mut statement, first, row)?;
             }
-            let number = row.number;
-            let begin = || Share { first: number, last: number, claims: 0, cancels: 0 };
-            let share = shares.entry(&row.campaign).or_insert_with(begin);
-            share.last = number;
-            share.claims += u64::from(row.kind == Kind::Claim);
-            share.cancels += u64::from(row.kind == Kind::Cancel);
+            statement.raw_execute()?;
         }
-        for (campaign, share) in shares {
-            let (first, last) = (share.first.cast_signed(), share.last.cast_signed());
-            let (claims, cancels) = (share.claims.cast_signed(), share.cancels.cast_signed());
-            let values = (campaign, first, last, claims, cancels);
-            execute(self.connection, include_str!("campaign.sql"), values)?;
-        }
-        Ok(())
     }
-
-    /// Writes one row; says no if it cancels or moves a claim that is not there or was cancelled before.
-    fn one(&mut self, row: &Row) -> rusqlite::Result<bool> {
-        let Row { number, kind, campaign, pool, rank, subject, at, by, reason, who, .. } = row;
-        let Row { unit, hold, moved_from, .. } = row;
-        let (number, at, by) = (number.cast_signed(), at.as_micros(), by.map(By::as_str));
-        let now = self.now;
-        let (campaign, pool, subject) = (&**campaign, &**pool, &**subject);
-        let kind_name = kind.as_str();
+    for row in rows.iter().filter(|row| row.has_details()) {
+        let Row { number, by, reason, who, moved_from, details, .. } = row;
+        let (number, by) = (number.cast_signed(), by.map(By::as_str));
         let none = Details::default();
-        let more = row.details.as_deref().unwrap_or(&none);
-        self.result.execute(params![
-            number,
-            kind_name,
-            campaign,
-            pool,
-            rank,
-            subject,
-            at,
-            by,
-            reason,
-            who,
-            now,
-            unit,
-            hold,
-            moved_from,
-            more.reference,
-            more.used_by,
-            more.verdict,
-            more.issue,
-            more.import,
-            more.quantity
-        ])?;
-        match kind {
-            Kind::Claim => {
-                let values = (campaign, pool, rank, subject, at, number, unit, hold);
-                self.claim.execute(values)?;
-                Ok(true)
-            }
-            Kind::Cancel => {
-                let values = (at, by, reason, who, number, campaign, pool, rank, subject);
-                Ok(self.cancel.execute(values)? == 1)
-            }
-            Kind::Moved if *rank > 0 => {
-                Ok(self.moved.execute((unit, campaign, pool, rank, subject))? == 1)
-            }
-            // Nothing of a claim changes.
-            Kind::Moved
-            | Kind::RefundDue
-            | Kind::Redeemed
-            | Kind::RolledBack
-            | Kind::CodeMarked
-            | Kind::Unserved => Ok(true),
-        }
+        let Details { reference, used_by, verdict, issue, import, quantity } =
+            details.as_deref().unwrap_or(&none);
+        let values = params![
+            number, by, reason, who, moved_from, reference, used_by, verdict, issue, import,
+            quantity
+        ];
+        execute(
+            connection,
+            "INSERT INTO details VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            values,
+        )?;
     }
+    Ok(())
 }
 
-/// Tells a result that contradicts what is there from a database that does not work.
-fn about(row: &Row, error: rusqlite::Error) -> LedgerError {
-    if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) {
-        return LedgerError::Differs { number: row.number, why: error.to_string() };
+/// Gives a statement the values of a row, the first of them in this place.
+fn bind(statement: &mut Statement<'_>, first: usize, row: &Row) -> rusqlite::Result<()> {
+    let Row { campaign_number, pool_number, in_campaign, rank, subject, unit, hold, .. } = row;
+    let values: [&dyn ToSql; RESULT.len()] = [
+        &row.number.cast_signed(),
+        campaign_number,
+        pool_number,
+        in_campaign,
+        rank,
+        &row.kind.code(),
+        &row.at.as_micros(),
+        subject,
+        unit,
+        hold,
+    ];
+    let mut places = first..;
+    values
+        .into_iter()
+        .zip(&mut places)
+        .try_for_each(|(value, place)| statement.raw_bind_parameter(place, value))
+}
+
+/// Finds the first of the rows, which are written, that is about a claim that is not there.
+fn first_misfit(
+    connection: &Connection,
+    after: u64,
+    rows: &[Row],
+) -> Result<Option<u64>, LedgerError> {
+    if !are_about_claims(rows) {
+        return Ok(None);
     }
-    error.into()
+    let sql = include_str!("../sql/misfit.sql").replace('~', "");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let number: Option<i64> = statement.query_row([after.cast_signed()], |row| row.get(0))?;
+    Ok(number.map(i64::cast_unsigned))
+}
+
+/// Tells rows that contradict what is there from a database that does not work.
+fn about(rows: &[Row], error: rusqlite::Error) -> LedgerError {
+    match rows.first() {
+        Some(row) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
+            LedgerError::Differs { number: row.number, why: error.to_string() }
+        }
+        Some(_) | None => error.into(),
+    }
 }
 
 impl Owned for Writer {
