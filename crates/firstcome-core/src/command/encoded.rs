@@ -103,7 +103,6 @@ impl Encoded {
     /// Encodes a command of which nothing is known.
     pub(super) fn unchecked(command: &Command<'_>) -> Self {
         let mut bytes = BUFFER.take();
-        bytes.clear();
         let (mut campaign, mut pool) = (0, 0);
         if let Some((of_campaign, of_pool)) = content::target_of(command) {
             let of_pool = of_pool.unwrap_or_default();
@@ -116,6 +115,7 @@ impl Encoded {
         let field = content::content(command, &mut bytes);
         let stored = SmallVec::from_slice(&bytes);
         // What a large command took is given back.
+        bytes.clear();
         bytes.shrink_to(BUFFER_BYTES);
         BUFFER.set(bytes);
         Self { field, campaign, pool, level: command.level(), bytes: stored }

@@ -15,7 +15,6 @@ use firstcome_node::{CommandError, Decided};
 use http_body_util::Full;
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::convert::Infallible;
 use std::fmt;
 use std::time::Duration;
 
@@ -252,13 +251,8 @@ impl Problem {
             decided: self.decided.map(|decided| decided.as_str().into()),
             extra: self.extra.as_slice().into(),
         };
-        let write = |out: &mut Vec<u8>| {
-            respond::write(&problem, out);
-            Ok::<_, Infallible>(())
-        };
-        match respond::in_buffer(write) {
-            Ok(((), document)) => document,
-        }
+        let ((), document) = respond::in_buffer(|out| respond::write(&problem, out));
+        document
     }
 
     /// Returns the response, whose headers are in this empty table.

@@ -30,16 +30,15 @@ pub(crate) fn written(answer: &impl Serialize) -> Vec<u8> {
 }
 
 /// Has something written into the buffer of this thread, and returns it as bytes of an answer.
-pub(crate) fn in_buffer<T, E>(
-    write: impl FnOnce(&mut Vec<u8>) -> Result<T, E>,
-) -> Result<(T, Bytes), E> {
+pub(crate) fn in_buffer<T>(write: impl FnOnce(&mut Vec<u8>) -> T) -> (T, Bytes) {
     let mut buffer = BUFFER.take();
-    let written = write(&mut buffer).map(|written| (written, beside_neighbours(&buffer)));
+    let written = write(&mut buffer);
+    let bytes = beside_neighbours(&buffer);
     // What a large answer took is given back.
     buffer.clear();
     buffer.shrink_to(SHARED_BYTES);
     BUFFER.set(buffer);
-    written
+    (written, bytes)
 }
 
 /// Copies what leaves with an answer, beside what left with the ones before if it is small.
@@ -70,7 +69,8 @@ impl JsonReply {
     pub(crate) fn written<E>(
         write: impl FnOnce(&mut Vec<u8>) -> Result<StatusCode, E>,
     ) -> Result<Self, E> {
-        in_buffer(write).map(|(status, document)| Self { status, document })
+        let (status, document) = in_buffer(write);
+        Ok(Self { status: status?, document })
     }
 
     /// Returns the response, whose headers are in this empty table.

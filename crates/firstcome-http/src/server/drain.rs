@@ -1,5 +1,5 @@
-//! The connections of a listener: those that take too long are woken to end, and at the end of the listener all are told
-//! once, and finish what they answer.
+//! The connections of a listener: those that take too long are woken to end, and at the end of the listener all are
+//! woken once, and finish what they answer.
 
 use crate::server::idle::{CoarseClock, IdleTimer};
 use std::collections::BTreeMap;
