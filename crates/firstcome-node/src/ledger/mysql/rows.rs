@@ -1,7 +1,7 @@
 //! Values in statements, and rows as the statements that write them.
 
 use crate::ledger::Row;
-use crate::ledger::share::Shares;
+use crate::ledger::share::{Share, Shares};
 use firstcome_core::outcome::By;
 use firstcome_store::mysql::text;
 
@@ -37,12 +37,17 @@ pub(super) fn statements(rows: &[Row], shares: &Shares<'_>) -> Vec<String> {
     [pools, results, details].into_iter().flat_map(RowList::end).collect()
 }
 
-/// Asks what is there of the pools that a batch is about.
+/// Asks what is there of the pools that a batch is about, by their numbers and by their names: written under other numbers, a
+/// pool of the same names would be taken for it.
 pub(super) fn known(shares: &Shares<'_>) -> String {
-    let one = |(campaign, pool): &(u32, u16)| {
-        format!("(campaign_number = {campaign} AND pool_number = {pool})")
+    let one = |((campaign, pool), share): (&(u32, u16), &Share<'_>)| {
+        let names = (text(share.campaign), text(share.pool));
+        format!(
+            "campaign_number = {campaign} AND pool_number = {pool} OR campaign = {} AND pool = {}",
+            names.0, names.1
+        )
     };
-    let pools: Vec<String> = shares.keys().map(one).collect();
+    let pools: Vec<String> = shares.iter().map(one).collect();
     let columns = "campaign_number, pool_number, campaign, pool, last_rank";
     format!("SELECT {columns} FROM ~pools WHERE {}", pools.join(" OR "))
 }

@@ -4,7 +4,7 @@ use super::rows::{filled, known, statements};
 use super::{Identity, opening};
 use crate::ledger::queue::LedgerWrite;
 use crate::ledger::row::fitting;
-use crate::ledger::share::{Shares, are_about_claims, misfit, shares};
+use crate::ledger::share::{Share, Shares, are_about_claims, misfit, shares};
 use crate::ledger::{Batch, LedgerError, Standing};
 use firstcome_store::StoreError;
 use firstcome_store::mysql::{MySqlPool, Row, Work, cell};
@@ -117,9 +117,15 @@ impl LedgerWrite for Writer {
 fn compare(found: &[Row], shares: &Shares<'_>) -> Result<(), LedgerError> {
     for known in found {
         let number = |column| cell::<i64>(known, column);
-        if let Some(share) = shares.get(&(fitting(number(0)?)?, fitting(number(1)?)?)) {
-            let (campaign, pool) = (cell::<String>(known, 2)?, cell::<String>(known, 3)?);
-            share.goes_on((&campaign, &pool), number(4)?)?;
+        let (campaign, pool) = (cell::<String>(known, 2)?, cell::<String>(known, 3)?);
+        match shares.get(&(fitting(number(0)?)?, fitting(number(1)?)?)) {
+            Some(share) => share.goes_on((&campaign, &pool), number(4)?)?,
+            None => {
+                let named = |share: &&Share<'_>| (share.campaign, share.pool) == (&campaign, &pool);
+                let first = shares.values().find(named).map_or(0, |share| share.first_result);
+                let why = format!("its pool {campaign}/{pool} has other numbers there");
+                return Err(LedgerError::Differs { number: first, why });
+            }
         }
     }
     Ok(())

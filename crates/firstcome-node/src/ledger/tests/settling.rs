@@ -16,6 +16,7 @@ on_each_store! {
 
 on_each_database! {
     twin_without_the_comparison_there_is_a_gap,
+    a_pool_keeps_its_numbers_and_its_names,
     results_cannot_be_changed_by_mistake,
     a_ledger_of_another_space_or_a_newer_layout_is_refused,
     an_id_is_drawn_once_and_each_ledger_has_its_own,
@@ -259,6 +260,19 @@ async fn a_result_that_contradicts_the_ledger_is_named(stage: Stage) {
     }
     assert_eq!(stage.ledger.claim_counts("spring", "main").await.unwrap(), (3, 0));
     stage.settle(term, 3, vec![cancel(4, "spring", 1, "subject-1")]).await.unwrap();
+}
+
+/// Taken for another pool, its results would be in none of the views.
+async fn a_pool_keeps_its_numbers_and_its_names(stage: Stage) {
+    let term = stage.ledger.mint_term().await.unwrap().term;
+    stage.settle(term, 0, claims(1..=3)).await.unwrap();
+    let next = || claim(4, "spring", 4, "dan");
+    for other in [Row { campaign_number: 9, ..next() }, Row { campaign: "winter".into(), ..next() }]
+    {
+        let failure = stage.settle(term, 3, vec![other]).await.unwrap_err();
+        assert!(matches!(failure, LedgerError::Differs { number: 4, .. }), "{failure}");
+    }
+    stage.settle(term, 3, vec![next()]).await.unwrap();
 }
 
 #[tokio::test]
