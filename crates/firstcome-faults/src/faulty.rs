@@ -15,6 +15,7 @@ use firstcome_journal::{Seen, Transaction, WrappedJournal};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
+use tokio::time::sleep;
 
 /// What goes wrong with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,8 @@ struct Plan {
     late: Vec<Append>,
     /// How many of the newest entries a read does not bring.
     lag: u64,
+    /// How long the answer to a read takes.
+    slow: Duration,
     appends: u64,
     /// Those who wait to hear that an entry is durable, while nobody is to hear it.
     unconfirmed: Option<Vec<oneshot::Sender<()>>>,
@@ -145,6 +148,11 @@ impl Faulty {
     /// Has reads bring all but the newest entries from now on, as a copy that lags does; 0 ends it.
     pub fn lag(&self, entries: u64) {
         self.plan(|plan| plan.lag = entries);
+    }
+
+    /// Has the answer to a read take so long from now on.
+    pub fn slow_reads(&self, slow: Duration) {
+        self.plan(|plan| plan.slow = slow);
     }
 
     fn lagging(&self, mut read: EntriesRead) -> EntriesRead {
@@ -244,9 +252,12 @@ impl WrappedJournal for Faulty {
 
     fn read(&self, after: u64) -> Boxed<'_, Result<EntriesRead, JournalError>> {
         Box::pin(async move {
-            self.pass(JournalCall::Read, self.journal.read(after))
-                .await
-                .map(|read| self.lagging(read))
+            let read = self.pass(JournalCall::Read, self.journal.read(after)).await;
+            let slow = self.plan(|plan| plan.slow);
+            if !slow.is_zero() {
+                sleep(slow).await;
+            }
+            read.map(|read| self.lagging(read))
         })
     }
 

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 
 /// The pause before a journal is read again of which a part is not there yet.
 const AGAIN_AFTER: Duration = Duration::from_millis(20);
-/// How long the store may take to have it.
+/// How long the store may take to have more of it.
 const LAGS_AT_MOST: Duration = Duration::from_secs(10);
 
 /// Why a node cannot start.
@@ -160,7 +160,7 @@ pub(crate) async fn state(
         state.learn_skips(journal.skips().await?);
     }
     let replica = Replica::new(state, true);
-    let (mut outcomes, begun) = (Vec::new(), Instant::now());
+    let (mut outcomes, mut lags_since) = (Vec::new(), Instant::now());
     loop {
         let (applied, _) = replica.applied();
         progress(applied, head.position);
@@ -169,16 +169,7 @@ pub(crate) async fn state(
         }
         let EntriesRead { mut entries, looked } = journal.read(applied).await?;
         entries.retain(|entry| entry.position <= through);
-        if entries.is_empty() {
-            if let Looked::ToEnd { as_of, .. } = looked {
-                return Ok((replica.into_state(), as_of));
-            }
-            if begun.elapsed() >= LAGS_AT_MOST {
-                let why = "the store has not got all of the journal where it is read: is a server of it missing?";
-                return Err(JournalError::Unavailable(why.to_owned()).into());
-            }
-            sleep(AGAIN_AFTER).await;
-        }
+        let nothing = entries.is_empty();
         for entry in entries {
             outcomes.clear();
             match replica.apply(&entry, &mut outcomes) {
@@ -194,6 +185,19 @@ pub(crate) async fn state(
                 Err(stop) => return Err(stop.into()),
             }
         }
+        // Where others append all the time, the next read brings entries again: it would never end.
+        if let Looked::ToEnd { as_of, .. } = looked {
+            return Ok((replica.into_state(), as_of));
+        }
+        if !nothing {
+            lags_since = Instant::now();
+            continue;
+        }
+        if lags_since.elapsed() >= LAGS_AT_MOST {
+            let why = "the store has not got all of the journal where it is read: is a server of it missing?";
+            return Err(JournalError::Unavailable(why.to_owned()).into());
+        }
+        sleep(AGAIN_AFTER).await;
     }
 }
 

@@ -208,6 +208,29 @@ async fn a_node_alone_waits_for_no_timer() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_that_starts_while_others_append_faster_than_it_reads_is_there_all_the_same() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 10_000).await;
+    let slow = Faulty::new(Journal::Memory(store.clone()));
+    slow.slow_reads(Duration::from_millis(50));
+    let append = async {
+        for subject in 0..10_000 {
+            one.claims(&subject.to_string()).await;
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let two = tokio::select! {
+        biased;
+        two = Seat::on(slow.journal(), || 99) => two,
+        () = append => panic!("it reads on and on"),
+    };
+    let (there, here) = (store_head(&store).await.0, two.position().position);
+    assert!(here >= 1 && here + 20 >= there, "{here} of {there}");
+    agree(&[&one, &two]).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_store_lost_is_put_back_whole() {
     let store = store();
     let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
