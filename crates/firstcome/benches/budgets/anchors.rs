@@ -5,6 +5,8 @@
 
 mod bare;
 mod lua;
+mod mariadb;
+mod nats;
 mod per_core;
 mod postgres;
 mod postgres_codes;
@@ -137,6 +139,8 @@ pub(crate) fn serve(name: &str, store: Option<&str>) -> Result<()> {
             ("bare", _) => bare::router(),
             ("sqlite", Some(file)) => sqlite::router(Path::new(file))?,
             ("lua", Some(url)) => lua::router(url).await?,
+            ("mariadb", Some(url)) => mariadb::router(url).await?,
+            ("nats", Some(url)) => nats::router(url).await?,
             ("postgres", Some(url)) => postgres::router(url).await?,
             ("postgres-codes", Some(url)) => postgres_codes::router(url).await?,
             (name, store) => bail!("there is no server {name} on {store:?}"),

@@ -99,17 +99,18 @@ impl Rounds {
                 |budget| if connections == CONNECTIONS { budget } else { Budget::None };
             let (text, against) = (ours.text(), format!("bare axum {}", bare.text()));
             let rate = ratios(&ours.rate, &bare.rate);
-            let (what, budget) = (format!("HTTP, accepted, {connections}"), Budget::AtLeast(0.85));
-            table.add(what, &text, &against, rate, with_budget(budget));
+            let what = format!("HTTP, accepted, {connections}");
+            table.add(what, &text, &against, rate, Budget::None);
             let cpu = ratios(&ours.cpu, &bare.cpu);
             let what = format!("HTTP, accepted, {connections}, server CPU");
-            table.add(what, &text, &against, cpu, with_budget(Budget::AtMost(1.3)));
+            table.add(what, &text, &against, cpu, with_budget(Budget::AtMost(1.5)));
             for (anchor, record) in &self.anchors {
                 let peer = &record.closed[&connections];
                 if *anchor == Anchor::Sqlite {
                     let what = format!("HTTP, accepted, {connections}, against the SQLite peer");
                     let against = format!("{} {}", anchor.name(), peer.text());
-                    let budget = with_budget(Budget::AtLeast(1.2));
+                    let several = connections >= CONNECTIONS;
+                    let budget = if several { Budget::AtLeast(1.0) } else { Budget::None };
                     table.add(what, &text, against, ratios(&ours.rate, &peer.rate), budget);
                 }
                 if *anchor != Anchor::Bare {
@@ -124,7 +125,7 @@ impl Rounds {
         for (what, figures) in [("repeated", &self.repeated), ("sold out", &self.sold_out)] {
             let what = format!("HTTP, {what}, {CONNECTIONS}");
             let rate = ratios(&figures.rate, &bare.rate);
-            table.add(what, figures.text(), &against, rate, Budget::AtLeast(1.1));
+            table.add(what, figures.text(), &against, rate, Budget::AtLeast(1.05));
         }
     }
 

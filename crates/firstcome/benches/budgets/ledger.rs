@@ -1,5 +1,6 @@
-//! Settling into the ledgers against what the same databases insert in bulk.
+//! What settling into the ledgers costs; in PostgreSQL against what it inserts in bulk.
 
+use crate::processor;
 use crate::spread::Spread;
 use crate::table::{Budget, Table};
 use anyhow::{Context, Result};
@@ -9,7 +10,6 @@ use firstcome_node::ledger::{Batch, Ledger, Row};
 use firstcome_testbed::{Postgres, PostgresSettings};
 use futures_util::SinkExt;
 use std::fmt::Write as _;
-use std::path::Path;
 use std::time::Instant;
 
 /// Rows of one measurement.
@@ -20,65 +20,58 @@ const BATCH: u64 = 4_096;
 pub(crate) fn run(table: &mut Table) -> Result<()> {
     eprintln!("settling results");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let (mut ours, mut raw, mut ratios) = (vec![], vec![], vec![]);
+    let what = |ledger| format!("settle into {ledger}, {BATCH} at a time");
+    let (mut rates, mut cpu) = (vec![], vec![]);
     for _ in 0..3 {
         let folder = tempfile::tempdir()?;
-        let raw_now = sqlite_inserts(folder.path())?;
-        let ours_now = runtime.block_on(async {
-            let path = folder.path().join("ledger.sqlite");
+        let path = folder.path().join("ledger.sqlite");
+        let settled = runtime.block_on(async {
             settle(Ledger::open_sqlite(&path, SpaceId([1; 16])).await?).await
         })?;
-        ours.push(ours_now);
-        raw.push(raw_now);
-        ratios.push(ours_now / raw_now);
+        rates.push(settled.a_second);
+        cpu.push(settled.cpu_us);
     }
-    add(table, "SQLite", "SQLite inserts", ours, raw, ratios);
+    let text = format!("{} k results/s", Spread::thousands(rates).text(0));
+    table.add(what("SQLite, CPU"), text, "1 us a result", cpu, Budget::AtMost(1.0));
     let settings = PostgresSettings { fsync: true, ..PostgresSettings::default() };
     let Some(server) = Postgres::with(settings) else { return Ok(()) };
     let (mut ours, mut raw, mut ratios) = (vec![], vec![], vec![]);
     for round in 0..3 {
         let raw_now = runtime.block_on(postgres_copies(&server))?;
         let space = format!("bench{round}");
-        let ours_now = runtime.block_on(async {
+        let settled = runtime.block_on(async {
             settle(Ledger::postgres(&server.url(), &space, SpaceId([1; 16]))?).await
         })?;
-        ours.push(ours_now);
+        ours.push(settled.a_second);
         raw.push(raw_now);
-        ratios.push(ours_now / raw_now);
+        ratios.push(settled.a_second / raw_now);
     }
-    add(table, "PostgreSQL", "PostgreSQL copies in", ours, raw, ratios);
+    let text = format!("{} k results/s", Spread::thousands(ours).text(0));
+    let against = format!("PostgreSQL copies in {} k/s", Spread::thousands(raw).text(0));
+    table.add(what("PostgreSQL"), text, against, ratios, Budget::AtLeast(0.5));
     Ok(())
 }
 
-fn add(
-    table: &mut Table,
-    ledger: &str,
-    against: &str,
-    ours: Vec<f64>,
-    raw: Vec<f64>,
-    ratios: Vec<f64>,
-) {
-    table.add(
-        format!("settle into {ledger}, {BATCH} at a time"),
-        format!("{} k results/s", Spread::thousands(ours).text(0)),
-        format!("{against} {} k/s", Spread::thousands(raw).text(0)),
-        ratios,
-        Budget::AtLeast(0.5),
-    );
+/// What settling came to.
+struct Settled {
+    a_second: f64,
+    /// Of this process, for each result.
+    cpu_us: f64,
 }
 
-/// Results a second through the ledger.
-async fn settle(ledger: Ledger) -> Result<f64> {
+/// Settles through the ledger.
+async fn settle(ledger: Ledger) -> Result<Settled> {
     let term = ledger.mint_term().await?.term;
-    let (begun, mut after) = (Instant::now(), 0);
+    let (begun, used, mut after) = (Instant::now(), processor::own()?, 0);
     while after < ROWS {
         let rows: Vec<Row> = (after + 1..=after + BATCH).map(row).collect();
         ledger.settle(Batch { after, term, rows }).await?;
         after += BATCH;
     }
-    let rate = after as f64 / begun.elapsed().as_secs_f64();
+    let a_second = after as f64 / begun.elapsed().as_secs_f64();
+    let cpu_us = (processor::own()? - used) / after as f64;
     ledger.close().await;
-    Ok(rate)
+    Ok(Settled { a_second, cpu_us })
 }
 
 fn row(number: u64) -> Row {
@@ -111,66 +104,30 @@ fn at(number: u64) -> i64 {
     1_803_895_200_000_000 + number as i64
 }
 
-/// The same rows into two tables with the same keys, and nothing else: no comparison, no counts, no terms.
-const TABLES: &str = "
-    CREATE TABLE result (number bigint PRIMARY KEY, rank bigint, at bigint, settled_at bigint,
-        kind text, campaign text, pool text, subject text);
-    CREATE TABLE claim (rank bigint, at bigint, result bigint,
-        campaign text, pool text, subject text, PRIMARY KEY (campaign, pool, rank));";
-
-/// Results a second that SQLite commits.
-fn sqlite_inserts(folder: &Path) -> Result<f64> {
-    let mut db = rusqlite::Connection::open(folder.join("raw.sqlite"))?;
-    db.pragma_update(None, "journal_mode", "WAL")?;
-    db.pragma_update(None, "synchronous", "FULL")?;
-    let tables = TABLES.replace("bigint PRIMARY", "INTEGER PRIMARY");
-    db.execute_batch(&tables.replace("));", ")) WITHOUT ROWID;"))?;
-    let (begun, mut after) = (Instant::now(), 0);
-    while after < ROWS {
-        let transaction = db.transaction()?;
-        {
-            let sql =
-                "INSERT INTO result VALUES (?1, ?1, ?2, ?2, 'claim', 'spring-2027', 'main', ?3)";
-            let mut result = transaction.prepare_cached(sql)?;
-            let sql = "INSERT INTO claim VALUES (?1, ?2, ?1, 'spring-2027', 'main', ?3)";
-            let mut claim = transaction.prepare_cached(sql)?;
-            for number in after + 1..=after + BATCH {
-                let (at, subject) = (at(number), subject(number));
-                result.execute((number as i64, at, &subject))?;
-                claim.execute((number as i64, at, &subject))?;
-            }
-        }
-        transaction.commit()?;
-        after += BATCH;
-    }
-    Ok(after as f64 / begun.elapsed().as_secs_f64())
-}
+/// The same rows into a table with the same keys, and nothing else: no comparison, no counts, no terms.
+const TABLE: &str = "
+    CREATE TABLE result (number bigint PRIMARY KEY, rank bigint, at bigint, kind int, pool int, subject text);
+    CREATE INDEX ON result (pool, rank, kind);";
 
 /// Results a second that PostgreSQL takes with COPY, the fastest way in that it has.
 async fn postgres_copies(server: &Postgres) -> Result<f64> {
     let config: tokio_postgres::Config = server.url().parse()?;
     let stream = tokio::net::TcpStream::connect(("127.0.0.1", server.port())).await?;
     stream.set_nodelay(true)?;
-    let (mut client, connection) = config.connect_raw(stream, tokio_postgres::NoTls).await?;
+    let (client, connection) = config.connect_raw(stream, tokio_postgres::NoTls).await?;
     let driver = tokio::spawn(connection);
-    client.batch_execute(&format!("DROP TABLE IF EXISTS result, claim;{TABLES}")).await?;
+    client.batch_execute(&format!("DROP TABLE IF EXISTS result;{TABLE}")).await?;
     let (begun, mut after) = (Instant::now(), 0);
     while after < ROWS {
-        let (mut results, mut claims) = (String::new(), String::new());
+        let mut results = String::new();
         for number in after + 1..=after + BATCH {
             let (at, subject) = (at(number), subject(number));
-            let same = format!("spring-2027\tmain\t{subject}");
-            writeln!(results, "{number}\t{number}\t{at}\t{at}\tclaim\t{same}")?;
-            writeln!(claims, "{number}\t{at}\t{number}\t{same}")?;
+            writeln!(results, "{number}\t{number}\t{at}\t0\t0\t{subject}")?;
         }
-        let transaction = client.transaction().await?;
-        for (table, rows) in [("result", results), ("claim", claims)] {
-            let sink = transaction.copy_in(&format!("COPY {table} FROM STDIN")).await?;
-            let mut sink = std::pin::pin!(sink);
-            sink.send(std::io::Cursor::new(rows)).await?;
-            sink.as_mut().finish().await.context("COPY")?;
-        }
-        transaction.commit().await?;
+        let sink = client.copy_in("COPY result FROM STDIN").await?;
+        let mut sink = std::pin::pin!(sink);
+        sink.send(std::io::Cursor::new(results)).await?;
+        sink.as_mut().finish().await.context("COPY")?;
         after += BATCH;
     }
     let rate = after as f64 / begun.elapsed().as_secs_f64();

@@ -22,13 +22,13 @@ const COSTS: [(usize, u32, Budget); 12] = [
     (1, 200_000, Budget::None),
     (3, 1_000, Budget::None),
     (3, 10_000, Budget::None),
-    (3, 200_000, Budget::AtMost(0.25)),
+    (3, 200_000, Budget::AtMost(0.2)),
     (10, 1_000, Budget::AtMost(2.0)),
     (10, 10_000, Budget::AtMost(1.0)),
     (10, 200_000, Budget::None),
     (20, 1_000, Budget::None),
     (20, 10_000, Budget::None),
-    (20, 200_000, Budget::AtMost(1.0 / 3.0)),
+    (20, 200_000, Budget::AtMost(0.2)),
 ];
 
 /// Nodes and claims a second from which followers decode without applying: two cores cannot apply

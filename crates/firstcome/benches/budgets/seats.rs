@@ -44,7 +44,7 @@ fn holds(plan: &Plan, table: &mut Table) -> Result<()> {
         paid_ratio.push(measure(&server, "paid", turns, true, &mut paid)? / paid_yardstick);
     }
     let against = |bare: &Figures| format!("bare axum {}", bare.text());
-    let least = Budget::AtLeast(0.7);
+    let least = Budget::AtLeast(0.6);
     let (what, bare) = ("HTTP, two-seat holds", against(&bare_held));
     table.add(what, held.text(), bare, held_ratio, least);
     let (what, bare) = ("HTTP, two-seat hold + confirm", against(&bare_paid));

@@ -12,8 +12,9 @@ use tokio_postgres::{Client, Config, NoTls, Statement};
 
 const CONNECTIONS: usize = 16;
 const TABLES: &str = "
-    CREATE TABLE campaign (capacity int8 NOT NULL, taken int8 NOT NULL);
-    CREATE TABLE winner (subject text PRIMARY KEY, rank int8 NOT NULL);";
+    CREATE TABLE IF NOT EXISTS campaign (one int PRIMARY KEY, capacity int8 NOT NULL, taken int8 NOT NULL);
+    CREATE TABLE IF NOT EXISTS winner (subject text PRIMARY KEY, rank int8 NOT NULL);";
+const FIRST: &str = "INSERT INTO campaign VALUES (1, $1, 0) ON CONFLICT DO NOTHING";
 const TAKE: &str = "
     WITH place AS (UPDATE campaign SET taken = taken + 1 WHERE taken < capacity RETURNING taken)
     INSERT INTO winner SELECT $1, taken FROM place RETURNING rank";
@@ -30,7 +31,7 @@ pub(super) async fn router(url: &str) -> Result<Router> {
         let client = connect(url).await?;
         if number == 0 {
             client.batch_execute(TABLES).await?;
-            client.execute("INSERT INTO campaign VALUES ($1, 0)", &[&CAPACITY]).await?;
+            client.execute(FIRST, &[&CAPACITY]).await?;
         }
         let take = client.prepare(TAKE).await?;
         free.push((client, take));

@@ -60,10 +60,10 @@ pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
         table.add(&what, ours.text(), against, ratios(&ours.rate, &bare), Budget::None);
         let against = format!("as many of axum + Lua script by hand {}", script.text());
         let rate = ratios(&ours.rate, &script.rate);
-        let budget = with_budget(Budget::AtLeast(1.0));
+        let budget = with_budget(Budget::AtLeast(0.95));
         table.add(format!("{what}, rate to the script's"), ours.text(), &against, rate, budget);
         let cpu = ratios(&ours.store_cpu, &script.store_cpu);
-        let budget = with_budget(Budget::AtMost(1.0 / 3.0));
+        let budget = with_budget(Budget::AtMost(0.4));
         table.add(format!("{what}, store CPU"), ours.text(), &against, cpu, budget);
     }
     Ok(())
