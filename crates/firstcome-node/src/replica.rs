@@ -23,6 +23,8 @@ use tokio::sync::watch;
 pub struct Replica {
     current: RwLock<Current>,
     applied: watch::Sender<u64>,
+    /// Whether an entry left work on waitlists: told apart from `applied`, so that an entry that left none wakes nobody.
+    list_work: watch::Sender<bool>,
     /// Up to where the journal is known to be durable, and in which history.
     durable: watch::Sender<Durable>,
     /// Whether what can be read is durable.
@@ -145,9 +147,11 @@ impl Replica {
         let name = stamp.name();
         let applied = watch::Sender::new(state.position());
         let position = if at_once { state.position() } else { 0 };
+        let list_work = watch::Sender::new(state.has_list_work());
         Self {
             current: RwLock::new(Current { state, name, stuck: None }),
             applied,
+            list_work,
             durable: watch::Sender::new(Durable { branch: 0, position }),
             at_once,
             bytes: AtomicU64::new(0),
@@ -201,6 +205,7 @@ impl Replica {
         if let Some(stuck) = &mut current.stuck {
             stuck.is_whole = true;
         }
+        self.note_list_work(state.has_list_work());
         std::mem::replace(&mut current.state, state)
     }
 
@@ -232,6 +237,15 @@ impl Replica {
     /// Watches the position of the entry applied last.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.applied.subscribe()
+    }
+
+    /// Watches whether the entry applied last left work on waitlists.
+    pub(crate) fn watch_list_work(&self) -> watch::Receiver<bool> {
+        self.list_work.subscribe()
+    }
+
+    fn note_list_work(&self, is_there: bool) {
+        self.list_work.send_if_modified(|was| std::mem::replace(was, is_there) != is_there);
     }
 
     /// Waits until the entry at a position is applied.
@@ -290,6 +304,7 @@ impl Replica {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         current.name = stamp.name();
         current.stuck = None;
+        self.note_list_work(state.has_list_work());
         let over = std::mem::replace(&mut current.state, state);
         self.durable.send_modify(|durable| {
             durable.branch += 1;
@@ -354,6 +369,7 @@ impl Replica {
         debug_assert!(ran == EntryEffect::Ran || outcomes.len() == before);
         current.name = name;
         let token = current.state.token();
+        self.note_list_work(current.state.has_list_work());
         self.minutes.note(&current.state);
         let calls = self.wait_queue.freed(&current.state);
         let remains = current.state.take_remains();

@@ -5,7 +5,6 @@
 
 use crate::Intake;
 use crate::task::{stopped, stopped_within};
-use firstcome_core::State;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -15,10 +14,9 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// Appends an entry whenever the one before left work on waitlists.
 pub(super) async fn run(intake: Arc<Intake>, mut stop: watch::Receiver<bool>) {
-    let mut applied = intake.replica.watch();
+    let mut work = intake.replica.watch_list_work();
     while !*stop.borrow() {
-        applied.mark_unchanged();
-        if intake.replica.look(State::has_list_work) {
+        if *work.borrow_and_update() {
             let appended = tokio::select! {
                 appended = intake.tick() => appended.is_ok(),
                 () = stopped(&mut stop) => return,
@@ -29,7 +27,7 @@ pub(super) async fn run(intake: Arc<Intake>, mut stop: watch::Receiver<bool>) {
             continue;
         }
         tokio::select! {
-            changed = applied.changed() => if changed.is_err() { return },
+            changed = work.changed() => if changed.is_err() { return },
             () = stopped(&mut stop) => return,
         }
     }
