@@ -468,7 +468,7 @@ impl State {
             in_campaign = campaign.results;
             self.counts.wait();
         }
-        self.results.push(Record { campaign, rank, in_campaign, pool, kind });
+        self.results.push(Record { campaign, rank, pool, kind }, in_campaign);
         // Whose it is belongs to the digest: two replicas that disagree on it agree on every rank.
         self.scratch.push(kind.code());
         self.scratch.extend_from_slice(&campaign.to_le_bytes());

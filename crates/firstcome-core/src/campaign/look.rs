@@ -124,13 +124,16 @@ impl Campaign {
     }
 
     /// Returns a result with its content, or nothing if the record points at none.
-    pub(crate) fn result(&self, number: u64, record: Record) -> Option<ResultRow<'_>> {
+    pub(crate) fn result(
+        &self,
+        (number, in_campaign, record): (u64, u32, Record),
+    ) -> Option<ResultRow<'_>> {
         let pool = self.pools.get(usize::from(record.pool))?;
         let kind = record.kind;
         let nth = (record.rank as usize).wrapping_sub(1);
         let row = |claim, unit, hold| ResultRow {
             number,
-            in_campaign: record.in_campaign,
+            in_campaign,
             kind,
             campaign: self,
             pool: &pool.name,

@@ -345,8 +345,7 @@ impl Restore {
             // Of a campaign that left memory nobody asks for it.
             let in_campaign = self.in_campaign.entry(campaign).or_default();
             *in_campaign = in_campaign.saturating_add(1);
-            let in_campaign = *in_campaign;
-            self.state.results.push(Record { campaign, rank, in_campaign, pool, kind });
+            self.state.results.push(Record { campaign, rank, pool, kind }, *in_campaign);
         }
         Ok(())
     }

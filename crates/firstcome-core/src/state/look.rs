@@ -6,6 +6,7 @@ use crate::command::{Command, Mark};
 use crate::context::{ApplyContext, Deadlines, NewResults};
 use crate::names::{Name, Position, SpaceId};
 use crate::outcome::{Missing, Outcome, Refusal};
+use crate::results::Record;
 use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
 use std::ops::Bound;
@@ -82,9 +83,9 @@ impl State {
     ///
     /// Results of campaigns that left memory unsettled are left out.
     pub fn results_after(&self, number: u64) -> impl Iterator<Item = ResultRow<'_>> {
-        self.results.after(number).filter_map(|(number, record)| {
-            self.campaigns.get(&record.campaign)?.result(number, record)
-        })
+        let result =
+            |result: (_, _, Record)| self.campaigns.get(&result.2.campaign)?.result(result);
+        self.results.after(number).filter_map(result)
     }
 
     /// Returns the number of the last result; 0 before the first.

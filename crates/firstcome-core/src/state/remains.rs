@@ -66,10 +66,9 @@ impl State {
         if through > self.results.settled {
             // That one alone: of campaigns that left memory there may be many behind it.
             let last = self.results.after(through - 1).next();
-            let last =
-                last.filter(|(number, _)| *number == through).and_then(|(number, record)| {
-                    self.campaigns.get(&record.campaign)?.result(number, record)
-                });
+            let last = last
+                .filter(|(number, ..)| *number == through)
+                .and_then(|result| self.campaigns.get(&result.2.campaign)?.result(result));
             self.results.fingerprint = last.map_or(0, |row| row.fingerprint());
         }
         let (campaigns, counts) = (&mut self.campaigns, &mut self.counts);
