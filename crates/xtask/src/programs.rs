@@ -33,6 +33,8 @@ const THREADS_PER_CORE: usize = 2;
 const THREADS: &str = "RUST_TEST_THREADS";
 /// A test that takes longer is named.
 const SLOW: Duration = Duration::from_secs(10);
+/// So many tests that failed are run once more, by themselves.
+const ONCE_MORE: usize = 8;
 
 /// A test program.
 struct Program {
@@ -63,6 +65,8 @@ struct Ended {
     output: String,
     /// Its slow tests, with how long they took.
     slow: Vec<(Duration, String)>,
+    /// Its tests that failed.
+    failed: Vec<String>,
 }
 
 /// Builds all tests, runs them, the examples in the documentation and beside them simulated worlds; `prepare` may change a
@@ -130,8 +134,7 @@ fn side_by_side(programs: &[Program], prepare: &dyn Fn(&mut Command)) -> bool {
             waiting.iter().rposition(|next| weight + programs[*next].weight() <= most)
         {
             let place = waiting.remove(next);
-            let mut command = Command::new(&programs[place].path);
-            command.current_dir(&programs[place].folder).env("LD_LIBRARY_PATH", &libraries);
+            let mut command = command_of(&programs[place], &libraries);
             if std::env::var_os(THREADS).is_none() {
                 command.env(THREADS, (cores * THREADS_PER_CORE).to_string());
             }
@@ -152,7 +155,7 @@ fn side_by_side(programs: &[Program], prepare: &dyn Fn(&mut Command)) -> bool {
         println!("{:>6.1} s  {}: {summary}", ended.took.as_secs_f64(), program.name);
         if !ended.passed {
             println!("{}", ended.output);
-            failed.push(&*program.name);
+            failed.push((ended.program, ended.failed));
         }
         let of = |(took, test)| (took, format!("{} {test}", program.name));
         slow.extend(ended.slow.into_iter().map(of));
@@ -164,10 +167,46 @@ fn side_by_side(programs: &[Program], prepare: &dyn Fn(&mut Command)) -> bool {
     for (took, test) in slow {
         println!("{:>6.1} s  {test}", took.as_secs_f64());
     }
-    if !failed.is_empty() {
-        println!("\nfailed: {}", failed.join(", "));
+    let once_more = |program: &Program, tests: &[String]| {
+        let mut command = command_of(program, &libraries);
+        command.args(["--exact", "--test-threads=1"]).args(tests);
+        prepare(&mut command);
+        command.status().is_ok_and(|status| status.success())
+    };
+    failed.is_empty() || pass_once_more(programs, &failed, once_more)
+}
+
+/// Runs the tests that failed once more, by themselves: where the disk of the machine stood still for a moment, leases of a
+/// second are over. What fails again has failed; what does not is named, for somebody to find out why it did.
+fn pass_once_more(
+    programs: &[Program],
+    failed: &[(usize, Vec<String>)],
+    once_more: impl Fn(&Program, &[String]) -> bool,
+) -> bool {
+    let few = failed.iter().map(|(_, tests)| tests.len()).sum::<usize>() <= ONCE_MORE;
+    let (mut again, mut passed) = (Vec::new(), Vec::new());
+    for (place, tests) in failed {
+        let program = &programs[*place];
+        // One that named none was killed, or did not start.
+        if few && !tests.is_empty() && once_more(program, tests) {
+            passed.extend(tests.iter().map(|test| format!("{} {test}", program.name)));
+        } else {
+            again.push(&*program.name);
+        }
     }
-    failed.is_empty()
+    if !passed.is_empty() {
+        println!("\nfailed beside others and passed by themselves: {}", passed.join(", "));
+    }
+    if !again.is_empty() {
+        println!("\nfailed: {}", again.join(", "));
+    }
+    again.is_empty()
+}
+
+fn command_of(program: &Program, libraries: &OsString) -> Command {
+    let mut command = Command::new(&program.path);
+    command.current_dir(&program.folder).env("LD_LIBRARY_PATH", libraries);
+    command
 }
 
 /// Returns where the tests of a procedural macro find the standard library.
@@ -186,6 +225,7 @@ fn ended(program: usize, mut command: Command) -> Ended {
         summary: "it did not run".to_owned(),
         output: String::new(),
         slow: Vec::new(),
+        failed: Vec::new(),
     };
     let mut clock = Clock::of(&command);
     // Both go into one pipe, so that what a failed test printed stands where it belongs.
@@ -218,6 +258,8 @@ fn ended(program: usize, mut command: Command) -> Ended {
             summary.clone_into(&mut ended.summary);
         }
         ended.slow.extend(clock.finds_slow(at, &line));
+        let failed = line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED"));
+        ended.failed.extend(failed.map(|name| name.trim_end_matches(" - should panic").to_owned()));
         ended.output.push_str(&line);
         ended.output.push('\n');
     }
@@ -267,8 +309,10 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
-    use super::{Clock, SLOW};
+    use super::{Clock, ONCE_MORE, Program, SLOW, ended, pass_once_more};
+    use std::cell::RefCell;
     use std::collections::HashMap;
+    use std::process::Command;
     use std::time::{Duration, Instant};
 
     #[test]
@@ -286,5 +330,42 @@ mod tests {
         assert_eq!(slow, Some((SLOW + Duration::from_secs(1), "b::x".to_owned())));
         assert_eq!(clock.finds_slow(at(20), "test c ... FAILED"), None);
         assert!(clock.waiting.is_empty() && clock.running.is_empty());
+    }
+
+    #[test]
+    fn what_failed_beside_others_counts_as_passed_only_if_it_passes_by_itself() {
+        let named = |name: &str| Program {
+            name: name.to_owned(),
+            path: "p".into(),
+            folder: ".".into(),
+            is_test: true,
+        };
+        let programs = [named("one it"), named("two it")];
+        let asked = RefCell::new(Vec::new());
+        let again = |works: bool, failed: &[(usize, Vec<String>)]| {
+            pass_once_more(&programs, failed, |program, tests| {
+                asked.borrow_mut().push((program.name.clone(), tests.to_vec()));
+                works
+            })
+        };
+        let tests = |count| (0..count).map(|test| test.to_string()).collect::<Vec<_>>();
+        assert!(again(true, &[(1, tests(2))]));
+        assert_eq!(asked.take(), [("two it".to_owned(), tests(2))]);
+        assert!(!again(false, &[(1, tests(2))]));
+        assert!(!again(true, &[(0, tests(1)), (1, Vec::new())]), "one was killed");
+        asked.take();
+        assert!(!again(true, &[(0, tests(ONCE_MORE)), (1, tests(1))]), "too many");
+        assert!(asked.take().is_empty());
+    }
+
+    #[test]
+    fn the_tests_that_failed_are_those_whose_lines_say_so() {
+        let said = "test a::b ... FAILED\ntest c ... ok\ntest d - should panic ... FAILED\n\
+                    test result: FAILED. 1 passed; 2 failed";
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("echo '{said}'; exit 101")]);
+        let ended = ended(0, command);
+        assert_eq!(ended.failed, ["a::b", "d"]);
+        assert_eq!((ended.passed, &*ended.summary), (false, "FAILED. 1 passed; 2 failed"));
     }
 }
