@@ -14,6 +14,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("firstcome-http/src/minute/here.rs", &["CLASSES", "FIRST_US"]),
     ("firstcome-node/src/intake.rs", &["*"]),
     ("firstcome-node/src/appender/queue.rs", &["*"]),
+    ("firstcome-http/src/answer/respond.rs", &["*"]),
     ("firstcome-http/src/bulk.rs", &["*"]),
     ("firstcome-http/src/bulk/requests.rs", &[]),
     ("firstcome-http/src/bulk/commands.rs", &["*"]),
