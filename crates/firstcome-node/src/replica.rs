@@ -23,7 +23,7 @@ use tokio::sync::watch;
 pub struct Replica {
     current: RwLock<Current>,
     applied: watch::Sender<u64>,
-    /// Whether an entry left work on waitlists: told apart from `applied`, so that an entry that left none wakes nobody.
+    /// Whether the entry applied last left work on waitlists; not in `applied`, so that one that left none wakes nobody for it.
     list_work: watch::Sender<bool>,
     /// Up to where the journal is known to be durable, and in which history.
     durable: watch::Sender<Durable>,
@@ -427,7 +427,7 @@ impl Current {
 mod tests {
     use super::*;
     use firstcome_core::Timestamp;
-    use firstcome_core::command::moved;
+    use firstcome_core::command::{BodyWriter, moved};
     use firstcome_core::names::SpaceId;
 
     #[test]
@@ -443,5 +443,17 @@ mod tests {
         assert!(matches!(applied(end(1, other)), Err(Stop::NotNext { .. })));
         assert!(matches!(applied(end(2, other)), Err(Stop::NotNext { .. })));
         assert!(matches!(applied(end(1, Name::default())), Err(Stop::Moved { position: 1 })));
+    }
+
+    #[test]
+    fn an_entry_that_leaves_no_work_on_waitlists_wakes_nobody_who_waits_for_that() {
+        let replica = Replica::new(State::new(SpaceId([7; 16])), true);
+        let (work, applied) = (replica.watch_list_work(), replica.watch());
+        let mut body = BodyWriter::new(NodeId([9; 16]), 1, 0);
+        body.push(&Command::claim("spring", None, "ann"));
+        let (at, before) = (Timestamp::from_micros(1), Name::default());
+        let entry = Entry { position: 1, at, epoch: 0, before, body: body.finish().into() };
+        replica.apply(&entry, &mut Vec::new()).unwrap();
+        assert!(applied.has_changed().unwrap() && !work.has_changed().unwrap());
     }
 }
