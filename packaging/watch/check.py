@@ -423,7 +423,7 @@ def check_panels(prometheus):
         for variable in board["templating"]["list"]:
             if variable["type"] == "query":
                 metric, label = re.fullmatch(r"label_values\((\w+), (\w+)\)", variable["query"]["query"]).groups()
-                values = {labels[label] for labels, _ in prometheus.query(f"group by ({label}) ({metric})")}
+                values = {labels[label] for labels, _ in prometheus.query(f"group by ({label}) ({metric})") if label in labels}
                 if not values:
                     bad.append(f"variable {variable['name']} has no value")
                 if variable["name"] == "campaign":
