@@ -81,10 +81,10 @@ settle_interval_ms snapshot_every snapshot_mib space space_id stream_max_ms subj
 {{- end }}
 {{- end }}
 
-{{/* One flag: `$(` would be a variable of Kubernetes. */}}
+{{/* One flag. Kubernetes would take `$(…)` for a variable of its own, and `$$` for a `$`. */}}
 {{- define "firstcome.flag" -}}
 {{- $value := kindIs "float64" .value | ternary (int64 .value) .value | toString }}
-{{- printf "--%s=%s" (replace "_" "-" .name) (replace "$(" "$$(" $value) | quote }}
+{{- printf "--%s=%s" (replace "_" "-" .name) (replace "$" "$$" $value) | quote }}
 {{- end }}
 
 {{- define "firstcome.pod" -}}
