@@ -13,6 +13,7 @@ checked.
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -66,19 +67,11 @@ def main():
         if not os.access(options.program, os.X_OK):
             sys.exit(f"{options.program} is no program: build firstcome first")
         make_tools(options.tools.resolve())
-        inside = [
-            "unshare",
-            "--mount",
-            "--net",
-            "--pid",
-            "--fork",
-            "--kill-child",
-            "--mount-proc",
-            "--propagation",
-            "private",
-        ]
+        inside = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--net", "--pid", "--fork", "--kill-child"]
+        inside += ["--mount-proc", "--propagation", "private"]
         python = options.tools.resolve() / "python/bin/python"
         # Everything that is started inside ends with it. Its mounts are not seen here, where the folder is removed.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         with tempfile.TemporaryDirectory(prefix="firstcome-chart-") as temp:
             environment = os.environ | {INSIDE: temp}
             sys.exit(subprocess.run([*inside, python, *sys.argv], env=environment, check=False).returncode)

@@ -112,7 +112,7 @@ class Pod:
         security = template["securityContext"]
         user = security.get("runAsUser", CHOSEN_USER)
         group = security.get("runAsGroup", CHOSEN_GROUP)
-        volumes_group = security.get("fsGroup", user)
+        volumes_group = security.get("fsGroup", 0 if "runAsUser" in security else CHOSEN_USER)
         self.ports = {one["name"]: one["containerPort"] for one in container["ports"]}
         variables = IMAGE_VARIABLES | {
             one["name"]: one.get("value") or {"metadata.name": name}[one["valueFrom"]["fieldRef"]["fieldPath"]]
@@ -158,7 +158,13 @@ class Pod:
             bind(sources[mount["name"]], inside, mount.get("readOnly", False))
         sh("mount", "-o", "remount,ro", root)
 
-        drop = ["--reuid", str(user), "--regid", str(group), "--groups", str(volumes_group)]
+        drop = [
+            "--reuid",
+            str(user),
+            "--regid",
+            str(group),
+            *(["--groups", str(volumes_group)] if volumes_group else ["--clear-groups"]),
+        ]
         drop += ["--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all"]
         command = [
             "/usr/sbin/ip",
