@@ -29,10 +29,11 @@ LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\[\]]*)\]\((?P<target>[^()\s]+)\)"
 SOURCE = re.compile(r'(?P<before><img[^>]*\ssrc=")(?P<target>[^"]+)')
 CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 FENCE = re.compile(r"^(\s*)(```+)(.*)$")
-# What the site's tool reads in another way than the repository's readers: a word with # is no heading, and a list may
-# begin right behind a paragraph.
+# What the site's tool reads in another way than the repository's readers: a word with # is no heading, a list may begin
+# right behind a paragraph, and a list in a list may stand two or three columns further to the right.
 NO_HEADING = re.compile(r"^(\s*(?:[-*] |\d+\. )?)(#+)(?=[^#\s])")
 LIST = re.compile(r"^[-*] ")
+INNER_LIST = re.compile(r"^ {2,3}(?=(?:[-*]|\d+\.) )")
 PARAGRAPH = re.compile(r"^(?![-*>#|] |\s|$)")
 
 
@@ -145,7 +146,7 @@ def for_site(text, links):
         elif fence is None:
             if LIST.match(line) and lines and PARAGRAPH.match(lines[-1]):
                 lines.append("")
-            line = NO_HEADING.sub(r"\1\\\2", line)
+            line = INNER_LIST.sub("    ", NO_HEADING.sub(r"\1\\\2", line))
             line = outside_code(line, lambda part: SOURCE.sub(links.source, LINK.sub(links.link, part)))
         lines.append(line)
     return "\n".join(lines)
