@@ -58,7 +58,7 @@ def make_tools(folder):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("program", type=Path)
+    options.add_argument("program", type=Path, nargs="?", default=os.environ.get("FIRSTCOME", ""), help="or FIRSTCOME")
     options.add_argument("--tools", type=Path, default=REPOSITORY / "target/chart-check")
     options = options.parse_args()
     if INSIDE not in os.environ:

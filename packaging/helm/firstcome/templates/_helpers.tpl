@@ -36,7 +36,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* The names that `settings` may have. */}}
 {{- define "firstcome.settings" -}}
-archive body_bytes command_wait_ms connections cors_origins drain_ms durability header_ms hold_wait_ms idle_ms keep_for
+archive body_bytes command_wait_ms connections cors_origins drain_ms durability header_ms hold_wait_ms hsts_s idle_ms keep_for
 leader_lease_ms leave_ms log_format log_level memory_limit_mib nats_monitor nats_monitor_every on_emptied outbox_max pages
 pages_shop proxy_header queue rate_address rate_entries rate_key rate_subject settle_delay_ms settle_delay_results
 settle_interval_ms snapshot_every snapshot_mib space space_id stream_max_ms subjects trusted_proxies when_less_durable
@@ -54,7 +54,7 @@ settle_interval_ms snapshot_every snapshot_mib space space_id stream_max_ms subj
 {{- fail (printf "replicas is %v with store=embedded: the embedded store belongs to one server. Set replicas to 1, or name a Redis, PostgreSQL, MariaDB or NATS in the Secret's firstcome.toml and set store to shared" .Values.replicas) }}
 {{- end }}
 {{- $known := regexSplit "\\s+" (include "firstcome.settings" .) -1 }}
-{{- $secret := list "admin_key" "token_secret" "store" "store_ca" "ledger" "keys" "token_keys" "code_keys" "eligibility" }}
+{{- $secret := list "admin_key" "token_secret" "store" "store_ca" "ledger" "keys" "token_keys" "code_keys" "eligibility" "tls_cert" "tls_key" "tls_client_ca" }}
 {{- $own := dict "base_path" "basePath" "pages_dir" "pagesConfigMap" "listen" "address" "data" "volume" }}
 {{- range $name, $value := .Values.settings }}
 {{- if has $name $secret }}
@@ -162,12 +162,18 @@ spec:
         httpGet:
           path: /livez
           port: ops
+          {{- if $.Values.tls }}
+          scheme: HTTPS
+          {{- end }}
         periodSeconds: 2
         failureThreshold: {{ div (add (int64 .Values.startupSeconds) 1) 2 }}
       livenessProbe:
         httpGet:
           path: /livez
           port: ops
+          {{- if $.Values.tls }}
+          scheme: HTTPS
+          {{- end }}
         periodSeconds: 10
         timeoutSeconds: 5
         failureThreshold: 3
@@ -175,6 +181,9 @@ spec:
         httpGet:
           path: /readyz
           port: ops
+          {{- if $.Values.tls }}
+          scheme: HTTPS
+          {{- end }}
         periodSeconds: 1
         timeoutSeconds: 1
         failureThreshold: 2
