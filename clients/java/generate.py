@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Writes the Java records of the answers, and the enum of reasons, from the reference of the HTTP interface.
+
+    python3 generate.py            writes src/generated/java
+    python3 generate.py --check    exits with 1 if what is there is not what would be written
+"""
+
+import json
+import pathlib
+import re
+import sys
+import textwrap
+
+HERE = pathlib.Path(__file__).resolve().parent
+REFERENCE = HERE.parent.parent / "docs" / "reference"
+OUT = HERE / "src" / "generated" / "java" / "io" / "firstcome" / "client"
+
+# The Java name of a record, its schema, and the outcomes it is one of.
+RECORDS = {
+    "Won": ("Won", ["ClaimOutcome", "JoinOutcome"]),
+    "AlreadyWon": ("Won", ["ClaimOutcome", "JoinOutcome"]),
+    "Cancelled": ("Cancelled", ["CancelOutcome"]),
+    "Confirmed": ("EndedView", ["HoldOutcome", "ConfirmOutcome"]),
+    "Released": ("EndedView", ["ReleaseOutcome"]),
+    "Extended": ("ExtendedView", ["ExtendOutcome"]),
+    "Waitlisted": ("WaitlistedView", ["JoinOutcome"]),
+    "Place": ("PlaceView", ["PlaceOutcome"]),
+    "LeftWaitlist": ("LeftWaitlistView", ["LeaveOutcome"]),
+    "CodeStep": ("CodeStep", ["CodeOutcome"]),
+    "CodesFound": ("CodesFound", []),
+    "Code": ("CodeView", []),
+    "CodeUse": ("CodeUseView", []),
+    "CodeMark": ("CodeMarkView", []),
+    "Hold": ("Shown", []),
+    "HoldBrief": ("HoldView", []),
+    "Unit": ("UnitView", []),
+    "Claims": ("ClaimsOf", []),
+    "Claim": ("ClaimView", []),
+    "Subject": ("SubjectView", []),
+    "InCampaign": ("InCampaign", []),
+    "Campaign": ("CampaignView", []),
+    "Pool": ("PoolView", []),
+    "Limits": ("LimitsView", []),
+    "Results": ("ResultsView", []),
+    "Result": ("ResultView", []),
+    "Winners": ("WinnersView", []),
+    "Winner": ("WinnerView", []),
+    "Ready": ("ReadyView", []),
+    "Problem": ("Problem", []),
+}
+NAMES = {schema: name for name, (schema, _) in reversed(RECORDS.items())}
+# Fields that are times; the schema has only strings.
+TIMES = {
+    "at", "since", "now", "opens_at", "closes_at", "closed_at", "created_at", "expires_at", "started_at",
+    "issued_at", "redeemed_at", "valid_until", "barred_at",
+}
+# Outcomes that are no refusals of the rules: the request was not of the form or had not the right that is needed, or
+# something outside of the rules failed.
+NOT_OF_THE_RULES = set(
+    "busy outbox_full store_full unavailable unknown stale_position nothing_lost level_not_read beyond_results "
+    "tag_required invalid_request invalid_subject invalid_settings too_big_for_memory unsupported_media_type "
+    "not_acceptable too_large timeout unauthorized eligibility_unknown token_expired forbidden origin_not_allowed "
+    "no_such_route method_not_allowed too_many_connections too_many_requests too_many_streams".split()
+)
+HEADER = "// Written by generate.py from docs/reference; do not edit.\npackage io.firstcome.client;\n\n"
+KEYWORDS = {"for", "import", "default", "public"}
+
+
+def camel(name):
+    head, *rest = name.split("_")
+    joined = head + "".join(part.capitalize() for part in rest)
+    return joined + "_" if joined in KEYWORDS else joined
+
+
+def sentence(text):
+    """A description as Javadoc: `x` is code, and markup is text."""
+    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"`([^`]*)`", r"{@code \1}", text).replace("@code @", "@code ")
+
+
+def java_type(name, schema, nested):
+    """The Java type of a property, and whether it may be null. Objects without a name become nested records."""
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    nullable = "null" in kinds
+    if "$ref" in schema:
+        target = schema["$ref"].rsplit("/", 1)[1]
+        return ("String" if target == "Outcome" else NAMES[target]), nullable
+    if "string" in kinds:
+        return ("Instant" if name in TIMES else "String"), nullable
+    if "integer" in kinds:
+        # Ranks, counts and limits are unsigned in 32 bits, so that none of them fits an int for sure.
+        return "Long", nullable
+    if "boolean" in kinds:
+        return "Boolean", nullable
+    if "array" in kinds:
+        inner, _ = java_type(name, schema["items"], nested)
+        return f"List<{inner}>", nullable
+    if "object" in kinds and "additionalProperties" in schema:
+        inner, _ = java_type(name, schema["additionalProperties"], nested)
+        return f"Map<String, {inner}>", nullable
+    if "object" in kinds:
+        title = camel(name).rstrip("_")
+        title = {"errors": "LineError"}.get(name, title[0].upper() + title[1:])
+        nested[title] = schema
+        return title, nullable
+    raise SystemExit(f"{name}: cannot say this in Java: {schema}")
+
+
+def record(name, schema, outcomes, indent=""):
+    nested, fields, docs, lists = {}, [], [], []
+    required = schema.get("required", [])
+    for field, about in schema["properties"].items():
+        kind, nullable = java_type(field, about, nested)
+        # A list or a truth that is left out is an empty list or no truth.
+        is_list, is_truth = kind.startswith(("List", "Map")), kind == "Boolean"
+        optional = (nullable or field not in required) and not is_list and not (is_truth and not nullable)
+        if not optional:
+            kind = {"Long": "long", "Boolean": "boolean"}.get(kind, kind)
+        if is_list:
+            empty = "List" if kind.startswith("List") else "Map"
+            lists.append(f"{camel(field)} = {camel(field)} == null ? {empty}.of() : {empty}.copyOf({camel(field)});")
+        text = about.get("description", "The stable name of the outcome." if field == "outcome" else field)
+        text = sentence(text).rstrip(".")
+        null = "; {@code null} if it is not given" if optional and "null" not in text else ""
+        docs.append(f"@param {camel(field)} {text}{null}")
+        fields.append(f"{kind} {camel(field)}")
+    lines = ["/**"]
+    lines += [f" * {line}" for line in wrap(sentence(schema.get("description", name)))] + [" *"]
+    for doc in docs:
+        lines += [f" * {line}" for line in wrap(doc, "    ")]
+    lines.append(" */")
+    implements = f" implements {', '.join(outcomes)}" if outcomes else ""
+    lines.append(f"public record {name}(")
+    lines += [f"        {field}{',' if at < len(fields) - 1 else ''}" for at, field in enumerate(fields)]
+    lines.append(f"){implements} {{")
+    if lists:
+        lines += ["    /** Copies its lists, so that nobody changes them. */", f"    public {name} {{"]
+        lines += [f"        {line}" for line in lists] + ["    }", ""]
+    if "code" in schema["properties"]:
+        shown = [camel(field) for field in schema["properties"] if field != "code"]
+        parts = ' + ", '.join(f'{field}=" + {field}' for field in shown)
+        lines += ["    /** Does not show the code. */", "    @Override", "    public String toString() {"]
+        lines += [f"        {line}" for line in wrap(f'return "{name}[{parts} + "]";', "        ")] + ["    }", ""]
+    for title, inner in nested.items():
+        lines += record(title, inner, [], "    ") + [""]
+    if lines[-1] == "":
+        lines.pop()
+    lines.append("}")
+    return [f"{indent}{line}".rstrip() for line in lines]
+
+
+def wrap(text, further=""):
+    return textwrap.wrap(text, 110, subsequent_indent=further, break_long_words=False, break_on_hyphens=False)
+
+
+def reasons():
+    about = dict(re.findall(r"^- `([a-z_]+)` \d{3}(?:, retry)?: (.*)$", (REFERENCE / "http.md").read_text(), re.M))
+    if len(about) < 90 or not NOT_OF_THE_RULES <= about.keys():
+        raise SystemExit("docs/reference/http.md has no list of answers that can be read")
+    lines = ["/** Why an answer is not a yes, by the stable names that servers give. */", "public enum Reason {"]
+    for name, text in about.items():
+        rules = "false" if name in NOT_OF_THE_RULES else "true"
+        lines += [f"    /** {{@code {name}}}: {sentence(text)}. */", f'    {name.upper()}("{name}", {rules}),']
+    lines += textwrap.indent(textwrap.dedent('''\
+        /** A refusal that this version of the client does not know: {@link Problem#outcome()} has its name. */
+        OTHER("other", true);
+
+        private static final java.util.Map<String, Reason> BY_NAME = new java.util.HashMap<>();
+
+        static {
+            for (Reason reason : values()) {
+                BY_NAME.put(reason.outcome, reason);
+            }
+        }
+
+        private final String outcome;
+        private final boolean ofTheRules;
+
+        Reason(String outcome, boolean ofTheRules) {
+            this.outcome = outcome;
+            this.ofTheRules = ofTheRules;
+        }
+
+        /**
+         * Finds the reason with a name.
+         *
+         * @param outcome the name, such as {@code sold_out}
+         * @return the reason; {@link #OTHER} if this version does not know it
+         */
+        public static Reason of(String outcome) {
+            return BY_NAME.getOrDefault(outcome, OTHER);
+        }
+
+        /**
+         * Returns the stable name of the reason.
+         *
+         * @return the name, such as {@code sold_out}
+         */
+        public String outcome() {
+            return outcome;
+        }
+
+        /**
+         * Says whether the rules of the campaign decided this. Otherwise the request had not the form or the right that
+         * it needs, or something failed.
+         *
+         * @return whether it is a refusal of the rules
+         */
+        public boolean isOfTheRules() {
+            return ofTheRules;
+        }'''), "    ").splitlines()
+    return HEADER + "\n".join(lines + ["}"]) + "\n"
+
+
+def files():
+    schemas = json.loads((REFERENCE / "openapi.json").read_text())["components"]["schemas"]
+    yield "Reason.java", reasons()
+    for name, (schema, outcomes) in RECORDS.items():
+        body = "\n".join(record(name, schemas[schema], outcomes)) + "\n"
+        imports = [f"import java.{path};" for path, word in
+                   [("time.Instant", "Instant "), ("util.List", "List<"), ("util.Map", "Map<")] if word in body]
+        yield f"{name}.java", HEADER + "".join(f"{line}\n" for line in imports) + ("\n" if imports else "") + body
+
+
+def main():
+    wanted = dict(files())
+    if "--check" in sys.argv:
+        there = {path.name: path.read_text() for path in OUT.glob("*.java")}
+        differs = sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))
+        if differs:
+            sys.exit(f"src/generated is not what generate.py writes: run it again ({', '.join(differs)})")
+        return
+    OUT.mkdir(parents=True, exist_ok=True)
+    for path in OUT.glob("*.java"):
+        path.unlink()
+    for name, text in wanted.items():
+        (OUT / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+// Written by generate.py from docs/reference; do not edit.
+package io.firstcome.client;
+
+import java.util.List;
+
+/**
+ * Codes that were looked up.
+ *
+ * @param campaign The campaign
+ * @param codes The codes, the latest first in each pool: at most 100
+ * @param durable Whether this data is known to be durable; {@code false} if it was not within 1 s
+ * @param more Whether there are more codes, or more references or marks of one, than are shown
+ * @param position The position to which this answer belongs
+ * @param stale Whether this node's state may be out of date
+ */
+public record CodesFound(
+        String campaign,
+        List<Code> codes,
+        boolean durable,
+        boolean more,
+        String position,
+        boolean stale
+) {
+    /** Copies its lists, so that nobody changes them. */
+    public CodesFound {
+        codes = codes == null ? List.of() : List.copyOf(codes);
+    }
+}

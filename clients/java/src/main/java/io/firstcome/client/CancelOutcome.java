@@ -1,0 +1,5 @@
+package io.firstcome.client;
+
+/** What became of the cancel of a claim. */
+public sealed interface CancelOutcome permits Cancelled, Refused, Unknown {
+}

@@ -1,0 +1,5 @@
+package io.firstcome.client;
+
+/** What became of a claim. */
+public sealed interface ClaimOutcome permits Won, AlreadyWon, Refused, Unknown {
+}

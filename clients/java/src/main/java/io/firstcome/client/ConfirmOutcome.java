@@ -1,0 +1,5 @@
+package io.firstcome.client;
+
+/** What became of a confirm. {@link RefundDue} means: give back what was paid. */
+public sealed interface ConfirmOutcome permits Confirmed, RefundDue, Refused, Unknown {
+}

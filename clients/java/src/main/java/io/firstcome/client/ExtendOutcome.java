@@ -1,0 +1,5 @@
+package io.firstcome.client;
+
+/** What became of moving the deadline of a hold. */
+public sealed interface ExtendOutcome permits Extended, Refused, Unknown {
+}

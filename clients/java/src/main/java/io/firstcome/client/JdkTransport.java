@@ -1,0 +1,144 @@
+package io.firstcome.client;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpConnectTimeoutException;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodySubscriber;
+import java.nio.ByteBuffer;
+import java.nio.channels.UnresolvedAddressException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Flow;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLHandshakeException;
+
+/** Sends requests with the HTTP client of the JDK. */
+final class JdkTransport implements Transport, Transport.Timer {
+    /** The largest answer read; a page of 10,000 results stays far below it. */
+    private static final int LARGEST_ANSWER = 64 * 1024 * 1024;
+    private final HttpClient http;
+    private final String authorization;
+
+    JdkTransport(HttpClient http, String authorization) {
+        this.http = http;
+        this.authorization = authorization;
+    }
+
+    HttpRequest.Builder request(String server, String path) {
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(server + path)).header("User-Agent", "firstcome-java");
+        return authorization == null ? request : request.header("Authorization", authorization);
+    }
+
+    HttpClient http() {
+        return http;
+    }
+
+    @Override
+    public CompletableFuture<Reply> send(String server, Ask ask, Map<String, String> headers, Duration limit) {
+        HttpRequest.Builder request = request(server, ask.path()).timeout(limit);
+        headers.forEach(request::header);
+        ask.headers().forEach(request::header);
+        if (ask.body() == null) {
+            request.method(ask.method(), BodyPublishers.noBody());
+        } else {
+            request.header("Content-Type", "application/json").method(ask.method(), BodyPublishers.ofByteArray(ask.body()));
+        }
+        CompletableFuture<HttpResponse<byte[]>> exchange = http.sendAsync(request.build(), head -> new Whole());
+        CompletableFuture<Reply> reply = new CompletableFuture<>();
+        exchange.whenComplete((answer, broken) -> {
+            if (broken != null) {
+                reply.completeExceptionally(sort(broken));
+            } else {
+                String retryAfter = answer.headers().firstValue("retry-after").orElse(null);
+                reply.complete(new Reply(answer.statusCode(), retryAfter, answer.body()));
+            }
+        });
+        // The time-out of a request ends with the head of its answer: this is for the rest.
+        reply.orTimeout(limit.toNanos() + 20_000_000, TimeUnit.NANOSECONDS);
+        reply.whenComplete((done, broken) -> {
+            if (broken instanceof TimeoutException || reply.isCancelled()) {
+                exchange.cancel(true);
+            }
+        });
+        return reply;
+    }
+
+    @Override
+    public long nanos() {
+        return System.nanoTime();
+    }
+
+    @Override
+    public void after(long nanos, Runnable run) {
+        CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS).execute(run);
+    }
+
+    /** Says how far a request got. */
+    static Broken sort(Throwable broken) {
+        Throwable why = broken instanceof CompletionException && broken.getCause() != null ? broken.getCause() : broken;
+        boolean unsent = false;
+        boolean untrusted = false;
+        for (Throwable each = why; each != null; each = each.getCause()) {
+            unsent |= each instanceof ConnectException || each instanceof HttpConnectTimeoutException
+                    || each instanceof UnresolvedAddressException || each instanceof SSLHandshakeException;
+            untrusted |= each instanceof SSLHandshakeException || each instanceof SSLException && each.getCause() == null;
+        }
+        String said = why.getMessage() == null ? "" : ": " + why.getMessage();
+        return new Broken((unsent ? "cannot connect (" : "the answer is lost (") + why.getClass().getSimpleName() + said + ")",
+                !unsent, !untrusted);
+    }
+
+    /** Collects an answer that is not too large. */
+    private static final class Whole implements BodySubscriber<byte[]> {
+        private final CompletableFuture<byte[]> body = new CompletableFuture<>();
+        private final ByteArrayOutputStream bytes = new ByteArrayOutputStream(512);
+        private Flow.Subscription subscription;
+
+        @Override
+        public CompletionStage<byte[]> getBody() {
+            return body;
+        }
+
+        @Override
+        public void onSubscribe(Flow.Subscription subscription) {
+            this.subscription = subscription;
+            subscription.request(Long.MAX_VALUE);
+        }
+
+        @Override
+        public void onNext(List<ByteBuffer> buffers) {
+            for (ByteBuffer buffer : buffers) {
+                if (bytes.size() + buffer.remaining() > LARGEST_ANSWER) {
+                    subscription.cancel();
+                    body.completeExceptionally(new IOException("the answer is larger than 64 MiB"));
+                    return;
+                }
+                byte[] part = new byte[buffer.remaining()];
+                buffer.get(part);
+                bytes.write(part, 0, part.length);
+            }
+        }
+
+        @Override
+        public void onError(Throwable broken) {
+            body.completeExceptionally(broken);
+        }
+
+        @Override
+        public void onComplete() {
+            body.complete(bytes.toByteArray());
+        }
+    }
+}

@@ -1,0 +1,5 @@
+package io.firstcome.client;
+
+/** What became of leaving a waitlist. */
+public sealed interface LeaveOutcome permits LeftWaitlist, Refused, Unknown {
+}

@@ -1,0 +1,19 @@
+package io.firstcome.client;
+
+import java.time.Instant;
+import java.util.List;
+
+/**
+ * A hold was paid for too late, and its units cannot be had any more: give back what was paid. This is a result, stored
+ * once; asked again, the answer is the same.
+ *
+ * @param at when that was decided
+ * @param units the units that were paid for
+ * @param problem what the server said
+ */
+public record RefundDue(Instant at, List<Unit> units, Problem problem) implements HoldOutcome, ConfirmOutcome {
+    /** Copies the list, so that nobody changes it. */
+    public RefundDue {
+        units = List.copyOf(units);
+    }
+}

@@ -1,0 +1,5 @@
+package io.firstcome.client;
+
+/** What became of giving units of a hold back. */
+public sealed interface ReleaseOutcome permits Released, Refused, Unknown {
+}

@@ -1,0 +1,86 @@
+// What a call comes to: a value where the rules decided or nobody can know, an error where something is broken.
+
+import type { Problem } from "./documents.js";
+
+/** Settings of one call, beside those of the client. */
+export interface CallOptions {
+  /**
+   * Ends the call: it rejects with the signal's reason. A command may have happened all the same; make the same call again to
+   * learn. Calls that only read can be ended without a thought.
+   */
+  signal?: AbortSignal | undefined;
+  /** How long this call may take altogether, in milliseconds, 1 to 86,400,000. The client's, if left out. */
+  deadlineMs?: number | undefined;
+  /**
+   * The `position` of an earlier answer: the server answers only when it has reached it, so that what was decided there is seen
+   * on every server.
+   */
+  minPosition?: string | undefined;
+}
+
+/** The rules said no, and nothing changed; except with `refund_due`, which is a result. It is never asked again by itself. */
+export interface Refused<Reason extends string = string> {
+  readonly outcome: "refused";
+  /** Why: a stable name. Later versions of the server may have more. */
+  readonly reason: Reason | (string & {});
+  /** The whole document: `problem.detail` is a sentence for people, `problem.opens_at` when it opens, and so on. */
+  readonly problem: Problem;
+  /**
+   * Whether an earlier attempt of this call was sent and its answer lost. That attempt is almost always over. To be certain of
+   * the no, make the same call again later.
+   */
+  readonly afterLostAttempt: boolean;
+}
+
+/** No answer came before the deadline, and it may have happened. */
+export interface Unknown<Yes = unknown, Reason extends string = string> {
+  readonly outcome: "unknown";
+  /** What became of the last attempt. An earlier one may be the one that happened. */
+  readonly why: string;
+  /** How many requests were sent. */
+  readonly attempts: number;
+  /** What the server said last, where it said something. */
+  readonly problem: Problem | undefined;
+  /**
+   * Finds out: makes the same request again, with the same identity. A yes is what happened, now or before, and it happened
+   * once; it is `unknown` again if there is no answer within the deadline. What must not happen any more is not resolved: look
+   * what is there (`claims`, `holdById(…).look()`), and cancel or release it.
+   *
+   * Where this process may end before: the same call with the same arguments does the same. Give a hold an `id` of yours then.
+   */
+  resolve(options?: CallOptions): Promise<Answer<Yes, Reason>>;
+}
+
+/** What a command came to: a yes with its document, a no with its reason, or that nobody knows. Look at `outcome`. */
+export type Answer<Yes, Reason extends string> = Yes | Refused<Reason> | Unknown<Yes, Reason>;
+
+/** What a read came to: the document, or why there is none. */
+export type Found<Document, Reason extends string> = (Document & { readonly outcome: "found" }) | Refused<Reason>;
+
+/**
+ * Something is broken. It is thrown; what the rules say is a value. By `kind`:
+ *
+ * - `bad_argument`: an argument cannot be right, and nothing was sent;
+ * - `rejected`: the server turned the request down before its rules looked at it, and nothing changed: an unknown key
+ *   (`problem.outcome` is `unauthorized`), a missing right, a wrong form. The same request will be turned down again;
+ * - `no_answer`: no server answered before the deadline, and nothing changed: it could not be reached, or each time said that it
+ *   cannot answer now (`problem.outcome` is `busy`, for example). The same call may be made again later.
+ *
+ * No message and no field has the key.
+ */
+export class FirstcomeError extends Error {
+  override readonly name = "FirstcomeError";
+  readonly kind: "bad_argument" | "rejected" | "no_answer";
+  /** What the server said last, where it said something. `retry_after_ms` is when to ask again. */
+  readonly problem: Problem | undefined;
+  /** How many requests were sent. */
+  readonly attempts: number;
+
+  /** @internal */
+  constructor(kind: FirstcomeError["kind"], message: string, attempts = 0, problem?: Problem) {
+    super(message);
+    this.kind = kind;
+    this.attempts = attempts;
+    this.problem = problem;
+  }
+}
