@@ -33,7 +33,7 @@ export interface Refused<Reason extends string = string> {
 }
 
 /** No answer came before the deadline, and it may have happened. */
-export interface Unknown<Yes = unknown, Reason extends string = string> {
+export interface Unknown<Result = unknown> {
   readonly outcome: "unknown";
   /** What became of the last attempt. An earlier one may be the one that happened. */
   readonly why: string;
@@ -48,29 +48,32 @@ export interface Unknown<Yes = unknown, Reason extends string = string> {
    *
    * Where this process may end before: the same call with the same arguments does the same. Give a hold an `id` of yours then.
    */
-  resolve(options?: CallOptions): Promise<Answer<Yes, Reason>>;
+  resolve(options?: CallOptions): Promise<Result>;
 }
 
+/** A document with each of these outcomes: a union in which a look at `outcome` tells them apart. */
+export type As<Document, Outcome extends string> = Outcome extends unknown ? Document & { readonly outcome: Outcome } : never;
+
 /** What a command came to: a yes with its document, a no with its reason, or that nobody knows. Look at `outcome`. */
-export type Answer<Yes, Reason extends string> = Yes | Refused<Reason> | Unknown<Yes, Reason>;
+export type Answer<Yes, Reason extends string> = Yes | Refused<Reason> | Unknown<Answer<Yes, Reason>>;
 
 /** What a read came to: the document, or why there is none. */
-export type Found<Document, Reason extends string> = (Document & { readonly outcome: "found" }) | Refused<Reason>;
+export type Found<Document, Reason extends string> = As<Document, "found"> | Refused<Reason>;
 
 /**
  * Something is broken. It is thrown; what the rules say is a value. By `kind`:
  *
- * - `bad_argument`: an argument cannot be right, and nothing was sent;
+ * - `invalid_argument`: an argument cannot be right, and nothing was sent;
  * - `rejected`: the server turned the request down before its rules looked at it, and nothing changed: an unknown key
  *   (`problem.outcome` is `unauthorized`), a missing right, a wrong form. The same request will be turned down again;
- * - `no_answer`: no server answered before the deadline, and nothing changed: it could not be reached, or each time said that it
+ * - `unavailable`: no server answered before the deadline, and nothing changed: it could not be reached, or each time said that it
  *   cannot answer now (`problem.outcome` is `busy`, for example). The same call may be made again later.
  *
  * No message and no field has the key.
  */
 export class FirstcomeError extends Error {
   override readonly name = "FirstcomeError";
-  readonly kind: "bad_argument" | "rejected" | "no_answer";
+  readonly kind: "invalid_argument" | "rejected" | "unavailable";
   /** What the server said last, where it said something. `retry_after_ms` is when to ask again. */
   readonly problem: Problem | undefined;
   /** How many requests were sent. */

@@ -19,6 +19,9 @@ export interface Ask {
   waits?: number;
 }
 
+/** The version of this package; a test compares it with package.json. */
+export const VERSION = "0.1.0";
+
 /** What a client needs of the world. Tests have their own. */
 export interface World {
   fetch: typeof fetch;
@@ -69,6 +72,8 @@ type Fate =
   | { is: "rejected"; problem: Problem }
   | ({ is: "setback" } & Setback);
 
+/** Browsers have an agent of their own, and may not name another one to a server of another origin. */
+const AGENT = "process" in globalThis ? `firstcome-client-typescript/${VERSION}` : undefined;
 const FIRST_PAUSE = 50;
 const LONGEST_PAUSE = 2_000;
 /** With less time left than this nothing is sent again. */
@@ -88,6 +93,11 @@ export class Caller {
 
   constructor(settings: Settings) {
     this.#settings = settings;
+  }
+
+  /** How many servers there are. */
+  get servers(): number {
+    return this.#settings.servers.length;
   }
 
   get world(): World {
@@ -139,7 +149,7 @@ export class Caller {
           else if (left > LEAST) pause = Math.min(own, left / 2);
         }
       }
-      if (pause === undefined) return this.#giveUp(asked, servers[index] ?? "", setback, attempts, lost);
+      if (pause === undefined) return this.#giveUp<Yes, Reason>(asked, servers[index] ?? "", setback, attempts, lost);
       if (pause > 0) await this.sleep(pause, options.signal);
     }
   }
@@ -153,13 +163,13 @@ export class Caller {
 
   #giveUp<Yes, Reason extends string>(ask: Ask, server: string, setback: Setback, attempts: number, lost: boolean): Answer<Yes, Reason> {
     const why = `no answer from ${server}${attempts > 1 ? ` (attempt ${attempts})` : ""}: ${setback.why}`;
-    if (!lost) throw new FirstcomeError("no_answer", `${why}; nothing changed`, attempts, setback.problem);
+    if (!lost) throw new FirstcomeError("unavailable", `${why}; nothing changed`, attempts, setback.problem);
     const resolve = async (options?: CallOptions): Promise<Answer<Yes, Reason>> => {
       try {
-        return await this.command<Yes & object, Reason>(ask, options);
+        return (await this.command(ask, options)) as Answer<Yes, Reason>;
       } catch (error) {
         // Nothing changed by this call; by the one before, that is as unknown as it was.
-        if (error instanceof FirstcomeError && error.kind !== "bad_argument") return unknown;
+        if (error instanceof FirstcomeError && error.kind !== "invalid_argument") return unknown;
         throw error;
       }
     };
@@ -190,6 +200,7 @@ export class Caller {
     for (const [name, value] of Object.entries(ask.query ?? {})) if (value !== undefined) query.set(name, String(value));
     const headers: Record<string, string> = { accept: "application/json", ...ask.headers };
     if (bearer !== undefined) headers["authorization"] = `Bearer ${bearer}`;
+    if (AGENT !== undefined) headers["user-agent"] = AGENT;
     if (ask.body !== undefined) headers["content-type"] = "application/json";
     const url = `${servers[index]}${ask.path}${query.size > 0 ? `?${query}` : ""}`;
     const body = ask.body === undefined ? null : JSON.stringify(ask.body);
@@ -235,7 +246,7 @@ export class Caller {
     if (typeof document?.["outcome"] !== "string") {
       // A gateway in between may have passed the request on before it gave up.
       const gateway = status >= 500;
-      const setback = unreadable(`status ${status}`, gateway && !onlyReads(ask), gateway || status === 429 ? "anybody" : "others");
+      const setback = unreadable(`status ${status}`, gateway && !onlyReads(ask), gateway ? "anybody" : "others");
       return { is: "setback", ...setback, retryAfter };
     }
     const problem = { status, detail: "", title: "", retry: false, changed: "no", ...document } as unknown as Problem;
@@ -301,7 +312,7 @@ const NEVER_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNRE
 export function unanswered(error: unknown, ask: Ask): Setback {
   const cause = (error as { cause?: unknown } | null)?.cause as { code?: string; errors?: { code?: string }[] } | undefined;
   const codes = cause?.errors?.map(one => one.code ?? "") ?? [cause?.code ?? ""];
-  const isWrongCertificate = codes.some(code => /CERT|SIGNATURE|^ERR_TLS|^ERR_SSL/.test(code));
+  const isWrongCertificate = codes.some(code => /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code));
   const isUnsent = isWrongCertificate || codes.every(code => NEVER_SENT.has(code));
   const why = typeof error === "string" ? error : codes.filter(Boolean).join(", ") || "the connection failed or broke";
   // What is wrong with a certificate is wrong the next time, too.

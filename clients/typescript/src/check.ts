@@ -4,7 +4,7 @@ import { FirstcomeError } from "./answer.js";
 import type { UnitPick } from "./documents.js";
 
 export function bad(message: string): never {
-  throw new FirstcomeError("bad_argument", message);
+  throw new FirstcomeError("invalid_argument", message);
 }
 
 /** Accepts text of 1 to so many bytes of UTF-8 without control characters. What it is stays out of the message. */
