@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the Java records of the answers, and the enum of reasons, from the reference of the HTTP interface.
 
-    python3 generate.py            writes src/generated/java
+    python3 generate.py            writes client/src/generated/java
     python3 generate.py --check    exits with 1 if what is there is not what would be written
 """
 
@@ -13,7 +13,7 @@ import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 REFERENCE = HERE.parent.parent / "docs" / "reference"
-OUT = HERE / "src" / "generated" / "java" / "io" / "firstcome" / "client"
+OUT = HERE / "client" / "src" / "generated" / "java" / "io" / "firstcome" / "client"
 
 # The Java name of a record, its schema, and the outcomes it is one of.
 RECORDS = {
@@ -139,9 +139,10 @@ def record(name, schema, outcomes, indent=""):
         lines += [f"        {line}" for line in lists] + ["    }", ""]
     if "code" in schema["properties"]:
         shown = [camel(field) for field in schema["properties"] if field != "code"]
-        parts = ' + ", '.join(f'{field}=" + {field}' for field in shown)
+        parts = [f'"{", " if at else name + "["}{field}=" + {field}' for at, field in enumerate(shown)]
         lines += ["    /** Does not show the code. */", "    @Override", "    public String toString() {"]
-        lines += [f"        {line}" for line in wrap(f'return "{name}[{parts} + "]";', "        ")] + ["    }", ""]
+        lines += [f"        return {parts[0]}"] + [f"                + {part}" for part in parts[1:]]
+        lines += ['                + "]";', "    }", ""]
     for title, inner in nested.items():
         lines += record(title, inner, [], "    ") + [""]
     if lines[-1] == "":
@@ -229,7 +230,7 @@ def main():
         there = {path.name: path.read_text() for path in OUT.glob("*.java")}
         differs = sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))
         if differs:
-            sys.exit(f"src/generated is not what generate.py writes: run it again ({', '.join(differs)})")
+            sys.exit(f"client/src/generated is not what generate.py writes: run it again ({', '.join(differs)})")
         return
     OUT.mkdir(parents=True, exist_ok=True)
     for path in OUT.glob("*.java"):

@@ -7,7 +7,7 @@ import java.util.List;
  * A hold was paid for too late, and its units cannot be had any more: give back what was paid. This is a result, stored
  * once; asked again, the answer is the same.
  *
- * @param at when that was decided
+ * @param at when that was decided; {@code null} if the server does not say
  * @param units the units that were paid for
  * @param problem what the server said
  */

@@ -45,4 +45,10 @@ record Ask(String operation, String campaign, String method, String path, Map<St
     Ask waiting(Duration longer) {
         return new Ask(operation, campaign, method, path, headers, body, reads, longer);
     }
+
+    /** Wants an answer at or past a position. */
+    Ask past(String position) {
+        String query = (path.contains("?") ? "&" : "?") + "min_position=" + Checks.encode(position);
+        return new Ask(operation, campaign, method, path + query, headers, body, reads, waiting);
+    }
 }

@@ -23,9 +23,13 @@ final class Call<T> {
 
     /** What all calls of a client share. */
     record Shared(Transport transport, Transport.Timer timer, DoubleSupplier random, List<String> servers,
-            AtomicInteger next, Retry retry, Duration deadline, Duration attempt, CallObserver observer) {
+            AtomicInteger next, Retry retry, Duration deadline, Duration attempt, String position, CallObserver observer) {
         Shared within(Duration other) {
-            return new Shared(transport, timer, random, servers, next, retry, other, attempt, observer);
+            return new Shared(transport, timer, random, servers, next, retry, other, attempt, position, observer);
+        }
+
+        Shared past(String other) {
+            return new Shared(transport, timer, random, servers, next, retry, deadline, attempt, other, observer);
         }
     }
 
@@ -61,7 +65,7 @@ final class Call<T> {
 
     private Call(Shared shared, Ask ask, Reading<T> reading) {
         this.shared = shared;
-        this.ask = ask;
+        this.ask = shared.position == null ? ask : ask.past(shared.position);
         this.reading = reading;
         this.deadline = shared.timer.nanos() + shared.deadline.toNanos();
         this.ended = shared.observer == null ? null
@@ -142,7 +146,7 @@ final class Call<T> {
                 return null;
             }
             if (json.path("outcome").isTextual()) {
-                return sort(Json.as(json, Problem.class), retryAfter(reply, json));
+                return sort(reply.status(), Json.as(json, Problem.class), retryAfter(reply, json));
             }
         } catch (IOException unreadable) {
             // The message of a JSON error may have a part of the answer in it, and that a code.
@@ -157,9 +161,9 @@ final class Call<T> {
         return new Setback(reason, null, passed && !ask.reads(), passed ? Again.ANYBODY : Again.OTHERS, true, null);
     }
 
-    private Setback sort(Problem problem, Duration retryAfter) {
+    private Setback sort(int status, Problem problem, Duration retryAfter) {
         Reason reason = Reason.of(problem.outcome());
-        boolean passing = problem.status() >= 500 || problem.status() == 429 || problem.status() == 408;
+        boolean passing = isPassing(status);
         if (reason.isOfTheRules() && !(reason == Reason.OTHER && passing)) {
             outcome = problem.outcome();
             try {
@@ -240,6 +244,11 @@ final class Call<T> {
             asked = Duration.ofSeconds(Math.min(Long.parseLong(reply.retryAfter()), hour.toSeconds()));
         }
         return asked;
+    }
+
+    /** Whether it is about the moment and not about the request: the server could not answer now. */
+    static boolean isPassing(int status) {
+        return status >= 500 || status == 429 || status == 408;
     }
 
     static String say(Problem problem) {

@@ -46,8 +46,18 @@ public record Code(
     /** Does not show the code. */
     @Override
     public String toString() {
-        return "Code[expiresAt=" + expiresAt + ", issue=" + issue + ", issuedAt=" + issuedAt + ", marks=" + marks + ",
-                pool=" + pool + ", rank=" + rank + ", redeemed=" + redeemed + ", references=" + references + ",
-                reserved=" + reserved + ", standing=" + standing + ", subject=" + subject + ", uses=" + uses + "]";
+        return "Code[expiresAt=" + expiresAt
+                + ", issue=" + issue
+                + ", issuedAt=" + issuedAt
+                + ", marks=" + marks
+                + ", pool=" + pool
+                + ", rank=" + rank
+                + ", redeemed=" + redeemed
+                + ", references=" + references
+                + ", reserved=" + reserved
+                + ", standing=" + standing
+                + ", subject=" + subject
+                + ", uses=" + uses
+                + "]";
     }
 }

@@ -27,8 +27,13 @@ public record Claim(
     /** Does not show the code. */
     @Override
     public String toString() {
-        return "Claim[at=" + at + ", cancelled=" + cancelled + ", hold=" + hold + ", pool=" + pool + ", rank=" + rank
-                + ", unit=" + unit + "]";
+        return "Claim[at=" + at
+                + ", cancelled=" + cancelled
+                + ", hold=" + hold
+                + ", pool=" + pool
+                + ", rank=" + rank
+                + ", unit=" + unit
+                + "]";
     }
 
     /**

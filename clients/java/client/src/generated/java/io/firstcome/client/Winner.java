@@ -28,7 +28,13 @@ public record Winner(
     /** Does not show the code. */
     @Override
     public String toString() {
-        return "Winner[at=" + at + ", campaign=" + campaign + ", hold=" + hold + ", pool=" + pool + ", rank=" + rank +
-                ", subject=" + subject + ", unit=" + unit + "]";
+        return "Winner[at=" + at
+                + ", campaign=" + campaign
+                + ", hold=" + hold
+                + ", pool=" + pool
+                + ", rank=" + rank
+                + ", subject=" + subject
+                + ", unit=" + unit
+                + "]";
     }
 }

@@ -55,8 +55,13 @@ final class JdkTransport implements Transport, Transport.Timer {
         } else {
             request.header("Content-Type", "application/json").method(ask.method(), BodyPublishers.ofByteArray(ask.body()));
         }
-        CompletableFuture<HttpResponse<byte[]>> exchange = http.sendAsync(request.build(), head -> new Whole());
         CompletableFuture<Reply> reply = new CompletableFuture<>();
+        long until = System.nanoTime() + limit.toNanos();
+        CompletableFuture<HttpResponse<byte[]>> exchange = http.sendAsync(request.build(), head -> {
+            // The time-out of a request ends with the head of its answer: this is for the rest.
+            reply.orTimeout(Math.max(until - System.nanoTime(), 1), TimeUnit.NANOSECONDS);
+            return new Whole();
+        });
         exchange.whenComplete((answer, broken) -> {
             if (broken != null) {
                 reply.completeExceptionally(sort(broken));
@@ -65,8 +70,6 @@ final class JdkTransport implements Transport, Transport.Timer {
                 reply.complete(new Reply(answer.statusCode(), retryAfter, answer.body()));
             }
         });
-        // The time-out of a request ends with the head of its answer: this is for the rest.
-        reply.orTimeout(limit.toNanos() + 20_000_000, TimeUnit.NANOSECONDS);
         reply.whenComplete((done, broken) -> {
             if (broken instanceof TimeoutException || reply.isCancelled()) {
                 exchange.cancel(true);

@@ -30,7 +30,14 @@ public record Won(
     /** Does not show the code. */
     @Override
     public String toString() {
-        return "Won[at=" + at + ", campaign=" + campaign + ", decided=" + decided + ", outcome=" + outcome + ", pool="
-                + pool + ", position=" + position + ", rank=" + rank + ", subject=" + subject + "]";
+        return "Won[at=" + at
+                + ", campaign=" + campaign
+                + ", decided=" + decided
+                + ", outcome=" + outcome
+                + ", pool=" + pool
+                + ", position=" + position
+                + ", rank=" + rank
+                + ", subject=" + subject
+                + "]";
     }
 }

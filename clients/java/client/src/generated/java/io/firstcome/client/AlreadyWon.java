@@ -30,7 +30,14 @@ public record AlreadyWon(
     /** Does not show the code. */
     @Override
     public String toString() {
-        return "AlreadyWon[at=" + at + ", campaign=" + campaign + ", decided=" + decided + ", outcome=" + outcome + ",
-                pool=" + pool + ", position=" + position + ", rank=" + rank + ", subject=" + subject + "]";
+        return "AlreadyWon[at=" + at
+                + ", campaign=" + campaign
+                + ", decided=" + decided
+                + ", outcome=" + outcome
+                + ", pool=" + pool
+                + ", position=" + position
+                + ", rank=" + rank
+                + ", subject=" + subject
+                + "]";
     }
 }
