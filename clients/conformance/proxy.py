@@ -11,6 +11,7 @@ standard library only. It listens on 127.0.0.1 only.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import http.client
 import http.server
 import json
@@ -20,7 +21,7 @@ import socket
 import sys
 import threading
 import time
-from typing import Any, ClassVar, Optional
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 CONTROL = "/-conformance/sessions"
@@ -33,10 +34,13 @@ MOST_BODY = 4 * 1024 * 1024
 MOST_REQUESTS = 10_000
 UPSTREAM_TIMEOUT = 30.0
 LONGEST_DELAY_MS = 60_000
+# How long a stream is open before something happens.
+DURING = 0.3
 
 ACTIONS = {"pass", "answer", "close", "cut", "hang"}
 FAULT_KEYS = {
-    "do", "requests", "match", "forward", "delay_ms", "before", "status", "headers", "body", "then", "after_events",
+    "do", "requests", "match", "forward", "delay_ms", "before", "during", "status", "headers", "body", "then",
+    "after_events",
 }  # fmt: skip
 
 
@@ -71,7 +75,7 @@ class Request:
     def __init__(self, method: str, path: str, headers: list[tuple[str, str]], body: bytes) -> None:
         self.method, self.path, self.headers, self.body = method, path, headers, body
 
-    def header(self, name: str) -> Optional[str]:
+    def header(self, name: str) -> str | None:
         return next((value for key, value in self.headers if key.lower() == name), None)
 
     def document(self) -> Any:
@@ -188,7 +192,7 @@ class Session:
             try:
                 streams = (response.getheader("content-type") or "").startswith("text/event-stream")
                 if streams and action in ("pass", "cut"):
-                    self.stream(peer, response, fault, upstream)
+                    self.stream(peer, response, fault, upstream, request.header("authorization"))
                     return False
                 status, headers, body = response.status, response.getheaders(), response.read()
             finally:
@@ -231,7 +235,7 @@ class Session:
         upstream = connection.sock
         return connection.getresponse(), upstream
 
-    def command(self, command: dict[str, Any], authorization: Optional[str]) -> None:
+    def command(self, command: dict[str, Any], authorization: str | None) -> None:
         """Sends a request of its own to the server, before the client's request is handled."""
         headers = [("content-type", "application/json")]
         if authorization:
@@ -251,6 +255,7 @@ class Session:
         response: http.client.HTTPResponse,
         fault: dict[str, Any],
         upstream: socket.socket,
+        authorization: str | None,
     ) -> None:
         """Passes server-sent events on; with `cut` only so many of them."""
         peer.sendall(written_head(response.status, response.getheaders(), None))
@@ -258,6 +263,7 @@ class Session:
         event: list[bytes] = []
         finished = threading.Event()
         threading.Thread(target=self.watch, args=(peer, upstream, finished), daemon=True).start()
+        threading.Thread(target=self.meanwhile, args=(fault, authorization, finished), daemon=True).start()
         try:
             while left != 0:
                 line = response.readline(MOST_HEAD)
@@ -276,14 +282,19 @@ class Session:
         finally:
             finished.set()
 
+    def meanwhile(self, fault: dict[str, Any], authorization: str | None, finished: threading.Event) -> None:
+        """Changes something while a stream is open."""
+        for command in fault.get("during", []):
+            if finished.wait(DURING):
+                return
+            self.command(command, authorization)
+
     def watch(self, peer: socket.socket, upstream: socket.socket, finished: threading.Event) -> None:
         """Ends a stream of the server when its reader is gone or the session ends."""
         while not finished.wait(0.1):
             if self.ended.is_set() or gone(peer):
-                try:
+                with contextlib.suppress(OSError):
                     upstream.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    pass
                 return
 
     def hang(self, peer: socket.socket) -> None:
@@ -312,7 +323,7 @@ def gone(peer: socket.socket) -> bool:
         return True
 
 
-def read_request(peer: socket.socket, waiting: bytes) -> tuple[Optional[Request], bytes]:
+def read_request(peer: socket.socket, waiting: bytes) -> tuple[Request | None, bytes]:
     """Reads a request, and what came behind it; none at the end of the connection."""
     peer.settimeout(120)
     while b"\r\n\r\n" not in waiting:
@@ -371,7 +382,7 @@ def read_chunks(peer: socket.socket, waiting: bytes) -> tuple[bytes, bytes]:
             raise Broken
 
 
-def written_head(status: int, headers: list[tuple[str, str]], length: Optional[int]) -> bytes:
+def written_head(status: int, headers: list[tuple[str, str]], length: int | None) -> bytes:
     """The head of an answer; without a length the connection ends it."""
     reason = http.client.responses.get(status, "Unknown")
     lines = [f"HTTP/1.1 {status} {reason}"]
@@ -418,7 +429,7 @@ class Control(http.server.BaseHTTPRequestHandler):
                 session = self.sessions[number] = Session(number, self.upstream, settings)
         except (Wrong, ValueError) as why:
             return self.answer(400, {"error": str(why)})
-        self.answer(201, {"session": number, "url": session.url})
+        return self.answer(201, {"session": number, "url": session.url})
 
     def do_GET(self) -> None:
         try:
@@ -432,7 +443,7 @@ class Control(http.server.BaseHTTPRequestHandler):
         except Wrong as why:
             return self.answer(404, {"error": str(why)})
         session.end()
-        self.answer(200, {"requests": session.seen()})
+        return self.answer(200, {"requests": session.seen()})
 
 
 def main() -> int:
@@ -454,10 +465,8 @@ def main() -> int:
             os._exit(0)
 
         threading.Thread(target=watch, daemon=True).start()
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         server.serve_forever()
-    except KeyboardInterrupt:
-        pass
     return 0
 
 
