@@ -135,7 +135,9 @@ def record(name, schema, outcomes, indent=""):
     lines += [f"        {field}{',' if at < len(fields) - 1 else ''}" for at, field in enumerate(fields)]
     lines.append(f"){implements} {{")
     if lists:
-        lines += ["    /** Copies its lists, so that nobody changes them. */", f"    public {name} {{"]
+        lines += ["    /**", "     * Copies its lists, so that nobody changes them.", "     *"]
+        lines += [f"     * @param {camel(field)} as in the record" for field in schema["properties"]]
+        lines += ["     */", f"    public {name} {{"]
         lines += [f"        {line}" for line in lists] + ["    }", ""]
     if "code" in schema["properties"]:
         shown = [camel(field) for field in schema["properties"] if field != "code"]

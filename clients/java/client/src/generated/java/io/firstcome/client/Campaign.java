@@ -69,7 +69,39 @@ public record Campaign(
         Long unsettled,
         long version
 ) {
-    /** Copies its lists, so that nobody changes them. */
+    /**
+     * Copies its lists, so that nobody changes them.
+     *
+     * @param allowOrphans as in the record
+     * @param askAgainMs as in the record
+     * @param campaign as in the record
+     * @param claimAgain as in the record
+     * @param closedAt as in the record
+     * @param closesAt as in the record
+     * @param closesInMs as in the record
+     * @param createdAt as in the record
+     * @param durable as in the record
+     * @param holdMaxMs as in the record
+     * @param holdTtlMs as in the record
+     * @param holds as in the record
+     * @param holdsPerHour as in the record
+     * @param left as in the record
+     * @param limits as in the record
+     * @param liveHolds as in the record
+     * @param now as in the record
+     * @param offerMs as in the record
+     * @param opensAt as in the record
+     * @param opensInMs as in the record
+     * @param pools as in the record
+     * @param position as in the record
+     * @param public_ as in the record
+     * @param stale as in the record
+     * @param state as in the record
+     * @param title as in the record
+     * @param unitsReturn as in the record
+     * @param unsettled as in the record
+     * @param version as in the record
+     */
     public Campaign {
         pools = pools == null ? List.of() : List.copyOf(pools);
     }

@@ -23,7 +23,17 @@ public record Claims(
         boolean stale,
         String subject
 ) {
-    /** Copies its lists, so that nobody changes them. */
+    /**
+     * Copies its lists, so that nobody changes them.
+     *
+     * @param campaign as in the record
+     * @param claims as in the record
+     * @param durable as in the record
+     * @param next as in the record
+     * @param position as in the record
+     * @param stale as in the record
+     * @param subject as in the record
+     */
     public Claims {
         claims = claims == null ? List.of() : List.copyOf(claims);
     }

@@ -37,7 +37,23 @@ public record Code(
         String subject,
         long uses
 ) {
-    /** Copies its lists, so that nobody changes them. */
+    /**
+     * Copies its lists, so that nobody changes them.
+     *
+     * @param code as in the record
+     * @param expiresAt as in the record
+     * @param issue as in the record
+     * @param issuedAt as in the record
+     * @param marks as in the record
+     * @param pool as in the record
+     * @param rank as in the record
+     * @param redeemed as in the record
+     * @param references as in the record
+     * @param reserved as in the record
+     * @param standing as in the record
+     * @param subject as in the record
+     * @param uses as in the record
+     */
     public Code {
         marks = marks == null ? List.of() : List.copyOf(marks);
         references = references == null ? List.of() : List.copyOf(references);

@@ -21,7 +21,16 @@ public record CodesFound(
         String position,
         boolean stale
 ) {
-    /** Copies its lists, so that nobody changes them. */
+    /**
+     * Copies its lists, so that nobody changes them.
+     *
+     * @param campaign as in the record
+     * @param codes as in the record
+     * @param durable as in the record
+     * @param more as in the record
+     * @param position as in the record
+     * @param stale as in the record
+     */
     public CodesFound {
         codes = codes == null ? List.of() : List.copyOf(codes);
     }

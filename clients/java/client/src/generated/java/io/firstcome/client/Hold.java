@@ -35,7 +35,22 @@ public record Hold(
         String subject,
         List<Unit> units
 ) {
-    /** Copies its lists, so that nobody changes them. */
+    /**
+     * Copies its lists, so that nobody changes them.
+     *
+     * @param campaign as in the record
+     * @param durable as in the record
+     * @param expiresAt as in the record
+     * @param held as in the record
+     * @param hold as in the record
+     * @param offer as in the record
+     * @param position as in the record
+     * @param stale as in the record
+     * @param startedAt as in the record
+     * @param state as in the record
+     * @param subject as in the record
+     * @param units as in the record
+     */
     public Hold {
         units = units == null ? List.of() : List.copyOf(units);
     }

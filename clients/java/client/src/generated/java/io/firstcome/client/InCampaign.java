@@ -18,7 +18,14 @@ public record InCampaign(
         List<HoldBrief> holds,
         Long next
 ) {
-    /** Copies its lists, so that nobody changes them. */
+    /**
+     * Copies its lists, so that nobody changes them.
+     *
+     * @param campaign as in the record
+     * @param claims as in the record
+     * @param holds as in the record
+     * @param next as in the record
+     */
     public InCampaign {
         claims = claims == null ? List.of() : List.copyOf(claims);
         holds = holds == null ? List.of() : List.copyOf(holds);

@@ -13,7 +13,12 @@ public record Limits(
         Long campaign,
         Map<String, Long> grades
 ) {
-    /** Copies its lists, so that nobody changes them. */
+    /**
+     * Copies its lists, so that nobody changes them.
+     *
+     * @param campaign as in the record
+     * @param grades as in the record
+     */
     public Limits {
         grades = grades == null ? Map.of() : Map.copyOf(grades);
     }

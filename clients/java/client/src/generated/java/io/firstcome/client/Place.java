@@ -52,7 +52,29 @@ public record Place(
         String subject,
         List<Unit> units
 ) implements PlaceOutcome {
-    /** Copies its lists, so that nobody changes them. */
+    /**
+     * Copies its lists, so that nobody changes them.
+     *
+     * @param adjacent as in the record
+     * @param ahead as in the record
+     * @param area as in the record
+     * @param campaign as in the record
+     * @param channel as in the record
+     * @param durable as in the record
+     * @param expiresAt as in the record
+     * @param grade as in the record
+     * @param hold as in the record
+     * @param offersNotTaken as in the record
+     * @param passedOver as in the record
+     * @param pool as in the record
+     * @param position as in the record
+     * @param quantity as in the record
+     * @param since as in the record
+     * @param stale as in the record
+     * @param state as in the record
+     * @param subject as in the record
+     * @param units as in the record
+     */
     public Place {
         units = units == null ? List.of() : List.copyOf(units);
     }

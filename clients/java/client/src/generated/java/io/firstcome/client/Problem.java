@@ -80,7 +80,42 @@ public record Problem(
         List<Unit> units,
         Long version
 ) {
-    /** Copies its lists, so that nobody changes them. */
+    /**
+     * Copies its lists, so that nobody changes them.
+     *
+     * @param at as in the record
+     * @param barredAt as in the record
+     * @param barredBy as in the record
+     * @param campaign as in the record
+     * @param changed as in the record
+     * @param decided as in the record
+     * @param detail as in the record
+     * @param errors as in the record
+     * @param field as in the record
+     * @param freeName as in the record
+     * @param hold as in the record
+     * @param issue as in the record
+     * @param level as in the record
+     * @param limit as in the record
+     * @param limitBytes as in the record
+     * @param lines as in the record
+     * @param needed as in the record
+     * @param neededBytes as in the record
+     * @param next as in the record
+     * @param opensAt as in the record
+     * @param outcome as in the record
+     * @param pool as in the record
+     * @param position as in the record
+     * @param reason as in the record
+     * @param retry as in the record
+     * @param retryAfterMs as in the record
+     * @param status as in the record
+     * @param subject as in the record
+     * @param title as in the record
+     * @param type as in the record
+     * @param units as in the record
+     * @param version as in the record
+     */
     public Problem {
         errors = errors == null ? List.of() : List.copyOf(errors);
         units = units == null ? List.of() : List.copyOf(units);

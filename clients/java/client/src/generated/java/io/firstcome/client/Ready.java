@@ -38,7 +38,22 @@ public record Ready(
         long settled,
         String status
 ) {
-    /** Copies its lists, so that nobody changes them. */
+    /**
+     * Copies its lists, so that nobody changes them.
+     *
+     * @param differs as in the record
+     * @param durability as in the record
+     * @param durabilityTrouble as in the record
+     * @param lag as in the record
+     * @param lagMs as in the record
+     * @param lastResult as in the record
+     * @param leaderlessMs as in the record
+     * @param position as in the record
+     * @param reasons as in the record
+     * @param settleTrouble as in the record
+     * @param settled as in the record
+     * @param status as in the record
+     */
     public Ready {
         differs = differs == null ? List.of() : List.copyOf(differs);
         reasons = reasons == null ? List.of() : List.copyOf(reasons);

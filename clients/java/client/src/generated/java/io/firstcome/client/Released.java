@@ -30,7 +30,20 @@ public record Released(
         String subject,
         List<Unit> units
 ) implements ReleaseOutcome {
-    /** Copies its lists, so that nobody changes them. */
+    /**
+     * Copies its lists, so that nobody changes them.
+     *
+     * @param at as in the record
+     * @param campaign as in the record
+     * @param decided as in the record
+     * @param hold as in the record
+     * @param left as in the record
+     * @param outcome as in the record
+     * @param position as in the record
+     * @param retaken as in the record
+     * @param subject as in the record
+     * @param units as in the record
+     */
     public Released {
         units = units == null ? List.of() : List.copyOf(units);
     }

@@ -20,7 +20,15 @@ public record Results(
         String position,
         List<Result> results
 ) {
-    /** Copies its lists, so that nobody changes them. */
+    /**
+     * Copies its lists, so that nobody changes them.
+     *
+     * @param durable as in the record
+     * @param last as in the record
+     * @param next as in the record
+     * @param position as in the record
+     * @param results as in the record
+     */
     public Results {
         results = results == null ? List.of() : List.copyOf(results);
     }

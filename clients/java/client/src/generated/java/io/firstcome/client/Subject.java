@@ -21,7 +21,16 @@ public record Subject(
         boolean stale,
         String subject
 ) {
-    /** Copies its lists, so that nobody changes them. */
+    /**
+     * Copies its lists, so that nobody changes them.
+     *
+     * @param campaigns as in the record
+     * @param durable as in the record
+     * @param next as in the record
+     * @param position as in the record
+     * @param stale as in the record
+     * @param subject as in the record
+     */
     public Subject {
         campaigns = campaigns == null ? List.of() : List.copyOf(campaigns);
     }

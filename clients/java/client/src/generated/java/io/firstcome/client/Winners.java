@@ -20,7 +20,15 @@ public record Winners(
         String position,
         List<Winner> winners
 ) {
-    /** Copies its lists, so that nobody changes them. */
+    /**
+     * Copies its lists, so that nobody changes them.
+     *
+     * @param durable as in the record
+     * @param lastRank as in the record
+     * @param next as in the record
+     * @param position as in the record
+     * @param winners as in the record
+     */
     public Winners {
         winners = winners == null ? List.of() : List.copyOf(winners);
     }

@@ -11,6 +11,9 @@ public record HoldId(String campaign, String hold, String subject) {
     /**
      * Checks the names.
      *
+     * @param campaign as in the record
+     * @param hold as in the record
+     * @param subject as in the record
      * @throws IllegalArgumentException if one cannot be right
      */
     public HoldId {

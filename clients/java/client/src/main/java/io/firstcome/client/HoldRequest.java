@@ -21,6 +21,9 @@ public record HoldRequest(HoldId id, List<Pick> picks, Duration waiting) {
     /**
      * Checks the picks.
      *
+     * @param id as in the record
+     * @param picks as in the record
+     * @param waiting as in the record
      * @throws IllegalArgumentException if there are none or too many, or the time is out of range
      */
     public HoldRequest {

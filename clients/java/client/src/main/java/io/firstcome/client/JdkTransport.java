@@ -37,7 +37,7 @@ final class JdkTransport implements Transport, Transport.Timer {
     }
 
     HttpRequest.Builder request(String server, String path) {
-        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(server + path)).header("User-Agent", "firstcome-java");
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(server + path)).header("User-Agent", "firstcome-java/0.1.0");
         return authorization == null ? request : request.header("Authorization", authorization);
     }
 

@@ -6,6 +6,7 @@ package io.firstcome.client;
  */
 public final class NoAnswerException extends FirstcomeException {
     private static final long serialVersionUID = 1L;
+    /** How often it was tried. */
     private final int attempts;
 
     NoAnswerException(String server, String reason, int attempts, Problem problem) {

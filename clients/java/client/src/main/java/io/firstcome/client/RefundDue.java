@@ -12,7 +12,13 @@ import java.util.List;
  * @param problem what the server said
  */
 public record RefundDue(Instant at, List<Unit> units, Problem problem) implements HoldOutcome, ConfirmOutcome {
-    /** Copies the list, so that nobody changes it. */
+    /**
+     * Copies the list, so that nobody changes it.
+     *
+     * @param at as in the record
+     * @param units as in the record
+     * @param problem as in the record
+     */
     public RefundDue {
         units = List.copyOf(units);
     }

@@ -6,6 +6,7 @@ package io.firstcome.client;
  */
 public final class RejectedException extends FirstcomeException {
     private static final long serialVersionUID = 1L;
+    /** Why. */
     private final Reason reason;
 
     RejectedException(Problem problem) {

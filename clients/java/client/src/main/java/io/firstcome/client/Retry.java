@@ -17,6 +17,9 @@ public record Retry(Duration first, Duration longest, int attempts) {
     /**
      * Checks the values.
      *
+     * @param first as in the record
+     * @param longest as in the record
+     * @param attempts as in the record
      * @throws IllegalArgumentException if one is out of range
      */
     public Retry {

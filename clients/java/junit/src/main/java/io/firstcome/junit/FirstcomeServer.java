@@ -184,9 +184,11 @@ public final class FirstcomeServer implements AutoCloseable {
         long until = System.nanoTime() + START.toNanos();
         while (System.nanoTime() < until && process.isAlive()) {
             String out = Files.readString(file("out"));
+            // The first line is `listening on http://127.0.0.1:PORT`.
+            int begin = out.indexOf("http://");
             int end = out.indexOf('\n');
-            if (end > 0 && isReady(out.substring(0, end).strip())) {
-                return out.substring(0, end).strip();
+            if (begin >= 0 && end > begin && isReady(out.substring(begin, end).strip())) {
+                return out.substring(begin, end).strip();
             }
             Thread.sleep(20);
         }
