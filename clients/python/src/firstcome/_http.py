@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import ssl
 import time
@@ -81,6 +82,6 @@ def broken(error: Exception) -> Broken:
         while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
             cause = cause.__cause__ or cause.__context__
         return Broken(f"no connection: {str(error) or type(error).__name__}", sent=False, final=cause is not None)
-    if isinstance(error, (httpx.TimeoutException, TimeoutError)):
+    if isinstance(error, (httpx.TimeoutException, asyncio.TimeoutError)):
         return Broken("no answer in time", sent=True)
     return Broken(f"the connection broke after the request was sent ({type(error).__name__})", sent=True)

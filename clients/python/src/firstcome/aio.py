@@ -61,15 +61,17 @@ class AsyncHold(doc.Held):
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if not self._open:
-            return
-        with contextlib.suppress(Exception):
+        if self._open:
             # [async]
             # Whoever cancels the block does not cancel this.
-            await asyncio.shield(asyncio.ensure_future(self.release()))
+            await asyncio.shield(asyncio.ensure_future(self._give_back()))
             # [sync]
-            # self.release()
+            # self._give_back()
             # [end]
+
+    async def _give_back(self) -> None:
+        with contextlib.suppress(Exception):
+            await self.release()
 
 
 # [async]

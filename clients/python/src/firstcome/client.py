@@ -60,8 +60,10 @@ class LiveHold(doc.Held):
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self._open:
-            return
+        if self._open:
+            self._give_back()
+
+    def _give_back(self) -> None:
         with contextlib.suppress(Exception):
             self.release()
 
