@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
 import threading
@@ -13,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from firstcome import AsyncClient, AsyncHold, Client, LiveHold, Pick, Refused, Unknown, Won
+from firstcome import AsyncClient, AsyncHold, Client, FirstcomeError, LiveHold, Pick, Refused, Unknown, Won
 
 KEY = "a-long-enough-secret-key"
 DECIDED = {"campaign": "hall", "subject": "ann", "position": "0.7", "decided": "journal"}
@@ -173,6 +174,26 @@ def test_the_rest_of_a_hold_is_given_back_after_a_part_was_confirmed() -> None:
             assert isinstance(hold, LiveHold)
             hold.confirm(units=["A1"])
         assert asked == ["holds", "confirm", "release"]
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "released"),
+    [(503, "unavailable", False), (401, "unauthorized", False), (403, "not_yours", True)],
+)
+def test_a_hold_whose_confirm_was_not_decided_is_left_alone(status: int, outcome: str, released: bool) -> None:
+    asked: list[str] = []
+    no = {"outcome": outcome, "changed": "no", "retry": False, "status": status, "detail": "no"}
+
+    def never(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path.rsplit("/", 1)[1])
+        return httpx.Response(status, json=no) if asked[-1] == "confirm" else says(request)
+
+    with httpx.Client(transport=httpx.MockTransport(never)) as http:
+        client = Client("http://host", KEY, http=http)
+        with contextlib.suppress(FirstcomeError), client.hold("hall", "ann", Pick(quantity=1)) as hold:
+            assert isinstance(hold, LiveHold)
+            hold.confirm()
+    assert asked == ["holds", "confirm", *(["release"] if released else [])]
 
 
 @pytest.mark.parametrize("reads", ["results", "events"])

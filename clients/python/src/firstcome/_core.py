@@ -13,8 +13,7 @@ from firstcome.errors import FirstcomeError, Rejected, Unavailable
 
 T = TypeVar("T")
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
-CONNECT = 2.0
+FIRST_PAUSE, LONGEST_PAUSE, CONNECT = 0.05, 2.0, 2.0
 # An attempt is made again only if it can have so long: one that is sent and cut makes a call unknown.
 LEAST = 0.05
 LARGEST_ANSWER = 64 * 1024 * 1024
@@ -163,14 +162,9 @@ class Call(Generic[T]):
         known = name not in NOT_OF_THE_RULES and (not passing or name in RULES_BUT_PASSING)
         if known:
             return Refused(
-                reason=name,
-                detail=detail,
-                changed=str(changed),
-                retry=retry,
-                retry_after=wait,
-                after_lost_attempt=self._lost,
-                document=document,
-            )
+                reason=name, detail=detail, changed=str(changed), retry=retry, retry_after=wait,
+                after_lost_attempt=self._lost, document=document,
+            )  # fmt: skip
         lost = changes and (changed == "unknown" or (passing and changed != "no"))
         if not lost and not passing:
             return Rejected(name, reply.status, detail, document)

@@ -197,9 +197,7 @@ def hold(
     wait_ms = round(seconds("wait", wait, 0, 600) * 1000) or None
     written = [_without_none(**asdict(pick)) for pick in picks]
     body = _without_none(id=id, subject=_subject(subject), picks=written, wait_ms=wait_ms)
-    reading: Callable[[Any], doc.Held | doc.Confirmed] = _one_of(
-        held=doc.Held, already_held=doc.Held, confirmed=doc.Confirmed
-    )
+    reading: Callable[[Any], Any] = _one_of(held=doc.Held, already_held=doc.Held, confirmed=doc.Confirmed)
     return Ask("POST", _path(campaign, "holds"), reading, body, waits=wait, hold=id)
 
 

@@ -20,12 +20,13 @@ from firstcome.answers import Event, Refused, Unknown
 from firstcome.errors import Rejected
 
 T = TypeVar("T")
+Settled = TypeVar("Settled", bound=doc.Confirmed | doc.Released | Refused | Unknown)
 
 
 class LiveHold(doc.Held):
     """A hold that this client took. As a block it gives back at its end what was not confirmed.
 
-    After a confirm that is `Unknown` the end of the block releases nothing, for the confirm may have happened: make it
+    After a confirm that was not decided (`Unknown`, an error, cancelled) it releases nothing: it may be paid. Confirm
     again. A release at the end that fails is not reported: the hold ends by itself at ``expires_at``.
     """
 
@@ -40,21 +41,22 @@ class LiveHold(doc.Held):
         self, *, units: Sequence[str] | None = None, pool: str | None = None, retake: bool = False
     ) -> doc.Confirmed | Refused | Unknown:
         """As :meth:`Client.confirm`."""
-        answer = self._client._run(ask.confirm(self.campaign, self.hold, self.subject, units, pool, retake))
-        self._settle(answer)
-        return answer
+        asked = ask.confirm(self.campaign, self.hold, self.subject, units, pool, retake)
+        object.__setattr__(self, "_open", False)  # Until it is decided nothing is released.
+        answer = self._client._run(asked)
+        return self._settle(answer)
 
     def release(
         self, *, units: Sequence[str] | None = None, pool: str | None = None
     ) -> doc.Released | Refused | Unknown:
         """As :meth:`Client.release`."""
         answer = self._client._run(ask.release(self.campaign, self.hold, self.subject, units, pool))
-        self._settle(answer)
-        return answer
+        return self._settle(answer)
 
-    def _settle(self, answer: doc.Confirmed | doc.Released | Refused | Unknown) -> None:
-        if isinstance(answer, Unknown) or (not isinstance(answer, Refused) and answer.left == 0):
-            object.__setattr__(self, "_open", False)
+    def _settle(self, answer: Settled) -> Settled:
+        left = isinstance(answer, Refused) or (not isinstance(answer, Unknown) and answer.left > 0)
+        object.__setattr__(self, "_open", left)
+        return answer
 
     def __enter__(self) -> LiveHold:
         return self
@@ -114,9 +116,8 @@ class Client:
     def using(self, *, deadline: float | None = None, min_position: str | None = None) -> Client:
         """Returns the same client with another deadline, or whose calls are answered at or past a position.
 
-        Give the ``position`` of an earlier answer: then its effect is seen on every server. A position of an epoch
-        that is over is :class:`firstcome.Rejected` with `stale_position`: call without it. The new client uses the
-        connections of this one, and needs no closing.
+        Give the ``position`` of an earlier answer: its effect is seen on every server. With that of an epoch that is
+        over, :class:`firstcome.Rejected` is `stale_position`. The connections are those of this client.
         """
         new, given = copy.copy(self), {"deadline": deadline, "min_position": min_position}
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -144,8 +145,7 @@ class Client:
         `with` it for a block that releases at its end what was not confirmed (:class:`LiveHold`); take it
         for the answer alone. A hold that was confirmed before is :class:`firstcome.Confirmed`. ``id``: 1 to 64 bytes;
         the same hold when it is asked for again. Drawn for each call if left out: store one with the order to find the
-        answer after your process ended. ``wait``: up to so many seconds for named seats that somebody has; the server's
-        `hold_wait_ms` bounds it.
+        answer after your process ended. ``wait``: seconds to wait for taken seats, at most the server's `hold_wait_ms`.
         """
         asked = ask.hold(campaign, subject, picks, id, wait)
         return self._hold(asked)
