@@ -8,7 +8,7 @@ const FILE = new URL("src/documents.ts", import.meta.url);
 // What the document calls it, and what it is called here. What these refer to must be listed, too.
 const ANSWERS = {
   Problem: "Problem",
-  Won: "Won", Cancelled: "Cancelled", ClaimsOf: "Claims", ClaimView: "Claim",
+  Won: "Won", Cancelled: "Cancelled", ClaimView: "Claim",
   WaitlistedView: "Waitlisted", PlaceView: "Place", LeftWaitlistView: "LeftWaitlist",
   HeldView: "Held", ExtendedView: "Extended", EndedView: "Ended", Shown: "HoldState", UnitView: "Unit",
   CodeStep: "CodeStep", CodesFound: "CodesFound", CodeView: "Code", CodeUseView: "CodeUse", CodeMarkView: "CodeMark",
@@ -23,16 +23,17 @@ const REQUESTS = {
   ReserveRequest: "ReserveRequest", RedeemRequest: "RedeemRequest", CodeStepRequest: "CodeStepRequest",
   CodeLookUpRequest: "CodeLookUpRequest", TokenRequest: "TokenRequest",
 };
-// The operations that can be refused, and what their reasons are called here.
-const REASONS = {
-  claim: "ClaimReason", cancel_claim: "CancelReason", show_claims: "ClaimsReason",
-  show_place: "PlaceReason", leave_waitlist: "LeaveReason",
-  hold: "HoldReason", add_to_hold: "AddReason", drop_from_hold: "DropReason", extend_hold: "ExtendReason",
-  confirm_hold: "ConfirmReason", release_hold: "ReleaseReason", show_hold: "HoldStateReason",
-  reserve_code: "ReserveReason", redeem_code: "RedeemReason", roll_back_code: "RollBackReason",
-  release_code: "ReleaseCodeReason", look_up_codes: "LookUpReason",
-  show_campaign: "CampaignReason", show_seats: "SeatMapReason",
-};
+// The operations, and what their answers and reasons are called here: `ClaimAnswer`, `ClaimReason`. Some give only a part of
+// their successes.
+const OPERATIONS = [
+  ["claim", "Claim", ["won", "already_won"]], ["claim", "Join"], ["cancel_claim", "Cancel"],
+  ["show_place", "Place"], ["leave_waitlist", "Leave"],
+  ["hold", "TakeHold"], ["add_to_hold", "Add"], ["drop_from_hold", "Drop"], ["extend_hold", "Extend"],
+  ["confirm_hold", "Confirm"], ["release_hold", "Release"], ["show_hold", "HoldState"],
+  ["reserve_code", "ReserveCode"], ["redeem_code", "RedeemCode"], ["roll_back_code", "RollBackCode"],
+  ["release_code", "ReleaseCode"], ["look_up_codes", "CodesFound"],
+  ["show_campaign", "Campaign"], ["show_seats", "SeatMap"], ["mint_token", "MintToken"],
+];
 // Outcomes that are no decisions of the rules: the form or the right of the request, or a failure outside of the rules.
 const NOT_OF_THE_RULES = [
   "busy", "outbox_full", "store_full", "unavailable", "unknown", "stale_position", "nothing_lost", "level_not_read",
@@ -112,21 +113,35 @@ function declaration(from, to, isAnswer) {
   return `${about}export interface ${to} {\n${fields(schema, isAnswer)}}\n`;
 }
 
-function reasons() {
-  const operations = Object.values(paths).flatMap(path => Object.values(path)).filter(one => one.operationId);
-  return Object.entries(REASONS).map(([id, name]) => {
-    const operation = operations.find(one => one.operationId === id);
-    const refused = Object.entries(operation.responses).filter(([status]) => status >= "400");
-    const words = refused.flatMap(([, answer]) => answer["x-outcomes"]).filter(word => !NOT_OF_THE_RULES.includes(word));
-    return `/** Why \`${id}\` can be refused. Later versions may add more. */\nexport type ${name} =\n  | ${[...new Set(words)].map(word => JSON.stringify(word)).join("\n  | ")};\n`;
+// The document of each success.
+const documentOf = {};
+for (const [from, to] of Object.entries(ANSWERS)) {
+  const field = schemas[from].properties.outcome;
+  for (const word of inBackticks(field?.description ?? "")) if (outcomes.includes(word)) documentOf[word] = to;
+}
+
+function answers() {
+  const all = Object.values(paths).flatMap(path => Object.values(path)).filter(one => one.operationId);
+  return OPERATIONS.map(([id, name, part]) => {
+    const { responses } = all.find(one => one.operationId === id);
+    const words = (from, to) => [...new Set(Object.entries(responses).flatMap(([status, one]) => (status >= from && status < to ? one["x-outcomes"] ?? [] : [])))];
+    const reasons = words("400", "600").filter(word => !NOT_OF_THE_RULES.includes(word));
+    const yes = words("200", "300").filter(word => !part || part.includes(word));
+    const documents = [...new Set(yes.map(word => documentOf[word]))];
+    const union = documents.map(to => `As<${to}, ${quoted(yes.filter(word => documentOf[word] === to))}>`).join(" | ");
+    const read = names[responses["200"]?.content?.["application/json"]?.schema.$ref?.split("/").at(-1)];
+    return (
+      `/** Why \`${name}Answer\` can be a refusal. Later versions may add more. */\nexport type ${name}Reason =${reasons.map(word => `\n  | "${word}"`).join("") || " never"};\n` +
+      `/** What \`${id}\` comes to. */\nexport type ${name}Answer = ${union ? `Answer<${union}, ${name}Reason>` : `Found<${read}, ${name}Reason>`};\n`
+    );
   });
 }
 
 const text = [
-  "// Written by generate.mjs from docs/reference/openapi.json. Change nothing here.\n",
+  "// Written by generate.mjs from docs/reference/openapi.json. Change nothing here.\n\nimport type { Answer, As, Found } from \"./answer.js\";\n",
   ...Object.entries(ANSWERS).map(([from, to]) => declaration(from, to, true)),
   ...Object.entries(REQUESTS).map(([from, to]) => declaration(from, to, false)),
-  ...reasons(),
+  ...answers(),
   comment("Outcomes that are no decisions of the rules.") +
     `export const NOT_OF_THE_RULES: ReadonlySet<string> = new Set([\n${NOT_OF_THE_RULES.map(word => `  ${JSON.stringify(word)},\n`).join("")}]);\n`,
 ].join("\n");

@@ -5,16 +5,12 @@ import type { Problem } from "./documents.js";
 /** Settings of one call, beside those of the client. */
 export interface CallOptions {
   /**
-   * Ends the call: it rejects with the signal's reason. A command may have happened all the same; make the same call again to
-   * learn. Calls that only read can be ended without a thought.
+   * Ends the call: it rejects with the signal's reason. A command may have happened all the same; make the same call again to learn.
    */
   signal?: AbortSignal | undefined;
   /** How long this call may take altogether, in milliseconds, 1 to 86,400,000. The client's, if left out. */
   deadlineMs?: number | undefined;
-  /**
-   * The `position` of an earlier answer: the server answers only when it has reached it, so that what was decided there is seen
-   * on every server.
-   */
+  /** The `position` of an earlier answer: what was decided there is seen in this one, on whichever server it is. */
   minPosition?: string | undefined;
 }
 
@@ -26,8 +22,8 @@ export interface Refused<Reason extends string = string> {
   /** The whole document: `problem.detail` is a sentence for people, `problem.opens_at` when it opens, and so on. */
   readonly problem: Problem;
   /**
-   * Whether an earlier attempt of this call was sent and its answer lost. That attempt is almost always over. To be certain of
-   * the no, make the same call again later.
+   * Whether an earlier attempt of this call was sent and its answer lost. That attempt is almost always over. To be certain of the
+   * no, make the same call again later.
    */
   readonly afterLostAttempt: boolean;
 }
@@ -42,11 +38,10 @@ export interface Unknown<Result = unknown> {
   /** What the server said last, where it said something. */
   readonly problem: Problem | undefined;
   /**
-   * Finds out: makes the same request again, with the same identity. A yes is what happened, now or before, and it happened
-   * once; it is `unknown` again if there is no answer within the deadline. What must not happen any more is not resolved: look
-   * what is there (`claims`, `holdById(…).look()`), and cancel or release it.
-   *
-   * Where this process may end before: the same call with the same arguments does the same. Give a hold an `id` of yours then.
+   * Finds out: makes the same request again, with the same identity. A yes is what happened, now or before, and it happened once. It is
+   * `unknown` again if nobody can say within the deadline. What must not happen any more is not resolved: look what is there (`claims`,
+   * `holdById`), and cancel or release it. After the end of this process the same call with the same arguments does the same; give a
+   * hold an `id` of yours for that.
    */
   resolve(options?: CallOptions): Promise<Result>;
 }
@@ -61,29 +56,27 @@ export type Answer<Yes, Reason extends string> = Yes | Refused<Reason> | Unknown
 export type Found<Document, Reason extends string> = As<Document, "found"> | Refused<Reason>;
 
 /**
- * Something is broken. It is thrown; what the rules say is a value. By `kind`:
+ * Something is broken. It is thrown; what the rules say is a value. No message and no field has the key. By `kind`:
  *
  * - `invalid_argument`: an argument cannot be right, and nothing was sent;
  * - `rejected`: the server turned the request down before its rules looked at it, and nothing changed: an unknown key
- *   (`problem.outcome` is `unauthorized`), a missing right, a wrong form. The same request will be turned down again;
- * - `unavailable`: no server answered before the deadline, and nothing changed: it could not be reached, or each time said that it
- *   cannot answer now (`problem.outcome` is `busy`, for example). The same call may be made again later.
- *
- * No message and no field has the key.
+ *   (`problem.outcome` is `unauthorized`), a missing right, a wrong form. The same request will be turned down again. Also a list
+ *   or a stream of a campaign that is not there;
+ * - `unavailable`: there was no answer before the deadline, and nothing changed: the server could not be reached, or each time said
+ *   that it cannot answer now (`problem.outcome` is `busy`, for example), or the call only reads. It may be made again later.
  */
 export class FirstcomeError extends Error {
   override readonly name = "FirstcomeError";
-  readonly kind: "invalid_argument" | "rejected" | "unavailable";
-  /** What the server said last, where it said something. `retry_after_ms` is when to ask again. */
-  readonly problem: Problem | undefined;
-  /** How many requests were sent. */
-  readonly attempts: number;
 
   /** @internal */
-  constructor(kind: FirstcomeError["kind"], message: string, attempts = 0, problem?: Problem) {
+  constructor(
+    readonly kind: "invalid_argument" | "rejected" | "unavailable",
+    message: string,
+    /** How many requests were sent. */
+    readonly attempts = 0,
+    /** What the server said last, where it said something. `retry_after_ms` is when to ask again. */
+    readonly problem: Problem | undefined = undefined,
+  ) {
     super(message);
-    this.kind = kind;
-    this.attempts = attempts;
-    this.problem = problem;
   }
 }

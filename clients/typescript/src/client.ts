@@ -1,28 +1,23 @@
-// The client: which servers it knows, with which key, and what can be asked of them.
+// The client: which server it knows, with which key, and what can be asked of it.
 
-import { FirstcomeError, type Answer, type As, type CallOptions, type Found } from "./answer.js";
-import { Caller, sentence, world, type Ask, type World } from "./call.js";
+import { FirstcomeError, type CallOptions } from "./answer.js";
+import { Caller, sentence, WORLD, type Ask, type World } from "./call.js";
 import { bad, name, optional, picks, segment, text, whole } from "./check.js";
-import type {
-  Campaign, CampaignReason, Cancelled, CancelReason, Claim, ClaimReason, ClaimRequest, Claims, ClaimsReason, CodeLookUpRequest,
-  CodesFound, CodeStep, CodeStepRequest, Held, HoldRequest, Late, LeaveReason, LeftWaitlist, LookUpReason, Minted, Place,
-  PlaceReason, RedeemReason, RedeemRequest, ReleaseCodeReason, ReserveReason, ReserveRequest, Result, RollBackReason, SeatMap,
-  SeatMapReason, TokenRequest, Waitlisted, Winner, Won,
-} from "./documents.js";
+import type * as Doc from "./documents.js";
 import { follow, type CampaignEvent } from "./events.js";
 import { asBlock, Hold, newId, type BlockAnswer, type HeldHold, type HoldAnswer } from "./holds.js";
 
-/** Where the servers are, and who asks. */
+/** Where the server is, and who asks. */
 export interface ClientOptions {
-  /** Address of a server, `https://…` or `http://…`. Several of one space may be given: the next one is asked where one cannot answer. */
-  url: string | readonly string[];
+  /** The server's address, `https://…` or `http://…`, also with a path before that of its routes. */
+  url: string;
   /** A key. It stays on your servers: a browser gets a token. */
   key?: string | undefined;
   /** A subject token, in the place of a key: for one subject. Its calls may leave out `subject` in bodies. */
   token?: string | undefined;
   /** How long a call may take altogether, in milliseconds, 1 to 86,400,000; 15,000 if left out. */
   deadlineMs?: number | undefined;
-  /** How long one attempt of a call may take, in milliseconds, 1 to 600,000; 6,000 if left out. More than the server's `command_wait_ms`. */
+  /** How long one attempt may take, in milliseconds, 1 to 600,000; 6,000 if left out. More than the server's `command_wait_ms`. */
   attemptMs?: number | undefined;
   /** What to send requests with; the global `fetch` if left out. */
   fetch?: typeof fetch | undefined;
@@ -36,65 +31,63 @@ export interface PageOptions {
   limit?: number | undefined;
 }
 
-/** A wish for units of a pool, and to wait for them. */
-export type JoinRequest = Omit<ClaimRequest, "wait">;
+/** Which winners: of a pool, with the code of each (role `redeem`) or without. */
+export type WinnerOptions = PageOptions & OfPool & { with_codes?: boolean | undefined };
 /** A pool of the campaign; may be left out if it has one. */
 export type OfPool = { pool?: string | undefined };
 /** A subject, named in the path of its route: needed with a token, too. */
 export type OfSubject = { subject: string };
 
 /**
- * A client for the servers of one space. Make one and keep it: it has no state but which server answered last.
+ * A client of one server, or of the servers behind one address. Make one and keep it.
  *
  * Each method that asks for something the rules decide returns a value with an `outcome`: what happened, `refused` with the reason, or
- * `unknown`. It throws a {@link FirstcomeError} where something is broken. Until its deadline a call goes on: where no connection
- * was made, where the answer was lost, and after the pause a busy server asks for. Every request keeps its identity over that, so
- * nothing happens twice; a refusal is never asked again.
+ * `unknown`. It throws a {@link FirstcomeError} where something is broken. Until its deadline a call goes on: where no connection was made,
+ * where the answer was lost, and after the pause a busy server asks for. Every request keeps its identity over that, so nothing happens
+ * twice; a refusal is never asked again.
  */
 export class Client {
   readonly #caller: Caller;
   readonly #hasKey: boolean;
-  readonly #attemptMs: number;
 
-  constructor(options: ClientOptions, /** @internal */ environment: World = world()) {
+  /** Sends nothing yet. */
+  constructor(options: ClientOptions);
+  /** @internal */
+  constructor(options: ClientOptions, environment: World);
+  constructor(options: ClientOptions, environment: World = WORLD) {
     const { key, token, deadlineMs = 15_000, attemptMs = 6_000 } = options;
     if (key !== undefined && token !== undefined) bad("give a key or a token, not both");
     const bearer = key ?? token;
     if (bearer !== undefined && (typeof bearer !== "string" || !/^[\x21-\x7e]{1,4096}$/.test(bearer))) {
       bad("key and token: 1 to 4096 visible ASCII characters are needed, without spaces and line breaks");
     }
-    const urls = typeof options.url === "string" ? [options.url] : options.url;
-    if (!Array.isArray(urls) || urls.length === 0) bad("url: the address of at least one server is needed");
     whole("deadlineMs", deadlineMs, 1, 86_400_000);
-    this.#attemptMs = whole("attemptMs", attemptMs, 1, 600_000);
+    whole("attemptMs", attemptMs, 1, 600_000);
+    const world = options.fetch === undefined ? environment : { ...environment, fetch: options.fetch };
     this.#hasKey = key !== undefined;
-    if (options.fetch !== undefined) environment = { ...environment, fetch: options.fetch };
-    this.#caller = new Caller({ servers: urls.map(server), bearer, deadlineMs, attemptMs, world: environment });
+    this.#caller = new Caller(address(options.url), bearer, deadlineMs, attemptMs, world);
   }
 
   /** Reads a campaign: its state, its times by the server's clock, and how much is left of each pool. */
-  campaign(campaign: string, options?: CallOptions): Promise<Found<Campaign, CampaignReason>> {
+  async campaign(campaign: string, options?: CallOptions): Promise<Doc.CampaignAnswer> {
     return this.#caller.read({ method: "GET", path: path(campaign) }, options);
   }
 
   /**
-   * Claims a unit for a subject: 1 to 255 bytes, compared byte by byte. A claim is known by its campaign, pool and subject: asked for again it
-   * is `already_won`, with the same rank and time.
+   * Claims a unit for a subject: 1 to 255 bytes, compared byte by byte. A claim is known by its campaign, pool and subject: asked for again
+   * it is `already_won`, with the same rank and time.
    */
-  claim(campaign: string, what: Pick<ClaimRequest, "subject" | "pool">, options?: CallOptions): Promise<Answer<As<Won, "won" | "already_won">, ClaimReason>> {
-    return this.#caller.command(this.#post(`${path(campaign)}/claims`, { subject: what.subject, pool: what.pool }, ["won", "already_won"]), options);
+  async claim(campaign: string, what: Pick<Doc.ClaimRequest, "subject" | "pool">, options?: CallOptions): Promise<Doc.ClaimAnswer> {
+    const { subject, pool } = what;
+    return this.#caller.command(this.#post(`${path(campaign)}/claims`, { subject, pool }, ["won", "already_won"]), options);
   }
 
   /**
    * Claims units of a pool, and joins its waitlist if they are not free. One unit of a counted pool, and a code, is `won` at once if it is
    * free; more units, and seats, are `offered`: a hold to confirm or to release with {@link holdById}. A subject has one place in a pool:
-   * asked again, the answer is as it stands then, whatever is wished for.
+   * asked again, the answer is as it stands then, whatever is wished for. `quantity` is 1 to 10.
    */
-  join(
-    campaign: string,
-    what: JoinRequest,
-    options?: CallOptions,
-  ): Promise<Answer<As<Won, "won" | "already_won"> | As<Held, "offered"> | Waitlisted, ClaimReason>> {
+  async join(campaign: string, what: Omit<Doc.ClaimRequest, "wait">, options?: CallOptions): Promise<Doc.JoinAnswer> {
     optional(what.quantity, quantity => whole("quantity", quantity, 1, 10));
     for (const wish of ["grade", "channel", "area"] as const) optional(what[wish], value => text(wish, value, 64));
     const outcomes = ["won", "already_won", "offered", "waitlisted"];
@@ -102,34 +95,20 @@ export class Client {
   }
 
   /** Reads where a subject stands with the waitlist of a pool: how many are in front, or its offer. */
-  place(campaign: string, what: OfSubject & OfPool, options?: CallOptions): Promise<Found<Place, PlaceReason>> {
-    return this.#caller.read({ method: "GET", path: waitlistPath(campaign, what), query: pool(what) }, options);
+  async place(campaign: string, what: OfSubject & OfPool, options?: CallOptions): Promise<Doc.PlaceAnswer> {
+    return this.#caller.read({ method: "GET", path: path(campaign, "waitlist", what), query: pool(what) }, options);
   }
 
   /** Takes a subject off the waitlist of a pool. An offer that it has ends, and goes to the next one. */
-  leave(campaign: string, what: OfSubject & OfPool, options?: CallOptions): Promise<Answer<LeftWaitlist, LeaveReason>> {
-    const ask: Ask = { method: "DELETE", path: waitlistPath(campaign, what), query: pool(what), yes: ["left_waitlist"] };
+  async leave(campaign: string, what: OfSubject & OfPool, options?: CallOptions): Promise<Doc.LeaveAnswer> {
+    const ask: Ask = { method: "DELETE", path: path(campaign, "waitlist", what), query: pool(what), yes: ["left_waitlist"] };
     return this.#caller.command(ask, options);
   }
 
-  /** Reads all claims of a subject in a campaign, the latest first in each pool, with those that are cancelled. */
-  async claims(campaign: string, what: OfSubject, options?: CallOptions): Promise<Found<Claims, ClaimsReason>> {
-    const ask: Ask = { method: "GET", path: claimsPath(campaign, what) };
-    const before: Claim[] = [];
-    for (let after = 0; ; ) {
-      const page = await this.#caller.read<Claims, ClaimsReason>({ ...ask, query: { after, limit: 10_000 } }, options);
-      if (page.outcome === "refused") return page;
-      page.claims = [...before, ...page.claims];
-      if (typeof page.next !== "number") return page;
-      before.push(...page.claims.slice(before.length));
-      after = page.next;
-    }
-  }
-
-  /** Cancels a claim in the name of its subject. It is named by its rank, so that a repeated cancel cannot cancel a newer claim. */
-  cancel(campaign: string, what: OfSubject & OfPool & { rank: number }, options?: CallOptions): Promise<Answer<Cancelled, CancelReason>> {
+  /** Cancels a claim in the name of its subject. Its `rank` is named, so that a repeated cancel cannot cancel a newer claim. */
+  async cancel(campaign: string, what: OfSubject & OfPool & { rank: number }, options?: CallOptions): Promise<Doc.CancelAnswer> {
     const query = { ...pool(what), rank: whole("rank", what.rank, 1, 4_294_967_295), by: "subject" };
-    return this.#caller.command({ method: "DELETE", path: claimsPath(campaign, what), query, yes: ["cancelled"] }, options);
+    return this.#caller.command({ method: "DELETE", path: path(campaign, "claims", what), query, yes: ["cancelled"] }, options);
   }
 
   /**
@@ -137,11 +116,11 @@ export class Client {
    * again; one that nobody guesses is drawn for each call, if left out. Give one that is stored with the order where it must be found again
    * after this process ended.
    *
-   * The answer can be used with `await using`: at the end of the block what was held by this call and not confirmed is released, also
-   * when it throws. That never throws: what cannot be released expires. Not released is what a confirm whose end is unknown may have
-   * confirmed, what the subject held before under another id (`already_held`), and what an `unknown` hold may have taken.
+   * The answer can be used with `await using`: at the end of the block what was held by this call and not confirmed is released, also when
+   * it throws. That never throws: what cannot be released expires. Not released is what a confirm whose end is unknown may have confirmed,
+   * what the subject held before under another id (`already_held`), and what an `unknown` hold may have taken.
    */
-  async hold(campaign: string, what: HoldRequest, options?: CallOptions): Promise<HoldAnswer> {
+  async hold(campaign: string, what: Doc.HoldRequest, options?: CallOptions): Promise<HoldAnswer> {
     const id = what.id ?? newId("hold");
     segment("id", id, 64);
     picks(what.picks);
@@ -152,15 +131,15 @@ export class Client {
 
   /**
    * Takes a hold and runs a block with it. If the block returns, what is still held is confirmed, unless the block ended the hold itself;
-   * with `late: "retake"` also after the hold expired, if the units are free. If it throws, what this call held is released as at the end of
-   * `await using`, and the error goes on. If the confirm throws, nothing is released: the block may have taken money; confirm it with
-   * {@link holdById}.
+   * with `late: "retake"` also after the hold expired, if the units are free. If it throws, what this call held is released as at the end
+   * of `await using`, and the error goes on. If the confirm throws, nothing is released, since the block may have taken money: confirm it
+   * later with {@link holdById}.
    */
   async withHold<Returned>(
     campaign: string,
-    what: HoldRequest,
+    what: Doc.HoldRequest,
     block: (hold: HeldHold) => Returned,
-    options: CallOptions & { late?: Late | undefined } = {},
+    options: CallOptions & { late?: Doc.Late | undefined } = {},
   ): Promise<BlockAnswer<Awaited<Returned>>> {
     const hold = await this.hold(campaign, what, options);
     if (hold.outcome !== "held" && hold.outcome !== "already_held") return Object.assign(hold, { ran: false as const });
@@ -171,7 +150,7 @@ export class Client {
       await hold[Symbol.asyncDispose]();
       throw error;
     }
-    const end = hold.ended ?? (await hold.confirm(options.late === undefined ? {} : { late: options.late }, options));
+    const end = hold.ended ?? (await hold.confirm({ late: options.late }, options));
     return { ...end, ran: true as const, value };
   }
 
@@ -181,69 +160,78 @@ export class Client {
   }
 
   /**
-   * Sets a use of a code aside for `ttl_ms`, 1,000 to 86,400,000; 15 minutes if left out. The code and the `reference`, 1 to 64 bytes such as
-   * the id of an order, are the identity of this and the next steps.
+   * Sets a use of a code aside for `ttl_ms`, 1,000 to 86,400,000; 15 minutes if left out. The code and the `reference`, 1 to 64 bytes such
+   * as the id of an order, are the identity of this and the next steps.
    */
-  reserveCode(campaign: string, what: ReserveRequest, options?: CallOptions): Promise<Answer<As<CodeStep, "reserved" | "already_reserved">, ReserveReason>> {
+  async reserveCode(campaign: string, what: Doc.ReserveRequest, options?: CallOptions): Promise<Doc.ReserveCodeAnswer> {
     optional(what.ttl_ms, ms => whole("ttl_ms", ms, 1_000, 86_400_000));
-    return this.#codeStep(campaign, "reserve", ["reserved", "already_reserved"], what, options);
+    return this.#caller.command(codes(campaign, "reserve", what, ["reserved", "already_reserved"]), options);
   }
 
   /** Uses a code, reserved before or not. Name the customer who typed it in `for`: wrong codes are counted for it. */
-  redeemCode(campaign: string, what: RedeemRequest, options?: CallOptions): Promise<Answer<As<CodeStep, "redeemed">, RedeemReason>> {
-    return this.#codeStep(campaign, "redeem", ["redeemed"], what, options);
+  async redeemCode(campaign: string, what: Doc.RedeemRequest, options?: CallOptions): Promise<Doc.RedeemCodeAnswer> {
+    return this.#caller.command(codes(campaign, "redeem", what, ["redeemed"]), options);
   }
 
   /** Undoes a redemption. The use comes back, unless the code has expired meanwhile (`expired`). */
-  rollBackCode(campaign: string, what: CodeStepRequest, options?: CallOptions): Promise<Answer<As<CodeStep, "rolled_back">, RollBackReason>> {
-    return this.#codeStep(campaign, "roll-back", ["rolled_back"], what, options);
+  async rollBackCode(campaign: string, what: Doc.CodeStepRequest, options?: CallOptions): Promise<Doc.RollBackCodeAnswer> {
+    return this.#caller.command(codes(campaign, "roll-back", what, ["rolled_back"]), options);
   }
 
   /** Gives a reservation back. */
-  releaseCode(campaign: string, what: CodeStepRequest, options?: CallOptions): Promise<Answer<As<CodeStep, "reservation_ended">, ReleaseCodeReason>> {
-    return this.#codeStep(campaign, "release", ["reservation_ended"], what, options);
+  async releaseCode(campaign: string, what: Doc.CodeStepRequest, options?: CallOptions): Promise<Doc.ReleaseCodeAnswer> {
+    return this.#caller.command(codes(campaign, "release", what, ["reservation_ended"]), options);
   }
 
   /** Reads how a code stands, whose it is and what was done with it; or the codes of a subject. */
-  async lookUpCodes(campaign: string, what: CodeLookUpRequest, options?: CallOptions): Promise<Found<CodesFound, LookUpReason>> {
+  async lookUpCodes(campaign: string, what: Doc.CodeLookUpRequest, options?: CallOptions): Promise<Doc.CodesFoundAnswer> {
     if ((what.code === undefined) === (what.subject === undefined)) bad("name either a code or a subject");
-    return this.#caller.read(this.#codes(campaign, "look-up", what), options);
+    return this.#caller.read(codes(campaign, "look-up", what), options);
   }
 
   /**
-   * The results of a campaign in their order, from the first one on, fetched page by page: `for await (const result of …)`. It ends at the last
-   * one there is; to go on later, give the last `number` as `after`. A list that cannot be read is a {@link FirstcomeError}.
+   * The results of a campaign in their order, from the first one on, fetched page by page: `for await (const result of …)`. It ends at the
+   * last one there is; to go on later, give the last `number` as `after`. A list that cannot be read is a {@link FirstcomeError}.
    */
-  results(campaign: string, from: PageOptions = {}, options?: CallOptions): AsyncGenerator<Result, void, void> {
-    return this.#pages("results", campaign, from, {}, options);
+  results(campaign: string, from: PageOptions = {}, options?: CallOptions): AsyncGenerator<Doc.Result, void, void> {
+    return this.#pages("results", `${path(campaign)}/results`, from, {}, options);
   }
 
-  /** Who has a unit of a pool now, by rank; otherwise as {@link results}. `with_codes` gives each its code (role `redeem`). */
-  winners(campaign: string, from: PageOptions & OfPool & { with_codes?: boolean | undefined } = {}, options?: CallOptions): AsyncGenerator<Winner, void, void> {
-    return this.#pages("winners", campaign, from, { ...pool(from), with_codes: from.with_codes }, options);
+  /** Who has a unit of a pool now, by rank; otherwise as {@link results}. */
+  winners(campaign: string, from: WinnerOptions = {}, options?: CallOptions): AsyncGenerator<Doc.Winner, void, void> {
+    return this.#pages("winners", `${path(campaign)}/winners`, from, { ...pool(from), with_codes: from.with_codes }, options);
+  }
+
+  /** All claims of a subject in a campaign, the latest first in each pool, with those that are cancelled; read as {@link results}. */
+  claims(campaign: string, of: OfSubject, options?: CallOptions): AsyncGenerator<Doc.Claim, void, void> {
+    return this.#pages("claims", path(campaign, "claims", of), {}, {}, options);
   }
 
   /** Reads the map of a seated pool. Its `position` is where {@link events} go on. */
-  seats(campaign: string, what: { pool: string }, options?: CallOptions): Promise<Found<SeatMap, SeatMapReason>> {
+  async seats(campaign: string, what: { pool: string }, options?: CallOptions): Promise<Doc.SeatMapAnswer> {
     return this.#caller.read({ method: "GET", path: `${path(campaign)}/pools/${name("pool", what.pool)}/seats` }, options);
   }
 
   /**
-   * Follows a campaign: `for await (const event of …)`. `after` is the position of a map or the `id` of an event; without one it begins with a
-   * `reset`. Where the connection ends, breaks, or is silent for 45 s, it is made again from the last id, after the pause the server asks for
-   * or one that grows to 30 s. It ends with the loop, the signal (its reason is thrown), after an `end`, or with a
+   * Follows a campaign: `for await (const event of …)`. `after` is the position of a map or the `id` of an event; without one it begins
+   * with a `reset`. Where the connection ends, breaks, or is silent for 45 s, it is made again from the last id, after the pause the server asks
+   * for or one that grows to 30 s. It ends with the loop, with the signal (its reason is thrown), after an `end`, or with a
    * {@link FirstcomeError} where asking again is of no use.
    */
-  events(campaign: string, from: { after?: string | undefined } = {}, options: { signal?: AbortSignal | undefined } = {}): AsyncGenerator<CampaignEvent, void, void> {
-    const ask: Ask = { method: "GET", path: `${path(campaign)}/events`, query: { after: optional(from.after, after => text("after", after, 64)) } };
-    return follow(this.#caller, ask, this.#attemptMs, options.signal);
+  events(
+    campaign: string,
+    from: { after?: string | undefined } = {},
+    options: Pick<CallOptions, "signal"> = {},
+  ): AsyncGenerator<CampaignEvent, void, void> {
+    const query = { after: optional(from.after, after => text("after", after, 64)) };
+    return follow(this.#caller, { method: "GET", path: `${path(campaign)}/events`, query, reads: true }, options.signal);
   }
 
   /**
-   * Issues a token with which a browser acts for one subject in a campaign, or in all whose names begin with what stands before `*`. It lasts
-   * `expires_in_s`, 1 to 2,678,400 seconds; 900 if left out. `cancel` says whether it may cancel.
+   * Issues a token with which a browser acts for one subject in a campaign, or in all whose names begin with what stands before `*`. It
+   * lasts `expires_in_s`, 1 to 2,678,400 seconds; 900 if left out. `cancel` says whether it may cancel.
    */
-  mintToken(what: TokenRequest, options?: CallOptions): Promise<Answer<Minted, never>> {
+  async mintToken(what: Doc.TokenRequest, options?: CallOptions): Promise<Doc.MintTokenAnswer> {
     text("subject", what.subject, 255);
     if (what.campaign !== "*") name("campaign", what.campaign.replace(/\*$/, ""));
     optional(what.expires_in_s, seconds => whole("expires_in_s", seconds, 1, 2_678_400));
@@ -251,58 +239,56 @@ export class Client {
   }
 
   /** A command whose body names its subject, which a token has itself. */
-  #post(to: string, body: { subject?: string | undefined; pool?: string | undefined; [field: string]: unknown }, yes: readonly string[]): Ask {
+  #post(to: string, body: Doc.ClaimRequest & { id?: string }, yes: readonly string[]): Ask {
     if (this.#hasKey || body.subject !== undefined) text("subject", body.subject, 255);
     pool(body);
     return { method: "POST", path: to, body, yes };
   }
 
-  #codes(campaign: string, verb: string, body: CodeLookUpRequest): Ask {
-    if (body.code !== undefined && (typeof body.code !== "string" || body.code === "")) bad("code: what was typed is needed");
-    optional(body.subject, subject => text("subject", subject, 255));
-    optional(body.for, customer => text("for", customer, 255));
-    pool(body);
-    return { method: "POST", path: `${path(campaign)}/codes/${verb}`, body };
-  }
-
-  async #codeStep<Yes extends object, Reason extends string>(
-    campaign: string,
-    verb: string,
-    yes: readonly string[],
-    what: ReserveRequest,
+  async *#pages<Line>(
+    list: string,
+    path: string,
+    from: PageOptions,
+    query: Ask["query"],
     options?: CallOptions,
-  ): Promise<Answer<Yes, Reason>> {
-    text("reference", what.reference, 64);
-    if (what.code === undefined) bad("code: what was typed is needed");
-    return this.#caller.command({ ...this.#codes(campaign, verb, what), yes }, options);
-  }
-
-  async *#pages<Line>(list: "results" | "winners", campaign: string, from: PageOptions, query: Ask["query"], options?: CallOptions): AsyncGenerator<Line, void, void> {
-    let after: number | null | undefined = whole("after", from.after ?? 0, 0, Number.MAX_SAFE_INTEGER);
+  ): AsyncGenerator<Line, void, void> {
     const limit = whole("limit", from.limit ?? 1_000, 1, 10_000);
-    const ask: Ask = { method: "GET", path: `${path(campaign)}/${list}` };
+    let after: unknown = whole("after", from.after ?? 0, 0, Number.MAX_SAFE_INTEGER);
     while (typeof after === "number") {
-      const page: Found<Record<string, unknown> & { next?: number | null }, string> = await this.#caller.read({ ...ask, query: { ...query, after, limit } }, options);
+      const ask: Ask = { method: "GET", path, query: { ...query, after, limit } };
+      const page = await this.#caller.read<{ [field: string]: unknown }, string>(ask, options);
+      // Who has no claim has an empty list of them.
+      if (page.outcome === "refused" && page.reason === "no_such_claim") return;
       if (page.outcome === "refused") throw new FirstcomeError("rejected", sentence(page.problem), 1, page.problem);
       yield* page[list] as Line[];
-      after = page.next;
+      after = page["next"];
     }
   }
 }
 
-const path = (campaign: string): string => `/v1/campaigns/${name("campaign", campaign)}`;
-const claimsPath = (campaign: string, of: OfSubject): string => `${path(campaign)}/claims/${segment("subject", of.subject, 255)}`;
-const waitlistPath = (campaign: string, of: OfSubject): string => `${path(campaign)}/waitlist/${segment("subject", of.subject, 255)}`;
-const pool = (of: OfPool): { pool: string | undefined } => ({ pool: optional(of.pool, one => name("pool", one)) });
+/** The path of a campaign, or of what a subject has in it. */
+function path(campaign: string, part?: "claims" | "waitlist", of?: OfSubject): string {
+  return `/v1/campaigns/${name("campaign", campaign)}${part ? `/${part}/${segment("subject", of?.subject, 255)}` : ""}`;
+}
+
+function pool(of: OfPool): { pool: string | undefined } {
+  return { pool: optional(of.pool, one => name("pool", one)) };
+}
+
+/** A step on a code, or a look at codes. */
+function codes(campaign: string, verb: string, body: Doc.CodeLookUpRequest & { reference?: string }, yes?: string[]): Ask {
+  if (body.code === undefined ? yes : typeof body.code !== "string" || body.code === "") bad("code: what was typed is needed");
+  if (yes) text("reference", body.reference, 64);
+  optional(body.subject, subject => text("subject", subject, 255));
+  optional(body.for, customer => text("for", customer, 255));
+  pool(body);
+  return { method: "POST", path: `${path(campaign)}/codes/${verb}`, body, ...(yes && { yes }) };
+}
 
 /** Accepts the address of a server. What is wrong stays out of the message: it may have a password. */
-function server(address: string): string {
-  let url: URL;
-  try {
-    url = new URL(address);
-  } catch {
-    bad("url: an address like https://firstcome.example is needed");
-  }
+function address(of: string): string {
+  if (!URL.canParse(of)) bad("url: an address like https://firstcome.example is needed");
+  const url = new URL(of);
   if (url.protocol !== "http:" && url.protocol !== "https:") bad("url: it begins with http:// or https://");
   if (url.username || url.password) bad("url: it has a user or a password; give the key as key");
   if (url.search || url.hash) bad("url: it has a query or a fragment");

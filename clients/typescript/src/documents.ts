@@ -1,5 +1,7 @@
 // Written by generate.mjs from docs/reference/openapi.json. Change nothing here.
 
+import type { Answer, As, Found } from "./answer.js";
+
 /** An answer that is not a yes (RFC 9457). */
 export interface Problem {
   /** For `refund_due`, when it was decided. */
@@ -110,24 +112,6 @@ export interface Cancelled {
   /** Its rank, which is never used again. */
   rank: number;
   /** The owner of the claim. */
-  subject: string;
-}
-
-/** The claims of a subject in a campaign, the latest first in each pool. */
-export interface Claims {
-  /** The campaign. */
-  campaign: string;
-  /** Live and cancelled claims. */
-  claims: Claim[];
-  /** Whether this data is known to be durable; `false` if it was not within 1 s. */
-  durable: boolean;
-  /** The `after` of the next page; null if this is the last. */
-  next?: number | null;
-  /** The position to which this answer belongs. */
-  position: string;
-  /** Whether this node's state may be out of date. */
-  stale: boolean;
-  /** The owner of the claims. */
   subject: string;
 }
 
@@ -947,7 +931,7 @@ export interface TokenRequest {
   subject: string;
 }
 
-/** Why `claim` can be refused. Later versions may add more. */
+/** Why `ClaimAnswer` can be a refusal. Later versions may add more. */
 export type ClaimReason =
   | "pool_required"
   | "barred"
@@ -968,8 +952,34 @@ export type ClaimReason =
   | "space_moved"
   | "archived"
   | "closed";
+/** What `claim` comes to. */
+export type ClaimAnswer = Answer<As<Won, "already_won" | "won">, ClaimReason>;
 
-/** Why `cancel_claim` can be refused. Later versions may add more. */
+/** Why `JoinAnswer` can be a refusal. Later versions may add more. */
+export type JoinReason =
+  | "pool_required"
+  | "barred"
+  | "not_eligible"
+  | "not_found"
+  | "no_such_unit"
+  | "level_too_low"
+  | "already_cancelled"
+  | "paused"
+  | "not_open"
+  | "hold_required"
+  | "limit_reached"
+  | "sold_out"
+  | "no_waitlist"
+  | "waitlist_full"
+  | "too_many_wishes"
+  | "not_seated"
+  | "space_moved"
+  | "archived"
+  | "closed";
+/** What `claim` comes to. */
+export type JoinAnswer = Answer<As<Won, "already_won" | "won"> | As<Held, "offered"> | As<Waitlisted, "waitlisted">, JoinReason>;
+
+/** Why `CancelAnswer` can be a refusal. Later versions may add more. */
 export type CancelReason =
   | "pool_required"
   | "not_found"
@@ -978,30 +988,30 @@ export type CancelReason =
   | "code_in_use"
   | "space_moved"
   | "archived";
+/** What `cancel_claim` comes to. */
+export type CancelAnswer = Answer<As<Cancelled, "cancelled">, CancelReason>;
 
-/** Why `show_claims` can be refused. Later versions may add more. */
-export type ClaimsReason =
-  | "not_found"
-  | "no_such_claim"
-  | "archived";
-
-/** Why `show_place` can be refused. Later versions may add more. */
+/** Why `PlaceAnswer` can be a refusal. Later versions may add more. */
 export type PlaceReason =
   | "pool_required"
   | "not_found"
   | "not_on_waitlist"
   | "archived";
+/** What `show_place` comes to. */
+export type PlaceAnswer = Found<Place, PlaceReason>;
 
-/** Why `leave_waitlist` can be refused. Later versions may add more. */
+/** Why `LeaveAnswer` can be a refusal. Later versions may add more. */
 export type LeaveReason =
   | "pool_required"
   | "not_found"
   | "level_too_low"
   | "space_moved"
   | "archived";
+/** What `leave_waitlist` comes to. */
+export type LeaveAnswer = Answer<As<LeftWaitlist, "left_waitlist">, LeaveReason>;
 
-/** Why `hold` can be refused. Later versions may add more. */
-export type HoldReason =
+/** Why `TakeHoldAnswer` can be a refusal. Later versions may add more. */
+export type TakeHoldReason =
   | "pool_required"
   | "barred"
   | "not_eligible"
@@ -1028,8 +1038,10 @@ export type HoldReason =
   | "too_many_units"
   | "id_reused"
   | "too_many_holds";
+/** What `hold` comes to. */
+export type TakeHoldAnswer = Answer<As<Held, "already_held" | "held"> | As<Ended, "confirmed">, TakeHoldReason>;
 
-/** Why `add_to_hold` can be refused. Later versions may add more. */
+/** Why `AddAnswer` can be a refusal. Later versions may add more. */
 export type AddReason =
   | "pool_required"
   | "not_yours"
@@ -1058,8 +1070,10 @@ export type AddReason =
   | "closed"
   | "id_reused"
   | "too_many_units";
+/** What `add_to_hold` comes to. */
+export type AddAnswer = Answer<As<Held, "already_held" | "held">, AddReason>;
 
-/** Why `drop_from_hold` can be refused. Later versions may add more. */
+/** Why `DropAnswer` can be a refusal. Later versions may add more. */
 export type DropReason =
   | "pool_required"
   | "not_yours"
@@ -1076,8 +1090,10 @@ export type DropReason =
   | "hold_expired"
   | "hold_released"
   | "id_reused";
+/** What `drop_from_hold` comes to. */
+export type DropAnswer = Answer<As<Held, "already_held" | "held">, DropReason>;
 
-/** Why `extend_hold` can be refused. Later versions may add more. */
+/** Why `ExtendAnswer` can be a refusal. Later versions may add more. */
 export type ExtendReason =
   | "not_yours"
   | "not_found"
@@ -1089,8 +1105,10 @@ export type ExtendReason =
   | "hold_expired"
   | "hold_released"
   | "id_reused";
+/** What `extend_hold` comes to. */
+export type ExtendAnswer = Answer<As<Extended, "extended">, ExtendReason>;
 
-/** Why `confirm_hold` can be refused. Later versions may add more. */
+/** Why `ConfirmAnswer` can be a refusal. Later versions may add more. */
 export type ConfirmReason =
   | "pool_required"
   | "not_yours"
@@ -1108,8 +1126,10 @@ export type ConfirmReason =
   | "hold_released"
   | "hold_expired"
   | "id_reused";
+/** What `confirm_hold` comes to. */
+export type ConfirmAnswer = Answer<As<Ended, "confirmed">, ConfirmReason>;
 
-/** Why `release_hold` can be refused. Later versions may add more. */
+/** Why `ReleaseAnswer` can be a refusal. Later versions may add more. */
 export type ReleaseReason =
   | "pool_required"
   | "not_yours"
@@ -1125,16 +1145,20 @@ export type ReleaseReason =
   | "archived"
   | "hold_expired"
   | "id_reused";
+/** What `release_hold` comes to. */
+export type ReleaseAnswer = Answer<As<Ended, "released">, ReleaseReason>;
 
-/** Why `show_hold` can be refused. Later versions may add more. */
+/** Why `HoldStateAnswer` can be a refusal. Later versions may add more. */
 export type HoldStateReason =
   | "not_yours"
   | "not_found"
   | "no_such_hold"
   | "archived";
+/** What `show_hold` comes to. */
+export type HoldStateAnswer = Found<HoldState, HoldStateReason>;
 
-/** Why `reserve_code` can be refused. Later versions may add more. */
-export type ReserveReason =
+/** Why `ReserveCodeAnswer` can be a refusal. Later versions may add more. */
+export type ReserveCodeReason =
   | "not_yours"
   | "barred"
   | "not_found"
@@ -1157,9 +1181,11 @@ export type ReserveReason =
   | "subject_required"
   | "id_reused"
   | "too_many_wrong_codes";
+/** What `reserve_code` comes to. */
+export type ReserveCodeAnswer = Answer<As<CodeStep, "already_reserved" | "reserved">, ReserveCodeReason>;
 
-/** Why `redeem_code` can be refused. Later versions may add more. */
-export type RedeemReason =
+/** Why `RedeemCodeAnswer` can be a refusal. Later versions may add more. */
+export type RedeemCodeReason =
   | "not_yours"
   | "barred"
   | "not_found"
@@ -1181,9 +1207,11 @@ export type RedeemReason =
   | "subject_required"
   | "id_reused"
   | "too_many_wrong_codes";
+/** What `redeem_code` comes to. */
+export type RedeemCodeAnswer = Answer<As<CodeStep, "redeemed">, RedeemCodeReason>;
 
-/** Why `roll_back_code` can be refused. Later versions may add more. */
-export type RollBackReason =
+/** Why `RollBackCodeAnswer` can be a refusal. Later versions may add more. */
+export type RollBackCodeReason =
   | "not_found"
   | "no_such_code"
   | "level_too_low"
@@ -1194,8 +1222,10 @@ export type RollBackReason =
   | "archived"
   | "malformed"
   | "too_many_wrong_codes";
+/** What `roll_back_code` comes to. */
+export type RollBackCodeAnswer = Answer<As<CodeStep, "rolled_back">, RollBackCodeReason>;
 
-/** Why `release_code` can be refused. Later versions may add more. */
+/** Why `ReleaseCodeAnswer` can be a refusal. Later versions may add more. */
 export type ReleaseCodeReason =
   | "not_found"
   | "no_such_code"
@@ -1209,9 +1239,11 @@ export type ReleaseCodeReason =
   | "archived"
   | "malformed"
   | "too_many_wrong_codes";
+/** What `release_code` comes to. */
+export type ReleaseCodeAnswer = Answer<As<CodeStep, "reservation_ended">, ReleaseCodeReason>;
 
-/** Why `look_up_codes` can be refused. Later versions may add more. */
-export type LookUpReason =
+/** Why `CodesFoundAnswer` can be a refusal. Later versions may add more. */
+export type CodesFoundReason =
   | "not_found"
   | "no_such_code"
   | "no_such_claim"
@@ -1220,17 +1252,28 @@ export type LookUpReason =
   | "archived"
   | "malformed"
   | "too_many_wrong_codes";
+/** What `look_up_codes` comes to. */
+export type CodesFoundAnswer = Found<CodesFound, CodesFoundReason>;
 
-/** Why `show_campaign` can be refused. Later versions may add more. */
+/** Why `CampaignAnswer` can be a refusal. Later versions may add more. */
 export type CampaignReason =
   | "not_found"
   | "archived";
+/** What `show_campaign` comes to. */
+export type CampaignAnswer = Found<Campaign, CampaignReason>;
 
-/** Why `show_seats` can be refused. Later versions may add more. */
+/** Why `SeatMapAnswer` can be a refusal. Later versions may add more. */
 export type SeatMapReason =
   | "not_found"
   | "not_seated"
   | "archived";
+/** What `show_seats` comes to. */
+export type SeatMapAnswer = Found<SeatMap, SeatMapReason>;
+
+/** Why `MintTokenAnswer` can be a refusal. Later versions may add more. */
+export type MintTokenReason = never;
+/** What `mint_token` comes to. */
+export type MintTokenAnswer = Answer<As<Minted, "minted">, MintTokenReason>;
 
 /** Outcomes that are no decisions of the rules. */
 export const NOT_OF_THE_RULES: ReadonlySet<string> = new Set([

@@ -16,17 +16,21 @@ export interface Own {
   position: string;
 }
 
-/** An event of a campaign. `id` is the position to go on from: `after` of a later call. */
+/**
+ * An event of a campaign. `id` is the position to go on from, as `after` of a later call; undefined until the server gave one.
+ *
+ * - `standing`: the standing of these seats and areas changed, or how many wait
+ * - `campaign`: the state and version of the campaign are now these
+ * - `own`: only with a subject token: what the subject has
+ * - `reset`: the changes cannot be told: fetch the map again, and stay
+ * - `end`: the token has expired. It is the last event; begin again with a new token
+ */
 export type CampaignEvent = { readonly id: string | undefined } & (
-  | {
-      /** The standing of these seats and areas changed, or how many wait. */
-      readonly event: "standing";
-      readonly data: { position: string; pools: (PoolChange & { waiting?: number })[] };
-    }
-  | { /** These are the state and version of the campaign now. */ readonly event: "campaign"; readonly data: { state: string; version: number } }
-  | { /** Only with a subject token. */ readonly event: "own"; readonly data: Own }
-  | { /** The changes cannot be told: fetch the map again, and stay. */ readonly event: "reset"; readonly data: { position: string } }
-  | { /** The token has expired: the last event. Begin again with a new token. */ readonly event: "end"; readonly data: { outcome: string } }
+  | { readonly event: "standing"; readonly data: { position: string; pools: (PoolChange & { waiting?: number })[] } }
+  | { readonly event: "campaign"; readonly data: { state: string; version: number } }
+  | { readonly event: "own"; readonly data: Own }
+  | { readonly event: "reset"; readonly data: { position: string } }
+  | { readonly event: "end"; readonly data: { outcome: string } }
 );
 
 const KNOWN = new Set(["standing", "campaign", "own", "reset", "end"]);
@@ -36,40 +40,40 @@ const LONGEST_PAUSE = 30_000;
 const LARGEST_EVENT = 16 * 1024 * 1024;
 
 /** Follows a campaign until the signal ends it or the server says that it is of no use. */
-export async function* follow(caller: Caller, ask: Ask, attemptMs: number, signal?: AbortSignal): AsyncGenerator<CampaignEvent, void, void> {
+export async function* follow(caller: Caller, ask: Ask, signal?: AbortSignal): AsyncGenerator<CampaignEvent, void, void> {
+  const { world, attemptMs } = caller;
   let [last, retryMs, failures] = [undefined as string | undefined, 1_000, 0];
-  for (let index = 0; ; index += 1) {
+  for (;;) {
     signal?.throwIfAborted();
     const ending = new AbortController();
     const stop = (): void => ending.abort();
     signal?.addEventListener("abort", stop, { once: true });
-    let cancel = caller.world.after(attemptMs, stop);
+    let cancel = world.after(attemptMs, stop);
     let asked: number | undefined;
     try {
       const headers = { accept: "text/event-stream", ...(last === undefined ? {} : { "last-event-id": last }) };
-      const response = await caller.send(index % caller.servers, { ...ask, headers }, ending.signal);
-      if (response.status !== 200 || !response.body || !response.headers.get("content-type")?.startsWith("text/event-stream")) {
-        asked = refuse(caller, ask, response, await response.text());
-      } else {
+      const response = await caller.send({ ...ask, headers }, ending.signal);
+      if (response.status === 200 && response.body && response.headers.get("content-type")?.startsWith("text/event-stream")) {
         const alive = (): void => {
           cancel();
-          cancel = caller.world.after(SILENCE, stop);
+          cancel = world.after(SILENCE, stop);
           failures = 0;
         };
-        alive();
         for await (const part of parse(response.body, alive)) {
           retryMs = part.retry ?? retryMs;
           last = part.id ?? last;
           if (part.data === undefined || !KNOWN.has(part.event)) continue;
-          yield { event: part.event, data: JSON.parse(part.data), id: last ?? ask.query?.["after"] } as CampaignEvent;
+          yield { event: part.event, data: JSON.parse(part.data), id: last } as CampaignEvent;
           if (part.event === "end") return;
         }
+      } else {
+        asked = refused(caller, ask, response, await response.text());
       }
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof FirstcomeError) throw error;
       const { again, why } = unanswered(error, ask);
-      if (isOver(caller, again)) throw new FirstcomeError("unavailable", `no events: ${why}`, failures + 1);
+      if (!again) throw new FirstcomeError("unavailable", `no events: ${why}`, failures + 1);
     } finally {
       cancel();
       ending.abort();
@@ -77,23 +81,19 @@ export async function* follow(caller: Caller, ask: Ask, attemptMs: number, signa
     }
     // All streams of a server that stops end at once: not all are to come back at once.
     failures += 1;
-    const random = caller.world.random();
+    const random = world.random();
     const pause = failures === 1 ? retryMs * (1 + random / 2) : pauseAfter(failures, random, retryMs, LONGEST_PAUSE);
     await caller.sleep(Math.max(pause, asked ?? 0), signal);
   }
 }
 
 /** Throws what does not pass; otherwise returns after how many milliseconds the server wants to be asked again. */
-function refuse(caller: Caller, ask: Ask, response: Response, body: string): number | undefined {
+function refused(caller: Caller, ask: Ask, response: Response, body: string): number | undefined {
   const fate = caller.sort(ask, response, body);
   if (fate.is === "no" || fate.is === "rejected") throw new FirstcomeError("rejected", sentence(fate.problem), 1, fate.problem);
-  const isNoStream = response.ok || (fate.is === "setback" && isOver(caller, fate.again));
-  if (isNoStream) throw new FirstcomeError("unavailable", `no events: ${fate.is === "yes" ? "the answer is no stream" : fate.why}`, 1);
-  return fate.is === "setback" ? fate.retryAfter : undefined;
-}
-
-function isOver(caller: Caller, again: "nobody" | "others" | "anybody"): boolean {
-  return again === "nobody" || (again === "others" && caller.servers === 1);
+  if (fate.is === "setback" && fate.again && !response.ok) return fate.retryAfter;
+  const why = fate.is === "setback" && !response.ok ? fate.why : "the answer is no stream";
+  throw new FirstcomeError("unavailable", `no events: ${why}`, 1);
 }
 
 interface Part {

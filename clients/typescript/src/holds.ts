@@ -1,24 +1,20 @@
 // Holds: units set aside, paid for, given back.
 
-import { FirstcomeError, type Answer, type As, type CallOptions, type Found, type Refused, type Unknown } from "./answer.js";
+import { FirstcomeError, type Answer, type As, type CallOptions, type Refused, type Unknown } from "./answer.js";
 import { type Caller } from "./call.js";
 import { bad, name, optional, picks, segment, text, units, whole } from "./check.js";
-import type {
-  AddReason, ChangeRequest, ConfirmReason, ConfirmRequest, DropReason, Ended, Extended, ExtendReason, ExtendRequest, Held,
-  HoldReason, HoldState, HoldStateReason, Late, ReleaseReason,
-} from "./documents.js";
+import type * as Doc from "./documents.js";
 
 /** Units of a hold: by their `units`, with the `pool` if there are several, or by `picks` without `best`. */
-export type SomeUnits = Omit<ChangeRequest, "subject">;
+export type SomeUnits = Omit<Doc.ChangeRequest, "subject">;
+/** Units that are the subject's for good. */
+export type Confirmed = As<Doc.Ended, "confirmed">;
+/** Units that were given back. */
+export type Released = As<Doc.Ended, "released">;
+type HoldEnd = Confirmed | Released | Unknown<Doc.ConfirmAnswer>;
 
 /** The steps on a hold. Each is a call of its own; sent again after a lost answer it happens once. */
 export class Hold {
-  /** The campaign. */
-  readonly campaign: string;
-  /** The owner of the hold. */
-  readonly subject: string;
-  /** The id of the hold. */
-  readonly hold: string;
   readonly #caller: Caller;
   readonly #path: string;
   /** Whether some of it may still be held, as far as the steps taken here tell. */
@@ -26,10 +22,18 @@ export class Hold {
   #end: HoldEnd | undefined;
 
   /** @internal */
-  constructor(caller: Caller, campaign: string, subject: string, hold: string) {
-    this.#caller = caller;
+  constructor(
+    caller: Caller,
+    /** The campaign. */
+    readonly campaign: string,
+    /** The owner of the hold. */
+    readonly subject: string,
+    /** The id of the hold. */
+    readonly hold: string,
+  ) {
+    text("subject", subject, 255);
     this.#path = `/v1/campaigns/${name("campaign", campaign)}/holds/${segment("hold", hold, 64)}`;
-    [this.campaign, this.subject, this.hold] = [campaign, text("subject", subject, 255), hold];
+    this.#caller = caller;
   }
 
   /** How the hold was ended here: by a step that left nothing of it, or by a confirm of which nobody knows. @internal */
@@ -38,41 +42,40 @@ export class Hold {
   }
 
   /** Reads the hold as it stands, until 24 h after its end. */
-  look(options?: CallOptions): Promise<Found<HoldState, HoldStateReason>> {
+  async look(options?: CallOptions): Promise<Doc.HoldStateAnswer> {
     return this.#caller.read({ method: "GET", path: this.#path, query: { subject: this.subject } }, options);
   }
 
   /** Adds units: all that are named, or none. */
-  add(what: SomeUnits, options?: CallOptions): Promise<Answer<As<Held, "held" | "already_held">, AddReason>> {
+  async add(what: SomeUnits, options?: CallOptions): Promise<Doc.AddAnswer> {
     return this.#step("add", ["held", "already_held"], what, options);
   }
 
   /** Gives some units back. */
-  drop(what: SomeUnits, options?: CallOptions): Promise<Answer<As<Held, "held" | "already_held">, DropReason>> {
+  async drop(what: SomeUnits, options?: CallOptions): Promise<Doc.DropAnswer> {
     return this.#step("drop", ["held", "already_held"], what, options);
   }
 
   /**
-   * Moves the deadline to `ttl_ms` from now, up to 86,400,000; by the campaign's time of a hold, if left out. It is never earlier,
-   * and not beyond the campaign's `hold_max_ms`: look at `expires_at`. Extend before the customer is charged, and charge only after
-   * an `extended`.
+   * Moves the deadline to `ttl_ms` from now, 1 to 86,400,000; by the campaign's time of a hold, if left out. It is never earlier, and not
+   * beyond the campaign's `hold_max_ms`: look at `expires_at`. Extend before the customer is charged, and charge only after `extended`.
    */
-  extend(to: Omit<ExtendRequest, "subject"> = {}, options?: CallOptions): Promise<Answer<Extended, ExtendReason>> {
+  async extend(to: Omit<Doc.ExtendRequest, "subject"> = {}, options?: CallOptions): Promise<Doc.ExtendAnswer> {
     return this.#step("extend", ["extended"], to, options);
   }
 
   /**
    * Makes units the subject's for good: all that are held, if none is named. For who took the money: a subject token may not.
    *
-   * A confirm at the deadline or later is refused (`hold_expired`). With `late: "retake"` the same units are taken again if all are
-   * free (`retaken`); otherwise it is refused with `refund_due`: give the money back.
+   * At the deadline or later it is refused (`hold_expired`). With `late: "retake"` the same units are taken again if all are free
+   * (`retaken`); otherwise it is refused with `refund_due`: give the money back.
    */
-  async confirm(what: Omit<ConfirmRequest, "subject"> = {}, options?: CallOptions): Promise<Answer<Confirmed, ConfirmReason>> {
+  async confirm(what: Omit<Doc.ConfirmRequest, "subject"> = {}, options?: CallOptions): Promise<Doc.ConfirmAnswer> {
     // Until it is known that nothing was confirmed, nothing is released at the end of a block.
     const wasOpen = this.#isOpen;
     this.#isOpen = false;
     try {
-      const answer = await this.#step<Confirmed, ConfirmReason>("confirm", ["confirmed"], what, options);
+      const answer = await this.#step<Confirmed, Doc.ConfirmReason>("confirm", ["confirmed"], what, options);
       if (answer.outcome === "refused") this.#isOpen = wasOpen;
       else if (answer.outcome === "confirmed" && answer.left > 0) this.#isOpen = true;
       else this.#end = answer;
@@ -84,66 +87,54 @@ export class Hold {
   }
 
   /** Gives units back: all that are held, if none is named. */
-  async release(what: SomeUnits = {}, options?: CallOptions): Promise<Answer<Released, ReleaseReason>> {
-    const answer = await this.#step<Released, ReleaseReason>("release", ["released"], what, options);
+  async release(what: SomeUnits = {}, options?: CallOptions): Promise<Doc.ReleaseAnswer> {
+    const answer = await this.#step<Released, Doc.ReleaseReason>("release", ["released"], what, options);
     if (answer.outcome === "released" && answer.left === 0) [this.#isOpen, this.#end] = [false, answer];
     return answer;
   }
 
   /** Releases what is held, unless that was confirmed, or may have been. Never throws: what is not released expires. @internal */
   async letGo(): Promise<void> {
-    if (!this.#isOpen) return;
-    await this.release().catch(() => undefined);
+    if (this.#isOpen) await this.release().catch(() => undefined);
   }
 
   async #step<Yes extends object, Reason extends string>(
     verb: string,
     yes: readonly string[],
-    what: SomeUnits & ExtendRequest & { late?: Late | undefined },
+    what: SomeUnits & Doc.ExtendRequest & { late?: Doc.Late | undefined },
     options?: CallOptions,
   ): Promise<Answer<Yes, Reason>> {
     optional(what.pool, pool => name("pool", pool));
     optional(what.ttl_ms, ms => whole("ttl_ms", ms, 1, 86_400_000));
     optional(what.units, units);
     optional(what.picks, picks);
-    if ((verb === "add" || verb === "drop") && what.units === undefined && what.picks === undefined) bad(`${verb}: name units or picks`);
-    if (verb !== "add" && what.picks?.some(pick => pick.best !== undefined)) bad(`${verb}: name the units; best is only for new ones`);
+    if ((verb === "add" || verb === "drop") && !what.units && !what.picks) bad(`${verb}: name units or picks`);
+    if (verb !== "add" && what.picks?.some(pick => pick.best)) bad(`${verb}: name the units; best is only for new ones`);
     // Steps that name their units, or all of them, are the same when they are sent again. A quantity is not, and a time is from
     // another moment.
-    const counts = verb === "extend" || what.picks?.some(pick => pick.units === undefined);
+    const counts = verb === "extend" || what.picks?.some(pick => !pick.units);
     const headers: Record<string, string> = counts ? { "idempotency-key": newId("step") } : {};
-    return this.#caller.command({ method: "POST", path: `${this.#path}/${verb}`, body: { ...what, subject: this.subject }, headers, yes }, options);
+    const body = { ...what, subject: this.subject };
+    return this.#caller.command({ method: "POST", path: `${this.#path}/${verb}`, body, headers, yes }, options);
   }
 }
 
-/** Units that are the subject's for good. */
-export type Confirmed = As<Ended, "confirmed">;
-/** Units that were given back. */
-export type Released = As<Ended, "released">;
-type HoldEnd = Confirmed | Released | Unknown<Answer<Confirmed, ConfirmReason>>;
-
 /** Units that are set aside, with the steps on them. At the end of an `await using` block what is still held is released. */
-export type HeldHold = As<Hold & Held & AsyncDisposable, "held" | "already_held">;
+export type HeldHold = As<Hold & Doc.Held & AsyncDisposable, "held" | "already_held">;
 
 /** What taking a hold came to. `confirmed`: a hold with this id was taken before, and its units are the subject's already. */
-export type HoldAnswer =
-  | HeldHold
-  | (Confirmed & AsyncDisposable)
-  | (Refused<HoldReason> & AsyncDisposable)
-  | (Unknown<HoldAnswer> & AsyncDisposable);
+export type HoldAnswer = HeldHold | ((Confirmed | Refused<Doc.TakeHoldReason> | Unknown<HoldAnswer>) & AsyncDisposable);
 
 /**
  * What became of a hold and its block. With `ran` the block ran, `value` is what it returned, and the outcome is that of the
  * confirm; otherwise there was no hold to run it with, and the outcome says why.
  */
 export type BlockAnswer<Value> =
-  | (Answer<Confirmed | Released, ConfirmReason> & { readonly ran: true; readonly value: Value })
+  | (Answer<Confirmed | Released, Doc.ConfirmReason> & { readonly ran: true; readonly value: Value })
   | (Exclude<HoldAnswer, HeldHold> & { readonly ran: false; readonly value?: undefined });
 
-type TakenAnswer = Answer<As<Held, "held" | "already_held"> | Confirmed, HoldReason>;
-
 /** Gives an answer an end, for `await using`. `id` is the hold that was asked for. */
-export function asBlock(caller: Caller, answer: TakenAnswer, id: string): HoldAnswer {
+export function asBlock(caller: Caller, answer: Doc.TakeHoldAnswer, id: string): HoldAnswer {
   const nothing = { [Symbol.asyncDispose]: () => Promise.resolve() };
   if (answer.outcome === "held" || answer.outcome === "already_held") {
     const hold = new Hold(caller, answer.campaign, answer.subject, answer.hold);

@@ -1,5 +1,6 @@
 // A world with a clock that tests move, and servers that do what a script says.
 
+import assert from "node:assert/strict";
 import { setImmediate } from "node:timers/promises";
 import type { World } from "../src/call.js";
 import { Client, type ClientOptions } from "../src/client.js";
@@ -59,6 +60,8 @@ export class FakeWorld implements World {
   };
 
   fetch = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
+    // The key goes where it is meant to go, and no cookies do.
+    assert.deepEqual([init.redirect, init.credentials], ["manual", "omit"]);
     // What `fetch` would refuse is refused here, too.
     const request = new Request(input, { ...init, signal: null });
     const body = init.body ? (JSON.parse(init.body as string) as unknown) : undefined;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parse } from "../../src/events.js";
-import { cut, error, FakeWorld, hang, problem, say, type Fate } from "../world.js";
+import { cut, error, FakeWorld, hang, problem, say, wrongCertificate, type Fate } from "../world.js";
 
 async function all<T>(list: AsyncIterable<T>, most = Infinity): Promise<T[]> {
   const items: T[] = [];
@@ -30,10 +30,9 @@ test("winners and claims", async () => {
   assert.deepEqual(await world.run(all(world.client().winners("spring", { after: 3, pool: "main", with_codes: true }))), [{ rank: 4 }]);
   assert.equal(world.sent[0]?.url, "http://one.test/v1/campaigns/spring/winners?pool=main&with_codes=true&after=3&limit=1000");
   const claims = new FakeWorld(say(200, { claims: [{ rank: 2 }], next: 7 }), say(200, { claims: [{ rank: 1 }], next: 9 }), say(200, { claims: [{ rank: 5 }] }));
-  const found = await claims.run(claims.client().claims("spring", { subject: "a/b ü" }));
-  assert.ok(found.outcome === "found");
-  assert.deepEqual(found.claims.map(claim => claim.rank), [2, 1, 5]);
-  assert.equal(claims.sent[1]?.url, "http://one.test/v1/campaigns/spring/claims/a%2Fb%20%C3%BC?after=7&limit=10000");
+  const found = await claims.run(all(claims.client().claims("spring", { subject: "a/b ü" })));
+  assert.deepEqual(found.map(claim => claim.rank), [2, 1, 5]);
+  assert.equal(claims.sent[1]?.url, "http://one.test/v1/campaigns/spring/claims/a%2Fb%20%C3%BC?after=7&limit=1000");
 });
 
 const stream = (text: string, hangs = false): Fate => signal => {
@@ -100,6 +99,7 @@ test("a stream ends where asking again is of no use, and with its signal", async
     [say(404, "<h1>Not here</h1>"), "unavailable"],
     [say(200, { no: "stream" }), "unavailable"],
     [say(307, "", { location: "http://else.test/" }), "unavailable"],
+    [wrongCertificate, "unavailable"],
   ] as const) {
     const world = new FakeWorld(fate);
     assert.equal((await error(world.run(all(world.client().events("hall"))))).kind, kind);
