@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the Java records of the answers, and the enum of reasons, from the reference of the HTTP interface.
+"""Writes the part of the Java client that nobody has to write: the records of the answers, the outcomes they are of and the
+enum of reasons, from the reference of the HTTP interface; and the blocking calls, from those that return a future.
 
     python3 generate.py            writes client/src/generated/java
     python3 generate.py --check    exits with 1 if what is there is not what would be written
@@ -13,7 +14,9 @@ import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 REFERENCE = HERE.parent.parent / "docs" / "reference"
-OUT = HERE / "client" / "src" / "generated" / "java" / "io" / "firstcome" / "client"
+PACKAGE = pathlib.Path("java", "io", "firstcome", "client")
+OUT = HERE / "client" / "src" / "generated" / PACKAGE
+CALLS = HERE / "client" / "src" / "main" / PACKAGE / "AsyncFirstcomeClient.java"
 
 # The Java name of a record, its schema, and the outcomes it is one of.
 RECORDS = {
@@ -48,6 +51,18 @@ RECORDS = {
     "Ready": ("ReadyView", []),
     "Problem": ("Problem", []),
 }
+# What each outcome can be beside its records, and what it is about.
+OUTCOMES = {
+    "ClaimOutcome": ("Refused Unknown", "a claim"),
+    "CancelOutcome": ("Refused Unknown", "the cancel of a claim"),
+    "JoinOutcome": ("Held Refused Unknown", "a claim that waits if nothing is free. {@link Held} is an offer: confirm it or let it go"),
+    "PlaceOutcome": ("Refused", "looking for a place on a waitlist: none is {@link Reason#NOT_ON_WAITLIST}"),
+    "LeaveOutcome": ("Refused Unknown", "leaving a waitlist"),
+    "ConfirmOutcome": ("RefundDue Refused Unknown", "a confirm. {@link RefundDue} means: give back what was paid"),
+    "ReleaseOutcome": ("Refused Unknown", "giving units of a hold back"),
+    "ExtendOutcome": ("Refused Unknown", "moving the deadline of a hold"),
+    "CodeOutcome": ("Refused Unknown", "a step on a code; {@link CodeStep#outcome()} says which step it was"),
+}
 NAMES = {schema: name for name, (schema, _) in reversed(RECORDS.items())}
 # Fields that are times; the schema has only strings.
 TIMES = {
@@ -62,7 +77,7 @@ NOT_OF_THE_RULES = set(
     "not_acceptable too_large timeout unauthorized eligibility_unknown token_expired forbidden origin_not_allowed "
     "no_such_route method_not_allowed too_many_connections too_many_requests too_many_streams".split()
 )
-HEADER = "// Written by generate.py from docs/reference; do not edit.\npackage io.firstcome.client;\n\n"
+HEADER = "// Written by generate.py; do not edit.\npackage io.firstcome.client;\n\n"
 KEYWORDS = {"for", "import", "default", "public"}
 
 
@@ -216,9 +231,38 @@ def reasons():
     return HEADER + "\n".join(lines + ["}"]) + "\n"
 
 
+def outcome(name):
+    others, about = OUTCOMES[name]
+    permits = [record for record, (_, outcomes) in RECORDS.items() if name in outcomes] + others.split()
+    text = f"/** What became of {about}. */\npublic sealed interface {name} permits {', '.join(permits)} {{\n}}\n"
+    return HEADER + text
+
+
+def blocking():
+    """The calls of the client that returns futures, each waited for."""
+    text = CALLS.read_text()
+    calls = re.findall(r"(    /\*\*(?:(?!\*/).)*?\*/\n)    public CompletableFuture<(.*?)> (\w+)\(([^)]*)\) \{", text, re.S)
+    if len(calls) < 20:
+        raise SystemExit(f"{CALLS.name} has no calls that can be read")
+    lines = ["/** The calls that block, one for each of {@link AsyncFirstcomeClient}. */", "abstract class BlockingCalls {",
+             "    abstract <T> T await(Function<AsyncFirstcomeClient, CompletableFuture<T>> call);", ""]
+    for doc, returns, name, parameters in calls:
+        if returns in ("Results", "Winners"):
+            continue  # The blocking client has streams of them.
+        names = ", ".join(parameter.rsplit(" ", 1)[1] for parameter in parameters.split(", ") if parameter)
+        lines += [doc.rstrip(), f"    public {returns} {name}({parameters}) {{",
+                  f"        return await(calls -> calls.{name}({names}));", "    }", ""]
+    imports = "".join(f"import java.{path};\n" for path in [
+        "time.Duration", "util.List", "util.concurrent.CompletableFuture", "util.function.Function"]) + "\n"
+    return HEADER + imports + "\n".join(lines[:-1] + ["}"]) + "\n"
+
+
 def files():
     schemas = json.loads((REFERENCE / "openapi.json").read_text())["components"]["schemas"]
     yield "Reason.java", reasons()
+    yield "BlockingCalls.java", blocking()
+    for name in OUTCOMES:
+        yield f"{name}.java", outcome(name)
     for name, (schema, outcomes) in RECORDS.items():
         body = "\n".join(record(name, schemas[schema], outcomes)) + "\n"
         imports = [f"import java.{path};" for path, word in

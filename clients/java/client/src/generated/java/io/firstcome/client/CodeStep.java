@@ -1,4 +1,4 @@
-// Written by generate.py from docs/reference; do not edit.
+// Written by generate.py; do not edit.
 package io.firstcome.client;
 
 import java.time.Instant;

@@ -1,4 +1,4 @@
-// Written by generate.py from docs/reference; do not edit.
+// Written by generate.py; do not edit.
 package io.firstcome.client;
 
 /** Why an answer is not a yes, by the stable names that servers give. */

@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
 /**
- * The client without blocking; otherwise as {@link FirstcomeClient}, which describes each method, and from which
+ * The client without blocking: what a method of {@link FirstcomeClient} returns is in a future here.
  * {@link FirstcomeClient#async} gives it.
  *
  * <p>Bad arguments are refused at once, by an {@link IllegalArgumentException} of the method itself. A
@@ -33,10 +33,10 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#claim(String, String, String)}.
+     * Claims a unit for a subject. Who has one already gets {@link AlreadyWon} with the same rank and time.
      *
      * @param campaign the campaign
-     * @param subject who claims
+     * @param subject who claims, 1 to 255 bytes without control characters
      * @param pool the pool; {@code null} if there is one
      * @return what became of it
      */
@@ -47,11 +47,11 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#cancel}.
+     * Cancels a claim in the name of its subject. A repeated cancel gets the same answer.
      *
      * @param campaign the campaign
      * @param subject whose claim
-     * @param rank its rank
+     * @param rank its rank, from 1, so that a repeated cancel does not hit a newer claim
      * @param pool the pool; {@code null} if there is one
      * @return what became of it
      */
@@ -63,11 +63,11 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#claimsOf}.
+     * Reads the claims of a subject in a campaign, page by page; each page has a deadline of its own.
      *
      * @param campaign the campaign
      * @param subject whose claims
-     * @return all claims of the subject
+     * @return all claims of the subject, the latest first in each pool, with the cancelled ones
      */
     public CompletableFuture<List<Claim>> claimsOf(String campaign, String subject) {
         String path = path(campaign) + "/claims/" + Checks.encode(Checks.subject(subject)) + "?limit=" + CLAIMS + "&after=";
@@ -83,10 +83,10 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#subject}.
+     * Reads the live holds and the claims of a subject over all campaigns.
      *
      * @param subject who
-     * @param after 0, or where the page before this one said {@code next}
+     * @param after 0, or the {@code next} of the page before
      * @return a page of what the subject has
      */
     public CompletableFuture<Subject> subject(String subject, long after) {
@@ -95,11 +95,12 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#hold}. The steps of {@link Held} block: in a future, use {@link Held#id()} with the methods
-     * here.
+     * Holds units until a deadline: all of them, or none. Use it in a {@code try (…)} block: what is not confirmed there is
+     * released at its end.
      *
-     * @param request what to hold
-     * @return what became of it
+     * @param request what to hold; give the same one again after {@link Unknown}
+     * @return what became of it; after {@link Unknown} the units may be held until their deadline. The steps of {@link Held}
+     *     itself block
      */
     public CompletableFuture<HoldOutcome> hold(HoldRequest request) {
         HoldId id = request.id();
@@ -113,7 +114,7 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#holdOf}.
+     * Reads a hold, until 24 h after its end.
      *
      * @param campaign the campaign
      * @param hold the id of the hold
@@ -125,11 +126,11 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#add}.
+     * Adds units to a hold: all of them, or none.
      *
      * @param hold which hold
      * @param picks what to add
-     * @return what became of it
+     * @return the hold as it is then; not to be closed beside the first one
      */
     public CompletableFuture<HoldOutcome> add(HoldId hold, Pick... picks) {
         ObjectNode body = picks(Json.object().put("subject", hold.subject()), Checks.picks(List.of(picks), true));
@@ -137,11 +138,11 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#drop}.
+     * Gives some units of a hold back and keeps the others.
      *
      * @param hold which hold
-     * @param picks what to give back
-     * @return what became of it
+     * @param picks what to give back, without {@link Pick#best}
+     * @return the hold as it is then; not to be closed beside the first one
      */
     public CompletableFuture<HoldOutcome> drop(HoldId hold, Pick... picks) {
         ObjectNode body = picks(Json.object().put("subject", hold.subject()), Checks.picks(List.of(picks), false));
@@ -149,7 +150,8 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#extend}.
+     * Moves the deadline of a hold, never to an earlier time and not beyond the campaign's longest hold: look at
+     * {@code expiresAt}. Extend before you charge, and charge only after {@link Extended}.
      *
      * @param hold which hold
      * @param fromNow the time from now, 1 ms to 24 h; the campaign's own if {@code null}
@@ -164,11 +166,11 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#confirm}.
+     * Gives units of a hold to the subject for good. A repeated confirm gets the same answer.
      *
      * @param hold which hold
      * @param late what becomes of a confirm after the deadline
-     * @param picks what to confirm; all units if nothing is picked
+     * @param picks what to confirm, without {@link Pick#best}; all units if nothing is picked
      * @return what became of it
      */
     public CompletableFuture<ConfirmOutcome> confirm(HoldId hold, Late late, Pick... picks) {
@@ -178,10 +180,10 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#release}.
+     * Gives units of a hold back.
      *
      * @param hold which hold
-     * @param picks what to give back; all units if nothing is picked
+     * @param picks what to give back, without {@link Pick#best}; all units if nothing is picked
      * @return what became of it
      */
     public CompletableFuture<ReleaseOutcome> release(HoldId hold, Pick... picks) {
@@ -189,7 +191,9 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#join}.
+     * Claims units, and joins the waitlist if they are not free. One unit of a counted pool is won at once if it is free;
+     * more units, and seats, are offered: {@link Held}. Who has an offer of a code takes it by joining again. A subject has
+     * one place in a pool.
      *
      * @param campaign the campaign
      * @param subject who claims
@@ -207,7 +211,7 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#place}.
+     * Reads where a subject stands with a waitlist. Ask again no sooner than {@code askAgainMs} of the campaign says.
      *
      * @param campaign the campaign
      * @param subject who waits
@@ -220,7 +224,7 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#leave}.
+     * Takes a subject off a waitlist. An offer that it has ends, and goes to the next one.
      *
      * @param campaign the campaign
      * @param subject who waits
@@ -234,7 +238,7 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#reserveCode}.
+     * Sets a use of a code aside until a deadline.
      *
      * @param campaign the campaign
      * @param use the code and its use
@@ -250,7 +254,7 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#redeemCode}.
+     * Uses a code, reserved before or not.
      *
      * @param campaign the campaign
      * @param use the code and its use
@@ -261,10 +265,10 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#rollBackCode}.
+     * Undoes a redemption: the use comes back, unless the code has expired meanwhile ({@link CodeStep#expired()}).
      *
      * @param campaign the campaign
-     * @param use the code and its use
+     * @param use the code and its use; its subject does not matter
      * @return what became of it
      */
     public CompletableFuture<CodeOutcome> rollBackCode(String campaign, UseCode use) {
@@ -272,10 +276,10 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#releaseCode}.
+     * Gives a reservation back.
      *
      * @param campaign the campaign
-     * @param use the code and its use
+     * @param use the code and its use; its subject does not matter
      * @return what became of it
      */
     public CompletableFuture<CodeOutcome> releaseCode(String campaign, UseCode use) {
@@ -283,10 +287,10 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#lookUpCode}.
+     * Reads how a code stands, whose it is, and what was done with it.
      *
      * @param campaign the campaign
-     * @param code the code
+     * @param code the code as it was typed
      * @return how it stands
      */
     public CompletableFuture<CodesFound> lookUpCode(String campaign, String code) {
@@ -294,7 +298,7 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#codesOf}.
+     * Reads the codes of a subject, with what was done with them.
      *
      * @param campaign the campaign
      * @param subject whose codes
@@ -305,7 +309,7 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#campaign}.
+     * Reads a campaign.
      *
      * @param campaign its name
      * @return everything that a page about it needs
@@ -341,9 +345,11 @@ public final class AsyncFirstcomeClient {
     }
 
     /**
-     * As {@link FirstcomeClient#ready}.
+     * Asks once, without retries, whether the server is ready. It needs no key; with one that may read the reasons are
+     * sentences.
      *
-     * @return whether the server is ready, and why not
+     * @return whether the server is ready ({@code reasons} is empty then), and why not
+     * @throws NoAnswerException if it cannot be reached
      */
     public CompletableFuture<Ready> ready() {
         String server = shared.servers().get(shared.next().get());

@@ -28,6 +28,10 @@ final class Call<T> {
             return new Shared(transport, timer, random, servers, next, retry, other, attempt, position, observer);
         }
 
+        Shared by(BlockingTransport driver) {
+            return new Shared(driver, driver, random, servers, next, retry, deadline, attempt, position, observer);
+        }
+
         Shared past(String other) {
             return new Shared(transport, timer, random, servers, next, retry, deadline, attempt, other, observer);
         }

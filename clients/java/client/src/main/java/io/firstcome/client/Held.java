@@ -83,8 +83,15 @@ public final class Held implements HoldOutcome, JoinOutcome {
      * @return what became of it
      */
     public ConfirmOutcome confirm(Late late, Pick... picks) {
+        // What ends it otherwise, such as an interrupt, leaves its end unknown.
         over = true;
-        ConfirmOutcome outcome = client.confirm(id, late, picks);
+        ConfirmOutcome outcome;
+        try {
+            outcome = client.confirm(id, late, picks);
+        } catch (FirstcomeException nothingChanged) {
+            over = false;
+            throw nothingChanged;
+        }
         boolean rest = outcome instanceof Confirmed confirmed && confirmed.left() > 0;
         over = !rest && !(outcome instanceof Refused);
         return outcome;

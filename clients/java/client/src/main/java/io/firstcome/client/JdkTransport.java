@@ -24,7 +24,10 @@ import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
 
-/** Sends requests with the HTTP client of the JDK. */
+/**
+ * Sends requests with the HTTP client of the JDK. That one repeats a GET by itself, at once and five times at most, if the
+ * connection was closed before anything of the answer came; nothing else.
+ */
 final class JdkTransport implements Transport, Transport.Timer {
     /** The largest answer read; a page of 10,000 results stays far below it. */
     private static final int LARGEST_ANSWER = 64 * 1024 * 1024;
@@ -45,37 +48,48 @@ final class JdkTransport implements Transport, Transport.Timer {
         return http;
     }
 
-    @Override
-    public CompletableFuture<Reply> send(String server, Ask ask, Map<String, String> headers, Duration limit) {
+    private HttpRequest request(String server, Ask ask, Map<String, String> headers, Duration limit) {
         HttpRequest.Builder request = request(server, ask.path()).timeout(limit);
         headers.forEach(request::header);
         ask.headers().forEach(request::header);
         if (ask.body() == null) {
-            request.method(ask.method(), BodyPublishers.noBody());
-        } else {
-            request.header("Content-Type", "application/json").method(ask.method(), BodyPublishers.ofByteArray(ask.body()));
+            return request.method(ask.method(), BodyPublishers.noBody()).build();
         }
-        CompletableFuture<Reply> reply = new CompletableFuture<>();
+        return request.header("Content-Type", "application/json").method(ask.method(), BodyPublishers.ofByteArray(ask.body())).build();
+    }
+
+    private static Reply reply(HttpResponse<byte[]> answer) {
+        return new Reply(answer.statusCode(), answer.headers().firstValue("retry-after").orElse(null), answer.body());
+    }
+
+    @Override
+    public CompletableFuture<Reply> send(String server, Ask ask, Map<String, String> headers, Duration limit) {
         long until = System.nanoTime() + limit.toNanos();
-        CompletableFuture<HttpResponse<byte[]>> exchange = http.sendAsync(request.build(), head -> {
-            // The time-out of a request ends with the head of its answer: this is for the rest.
-            reply.orTimeout(Math.max(until - System.nanoTime(), 1), TimeUnit.NANOSECONDS);
-            return new Whole();
-        });
+        CompletableFuture<HttpResponse<byte[]>> exchange = http.sendAsync(request(server, ask, headers, limit), head -> new Whole(until));
+        CompletableFuture<Reply> reply = new CompletableFuture<>();
         exchange.whenComplete((answer, broken) -> {
-            if (broken != null) {
-                reply.completeExceptionally(sort(broken));
+            if (broken == null) {
+                reply.complete(reply(answer));
             } else {
-                String retryAfter = answer.headers().firstValue("retry-after").orElse(null);
-                reply.complete(new Reply(answer.statusCode(), retryAfter, answer.body()));
+                reply.completeExceptionally(sort(broken));
             }
         });
         reply.whenComplete((done, broken) -> {
-            if (broken instanceof TimeoutException || reply.isCancelled()) {
+            if (reply.isCancelled()) {
                 exchange.cancel(true);
             }
         });
         return reply;
+    }
+
+    /** Sends a request and waits for its answer in this thread, which costs less than to be woken by another one. */
+    Reply exchange(String server, Ask ask, Map<String, String> headers, Duration limit) throws InterruptedException {
+        long until = System.nanoTime() + limit.toNanos();
+        try {
+            return reply(http.send(request(server, ask, headers, limit), head -> new Whole(until)));
+        } catch (IOException broken) {
+            throw sort(broken);
+        }
     }
 
     @Override
@@ -103,11 +117,16 @@ final class JdkTransport implements Transport, Transport.Timer {
                 !unsent, !untrusted);
     }
 
-    /** Collects an answer that is not too large. */
+    /** Collects an answer that is not too large. The time-out of a request ends with the head of its answer: this has its own. */
     private static final class Whole implements BodySubscriber<byte[]> {
         private final CompletableFuture<byte[]> body = new CompletableFuture<>();
+        private final long until;
         private final ByteArrayOutputStream bytes = new ByteArrayOutputStream(512);
         private Flow.Subscription subscription;
+
+        Whole(long until) {
+            this.until = until;
+        }
 
         @Override
         public CompletionStage<byte[]> getBody() {
@@ -117,6 +136,11 @@ final class JdkTransport implements Transport, Transport.Timer {
         @Override
         public void onSubscribe(Flow.Subscription subscription) {
             this.subscription = subscription;
+            body.orTimeout(Math.max(until - System.nanoTime(), 1), TimeUnit.NANOSECONDS).whenComplete((bytes, broken) -> {
+                if (broken != null) {
+                    subscription.cancel();
+                }
+            });
             subscription.request(Long.MAX_VALUE);
         }
 
@@ -124,7 +148,6 @@ final class JdkTransport implements Transport, Transport.Timer {
         public void onNext(List<ByteBuffer> buffers) {
             for (ByteBuffer buffer : buffers) {
                 if (bytes.size() + buffer.remaining() > LARGEST_ANSWER) {
-                    subscription.cancel();
                     body.completeExceptionally(new IOException("the answer is larger than 64 MiB"));
                     return;
                 }

@@ -114,6 +114,18 @@ class HeldTest {
     }
 
     @Test
+    void aConfirmThatChangedNothingIsReleased() {
+        answers.add(problem(503, "unavailable", "no"));
+        answers.add(ended("released", 0));
+        assertThrows(NoAnswerException.class, () -> {
+            try (HoldOutcome hold = hold()) {
+                ((Held) hold).confirm();
+            }
+        });
+        assertEquals(List.of("holds", "confirm", "release"), asked);
+    }
+
+    @Test
     void aRefusedConfirmIsReleasedAndARefundIsNot() {
         answers.add(problem(409, "barred", "no"));
         answers.add(ended("released", 0));

@@ -1,5 +1,6 @@
+// Written by generate.py; do not edit.
 package io.firstcome.client;
 
 /** What became of a claim that waits if nothing is free. {@link Held} is an offer: confirm it or let it go. */
-public sealed interface JoinOutcome permits Won, AlreadyWon, Held, Waitlisted, Refused, Unknown {
+public sealed interface JoinOutcome permits Won, AlreadyWon, Waitlisted, Held, Refused, Unknown {
 }

@@ -1,3 +1,4 @@
+// Written by generate.py; do not edit.
 package io.firstcome.client;
 
 /** What became of giving units of a hold back. */

@@ -1,3 +1,4 @@
+// Written by generate.py; do not edit.
 package io.firstcome.client;
 
 /** What became of moving the deadline of a hold. */
