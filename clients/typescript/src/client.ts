@@ -130,28 +130,22 @@ export class Client {
   }
 
   /**
-   * Takes a hold and runs a block with it. If the block returns, what is still held is confirmed, unless the block ended the hold itself;
-   * with `late: "retake"` also after the hold expired, if the units are free. If it throws, what this call held is released as at the end
-   * of `await using`, and the error goes on. If the confirm throws, nothing is released, since the block may have taken money: confirm it
-   * later with {@link holdById}.
+   * Takes a hold and runs a block with it, for where there is no `await using`. When the block returns or throws, what is not confirmed is
+   * released by the same rules: confirm with `hold.confirm()` inside. Without a hold the block does not run.
    */
   async withHold<Returned>(
     campaign: string,
     what: Doc.HoldRequest,
     block: (hold: HeldHold) => Returned,
-    options: CallOptions & { late?: Doc.Late | undefined } = {},
+    options?: CallOptions,
   ): Promise<BlockAnswer<Awaited<Returned>>> {
     const hold = await this.hold(campaign, what, options);
-    if (hold.outcome !== "held" && hold.outcome !== "already_held") return Object.assign(hold, { ran: false as const });
-    let value: Awaited<Returned>;
+    if (hold.outcome !== "held" && hold.outcome !== "already_held") return hold;
     try {
-      value = await block(hold);
-    } catch (error) {
+      return { outcome: "ran", value: await block(hold) };
+    } finally {
       await hold[Symbol.asyncDispose]();
-      throw error;
     }
-    const end = hold.ended ?? (await hold.confirm({ late: options.late }, options));
-    return { ...end, ran: true as const, value };
   }
 
   /** The steps on a hold whose id is known: one that was stored, or an offer of a waitlist. Nothing is sent. */

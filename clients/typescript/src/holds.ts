@@ -7,11 +7,6 @@ import type * as Doc from "./documents.js";
 
 /** Units of a hold: by their `units`, with the `pool` if there are several, or by `picks` without `best`. */
 export type SomeUnits = Omit<Doc.ChangeRequest, "subject">;
-/** Units that are the subject's for good. */
-export type Confirmed = As<Doc.Ended, "confirmed">;
-/** Units that were given back. */
-export type Released = As<Doc.Ended, "released">;
-type HoldEnd = Confirmed | Released | Unknown<Doc.ConfirmAnswer>;
 
 /** The steps on a hold. Each is a call of its own; sent again after a lost answer it happens once. */
 export class Hold {
@@ -19,7 +14,6 @@ export class Hold {
   readonly #path: string;
   /** Whether some of it may still be held, as far as the steps taken here tell. */
   #isOpen = true;
-  #end: HoldEnd | undefined;
 
   /** @internal */
   constructor(
@@ -34,11 +28,6 @@ export class Hold {
     text("subject", subject, 255);
     this.#path = `/v1/campaigns/${name("campaign", campaign)}/holds/${segment("hold", hold, 64)}`;
     this.#caller = caller;
-  }
-
-  /** How the hold was ended here: by a step that left nothing of it, or by a confirm of which nobody knows. @internal */
-  get ended(): HoldEnd | undefined {
-    return this.#end;
   }
 
   /** Reads the hold as it stands, until 24 h after its end. */
@@ -75,10 +64,9 @@ export class Hold {
     const wasOpen = this.#isOpen;
     this.#isOpen = false;
     try {
-      const answer = await this.#step<Confirmed, Doc.ConfirmReason>("confirm", ["confirmed"], what, options);
+      const answer: Doc.ConfirmAnswer = await this.#step("confirm", ["confirmed"], what, options);
       if (answer.outcome === "refused") this.#isOpen = wasOpen;
       else if (answer.outcome === "confirmed" && answer.left > 0) this.#isOpen = true;
-      else this.#end = answer;
       return answer;
     } catch (error) {
       if (error instanceof FirstcomeError) this.#isOpen = wasOpen;
@@ -88,8 +76,8 @@ export class Hold {
 
   /** Gives units back: all that are held, if none is named. */
   async release(what: SomeUnits = {}, options?: CallOptions): Promise<Doc.ReleaseAnswer> {
-    const answer = await this.#step<Released, Doc.ReleaseReason>("release", ["released"], what, options);
-    if (answer.outcome === "released" && answer.left === 0) [this.#isOpen, this.#end] = [false, answer];
+    const answer: Doc.ReleaseAnswer = await this.#step("release", ["released"], what, options);
+    if (answer.outcome === "released" && answer.left === 0) this.#isOpen = false;
     return answer;
   }
 
@@ -122,16 +110,14 @@ export class Hold {
 /** Units that are set aside, with the steps on them. At the end of an `await using` block what is still held is released. */
 export type HeldHold = As<Hold & Doc.Held & AsyncDisposable, "held" | "already_held">;
 
-/** What taking a hold came to. `confirmed`: a hold with this id was taken before, and its units are the subject's already. */
-export type HoldAnswer = HeldHold | ((Confirmed | Refused<Doc.TakeHoldReason> | Unknown<HoldAnswer>) & AsyncDisposable);
+/** What came of a hold that is not there: `confirmed` if one with this id was taken before, and its units are the subject's. */
+type NoHold = (As<Doc.Ended, "confirmed"> | Refused<Doc.TakeHoldReason> | Unknown<HoldAnswer>) & AsyncDisposable;
 
-/**
- * What became of a hold and its block. With `ran` the block ran, `value` is what it returned, and the outcome is that of the
- * confirm; otherwise there was no hold to run it with, and the outcome says why.
- */
-export type BlockAnswer<Value> =
-  | (Answer<Confirmed | Released, Doc.ConfirmReason> & { readonly ran: true; readonly value: Value })
-  | (Exclude<HoldAnswer, HeldHold> & { readonly ran: false; readonly value?: undefined });
+/** What taking a hold came to. */
+export type HoldAnswer = HeldHold | NoHold;
+
+/** What came of a hold and its block: `ran`, with what the block returned; otherwise why there was no hold to run it with. */
+export type BlockAnswer<Value> = { readonly outcome: "ran"; readonly value: Value } | NoHold;
 
 /** Gives an answer an end, for `await using`. `id` is the hold that was asked for. */
 export function asBlock(caller: Caller, answer: Doc.TakeHoldAnswer, id: string): HoldAnswer {

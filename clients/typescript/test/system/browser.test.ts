@@ -111,7 +111,8 @@ test("a page claims, holds and follows with a token", { timeout: 120_000 }, asyn
       came.confirmed = await of(hold.confirm());
       await hold[Symbol.asyncDispose]();
       came.hold = (await hold.look()).state;
-      came.ran = await of(client.withHold("hall", { picks: [{ quantity: 1 }] }, hold => hold.release()));
+      const block = await client.withHold("hall", { picks: [{ quantity: 1 }] }, hold => hold);
+      came.ran = block.outcome + " " + (await block.value.look()).state;
       came.campaign = (await client.campaign("hall")).left;
       came.public = await of(new Client({ url }).campaign("hall"));
       for await (const { event, data } of client.events("hall")) {
@@ -138,7 +139,7 @@ test("a page claims, holds and follows with a token", { timeout: 120_000 }, asyn
       extended: "extended",
       confirmed: "rejected forbidden",
       hold: "released",
-      ran: "released",
+      ran: "ran released",
       campaign: 499,
       public: "found",
       own: [1],

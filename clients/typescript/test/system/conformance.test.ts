@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
-import { Client, FirstcomeError } from "../../src/index.js";
+import { Client, FirstcomeError, type HeldHold } from "../../src/index.js";
 import { ask, path, startProxy, startServer, type Program } from "../programs.js";
 
 type Json = any;
@@ -82,10 +82,12 @@ async function collect<T>(items: AsyncIterable<T>, most = 10_000): Promise<T[]> 
   return collected;
 }
 
+/** The two forms of a hold that ends with a block. */
+type Form = "await using" | "withHold";
 /** The fields of a call beside those of its arguments. */
 const OF_A_CALL = ["op", "expect", "save", "min_position"];
 
-async function perform(client: Client, campaign: string, call: Document): Promise<Came> {
+async function perform(client: Client, campaign: string, call: Document, form: Form): Promise<Came> {
   const { op, expect: _, save: __, min_position, ...args } = call;
   const options = { minPosition: min_position as string | undefined };
   const takes = (...names: string[]): void => only(op as string, call, ...OF_A_CALL, ...names);
@@ -117,20 +119,27 @@ async function perform(client: Client, campaign: string, call: Document): Promis
       takes("subject", "picks", "inside", "inside_kind", "throws");
       const { inside = [], inside_kind = "confirmed", throws = false, ...wanted } = what;
       let came: Came | undefined;
-      try {
-        await using hold = await client.hold(campaign, wanted, options);
+      const block = async (hold: HeldHold): Promise<void> => {
         came = asValue({ ...hold });
-        if (hold.outcome !== "held" && hold.outcome !== "already_held") return came;
         for (const step of inside) {
           assert.equal(step, "confirm", "this runner does not understand this step");
           assert.equal((await hold.confirm()).outcome, inside_kind);
         }
         if (throws) throw new OfTheRunner("of the runner");
+      };
+      try {
+        if (form === "withHold") {
+          const answer = await client.withHold(campaign, wanted, block, options);
+          return answer.outcome === "ran" && came ? came : asValue(answer);
+        }
+        await using hold = await client.hold(campaign, wanted, options);
+        if (hold.outcome !== "held" && hold.outcome !== "already_held") return asValue(hold);
+        await block(hold);
+        return asValue({ ...hold });
       } catch (error) {
         if (error instanceof OfTheRunner && came) return { ...came, kind: "thrown", shown: [...came.shown, error] };
         throw error;
       }
-      return came;
     }
     case "join":
       takes("subject", "pool");
@@ -214,7 +223,7 @@ function compareRequests(wanted: Document, all: Document[], events: Document[]):
   }
 }
 
-async function run(behaviour: Document): Promise<void> {
+async function run(behaviour: Document, form: Form): Promise<void> {
   only("a behaviour", behaviour, "name", "why", "setup", "client", "proxy", "calls", "requests", "after");
   const settings = { ...list["defaults"].client, ...behaviour["client"] };
   only("client", settings, "deadline_ms", "attempt_ms", "key");
@@ -231,7 +240,7 @@ async function run(behaviour: Document): Promise<void> {
     for (const raw of behaviour["calls"] as Document[]) {
       const call = filled(raw, saved);
       const began = performance.now();
-      const came = await perform(client, campaign, call).catch(asError);
+      const came = await perform(client, campaign, call, form).catch(asError);
       const took = performance.now() - began;
       const { expect } = call;
       only("expect", expect, "kind", "fields", "has", "took_ms");
@@ -265,5 +274,10 @@ const behaviours = list["behaviours"] as Document[];
 assert.ok(behaviours.length > 0 && new Set(behaviours.map(one => one["name"])).size === behaviours.length);
 
 describe("the list of behaviours", { concurrency: 4, timeout: 300_000 }, () => {
-  for (const behaviour of behaviours) test(behaviour["name"] as string, () => run(behaviour));
+  for (const behaviour of behaviours) {
+    const name = behaviour["name"] as string;
+    const hasBlock = (behaviour["calls"] as Document[]).some(call => call["op"] === "hold_block");
+    test(name, () => run(behaviour, "await using"));
+    if (hasBlock) test(`${name} (withHold)`, () => run(behaviour, "withHold"));
+  }
 });

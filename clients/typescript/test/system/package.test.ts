@@ -33,7 +33,7 @@ after(() => {
 
 const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noImplicitReturns: true, skipLibCheck: false };
 
-test("a new project installs the package, compiles and runs", { timeout: 300_000 }, async () => {
+test("a new project installs the package, compiles and runs", { timeout: 600_000 }, async () => {
   const [packed] = JSON.parse(run("npm", ["pack", "--json", "--pack-destination", folder], HERE)) as { filename: string; files: { path: string }[] }[];
   assert.ok(packed);
   const files = packed.files.map(file => file.path);
