@@ -124,26 +124,32 @@ function answers() {
   const all = Object.values(paths).flatMap(path => Object.values(path)).filter(one => one.operationId);
   return OPERATIONS.map(([id, name, part]) => {
     const { responses } = all.find(one => one.operationId === id);
-    const words = (from, to) => [...new Set(Object.entries(responses).flatMap(([status, one]) => (status >= from && status < to ? one["x-outcomes"] ?? [] : [])))];
-    const reasons = words("400", "600").filter(word => !NOT_OF_THE_RULES.includes(word));
-    const yes = words("200", "300").filter(word => !part || part.includes(word));
+    const words = isSuccess => {
+      const wanted = Object.keys(responses).filter(status => (status < "400") === isSuccess);
+      return [...new Set(wanted.flatMap(status => responses[status]["x-outcomes"] ?? []))];
+    };
+    const reasons = words(false).filter(word => !NOT_OF_THE_RULES.includes(word));
+    const yes = words(true).filter(word => !part || part.includes(word));
     const documents = [...new Set(yes.map(word => documentOf[word]))];
     const union = documents.map(to => `As<${to}, ${quoted(yes.filter(word => documentOf[word] === to))}>`).join(" | ");
     const read = names[responses["200"]?.content?.["application/json"]?.schema.$ref?.split("/").at(-1)];
-    return (
-      `/** Why \`${name}Answer\` can be a refusal. Later versions may add more. */\nexport type ${name}Reason =${reasons.map(word => `\n  | "${word}"`).join("") || " never"};\n` +
-      `/** What \`${id}\` comes to. */\nexport type ${name}Answer = ${union ? `Answer<${union}, ${name}Reason>` : `Found<${read}, ${name}Reason>`};\n`
-    );
+    return [
+      `/** Why \`${name}Answer\` can be a refusal. Later versions may add more. */`,
+      `export type ${name}Reason =${reasons.map(word => `\n  | "${word}"`).join("") || " never"};`,
+      `/** What \`${id}\` comes to. */`,
+      `export type ${name}Answer = ${union ? `Answer<${union}, ${name}Reason>` : `Found<${read}, ${name}Reason>`};\n`,
+    ].join("\n");
   });
 }
 
+const failures = NOT_OF_THE_RULES.map(word => `  ${JSON.stringify(word)},\n`).join("");
 const text = [
-  "// Written by generate.mjs from docs/reference/openapi.json. Change nothing here.\n\nimport type { Answer, As, Found } from \"./answer.js\";\n",
+  `// Written by generate.mjs from docs/reference/openapi.json. Change nothing here.\n`,
+  `import type { Answer, As, Found } from "./answer.js";\n`,
   ...Object.entries(ANSWERS).map(([from, to]) => declaration(from, to, true)),
   ...Object.entries(REQUESTS).map(([from, to]) => declaration(from, to, false)),
   ...answers(),
-  comment("Outcomes that are no decisions of the rules.") +
-    `export const NOT_OF_THE_RULES: ReadonlySet<string> = new Set([\n${NOT_OF_THE_RULES.map(word => `  ${JSON.stringify(word)},\n`).join("")}]);\n`,
+  `${comment("Outcomes that are no decisions of the rules.")}export const NOT_OF_THE_RULES: ReadonlySet<string> = new Set([\n${failures}]);\n`,
 ].join("\n");
 
 if (process.argv[2] === "--check") {

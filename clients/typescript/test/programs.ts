@@ -47,7 +47,10 @@ export async function startServer(config: string, env: NodeJS.ProcessEnv = {}): 
   const args = ["serve", "--config", join(folder, "server.toml"), "--data", join(folder, "data"), "--listen", "127.0.0.1:0"];
   const server = await start(program, args, { FIRSTCOME_ADMIN_KEY: "conformance-admin-key", ...env });
   for (let round = 0; ; round += 1) {
-    const ready = await fetch(`${server.url}/readyz`).then(answer => answer.ok, () => false);
+    const ready = await fetch(`${server.url}/readyz`).then(
+      answer => answer.ok,
+      () => false,
+    );
     if (ready) break;
     assert.ok(round < 300, "the server is not ready after 60 s");
     await pause(200);

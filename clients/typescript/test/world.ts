@@ -18,14 +18,23 @@ export interface Sent {
 /** What a server does with a request: answers, fails, or never answers. */
 export type Fate = (signal: AbortSignal) => Promise<Response> | Response;
 
-export const say = (status: number, document: unknown, headers: Record<string, string> = {}): Fate => () =>
-  new Response(typeof document === "string" ? document : JSON.stringify(document), { status, headers });
+export const say =
+  (status: number, document: unknown, headers: Record<string, string> = {}): Fate =>
+  () =>
+    new Response(typeof document === "string" ? document : JSON.stringify(document), { status, headers });
 
 export const problem = (status: number, outcome: string, more: object = {}, headers: Record<string, string> = {}): Fate =>
-  say(status, { type: `/problems/${outcome}`, title: "", status, detail: "as the test says", outcome, retry: false, changed: "no", ...more }, headers);
+  say(
+    status,
+    { type: `/problems/${outcome}`, title: "", status, detail: "as the test says", outcome, retry: false, changed: "no", ...more },
+    headers,
+  );
 
 /** As `fetch` of Node fails. */
-const failed = (code: string): Fate => () => Promise.reject(Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error(code), { code }) }));
+const failed =
+  (code: string): Fate =>
+  () =>
+    Promise.reject(Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error(code), { code }) }));
 export const cut = failed("UND_ERR_SOCKET");
 export const refusedConnection = failed("ECONNREFUSED");
 export const wrongCertificate = failed("CERT_HAS_EXPIRED");
@@ -35,7 +44,16 @@ export const hang: Fate = signal =>
     signal.addEventListener("abort", () => fail(signal.reason));
   });
 
-export const won = { outcome: "won", campaign: "spring", pool: "main", subject: "ann", rank: 17, at: "2027-03-01T01:00:00.000000Z", position: "0.7", decided: "journal" };
+export const won = {
+  outcome: "won",
+  campaign: "spring",
+  pool: "main",
+  subject: "ann",
+  rank: 17,
+  at: "2027-03-01T01:00:00.000000Z",
+  position: "0.7",
+  decided: "journal",
+};
 
 export class FakeWorld implements World {
   readonly sent: Sent[] = [];
@@ -65,7 +83,13 @@ export class FakeWorld implements World {
     // What `fetch` would refuse is refused here, too.
     const request = new Request(input, { ...init, signal: null });
     const body = init.body ? (JSON.parse(init.body as string) as unknown) : undefined;
-    this.sent.push({ at: this.#time - 1_000, method: request.method, url: request.url, headers: Object.fromEntries(request.headers), body });
+    this.sent.push({
+      at: this.#time - 1_000,
+      method: request.method,
+      url: request.url,
+      headers: Object.fromEntries(request.headers),
+      body,
+    });
     const fate = this.#script.length > 1 ? this.#script.shift() : this.#script[0];
     if (!fate) throw new Error("nothing is to be sent");
     return fate(init.signal as AbortSignal);
@@ -83,7 +107,10 @@ export class FakeWorld implements World {
     for (let round = 0; round < 10_000 && !isSettled; round += 1) {
       // Bodies and streams of Node take several turns.
       for (let turn = 0; turn < 5 && !isSettled; turn += 1) await setImmediate();
-      const next = this.#timers.reduce<{ at: number; run: () => void } | undefined>((first, one) => (first && first.at <= one.at ? first : one), undefined);
+      const next = this.#timers.reduce<{ at: number; run: () => void } | undefined>(
+        (first, one) => (first && first.at <= one.at ? first : one),
+        undefined,
+      );
       if (isSettled || !next) continue;
       this.#timers = this.#timers.filter(one => one !== next);
       this.#time = next.at;
@@ -101,7 +128,10 @@ export class FakeWorld implements World {
 /** The error that something ends with. */
 export async function error(promise: Promise<unknown>): Promise<any> {
   const nothing = {};
-  const came = await promise.then(() => nothing, why => why as unknown);
+  const came = await promise.then(
+    () => nothing,
+    why => why as unknown,
+  );
   if (came === nothing) throw new Error("it did not fail");
   return came;
 }

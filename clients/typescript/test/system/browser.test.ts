@@ -32,7 +32,6 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
     response.end(readFileSync(path(`typescript/dist/${pathname.slice("/firstcome-client/".length)}`)));
     return;
   }
-  // Nothing may come from elsewhere, and nothing inline but the page's own module.
   response.setHeader("content-type", "text/html; charset=utf-8");
   response.statusCode = pages.has(pathname) ? 200 : 404;
   response.end(pages.get(pathname) ?? "");
@@ -60,7 +59,14 @@ after(() => {
 /** Opens a page and returns what it reports. */
 async function open(url: string): Promise<any> {
   const folder = mkdtempSync(join(tmpdir(), "firstcome-chromium-"));
-  const flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", `--user-data-dir=${folder}`];
+  const flags = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    `--user-data-dir=${folder}`,
+  ];
   const reported = new Promise<string>(done => (report = done));
   const browser = spawn(process.env["CHROMIUM"] ?? "chromium", [...flags, url], { stdio: ["ignore", "ignore", "pipe"], detached: true });
   let said = "";
@@ -95,7 +101,9 @@ test("a page claims, holds and follows with a token", { timeout: 120_000 }, asyn
   });
   const nobody = await listen(() => undefined).then(([closing, url]) => new Promise<string>(done => closing.close(() => done(url))));
   const parts = { url: server.url, redirecting, nobody, token: await token("ann", "hall") };
-  pages.set("/test.html", `<!doctype html><meta charset="utf-8"><script type="module">
+  pages.set(
+    "/test.html",
+    `<!doctype html><meta charset="utf-8"><script type="module">
     const came = { hasNode: typeof process !== "undefined" || typeof Buffer !== "undefined" };
     try {
       const { Client } = await import("./firstcome-client/index.js");
@@ -128,7 +136,8 @@ test("a page claims, holds and follows with a token", { timeout: 120_000 }, asyn
       came.error = String(error?.stack ?? error);
     }
     await fetch("/report", { method: "POST", body: JSON.stringify(came) });
-  </script>`);
+  </script>`,
+  );
   try {
     const { first, ...came } = await open(`${origin}/test.html`);
     assert.deepEqual(came, {

@@ -35,7 +35,8 @@ function only(what: string, document: Document, ...names: string[]): void {
 /** Puts values in the place of `{name}`. */
 function filled(value: Json, saved: Document): Json {
   if (Array.isArray(value)) return value.map(item => filled(item, saved));
-  if (typeof value === "object" && value !== null) return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, filled(item, saved)]));
+  if (typeof value === "object" && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, filled(item, saved)]));
   if (typeof value !== "string") return value;
   const whole = /^\{(\w+)\}$/.exec(value)?.[1];
   if (whole !== undefined && whole in saved) return saved[whole];
@@ -44,7 +45,8 @@ function filled(value: Json, saved: Document): Json {
 
 /** Whether an expected value is found in an actual one. */
 function found(wanted: Json, actual: Json): boolean {
-  if (Array.isArray(wanted)) return Array.isArray(actual) && actual.length === wanted.length && wanted.every((item, index) => found(item, actual[index]));
+  if (Array.isArray(wanted))
+    return Array.isArray(actual) && actual.length === wanted.length && wanted.every((item, index) => found(item, actual[index]));
   if (typeof wanted !== "object" || wanted === null) return Object.is(wanted, actual);
   return typeof actual === "object" && actual !== null && Object.entries(wanted).every(([name, item]) => found(item, actual[name]));
 }
@@ -52,7 +54,10 @@ function found(wanted: Json, actual: Json): boolean {
 function within(what: string, actual: number, bounds: Json): void {
   if (typeof bounds === "number") return assert.equal(actual, bounds, what);
   only(what, bounds, "min", "max");
-  assert.ok(actual >= (bounds.min ?? -Infinity) && actual <= (bounds.max ?? Infinity), `${what}: ${actual} is not in ${JSON.stringify(bounds)}`);
+  assert.ok(
+    actual >= (bounds.min ?? -Infinity) && actual <= (bounds.max ?? Infinity),
+    `${what}: ${actual} is not in ${JSON.stringify(bounds)}`,
+  );
 }
 
 /** What a call came to, with the words of the list. */
@@ -187,7 +192,8 @@ async function send(requests: Document[], saved: Document): Promise<void> {
     const { method, path: at, body, status, save = {} } = filled({ ...request, save: {} }, saved);
     const reads = method === "GET";
     const document = await ask(server.url, method, at, reads ? undefined : body, keys["admin"], status);
-    if (reads && body !== undefined) assert.ok(found(body, document), `${at}: ${JSON.stringify(body)} is not in ${JSON.stringify(document)}`);
+    if (reads && body !== undefined)
+      assert.ok(found(body, document), `${at}: ${JSON.stringify(body)} is not in ${JSON.stringify(document)}`);
     for (const [name, field] of Object.entries({ ...save, ...request["save"] })) saved[name] = document[field as string];
   }
 }
@@ -201,7 +207,11 @@ function compareRequests(wanted: Document, all: Document[], events: Document[]):
   only("match", match, "method", "path_ends", "path_contains");
   const seen = all.filter(request => {
     const [route = ""] = request["path"].split("?");
-    return (match.method ?? request["method"]) === request["method"] && route.endsWith(match.path_ends ?? "") && request["path"].includes(match.path_contains ?? "");
+    return (
+      (match.method ?? request["method"]) === request["method"] &&
+      route.endsWith(match.path_ends ?? "") &&
+      request["path"].includes(match.path_contains ?? "")
+    );
   });
   if (wanted["count"] !== undefined) within("requests", seen.length, wanted["count"]);
   for (const name of [...(wanted["same"] ?? []), ...(wanted["same_and_there"] ?? [])]) {
@@ -233,7 +243,8 @@ async function run(behaviour: Document, form: Form): Promise<void> {
   await send(behaviour["setup"], saved);
   const session = await ask(proxy.url, "POST", "/-conformance/sessions", filled(behaviour["proxy"] ?? {}, saved));
   let record: { requests: Document[] } | undefined;
-  const end = async (): Promise<{ requests: Document[] }> => (record ??= await ask(proxy.url, "DELETE", `/-conformance/sessions/${session.session}`));
+  const end = async (): Promise<{ requests: Document[] }> =>
+    (record ??= await ask(proxy.url, "DELETE", `/-conformance/sessions/${session.session}`));
   try {
     const client = new Client({ url: session.url, key, deadlineMs: settings.deadline_ms, attemptMs: settings.attempt_ms });
     let events: Document[] = [];
@@ -247,10 +258,16 @@ async function run(behaviour: Document, form: Form): Promise<void> {
       const text = inspect(came.fields, { depth: 9 });
       assert.ok([expect.kind].flat().includes(came.kind), `${call.op}: ${came.kind} is not ${expect.kind}: ${text}`);
       assert.ok(found(expect.fields ?? {}, came.fields), `${call.op}: ${inspect(expect.fields, { depth: 9 })} is not in ${text}`);
-      for (const name of expect.has ?? []) assert.ok(![undefined, null, ""].includes(came.fields[name]), `${call.op}: no ${name} in ${text}`);
+      for (const name of expect.has ?? [])
+        assert.ok(![undefined, null, ""].includes(came.fields[name]), `${call.op}: no ${name} in ${text}`);
       if (expect.took_ms) within("took_ms", took, expect.took_ms);
       for (const shown of [client, ...came.shown]) {
-        const texts = [inspect(shown, { depth: 20, showHidden: true }), String(shown), JSON.stringify(shown) ?? "", shown instanceof Error ? `${shown.stack} ${inspect(shown.cause)}` : ""];
+        const texts = [
+          inspect(shown, { depth: 20, showHidden: true }),
+          String(shown),
+          JSON.stringify(shown) ?? "",
+          shown instanceof Error ? `${shown.stack} ${inspect(shown.cause)}` : "",
+        ];
         assert.ok(!texts.some(one => one.includes(key)), "the key is shown");
       }
       for (const [name, field] of Object.entries((raw["save"] ?? {}) as Record<string, string>)) saved[name] = came.fields[field];
@@ -261,7 +278,9 @@ async function run(behaviour: Document, form: Form): Promise<void> {
     await send(behaviour["after"] ?? [], saved);
   } catch (error) {
     const seen = inspect((await end()).requests, { depth: 9 });
-    throw new Error(`${behaviour["name"]} (${behaviour["why"]}): ${error instanceof Error ? error.stack : String(error)}\nThe proxy saw: ${seen}`);
+    throw new Error(
+      `${behaviour["name"]} (${behaviour["why"]}): ${error instanceof Error ? error.stack : String(error)}\nThe proxy saw: ${seen}`,
+    );
   } finally {
     await end();
   }

@@ -15,7 +15,13 @@ let server: Program;
 
 function run(command: string, args: string[], cwd: string, env: NodeJS.ProcessEnv = {}): string {
   try {
-    return execFileSync(command, args, { cwd, env: { ...process.env, ...env }, encoding: "utf8", timeout: 240_000, stdio: ["ignore", "pipe", "pipe"] });
+    return execFileSync(command, args, {
+      cwd,
+      env: { ...process.env, ...env },
+      encoding: "utf8",
+      timeout: 240_000,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string };
     return assert.fail(`${command} ${args.join(" ")}: ${stdout}${stderr}`);
@@ -31,20 +37,35 @@ after(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noImplicitReturns: true, skipLibCheck: false };
+const strict = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noImplicitReturns: true,
+  skipLibCheck: false,
+};
 
 test("a new project installs the package, compiles and runs", { timeout: 600_000 }, async () => {
-  const [packed] = JSON.parse(run("npm", ["pack", "--json", "--pack-destination", folder], HERE)) as { filename: string; files: { path: string }[] }[];
+  const [packed] = JSON.parse(run("npm", ["pack", "--json", "--pack-destination", folder], HERE)) as {
+    filename: string;
+    files: { path: string }[];
+  }[];
   assert.ok(packed);
   const files = packed.files.map(file => file.path);
-  for (const wanted of ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json", "dist/index.js", "dist/index.d.ts"]) assert.ok(files.includes(wanted), `${wanted} is not in ${files.join()}`);
-  assert.ok(files.every(file => /^(README\.md|LICENSE-\w+|package\.json|dist\/\w+(\.d\.ts|\.js))$/.test(file)), files.join());
+  for (const wanted of ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json", "dist/index.js", "dist/index.d.ts"])
+    assert.ok(files.includes(wanted), `${wanted} is not in ${files.join()}`);
+  assert.ok(
+    files.every(file => /^(README\.md|LICENSE-\w+|package\.json|dist\/\w+(\.d\.ts|\.js))$/.test(file)),
+    files.join(),
+  );
 
   // As in this package: no other version of the compiler can come between.
   const { devDependencies } = JSON.parse(readFileSync(`${HERE}package.json`, "utf8")) as { devDependencies: Record<string, string> };
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module", devDependencies }));
   run("npm", ["install", "--no-audit", "--no-fund", `./${packed.filename}`], folder);
-  const { dependencies = {} } = JSON.parse(readFileSync(join(folder, "node_modules/firstcome-client/package.json"), "utf8")) as { dependencies?: object };
+  const { dependencies = {} } = JSON.parse(readFileSync(join(folder, "node_modules/firstcome-client/package.json"), "utf8")) as {
+    dependencies?: object;
+  };
   assert.deepEqual(dependencies, {});
 
   // The programs of the README, with the address of this server.
@@ -61,7 +82,13 @@ test("a new project installs the package, compiles and runs", { timeout: 600_000
   run("npx", ["tsc"], folder);
 
   for (const name of ["spring", "hall"]) {
-    await ask(server.url, "PUT", `/v1/campaigns/${name}`, { opens_at: "now", pools: [{ name: "main", kind: "counted", capacity: 9 }] }, ADMIN);
+    await ask(
+      server.url,
+      "PUT",
+      `/v1/campaigns/${name}`,
+      { opens_at: "now", pools: [{ name: "main", kind: "counted", capacity: 9 }] },
+      ADMIN,
+    );
   }
   const env = { FIRSTCOME_URL: server.url, FIRSTCOME_KEY: ADMIN };
   assert.equal(run("node", ["dist/claim.js"], folder, env), "ann has rank 1\n");
@@ -79,7 +106,15 @@ test("a new project installs the package, compiles and runs", { timeout: 600_000
   assert.match(run("node", ["dist/claim.js"], folder, env), /^ann has rank 1 already/);
 
   // In the project of a page there are no types of Node, and no `esnext.disposable` but what the package brings.
-  const page = { target: "ES2022", lib: ["ES2022", "DOM"], module: "ESNext", moduleResolution: "bundler", types: [], noEmit: true, ...strict };
+  const page = {
+    target: "ES2022",
+    lib: ["ES2022", "DOM"],
+    module: "ESNext",
+    moduleResolution: "bundler",
+    types: [],
+    noEmit: true,
+    ...strict,
+  };
   writeFileSync(join(folder, "page.json"), JSON.stringify({ compilerOptions: page, files: ["page.ts"] }));
   writeFileSync(join(folder, "page.ts"), PAGE);
   run("npx", ["tsc", "-p", "page.json"], folder);

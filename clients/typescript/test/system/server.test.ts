@@ -16,7 +16,8 @@ before(async () => {
 });
 after(() => server?.stop());
 
-const create = (name: string, ...pools: object[]): Promise<any> => ask(server.url, "PUT", `/v1/campaigns/${name}`, { opens_at: "now", pools }, ADMIN);
+const create = (name: string, ...pools: object[]): Promise<any> =>
+  ask(server.url, "PUT", `/v1/campaigns/${name}`, { opens_at: "now", pools }, ADMIN);
 
 async function all<T>(list: AsyncIterable<T>): Promise<T[]> {
   const items: T[] = [];
@@ -26,7 +27,15 @@ async function all<T>(list: AsyncIterable<T>): Promise<T[]> {
 
 test("seats are held, added, dropped, extended and confirmed, and the map and its events say so", async () => {
   await create("hall", { name: "main", kind: "seated" });
-  const row = ["A1", "A2", "A3", "A4", "A5", "A6"].map((name, index) => ({ name, section: "stalls", row: "A", number: String(index + 1), grade: "R", price_minor: 90_000, currency: "KRW" }));
+  const row = ["A1", "A2", "A3", "A4", "A5", "A6"].map((name, index) => ({
+    name,
+    section: "stalls",
+    row: "A",
+    number: String(index + 1),
+    grade: "R",
+    price_minor: 90_000,
+    currency: "KRW",
+  }));
   await ask(server.url, "POST", "/v1/campaigns/hall/pools/main/seats", row, ADMIN);
   const map = await client.seats("hall", { pool: "main" });
   assert.ok(map.outcome === "found" && map.standing === "......" && map.rows?.[0]?.grade === "R", JSON.stringify(map));
@@ -42,7 +51,13 @@ test("seats are held, added, dropped, extended and confirmed, and the map and it
 
   const hold = await client.hold("hall", { subject: "ann", picks: [{ units: ["A1", "A2"] }] });
   assert.ok(hold.outcome === "held", hold.outcome);
-  assert.deepEqual(hold.units.map(unit => [unit.unit, unit.price_minor]), [["A1", 90_000], ["A2", 90_000]]);
+  assert.deepEqual(
+    hold.units.map(unit => [unit.unit, unit.price_minor]),
+    [
+      ["A1", 90_000],
+      ["A2", 90_000],
+    ],
+  );
   const added = await hold.add({ picks: [{ best: 2 }] });
   assert.ok(added.outcome === "held" && added.units.length === 4, JSON.stringify(added));
   const dropped = await hold.drop({ units: ["A2"] });
@@ -56,10 +71,21 @@ test("seats are held, added, dropped, extended and confirmed, and the map and it
   const look = await client.holdById("hall", { subject: "ann", hold: hold.hold }).look();
   assert.ok(look.outcome === "found" && look.held === 0);
 
-  await Promise.race([following, new Promise((_, fail) => setTimeout(fail, 20_000, new Error("no event")).unref())]).finally(() => ending.abort());
-  assert.ok(events.every(event => event.event === "standing" && /^\d+\.\d+$/.test(event.id ?? "")), JSON.stringify(events));
-  assert.deepEqual((await all(client.claims("hall", { subject: "ann" }))).map(claim => [claim.unit, claim.rank, claim.hold]), [["A1", 1, hold.hold]]);
-  assert.deepEqual((await all(client.winners("hall", { limit: 1 }))).map(winner => [winner.subject, winner.unit]), [["ann", "A1"]]);
+  await Promise.race([following, new Promise((_, fail) => setTimeout(fail, 20_000, new Error("no event")).unref())]).finally(() =>
+    ending.abort(),
+  );
+  assert.ok(
+    events.every(event => event.event === "standing" && /^\d+\.\d+$/.test(event.id ?? "")),
+    JSON.stringify(events),
+  );
+  assert.deepEqual(
+    (await all(client.claims("hall", { subject: "ann" }))).map(claim => [claim.unit, claim.rank, claim.hold]),
+    [["A1", 1, hold.hold]],
+  );
+  assert.deepEqual(
+    (await all(client.winners("hall", { limit: 1 }))).map(winner => [winner.subject, winner.unit]),
+    [["ann", "A1"]],
+  );
 });
 
 test("an offer of a waitlist is confirmed by its id", async () => {
@@ -67,7 +93,8 @@ test("an offer of a waitlist is confirmed by its id", async () => {
   for (const subject of ["ann", "bob"]) assert.equal((await client.claim("queue", { subject })).outcome, "won");
   const joined = await client.join("queue", { subject: "cyd", quantity: 2 });
   assert.ok(joined.outcome === "waitlisted" && joined.ahead === 0 && joined.quantity === 2);
-  for (const subject of ["ann", "bob"]) assert.equal((await client.cancel("queue", { subject, rank: subject === "ann" ? 1 : 2 })).outcome, "cancelled");
+  for (const subject of ["ann", "bob"])
+    assert.equal((await client.cancel("queue", { subject, rank: subject === "ann" ? 1 : 2 })).outcome, "cancelled");
   const place = await client.place("queue", { subject: "cyd" });
   assert.ok(place.outcome === "found" && place.state === "offered" && place.hold, JSON.stringify(place));
   const again = await client.join("queue", { subject: "cyd" });
@@ -79,7 +106,10 @@ test("an offer of a waitlist is confirmed by its id", async () => {
   assert.ok(confirmed.outcome === "confirmed" && confirmed.left === 0);
   const none = await client.place("queue", { subject: "cyd" });
   assert.ok(none.outcome === "refused" && none.reason === "not_on_waitlist");
-  assert.deepEqual((await all(client.results("queue", { after: 0, limit: 2 }))).map(result => result.kind), ["claim", "claim", "cancel", "cancel", "claim", "claim"]);
+  assert.deepEqual(
+    (await all(client.results("queue", { after: 0, limit: 2 }))).map(result => result.kind),
+    ["claim", "claim", "cancel", "cancel", "claim", "claim"],
+  );
 });
 
 test("a code is looked up, released, and listed with the winners", async () => {
@@ -93,7 +123,10 @@ test("a code is looked up, released, and listed with the winners", async () => {
   assert.ok(found.outcome === "found" && found.codes[0]?.code === won.code && found.codes[0].references[0]?.state === "released");
   const wrong = await client.redeemCode("coupons", { ...use, code: won.code.replace(/.$/, end => (end === "0" ? "1" : "0")) });
   assert.ok(wrong.outcome === "refused" && ["malformed", "no_such_code"].includes(wrong.reason), JSON.stringify(wrong));
-  assert.deepEqual((await all(client.winners("coupons", { with_codes: true }))).map(winner => winner.code), [won.code]);
+  assert.deepEqual(
+    (await all(client.winners("coupons", { with_codes: true }))).map(winner => winner.code),
+    [won.code],
+  );
 });
 
 test("a subject follows what it has, until its token expires", async () => {
@@ -110,7 +143,10 @@ test("a subject follows what it has, until its token expires", async () => {
   assert.deepEqual(own, [1]);
   assert.deepEqual(events.at(-1), { event: "end", data: { outcome: "token_expired" }, id: events.at(-1)?.id });
   const expired = await error(ann.campaign("drop"));
-  assert.ok(expired instanceof FirstcomeError && expired.kind === "rejected" && expired.problem?.outcome === "token_expired", String(expired));
+  assert.ok(
+    expired instanceof FirstcomeError && expired.kind === "rejected" && expired.problem?.outcome === "token_expired",
+    String(expired),
+  );
 });
 
 test("what is not there is a reason for a read, and an error for a list", async () => {

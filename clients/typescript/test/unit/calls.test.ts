@@ -11,7 +11,10 @@ const claim = (world: FakeWorld, options = {}, call = {}) => world.run(world.cli
 const unavailable = problem(503, "unavailable", { retry: true });
 
 test("a pause doubles up to the longest, less a random part of up to a half", () => {
-  assert.deepEqual([1, 2, 3, 4, 5, 6, 7, 40, 2_000].map(round => pauseAfter(round, 0)), [50, 100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000]);
+  assert.deepEqual(
+    [1, 2, 3, 4, 5, 6, 7, 40, 2_000].map(round => pauseAfter(round, 0)),
+    [50, 100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000],
+  );
   assert.equal(pauseAfter(2, 1), 50);
 });
 
@@ -33,10 +36,20 @@ test("the version is that of the package", () => {
 });
 
 test("a lost answer is asked for again, the same, after growing pauses", async () => {
-  const strange: Fate[] = [cut, say(200, "<p>welcome"), say(201, { outcome: "moved" }), say(201, [won]), say(502, "<html>"), problem(503, "unknown", { changed: "unknown" })];
+  const strange: Fate[] = [
+    cut,
+    say(200, "<p>welcome"),
+    say(201, { outcome: "moved" }),
+    say(201, [won]),
+    say(502, "<html>"),
+    problem(503, "unknown", { changed: "unknown" }),
+  ];
   const world = new FakeWorld(...strange, say(201, won));
   assert.deepEqual(await claim(world), won);
-  assert.deepEqual(world.sent.map(one => one.at), [0, 50, 150, 350, 750, 1_550, 3_150]);
+  assert.deepEqual(
+    world.sent.map(one => one.at),
+    [0, 50, 150, 350, 750, 1_550, 3_150],
+  );
   for (const request of world.sent) assert.deepEqual({ ...request, at: 0 }, { ...world.sent[0], at: 0 });
 });
 
@@ -46,7 +59,10 @@ test("without an answer before the deadline it is unknown, and resolve asks the 
   assert.equal(answer.outcome, "unknown");
   if (answer.outcome !== "unknown") return;
   assert.equal(world.now(), 9_000, "the deadline is the end");
-  assert.deepEqual(world.sent.map(one => one.at), [0, 4_050, 4_150, 4_350]);
+  assert.deepEqual(
+    world.sent.map(one => one.at),
+    [0, 4_050, 4_150, 4_350],
+  );
   assert.equal(answer.attempts, 4);
   assert.match(answer.why, /no answer from http:\/\/one\.test \(attempt 4\).*may have happened/);
   const found = await world.run(answer.resolve());
@@ -56,7 +72,14 @@ test("without an answer before the deadline it is unknown, and resolve asks the 
 
 test("one lost attempt is enough for unknown", async () => {
   const noWord = say(503, { outcome: "unavailable", retry: true });
-  for (const fate of [cut, say(502, "<html>"), say(200, "{"), noWord, problem(409, "unknown", { changed: "unknown" }), problem(408, "timeout", { changed: "unknown" })]) {
+  for (const fate of [
+    cut,
+    say(502, "<html>"),
+    say(200, "{"),
+    noWord,
+    problem(409, "unknown", { changed: "unknown" }),
+    problem(408, "timeout", { changed: "unknown" }),
+  ]) {
     const answer = await claim(new FakeWorld(fate, unavailable), { deadlineMs: 2_000 });
     assert.ok(answer.outcome === "unknown" && answer.problem?.outcome === "unavailable");
   }
@@ -107,15 +130,28 @@ test("the server's wish for a pause is obeyed, and not cut short", async () => {
   ] as const) {
     const world = new FakeWorld(fate, say(201, won));
     await claim(world);
-    assert.deepEqual(world.sent.map(one => one.at), [0, pause]);
+    assert.deepEqual(
+      world.sent.map(one => one.at),
+      [0, pause],
+    );
   }
   const world = new FakeWorld(problem(429, "busy", { retry: true }, { "retry-after": "60" }));
   const why = await error(claim(world));
-  assert.deepEqual([why.kind, why.problem.outcome, why.problem.retry_after_ms, world.sent.length, world.now()], ["unavailable", "busy", 60_000, 1, 1_000]);
+  assert.deepEqual(
+    [why.kind, why.problem.outcome, why.problem.retry_after_ms, world.sent.length, world.now()],
+    ["unavailable", "busy", 60_000, 1, 1_000],
+  );
 });
 
 test("a refusal is a value, never asked again, and says whether an answer was lost before", async () => {
-  for (const [status, outcome] of [[409, "sold_out"], [409, "not_open"], [410, "closed"], [429, "too_many_holds"], [429, "too_many_wrong_codes"], [418, "brand_new"]] as const) {
+  for (const [status, outcome] of [
+    [409, "sold_out"],
+    [409, "not_open"],
+    [410, "closed"],
+    [429, "too_many_holds"],
+    [429, "too_many_wrong_codes"],
+    [418, "brand_new"],
+  ] as const) {
     const world = new FakeWorld(problem(status, outcome, { retry: true }));
     const answer = await claim(world);
     assert.ok(answer.outcome === "refused" && answer.reason === outcome && !answer.afterLostAttempt, outcome);
@@ -127,7 +163,13 @@ test("a refusal is a value, never asked again, and says whether an answer was lo
 });
 
 test("what is turned down is thrown; after a lost answer it is unknown", async () => {
-  for (const [status, outcome] of [[401, "unauthorized"], [403, "forbidden"], [401, "token_expired"], [409, "stale_position"], [400, "invalid_request"]] as const) {
+  for (const [status, outcome] of [
+    [401, "unauthorized"],
+    [403, "forbidden"],
+    [401, "token_expired"],
+    [409, "stale_position"],
+    [400, "invalid_request"],
+  ] as const) {
     const world = new FakeWorld(problem(status, outcome));
     const why = await error(claim(world));
     assert.deepEqual([why.kind, why.problem.outcome, why.attempts, world.sent.length], ["rejected", outcome, 1, 1]);
@@ -180,17 +222,32 @@ test("the key is in no error, no value and not in the client", async () => {
   const echo = `they sent Bearer ${KEY}!`;
   const world = new FakeWorld(problem(409, "sold_out", { detail: echo, reason: echo }));
   const seen = [inspect(world.client(), { depth: 9, showHidden: true }), JSON.stringify(world.client()), String(world.client())];
-  const show = (value: unknown): number => seen.push(inspect(value, { depth: 9, showHidden: true }), String(value), JSON.stringify(value) ?? "");
+  const show = (value: unknown): number =>
+    seen.push(inspect(value, { depth: 9, showHidden: true }), String(value), JSON.stringify(value) ?? "");
   show(await claim(world));
-  for (const fate of [problem(401, "unauthorized", { detail: echo }), refusedConnection, say(404, echo), problem(503, "unavailable", { retry: true, detail: echo })]) {
+  for (const fate of [
+    problem(401, "unauthorized", { detail: echo }),
+    refusedConnection,
+    say(404, echo),
+    problem(503, "unavailable", { retry: true, detail: echo }),
+  ]) {
     show(await error(claim(new FakeWorld(fate), { deadlineMs: 100 })));
   }
   const leaky: Fate = () => Promise.reject(new TypeError(`Headers.append: "Bearer ${KEY}" is an invalid header value`));
   for (const fate of [hang, leaky, say(500, echo)]) show(await claim(new FakeWorld(fate), { deadlineMs: 100 }));
-  for (const options of [{ key: `${KEY}\n` }, { key: KEY, token: KEY }, { url: `http://ann:${KEY}@one.test` }, { url: `http://${KEY}:x` }]) {
+  for (const options of [
+    { key: `${KEY}\n` },
+    { key: KEY, token: KEY },
+    { url: `http://ann:${KEY}@one.test` },
+    { url: `http://${KEY}:x` },
+  ]) {
     show(await error(Promise.resolve().then(() => new Client({ url: "http://one.test", ...options }))));
   }
-  assert.equal(seen.filter(text => text.includes(KEY)).length, 0, seen.find(text => text.includes(KEY)));
+  assert.equal(
+    seen.filter(text => text.includes(KEY)).length,
+    0,
+    seen.find(text => text.includes(KEY)),
+  );
   assert.ok(seen.some(text => text.includes("they sent Bearer (key)!")));
 });
 
@@ -251,16 +308,22 @@ test("what cannot be right is refused before anything is sent", async () => {
   ];
   for (const [what, call] of bad) {
     let isThrown = false;
-    const why = await error(Promise.resolve().then(() => {
-      try {
-        return call();
-      } catch (thrown) {
-        isThrown = true;
-        throw thrown;
-      }
-    }));
+    const why = await error(
+      Promise.resolve().then(() => {
+        try {
+          return call();
+        } catch (thrown) {
+          isThrown = true;
+          throw thrown;
+        }
+      }),
+    );
     // What returns a promise never throws.
-    assert.equal(isThrown, /new Client|\.(claims|events|holdById)\("hall", \{[^}]*"\.\."|\.claims\(|\.events\(/.test(String(call)), String(call));
+    assert.equal(
+      isThrown,
+      /new Client|\.(claims|events|holdById)\("hall", \{[^}]*"\.\."|\.claims\(|\.events\(/.test(String(call)),
+      String(call),
+    );
     assert.ok(why instanceof FirstcomeError && why.kind === "invalid_argument" && why.message.startsWith(what), `${call}: ${why}`);
   }
   assert.equal(world.sent.length, 0);

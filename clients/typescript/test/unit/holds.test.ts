@@ -13,7 +13,14 @@ const take: HoldRequest = { id: "h1", subject: "ann", picks: [{ quantity: 2 }] }
 const steps = (world: FakeWorld): string[] => world.sent.map(one => one.url.slice("http://one.test/v1/campaigns/hall/".length));
 
 test("a hold has one id for each call, and its steps one key where they count", async () => {
-  const world = new FakeWorld(cut, held, held, cut, say(200, { ...common, outcome: "extended", expires_at: "2027-03-01T01:00:00.000000Z" }), held);
+  const world = new FakeWorld(
+    cut,
+    held,
+    held,
+    cut,
+    say(200, { ...common, outcome: "extended", expires_at: "2027-03-01T01:00:00.000000Z" }),
+    held,
+  );
   const client = world.client();
   for (const _ of [1, 2]) await world.run(client.hold("hall", { subject: "ann", picks: [{ units: ["A1"] }] }));
   const ids = world.sent.map(one => (one.body as HoldRequest).id ?? "");
@@ -30,7 +37,10 @@ test("a hold has one id for each call, and its steps one key where they count", 
 test("a hold that waits has more time for its attempt", async () => {
   const world = new FakeWorld(hang, held);
   await world.run(world.client({ attemptMs: 1_000 }).hold("hall", { ...take, wait_ms: 3_000 }));
-  assert.deepEqual(world.sent.map(one => one.at), [0, 4_050]);
+  assert.deepEqual(
+    world.sent.map(one => one.at),
+    [0, 4_050],
+  );
 });
 
 test("the end of a block releases what is held", async () => {
@@ -77,7 +87,12 @@ test("a confirm that was given up may have happened, and is not released", async
 });
 
 test("a block leaves alone what it does not hold", async () => {
-  for (const [fate, outcome] of [[alreadyHeld, "already_held"], [problem(409, "sold_out"), "refused"], [confirmed(), "confirmed"], [hang, "unknown"]] as const) {
+  for (const [fate, outcome] of [
+    [alreadyHeld, "already_held"],
+    [problem(409, "sold_out"), "refused"],
+    [confirmed(), "confirmed"],
+    [hang, "unknown"],
+  ] as const) {
     const world = new FakeWorld(fate);
     const block = async () => {
       await using hold = await world.client({ deadlineMs: 800 }).hold("hall", take);
@@ -122,14 +137,25 @@ test("withHold releases what its block did not confirm", async () => {
     ],
   ] as [(hold: HeldHold) => Promise<string>, string[]][]) {
     const world = new FakeWorld(held, wanted.includes("holds/h1/confirm") ? confirmed() : released);
-    const answer = await world.run(world.client().withHold("hall", take, block).catch((why: Error) => why.message));
-    assert.ok(answer === "declined" || (typeof answer === "object" && answer.outcome === "ran" && ["paid", "not paid"].includes(answer.value)));
+    const answer = await world.run(
+      world
+        .client()
+        .withHold("hall", take, block)
+        .catch((why: Error) => why.message),
+    );
+    assert.ok(
+      answer === "declined" || (typeof answer === "object" && answer.outcome === "ran" && ["paid", "not paid"].includes(answer.value)),
+    );
     assert.deepEqual(steps(world), wanted);
   }
 });
 
 test("withHold runs no block without a hold", async () => {
-  for (const [fate, outcome] of [[problem(409, "sold_out"), "refused"], [hang, "unknown"], [confirmed(), "confirmed"]] as const) {
+  for (const [fate, outcome] of [
+    [problem(409, "sold_out"), "refused"],
+    [hang, "unknown"],
+    [confirmed(), "confirmed"],
+  ] as const) {
     const world = new FakeWorld(fate);
     const answer = await world.run(world.client({ deadlineMs: 800 }).withHold("hall", take, () => assert.fail("it has no hold")));
     assert.ok(answer.outcome === outcome && world.sent.length === 1);
