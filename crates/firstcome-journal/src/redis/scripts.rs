@@ -85,7 +85,13 @@ pub(super) fn done(
     rested_on: (u64, Name),
     term: u64,
 ) -> Result<Vec<RedisReply>, JournalError> {
-    let RedisReply::List(mut parts) = reply else { return Err(unexpected(&reply, "a list")) };
+    let mut parts = match reply {
+        RedisReply::List(parts) => parts,
+        RedisReply::Number(0) => return Ok(Vec::new()),
+        RedisReply::Number(_) | RedisReply::Bytes(_) | RedisReply::Nil => {
+            return Err(unexpected(&reply, "a list"));
+        }
+    };
     if parts.is_empty() {
         return Err(unexpected(&RedisReply::List(parts), "a code"));
     }
