@@ -41,6 +41,8 @@ pub struct Metrics {
     pub connections_refused: Counter,
     /// Connections ended because what they sent was no request this server reads.
     pub connections_unreadable: Counter,
+    /// Connections ended because they could not be secured: no TLS, or no certificate that counts.
+    pub connections_insecure: Counter,
     /// Connections ended because a request's head or the next request took too long, or nobody read an answer.
     pub connections_too_slow: Counter,
     /// Attempts to accept a connection that the operating system refused, for want of files for example.
@@ -69,7 +71,7 @@ pub struct RateLimited {
 }
 
 /// Gauges that are set when the counts are read: name, help.
-const SET_ON_READ: [(&str, &str); 29] = [
+const SET_ON_READ: [(&str, &str); 30] = [
     ("queue_waiting", "Commands that wait for the journal"),
     ("queue_limit", "Commands that may wait for the journal"),
     ("connections_limit", "Connections that may be open"),
@@ -103,6 +105,7 @@ const SET_ON_READ: [(&str, &str); 29] = [
         "Servers that stopped without leaving in the last 24 hours and did not come back",
     ),
     ("durability_trouble", "1 while the store promises less than `durability` asks for"),
+    ("tls_trouble", "1 while the files of TLS changed and cannot be used"),
     ("ledger_trouble", "1 while this node leads and no results are settled"),
     ("durable_lag_entries", "Entries applied that are not known to be durable"),
 ];
@@ -132,6 +135,8 @@ impl Metrics {
         let connections_refused = counter("connections_refused", help);
         let help = "Connections ended because what they sent was no request that can be read";
         let connections_unreadable = counter("connections_unreadable", help);
+        let help = "Connections ended because they could not be secured with TLS";
+        let connections_insecure = counter("connections_insecure", help);
         let help = "Connections ended because a head or the next request took too long, or nobody read an answer";
         let connections_too_slow = counter("connections_too_slow", help);
         let help = "Attempts to accept a connection that failed, for want of files for example";
@@ -177,6 +182,7 @@ impl Metrics {
             answers,
             connections_refused,
             connections_unreadable,
+            connections_insecure,
             connections_too_slow,
             accept_failures,
             rate_limited,

@@ -1,6 +1,9 @@
 //! The settings of the HTTP server.
 
+use crate::server::dev_clock::DevClock;
+use crate::server::tls::Tls;
 use crate::status::durability::Durability;
+use axum::http::HeaderValue;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -26,8 +29,21 @@ pub struct HttpOptions {
     pub strict_subjects: bool,
     /// The pages for people; none where they are off.
     pub pages: Option<Pages>,
+    /// What few servers have.
+    pub rare: RareOptions,
     /// What an answer that left is safe against.
     pub durability: watch::Receiver<Durability>,
+}
+
+/// What a server has only where it is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct RareOptions {
+    /// What connections are secured with; none where they are not.
+    pub tls: Option<Tls>,
+    /// For how many seconds browsers are told to come with TLS only, as a header says it.
+    pub hsts: Option<HeaderValue>,
+    /// The clock, where it may be moved: on a server for tests.
+    pub dev_clock: Option<DevClock>,
 }
 
 /// The pages for people.

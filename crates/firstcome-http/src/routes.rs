@@ -133,7 +133,10 @@ type InState = axum::extract::State<Arc<App>>;
 
 /// Returns the routes, ready to serve.
 pub fn router(app: Arc<App>) -> Router {
-    let (routes, _) = routes_and_handlers();
+    let (mut routes, _) = routes_and_handlers();
+    if app.options.rare.dev_clock.is_some() {
+        routes = routes.route("/dev/clock", get(status::dev::show).post(status::dev::move_clock));
+    }
     routes
         .route("/", get(pages::root))
         .route("/docs", get(pages::docs))

@@ -2,6 +2,7 @@
 
 pub(crate) mod accepting;
 pub(crate) mod admission;
+pub(crate) mod dev_clock;
 pub(crate) mod drain;
 pub(crate) mod frames;
 pub(crate) mod idle;
@@ -12,6 +13,7 @@ pub(crate) mod process;
 pub(crate) mod runtimes;
 pub(crate) mod serves;
 pub(crate) mod slots;
+pub(crate) mod tls;
 
 use crate::answer::Code;
 use crate::answer::problem::{Problem, ToCount};
@@ -31,6 +33,7 @@ use crate::server::observed::Observed;
 use crate::server::runtimes::Runtimes;
 use crate::server::serves::{ForOperations, OPERATIONS, Serves};
 use crate::server::slots::{Admission, KEPT_LIFE, Slot};
+use crate::server::tls::Tls;
 use crate::{claims, holds};
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -49,7 +52,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
@@ -116,7 +119,10 @@ pub async fn serve(
         };
         if let Admission::Refusal(full) = admission {
             app.metrics.connections_refused.inc();
-            connections.spawn(refuse(stream, full, slot));
+            // Who speaks TLS could not read it, and is not worth the keys.
+            if app.options.rare.tls.is_none() {
+                connections.spawn(refuse(stream, full, slot));
+            }
             continue;
         }
         // Small answers must not wait for more to send.
@@ -140,7 +146,7 @@ pub async fn serve(
         let drained = draining.connection(timer);
         let connection = async move {
             let _permits = permits;
-            serve_requests(stream, of_requests, drained).await;
+            serve_connection(stream, of_requests, drained).await;
         };
         match runtime {
             Some(runtime) => connections.spawn_on(connection, runtime),
@@ -163,13 +169,36 @@ pub async fn serve(
     cut
 }
 
+/// Secures a connection, where that is set, and serves its requests until it ends.
+async fn serve_connection(
+    stream: std::net::TcpStream,
+    of_requests: Arc<Connection>,
+    drained: Drained,
+) {
+    let Ok(stream) = TcpStream::from_std(stream) else { return };
+    let stream = Timed { stream, timer: Arc::clone(&of_requests.timer) };
+    let options = &of_requests.app.options;
+    let Some(tls) = options.rare.tls.as_ref().map(Tls::acceptor) else {
+        return serve_requests(stream, of_requests, drained).await;
+    };
+    match timeout(options.header_time, tls.accept(stream)).await {
+        Ok(Ok(stream)) => serve_requests(stream, of_requests, drained).await,
+        // No key, no certificate that counts, no TLS at all: it is nobody whom an answer would reach.
+        Ok(Err(_)) => {
+            of_requests.app.metrics.connections_insecure.inc();
+        }
+        Err(_) => {
+            of_requests.app.metrics.connections_too_slow.inc();
+        }
+    }
+}
+
 /// Serves the requests of a connection until it ends.
 async fn serve_requests(
-    stream: std::net::TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send,
     of_requests: Arc<Connection>,
     mut drained: Drained,
 ) {
-    let Ok(stream) = TcpStream::from_std(stream) else { return };
     let metrics = Arc::clone(&of_requests.app.metrics);
     let timer = Arc::clone(&of_requests.timer);
     let mut builder = connection();
@@ -185,7 +214,6 @@ async fn serve_requests(
             Ok::<_, Infallible>(answer.map(|body| Answer::new(body, Arc::clone(timer))))
         }
     });
-    let stream = Timed { stream, timer: Arc::clone(&timer) };
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     let mut is_ending = false;
     let ended = poll_fn(|cx| {
@@ -304,6 +332,9 @@ async fn answer(
     // What a client chose stands in answers: a browser takes them for what they say they are.
     let nosniff = HeaderValue::from_static("nosniff");
     answer.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    if let Some(hsts) = &app.options.rare.hsts {
+        answer.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, hsts.clone());
+    }
     observed.answered(app, address, &mut answer);
     answer
 }

@@ -1,5 +1,6 @@
 //! The server's own status: alive, ready, its time, its ledger, its digest, its counts.
 
+pub(crate) mod dev;
 pub(crate) mod durability;
 pub(crate) mod nodes;
 

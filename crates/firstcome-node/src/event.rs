@@ -78,6 +78,8 @@ pub enum Event {
     ConnectionsCut,
     OriginRefused,
     AcceptFailed,
+    TlsChanged,
+    TlsUnusable,
     EligibilityUnknown,
     EligibilityKnown,
     WrongCodes,
@@ -87,7 +89,7 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 73] = [
+    pub const ALL: [Self; 75] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -156,6 +158,8 @@ impl Event {
         Self::ConnectionsCut,
         Self::OriginRefused,
         Self::AcceptFailed,
+        Self::TlsChanged,
+        Self::TlsUnusable,
         Self::EligibilityUnknown,
         Self::EligibilityKnown,
         Self::WrongCodes,
@@ -233,6 +237,8 @@ impl Event {
             Self::ConnectionsCut => ("connections_cut", Level::INFO),
             Self::OriginRefused => ("origin_refused", Level::WARN),
             Self::AcceptFailed => ("accept_failed", Level::ERROR),
+            Self::TlsChanged => ("tls_changed", Level::INFO),
+            Self::TlsUnusable => ("tls_unusable", Level::WARN),
             Self::EligibilityUnknown => ("eligibility_unknown", Level::WARN),
             Self::EligibilityKnown => ("eligibility_known", Level::INFO),
             Self::WrongCodes => ("wrong_codes", Level::WARN),

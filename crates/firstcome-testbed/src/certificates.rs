@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 
 use crate::Folder;
 
@@ -9,6 +9,7 @@ use crate::Folder;
 pub struct Certificates {
     folder: Folder,
     authority: String,
+    issuer: Box<CertifiedIssuer<'static, KeyPair>>,
 }
 
 impl Certificates {
@@ -25,22 +26,17 @@ impl Certificates {
         let issuer =
             CertifiedIssuer::self_signed(params, key).expect("an authority can sign itself");
 
-        let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
-        let server_key = KeyPair::generate().expect("a key can be generated");
-        let server = CertificateParams::new(names)
-            .expect("both names are valid")
-            .signed_by(&server_key, &issuer)
-            .expect("the authority can sign");
-
+        let names = ["localhost", "127.0.0.1"];
+        let (server, server_key) = issued(&issuer, &names, false);
         let folder = Folder::new("certificates");
         let write = |name: &str, text: &str| {
             std::fs::write(folder.path().join(name), text).expect("the folder can be written to");
         };
         let authority = issuer.pem();
         write("ca.pem", &authority);
-        write("server.pem", &server.pem());
-        write("server.key", &server_key.serialize_pem());
-        Self { folder, authority }
+        write("server.pem", &server);
+        write("server.key", &server_key);
+        Self { folder, authority, issuer: Box::new(issuer) }
     }
 
     /// Returns the authority's certificate as PEM text, for the client to trust.
@@ -60,6 +56,17 @@ impl Certificates {
         (read("server.pem"), read("server.key"))
     }
 
+    /// Signs one more certificate for these names, of a server or a client; returns it and its key as PEM text. One that is
+    /// expired was valid until the end of the year 2000.
+    ///
+    /// # Panics
+    ///
+    /// Panics where a name is none, or no key can be made.
+    #[must_use]
+    pub fn issue(&self, names: &[&str], expired: bool) -> (String, String) {
+        issued(&self.issuer, names, expired)
+    }
+
     /// Returns the file with the authority's certificate.
     #[must_use]
     pub fn authority_file(&self) -> PathBuf {
@@ -69,6 +76,22 @@ impl Certificates {
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
+}
+
+fn issued(
+    issuer: &CertifiedIssuer<'static, KeyPair>,
+    names: &[&str],
+    expired: bool,
+) -> (String, String) {
+    let key = KeyPair::generate().expect("a key can be generated");
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let mut params = CertificateParams::new(names).expect("the names are valid");
+    if expired {
+        params.not_before = date_time_ymd(2000, 1, 1);
+        params.not_after = date_time_ymd(2000, 12, 31);
+    }
+    let signed = params.signed_by(&key, issuer).expect("the authority can sign");
+    (signed.pem(), key.serialize_pem())
 }
 
 impl Default for Certificates {

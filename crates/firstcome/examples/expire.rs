@@ -14,8 +14,8 @@ use firstcome_core::{Command, Expect, Settings, SpaceId};
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
 use firstcome_http::{
-    App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, Runtimes, SeatMaps, Serves,
-    server,
+    App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, RareOptions, Runtimes,
+    SeatMaps, Serves, server,
 };
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
@@ -112,6 +112,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
             stream_time: Duration::from_secs(600),
             pages: None,
             strict_subjects: false,
+            rare: RareOptions::default(),
             durability: Durability::fixed("fsync".into()),
         },
         openapi: firstcome_http::openapi(),
@@ -129,8 +130,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
 
     let done = Arc::new(AtomicBool::new(false));
     let claims = others(address, &done, |n| {
-        let body = format!("{{\"subject\":\"other-{n}\"}}");
-        post("/v1/campaigns/other/claims", &body)
+        post("/v1/campaigns/other/claims", &format!("{{\"subject\":\"other-{n}\"}}"))
     });
     let looks = others(address, &done, |_| get("/v1/campaigns/house"));
     let (map, watcher) = watch(address)?;

@@ -73,6 +73,8 @@ enum Verb {
     Demo(demo::DemoArgs),
     /// Run a server.
     Serve(Box<serve::ServeArgs>),
+    /// Run a server for your own tests: in memory, with a clock that they move.
+    Dev(serve::dev::DevArgs),
     /// Create, show, change and end campaigns.
     #[command(subcommand)]
     Campaign(campaign::CampaignVerb),
@@ -158,6 +160,7 @@ impl Verb {
             Self::Lock(_) | Self::Elect(_) | Self::StandBeside(_) | Self::RunBeside(_) => true,
             Self::Demo(_)
             | Self::Serve(_)
+            | Self::Dev(_)
             | Self::Bars(_)
             | Self::Token(_)
             | Self::Winners(_)
@@ -204,6 +207,7 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
     match cli.verb {
         Verb::Demo(args) => on_all_cores(demo::run(args, json)),
         Verb::Serve(args) => serve::run(*args, json),
+        Verb::Dev(args) => serve::dev::run(args, json),
         Verb::Campaign(verb) => on_one_core(campaign::run(verb, json)),
         Verb::Claim(args) => on_one_core(claims::claim(args, json)),
         Verb::Cancel(args) => on_one_core(claims::cancel(args, json)),

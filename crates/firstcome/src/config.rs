@@ -18,6 +18,7 @@ mod table;
 
 use firstcome_api::key::Secret;
 use firstcome_core::SpaceId;
+use firstcome_http::TlsFiles;
 use firstcome_journal::WhenLessDurable;
 use firstcome_node::OnEmptied;
 use firstcome_node::ledger::choice::LedgerChoice;
@@ -74,6 +75,10 @@ pub struct Config {
     pub listen: String,
     /// Where operations are answered, without a key; at `listen` if none, with a key for `/metrics`.
     pub ops_listen: Option<String>,
+    /// What connections to both are secured with.
+    pub tls: Option<TlsFiles>,
+    /// For how many seconds browsers are told to come with TLS only.
+    pub hsts_s: Option<u64>,
     /// Where results are settled.
     pub ledger: LedgerChoice,
     /// The first admin key, where one was given.
@@ -132,6 +137,13 @@ pub struct Config {
     pub pages_shop: Option<String>,
     /// What stands before the rules.
     pub guards: GuardSettings,
+}
+
+impl Config {
+    /// Returns how an address of this server begins.
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
 }
 
 /// A configuration together with the origin of each value.

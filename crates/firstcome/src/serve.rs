@@ -3,6 +3,7 @@
 mod alike;
 mod announce;
 mod code_keys;
+mod dev;
 mod entering;
 mod files;
 mod last;
@@ -30,7 +31,8 @@ use firstcome_http::guard::wrong_codes::WrongCodes;
 use firstcome_http::limits::{KEPT_CONNECTIONS, MISSES, OPS_CONNECTIONS, REFUSALS};
 use firstcome_http::metrics::Metrics;
 use firstcome_http::{
-    App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, Pages, Runtimes, SeatMaps,
+    App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, Pages, RareOptions,
+    Runtimes, SeatMaps, Tls,
 };
 use firstcome_journal::folder::DataFolder;
 use firstcome_node::leader::{self, Leadership};
@@ -42,7 +44,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 use serving::{Serving, none_panicked};
 use sha2::{Digest, Sha256};
-use signals::StopSignals;
+use signals::{EndsAtSignal, StopSignals};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::num::NonZero;
@@ -55,22 +57,26 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+pub use dev::Dev;
+
 /// The file a generated admin key is kept in.
 pub const ADMIN_KEY_FILE: &str = "admin-key";
 
-/// Serves until a stop signal, then drains. Says where it is on stdout, with `json` as JSON objects.
+/// Serves until a stop signal, then drains. Says where it is on stdout, with `json` as JSON objects. With `dev` nothing outlives it,
+/// and its clock may be moved.
 ///
 /// # Errors
 ///
 /// Anything that keeps the server from starting, or from ending cleanly.
-pub fn run(config: Config, json: bool) -> anyhow::Result<()> {
+pub fn run(config: Config, dev: Option<Dev>, json: bool) -> anyhow::Result<()> {
     // The last to go: what ends a server is said by its caller, behind all that was logged.
     let _logging = logging::start(config.log_format, config.log_level);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(config, json))
+    runtime.block_on(serve(config, dev, json))
 }
 
-async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
+async fn serve(config: Config, dev: Option<Dev>, json: bool) -> anyhow::Result<()> {
+    let starting = EndsAtSignal::start()?;
     log!(
         Starting,
         version = env!("CARGO_PKG_VERSION"),
@@ -83,12 +89,11 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         log_level = %config.log_level,
         "starting"
     );
-    let folder = match &config.store {
-        Some(_) if !config.has_data => None,
-        Some(_) | None => {
-            let warn = |why: &str| Event::FolderOpenToOthers.write(why);
-            Some(data_folder::take(&config.data, warn)?)
-        }
+    let folder = if dev.is_some() || (config.store.is_some() && !config.has_data) {
+        None
+    } else {
+        let warn = |why: &str| Event::FolderOpenToOthers.write(why);
+        Some(data_folder::take(&config.data, warn)?)
     };
     if let Some(own) = config.pages_dir.as_ref().filter(|own| !own.is_dir()) {
         bail!("pages_dir: there is no folder {}", own.display());
@@ -99,6 +104,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     let admin_key = admin_key(&config, folder.as_ref())?;
     let keys = keys(&config, &admin_key, &metrics)?;
     let codes = code_keys::code_keys(&config, folder.as_ref())?;
+    let rare = rare(&config, dev.as_ref())?;
     let listener = listen("--listen", &config.listen).await?;
     let operations = match &config.ops_listen {
         Some(address) => Some(listen("--ops-listen", address).await?),
@@ -107,6 +113,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     let beside = if operations.is_some() { OPS_CONNECTIONS } else { KEPT_CONNECTIONS } + REFUSALS;
     let connections = files::raise(config.connections, beside);
     let address = listener.local_addr()?;
+    let url = format!("{}://{address}", config.scheme());
     let generated = config.admin_key.is_none();
     if generated && !address.ip().is_loopback() {
         bail!(
@@ -121,7 +128,9 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     let core = RuntimeThread::start("core")?;
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let runtimes = Runtimes::start(cores)?;
-    let store = {
+    let store = if let Some(dev) = &dev {
+        Store::in_memory(dev.clock.clock())
+    } else {
         let (config, folder, fresh) = (config.clone(), folder.clone(), SpaceId(random_bytes()?));
         let main = Handle::current();
         // There, so that the journal's connections live where they are used.
@@ -133,7 +142,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     let given = Given {
         journal: store.journal(),
         clock: store.clock(),
-        address: config.advertise.clone().unwrap_or_else(|| format!("http://{address}")).into(),
+        address: config.advertise.clone().unwrap_or_else(|| url.clone()).into(),
         random: Box::new(|| getrandom::u64().expect("the operating system has randomness")),
         limits: limits(&config),
         metrics: Arc::clone(&counts),
@@ -157,7 +166,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         keys,
         guards: guards(&config.guards, &metrics)?,
         metrics,
-        options: options(&config, connections, store.durability()),
+        options: options(&config, connections, rare, store.durability()),
         openapi: firstcome_http::openapi(),
         draining: CancellationToken::new(),
     });
@@ -165,35 +174,26 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     app.look_for_missing_keys();
     // Before the address is announced: a caller that knows it may stop this server.
     let mut signals = StopSignals::listen()?;
+    drop(starting);
     if let Some(folder) = &folder {
-        folder.announce(&format!("http://{address}"))?;
+        folder.announce(&url)?;
     }
     let of_operations = operations.as_ref().map_or(Ok(address), TcpListener::local_addr)?;
     let promise = app.options.durability.borrow().promise.clone();
+    let serving = Serving::start(Arc::clone(&app), (listener, operations), runtimes, &config);
+    if let (Some(dev), Some(key)) = (&dev, &config.admin_key) {
+        dev.seed(address, key.clone()).await?;
+    }
     announce(&config, folder.as_ref(), (address, of_operations), &promise, json);
     let (node, position) = (app.node.id, app.node.replica.look(State::position));
     log!(Serving, %address, %node, position, durability = promise, "serving");
-    let serving = Serving::start(Arc::clone(&app), (listener, operations), runtimes, &config);
     let asked = tokio::select! {
         by_manager = signals.stop() => by_manager,
         // Nobody can be answered, or no command decided: whoever supervises this server starts it again.
         () = serving.broke() => false,
     };
-    let leave = if asked { config.leave } else { Duration::ZERO };
     app.node.intake.agreement.leave();
-    if !leave.is_zero() {
-        let leave_ms = leave.as_millis() as u64;
-        log!(
-            Leaving,
-            leave_ms,
-            "leaving: /readyz answers 503 from now on, requests are answered for leave_ms; another signal ends the wait"
-        );
-        tokio::select! {
-            () = tokio::time::sleep(leave) => {}
-            _ = signals.stop() => {}
-            () = serving.broke() => {}
-        }
-    }
+    leave(if asked { config.leave } else { Duration::ZERO }, &mut signals, &serving).await;
     drop(app);
     let drain_ms = config.drain.as_millis() as u64;
     log!(Draining, drain_ms, "draining: no new connections, open requests finish");
@@ -213,6 +213,24 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     none_panicked(&panics)?;
     log!(Stopped, "stopped cleanly");
     Ok(())
+}
+
+/// Answers on while whoever sends requests here hears that this server leaves.
+async fn leave(time: Duration, signals: &mut StopSignals, serving: &Serving) {
+    if time.is_zero() {
+        return;
+    }
+    let leave_ms = time.as_millis() as u64;
+    log!(
+        Leaving,
+        leave_ms,
+        "leaving: /readyz answers 503 from now on, requests are answered for leave_ms; another signal ends the wait"
+    );
+    tokio::select! {
+        () = tokio::time::sleep(time) => {}
+        _ = signals.stop() => {}
+        () = serving.broke() => {}
+    }
 }
 
 /// Returns the ledger, if there is to be one.
@@ -286,6 +304,7 @@ fn pace(config: &Config) -> leader::LeaderPace {
 fn options(
     config: &Config,
     connections: usize,
+    rare: RareOptions,
     durability: watch::Receiver<Durability>,
 ) -> HttpOptions {
     HttpOptions {
@@ -300,8 +319,17 @@ fn options(
         pages: config
             .pages
             .then(|| Pages { folder: config.pages_dir.clone(), shop: config.pages_shop.clone() }),
+        rare,
         durability,
     }
+}
+
+fn rare(config: &Config, dev: Option<&Dev>) -> anyhow::Result<RareOptions> {
+    Ok(RareOptions {
+        tls: config.tls.clone().map(Tls::read).transpose().map_err(anyhow::Error::msg)?,
+        hsts: config.hsts_s.map(|seconds| format!("max-age={seconds}").parse()).transpose()?,
+        dev_clock: dev.map(|dev| dev.clock.clone()),
+    })
 }
 
 fn guards(settings: &GuardSettings, metrics: &Metrics) -> anyhow::Result<Guards> {

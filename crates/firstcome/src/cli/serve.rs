@@ -1,5 +1,7 @@
 //! `serve`: flags as typed become overrides; what applies is resolved in one place.
 
+pub(super) mod dev;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -98,6 +100,19 @@ pub(super) struct ServeArgs {
     /// A separate address and port for /livez, /readyz and /metrics, without a key [default: none].
     #[arg(long, value_name = "ADDRESS", help_heading = "Addresses")]
     ops_listen: Option<String>,
+    /// PEM file with the certificate for TLS at both addresses, and those that lead to its authority; read again when it
+    /// changes [default: none].
+    #[arg(long, value_name = "FILE", help_heading = "Addresses")]
+    tls_cert: Option<String>,
+    /// PEM file with its private key [default: none].
+    #[arg(long, value_name = "FILE", help_heading = "Addresses")]
+    tls_key: Option<String>,
+    /// PEM file with the authorities of which clients must show a certificate [default: none].
+    #[arg(long, value_name = "FILE", help_heading = "Addresses")]
+    tls_client_ca: Option<String>,
+    /// Seconds for which browsers are told to come with TLS only [default: none].
+    #[arg(long, value_name = "SECONDS", help_heading = "Addresses")]
+    hsts_s: Option<String>,
     /// The ledger: sqlite, sqlite:FILE, none, postgres://… or mysql://…; if it has a password, set it as FIRSTCOME_LEDGER
     /// [default: sqlite; none with a store].
     #[arg(long, value_name = "KIND", help_heading = "Ledger and journal")]
@@ -221,6 +236,10 @@ impl ServeArgs {
             ("space_id", &self.space_id),
             ("listen", &self.listen),
             ("ops_listen", &self.ops_listen),
+            ("tls_cert", &self.tls_cert),
+            ("tls_key", &self.tls_key),
+            ("tls_client_ca", &self.tls_client_ca),
+            ("hsts_s", &self.hsts_s),
             ("ledger", &self.ledger),
             ("queue", &self.queue),
             ("command_wait_ms", &self.command_wait_ms),
@@ -284,7 +303,7 @@ pub(super) fn run(args: ServeArgs, json: bool) -> Result<Exit, Complaint> {
         stop_when_stdin_ends();
     }
     let config = crate::config::Config { new_space: args.new_space, ..resolved.config };
-    crate::serve::run(config, json)?;
+    crate::serve::run(config, None, json)?;
     Ok(Exit::Yes)
 }
 

@@ -80,6 +80,10 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "space_id" => quoted(&config.space_id?.to_string()),
         "listen" => quoted(&config.listen),
         "ops_listen" => quoted(config.ops_listen.as_ref()?),
+        "tls_cert" => quoted(&config.tls.as_ref()?.cert.to_string_lossy()),
+        "tls_key" => quoted(&config.tls.as_ref()?.key.to_string_lossy()),
+        "tls_client_ca" => quoted(&config.tls.as_ref()?.client_ca.as_ref()?.to_string_lossy()),
+        "hsts_s" => config.hsts_s?.to_string(),
         "stream_max_ms" => config.stream_max.as_millis().to_string(),
         "ledger" => match &config.ledger {
             LedgerChoice::Postgres(url) | LedgerChoice::MySql(url) if url.has_password() => {

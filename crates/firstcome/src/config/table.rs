@@ -11,6 +11,7 @@ use super::{
 };
 use firstcome_api::key::Secret;
 use firstcome_core::SpaceId;
+use firstcome_http::TlsFiles;
 use firstcome_journal::WhenLessDurable;
 use firstcome_node::OnEmptied;
 use firstcome_node::ledger::choice::LedgerChoice;
@@ -57,7 +58,7 @@ const LONGEST_IN_POSTGRES: usize = 50;
 const LONGEST_IN_MARIADB: usize = 41;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 53] = [
+pub const SETTINGS: [Setting; 57] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -115,6 +116,22 @@ pub const SETTINGS: [Setting; 53] = [
         "ops_listen",
         "none",
         "address and port of /livez, /readyz and /metrics, which are then only there, without a key",
+    ),
+    Setting::new(
+        "tls_cert",
+        "none",
+        "PEM file with the certificate, and those that lead to its authority, for TLS at both addresses; read again when it changes",
+    ),
+    Setting::new("tls_key", "none", "PEM file with the private key of tls_cert"),
+    Setting::new(
+        "tls_client_ca",
+        "none",
+        "PEM file with authorities: clients must show a certificate of one of them",
+    ),
+    Setting::new(
+        "hsts_s",
+        "none",
+        "seconds for which browsers are told to come with TLS only, 1 to 63072000 (two years)",
     ),
     Setting::new(
         "ledger",
@@ -311,6 +328,8 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         new_space: false,
         listen: layers.take("listen", || "127.0.0.1:8080".to_owned(), address)?,
         ops_listen: layers.take("ops_listen", || None, |text| address(text).map(Some))?,
+        tls: tls(layers)?,
+        hsts_s: layers.take("hsts_s", || None, |t| whole(t, 1, 63_072_000).map(Some))?,
         ledger: layers.take(
             "ledger",
             || if shared { LedgerChoice::None } else { LedgerChoice::Sqlite },
@@ -360,6 +379,27 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
     layers.origins.insert("eligibility", layers.contents.eligibility.origin.clone());
     check_database(layers, &config)?;
     Ok(config)
+}
+
+/// Takes the files of TLS: certificate and key together, or none.
+fn tls(layers: &mut Layers<'_>) -> Result<Option<TlsFiles>, ConfigError> {
+    let mut file = |key| layers.take(key, || None, |text| file(text).map(Some));
+    let (cert, key) = (file("tls_cert")?, file("tls_key")?);
+    let client_ca = file("tls_client_ca")?;
+    let (given, missing) = match (cert, key, &client_ca) {
+        (Some(cert), Some(key), _) => return Ok(Some(TlsFiles { cert, key, client_ca })),
+        (None, None, None) => return Ok(None),
+        (Some(_), None, _) => ("tls_cert", "tls_key"),
+        (None, Some(_), _) => ("tls_key", "tls_cert"),
+        (None, None, Some(_)) => ("tls_client_ca", "tls_cert and tls_key"),
+    };
+    let origin = layers.origins.get(given).cloned().unwrap_or(super::SettingOrigin::Default);
+    let reason = format!("needs {missing}, too");
+    Err(ConfigError::BadValue { origin, key: given.to_owned(), reason })
+}
+
+fn file(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() { Err("must name a file".to_owned()) } else { Ok(PathBuf::from(text)) }
 }
 
 /// Refuses a ledger that servers on one store cannot share, and what a journal or a ledger in a database cannot be given.

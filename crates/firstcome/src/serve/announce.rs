@@ -42,15 +42,16 @@ fn lines(
     promise: &str,
 ) -> Vec<(&'static str, String, String)> {
     let plain = |name, value| (name, value, String::new());
-    let mut lines = vec![plain("listening on", format!("http://{address}"))];
+    let scheme = config.scheme();
+    let mut lines = vec![plain("listening on", format!("{scheme}://{address}"))];
     if let Some(folder) = folder {
         lines.push(plain("data folder", folder.path().display().to_string()));
     }
     if let Some(store) = &config.store {
         lines.push(plain("store", store.to_string()));
     }
-    lines.push(plain("page", format!("http://{address}/docs")));
-    lines.push(plain("metrics", format!("http://{operations}/metrics")));
+    lines.push(plain("page", format!("{scheme}://{address}/docs")));
+    lines.push(plain("metrics", format!("{scheme}://{operations}/metrics")));
     lines.push(plain("space", config.space.clone()));
     lines.push(plain("durability", promise.to_owned()));
     let without = match config.ledger == LedgerChoice::None {

@@ -19,6 +19,8 @@ pub(super) struct Serving {
     /// For who monitors the server.
     operations: Option<Task<usize>>,
     watch: Task<()>,
+    /// Reads the files of TLS again.
+    tls: Option<Task<()>>,
     /// Tells the operations' connections to end.
     end: CancellationToken,
 }
@@ -33,6 +35,12 @@ impl Serving {
     ) -> Self {
         let (panics, stop) = (app.node.panics.clone(), app.draining.clone());
         let watch = panics.spawn("watch", firstcome_http::watch(Arc::clone(&app), stop.clone()));
+        let tls = app
+            .options
+            .rare
+            .tls
+            .clone()
+            .map(|tls| panics.spawn("tls", tls.watch(Arc::clone(&app.metrics), stop.clone())));
         let serves = match operations {
             Some(_) => Serves::AllButOperations,
             None => Serves::Everything,
@@ -53,7 +61,7 @@ impl Serving {
                 server::serve(app, listener, &Runtimes::default(), end, Duration::ZERO).await
             })
         });
-        Self { app, connections, operations, watch, end }
+        Self { app, connections, operations, watch, tls, end }
     }
 
     /// Waits until no connection is accepted any more, or no command decided, because of a bug.
@@ -81,6 +89,9 @@ impl Serving {
         self.app.draining.cancel();
         let cut = self.connections.ended().await.unwrap_or(0);
         self.watch.ended().await;
+        if let Some(tls) = self.tls {
+            tls.ended().await;
+        }
         self.end.cancel();
         if let Some(operations) = self.operations {
             operations.ended().await;

@@ -1,5 +1,6 @@
 //! The store a server runs on: the embedded file of this process, or one that several servers share.
 
+use super::dev::SPACE;
 use super::entering::Entering;
 use super::shared::{Entry, SharedJournal, connect};
 use crate::config::{Config, StoreOptions, StoreUrl};
@@ -7,6 +8,7 @@ use anyhow::Context;
 use firstcome_core::{NodeId, SpaceId};
 use firstcome_http::Durability;
 use firstcome_journal::folder::DataFolder;
+use firstcome_journal::memory::Memory;
 use firstcome_journal::sqlite::{self, Sqlite};
 use firstcome_journal::{Clock, Journal};
 use firstcome_lock::Locks;
@@ -17,11 +19,21 @@ use tokio::sync::watch;
 
 /// The store, opened.
 pub(super) enum Store {
+    /// That of a server for tests, with its clock.
+    InMemory(Memory, Clock),
     Embedded(Sqlite),
-    Shared { journal: SharedJournal, locks: Locks },
+    Shared {
+        journal: SharedJournal,
+        locks: Locks,
+    },
 }
 
 impl Store {
+    /// Makes one that ends with this process, and reads this clock.
+    pub(super) fn in_memory(clock: Clock) -> Self {
+        Self::InMemory(Memory::new(SPACE, clock.clone()), clock)
+    }
+
     /// Opens what the configuration names; logs settings that weaken the promises, and what to do.
     ///
     /// The journal's connections live on the runtime that calls this, those of the leader's lock on `main`: a renewal does
@@ -59,6 +71,7 @@ impl Store {
 
     pub(super) fn journal(&self) -> Journal {
         match self {
+            Self::InMemory(memory, _) => Journal::Memory(memory.clone()),
             Self::Embedded(sqlite) => Journal::Sqlite(sqlite.clone()),
             Self::Shared { journal, .. } => journal.journal(),
         }
@@ -67,6 +80,7 @@ impl Store {
     /// Returns the store's clock, where this process reads it itself.
     pub(super) fn clock(&self) -> Option<Clock> {
         match self {
+            Self::InMemory(_, clock) => Some(clock.clone()),
             Self::Embedded(_) => Some(Clock::system()),
             Self::Shared { .. } => None,
         }
@@ -75,6 +89,9 @@ impl Store {
     /// Says what an answer that left is safe against.
     pub(super) fn durability(&self) -> watch::Receiver<Durability> {
         match self {
+            Self::InMemory(..) => {
+                Durability::fixed("none: everything ends with this process".to_owned())
+            }
             Self::Embedded(_) => Durability::fixed(
                 "fsync: an answer leaves after its entry is on the disk; \
                  a killed process or a power cut loses none, a lost disk loses all"
@@ -87,7 +104,7 @@ impl Store {
     /// Returns how it is decided who leads.
     pub(super) async fn election(&self, config: &Config, node: NodeId) -> anyhow::Result<Election> {
         match self {
-            Self::Embedded(_) => Ok(Election::Alone),
+            Self::InMemory(..) | Self::Embedded(_) => Ok(Election::Alone),
             Self::Shared { locks, .. } => {
                 let name = format!("fc:{{{}}}:leader", config.space);
                 let candidate = firstcome_lock::Election::new(locks, &name)?
@@ -101,6 +118,7 @@ impl Store {
 
     pub(super) async fn close(self) {
         match self {
+            Self::InMemory(..) => {}
             Self::Embedded(sqlite) => sqlite.close().await,
             Self::Shared { journal, locks } => {
                 locks.close().await;

@@ -48,6 +48,7 @@ type Ends = (i32, &'static str);
 const VERBS: &[(&str, Before, &[Ends])] = &[
     ("demo", Before::Nothing, &[PROVED, PROVED, PROVED, OPENS, OPENS, (0, "\"kept\":true")]),
     ("serve", Before::Redis, &[SERVES, SERVES, SERVES, (0, "queue = 512")]),
+    ("dev", Before::Nothing, &[SERVES, SERVES, SERVES]),
     (
         "campaign create",
         Before::Empty,

@@ -7,6 +7,7 @@ mod campaigns;
 mod cancels;
 mod codes;
 mod configuration;
+mod dev;
 mod examples;
 mod files;
 mod first_hour;

@@ -92,7 +92,7 @@ pub(crate) fn said(output: &Output) -> Said {
 pub(crate) struct Server {
     pub(crate) url: String,
     pub(crate) child: Child,
-    _lines: Box<dyn BufRead + Send>,
+    pub(crate) _lines: Box<dyn BufRead + Send>,
 }
 
 impl Server {

@@ -83,3 +83,23 @@ fn a_server_started_by_somebody_who_is_gone_ends() {
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success(), "it stops as when told to");
 }
+
+#[test]
+fn a_server_that_starts_ends_at_a_signal_also_as_the_first_process_of_a_container() {
+    // A store that takes connections and never says anything.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let store = format!("redis://{}", silent.local_addr().unwrap());
+    let scene = Scene::new();
+    let mut command = scene.program(&["serve", "--listen", "127.0.0.1:0", "--store", &store]);
+    command.env("FIRSTCOME_ADMIN_KEY", KEY).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // It has come as far as its store.
+    let (_connection, _) = silent.accept().unwrap();
+    let pid = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    // The code of its own end: by a signal that it does not handle there would be none.
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("SIGTERM while starting"), "{said}");
+}

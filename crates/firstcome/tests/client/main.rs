@@ -10,4 +10,5 @@ mod outcomes;
 mod seats;
 mod secured;
 mod server;
+mod tls;
 mod waitlists;

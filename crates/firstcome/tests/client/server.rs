@@ -28,17 +28,22 @@ impl Drop for Server {
 
 impl Server {
     pub(crate) fn start() -> Self {
+        Self::start_with(&[("FIRSTCOME_ADMIN_KEY", KEY)])
+    }
+
+    /// Starts one with these settings, the admin key among them.
+    pub(crate) fn start_with(settings: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
         command.args(["serve", "--listen", "127.0.0.1:0"]).env_clear();
         command.env("FIRSTCOME_DATA", folder.path().join("data"));
-        command.env("FIRSTCOME_ADMIN_KEY", KEY).env("FIRSTCOME_LEAVE_MS", "0");
+        command.envs(settings.iter().copied()).env("FIRSTCOME_LEAVE_MS", "0");
         command.env("FIRSTCOME_TOKEN_SECRET", "a-secret-to-sign-tokens-with-0123");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
         let address = said.next().unwrap().unwrap();
-        let address = address.strip_prefix("listening on http://").unwrap().parse().unwrap();
+        let address = address.rsplit('/').next().unwrap().parse().unwrap();
         Self { child, address, _said: said, _folder: folder }
     }
 

@@ -16,7 +16,9 @@ use firstcome_faults::faulty::Faulty;
 use firstcome_http::guard::Guards;
 use firstcome_http::guard::rate::RequestPace;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, SeatMaps};
+use firstcome_http::{
+    App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, RareOptions, SeatMaps,
+};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal};
 use firstcome_node::codes::CodeKeys;
@@ -195,16 +197,16 @@ impl Inside {
             stream_time: Duration::from_secs(600),
             pages: None,
             strict_subjects: false,
+            rare: RareOptions::default(),
             durability: Durability::fixed("for a test".into()),
         };
         let draining = CancellationToken::new();
         let openapi = firstcome_http::openapi();
-        let ledger = None;
         let seat_maps = SeatMaps::default();
         let app = App {
             node,
             leader,
-            ledger,
+            ledger: None,
             keys,
             guards,
             bulk: BulkRequests::default(),

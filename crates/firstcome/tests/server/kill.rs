@@ -8,8 +8,8 @@ use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
 use firstcome_http::{
-    App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, Runtimes, SeatMaps, Serves,
-    server,
+    App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, RareOptions, Runtimes,
+    SeatMaps, Serves, server,
 };
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
@@ -227,6 +227,7 @@ async fn serves_from_memory_and_writes_behind() {
         stream_time: Duration::from_secs(600),
         pages: None,
         strict_subjects: false,
+        rare: RareOptions::default(),
         durability: Durability::fixed("for a test".into()),
     };
     let stop = CancellationToken::new();
