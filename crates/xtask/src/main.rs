@@ -1,9 +1,10 @@
 //! The project's own tasks: `cargo xtask test`, `cargo xtask sim`, `cargo xtask bench`, `cargo xtask neighbours`,
 //! `cargo xtask pairs`, `cargo xtask api-fuzz`, `cargo xtask api-clients`, `cargo xtask chain`, `cargo xtask packages`,
-//! `cargo xtask dist`, `cargo xtask nightly`.
+//! `cargo xtask dist`, `cargo xtask around`, `cargo xtask nightly`.
 
 mod api_clients;
 mod api_fuzz;
+mod around;
 mod chain;
 mod commands;
 mod dist;
@@ -49,10 +50,13 @@ usage: cargo xtask TASK
                   archive, a Debian package and checksums; with --check also install the package,
                   run its service, take a claim, stop it, and purge it (as root, on a machine
                   without Firstcome)
+  around [NAME…]  check what stands around the program, against a debug build of it: the clients (python;
+                  typescript, needs node and npm; java, needs mvn), watch (rules and dashboards, needs
+                  prometheus), chart (needs go and python3), site (needs python3)
   nightly [PART…] what CI leaves out because it takes long or asks registries, or only these of its parts:
                   worlds (100,000 simulated ones that were never run before), demo (on the release
                   build that is shipped), pairs, packages, api-clients (in every language), api-fuzz,
-                  dist (with --check); one that fails keeps no other from running
+                  around, dist (with --check); one that fails keeps no other from running
   needs           say what the tests need and whether it is here
 ";
 
@@ -71,6 +75,7 @@ fn main() -> ExitCode {
         Some("chain") => ExitCode::from(chain::check()),
         Some("packages") => ExitCode::from(packages::check()),
         Some("dist") => ExitCode::from(dist::dist(&rest)),
+        Some("around") => ExitCode::from(around::check(&rest)),
         Some("nightly") => nightly(&rest),
         Some("needs") => {
             needs::list();
@@ -110,13 +115,14 @@ fn test(rest: &[String]) -> ExitCode {
 
 /// Runs what takes long or asks registries, or only the parts that are named. One that fails keeps no other from running.
 fn nightly(named: &[String]) -> ExitCode {
-    let parts: [(&str, &dyn Fn() -> u8); 7] = [
+    let parts: [(&str, &dyn Fn() -> u8); 8] = [
         ("worlds", &worlds::of_night),
         ("demo", &shipped::demo),
         ("pairs", &|| pairs(&[])),
         ("packages", &packages::check),
         ("api-clients", &|| api_clients::check(&[])),
         ("api-fuzz", &|| api_fuzz::fuzz(&[])),
+        ("around", &|| around::check(&[])),
         ("dist", &|| dist::dist(&["--check".to_owned()])),
     ];
     if let Some(unknown) = named.iter().find(|name| parts.iter().all(|(part, _)| part != name)) {

@@ -29,9 +29,10 @@ const NEEDS: [Need; 9] = [
 const STORES: [&str; 3] = ["redis-server", "postgres", "mariadbd"];
 
 /// Programs without which `cargo xtask test` skips a part of the tests, loudly; not in CI, where they have to be here.
-const OPTIONAL: [Need; 3] = [
+const OPTIONAL: [Need; 4] = [
     ("java", "openjdk-17-jdk-headless", "locks are shared with real Redisson and real ShedLock"),
     ("mvn", "maven", "brings Redisson and ShedLock"),
+    ("python3", "python3", "stands between a client and the server, and fails as networks do"),
     ("npm", "npm", "brings axe-core, which reads pages as people with a screen reader do"),
 ];
 

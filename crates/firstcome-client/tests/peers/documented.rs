@@ -11,7 +11,7 @@ fn lines(text: &str) -> Vec<&str> {
 #[test]
 fn the_page_about_rust_shows_code_of_the_examples() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = fs::read_to_string(here.join("../../docs/how-to/from-rust.md")).unwrap();
+    let page = fs::read_to_string(here.join("docs/from-rust.md")).unwrap();
     let example = |name: &str| fs::read_to_string(here.join("examples").join(name)).unwrap();
     let examples = [example("claim.rs"), example("pay.rs"), example("many.rs"), example("wait.rs")];
     let blocks: Vec<&str> =

@@ -5,6 +5,7 @@
 mod campaigns;
 mod codes;
 mod commands;
+mod conformance;
 mod faults;
 mod outcomes;
 mod seats;

@@ -16,6 +16,7 @@ const LOCK_EXAMPLES: &str = "crates/firstcome/tests/locks/examples.rs";
 
 /// Commands in blocks of `sh` that no test of these runs, by their first words, and why not.
 const NOT_RUN: &[(&str, &str)] = &[
+    ("./check.sh", "`cargo xtask around` runs the checks of the clients"),
     (".ci/run", "it runs this test"),
     ("cargo build", "it was done before this test runs"),
     ("cargo test", "it was done before this test runs"),
@@ -25,6 +26,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("firstcome --version", "clap's own"),
     ("journalctl", "needs systemd"),
     ("mariadb", "a client of the database; the queries of the page are run by the ledger's tests"),
+    ("python3 conformance/proxy.py", "the tests of the clients start it"),
     ("psql", "a client of the database; the queries of the page are run by the ledger's tests"),
     ("sqlite3", "a client of the database; the queries of the page are run by the ledger's tests"),
     ("sudo", "needs root; `cargo xtask dist --check` installs and runs the package"),
