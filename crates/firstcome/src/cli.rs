@@ -75,6 +75,8 @@ enum Verb {
     Serve(Box<serve::ServeArgs>),
     /// Run a server for your own tests: in memory, with a clock that they move.
     Dev(serve::dev::DevArgs),
+    /// Ask a server whether it is ready.
+    Health(serve::health::HealthArgs),
     /// Create, show, change and end campaigns.
     #[command(subcommand)]
     Campaign(campaign::CampaignVerb),
@@ -161,6 +163,7 @@ impl Verb {
             Self::Demo(_)
             | Self::Serve(_)
             | Self::Dev(_)
+            | Self::Health(_)
             | Self::Bars(_)
             | Self::Token(_)
             | Self::Winners(_)
@@ -208,6 +211,7 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
         Verb::Demo(args) => on_all_cores(demo::run(args, json)),
         Verb::Serve(args) => serve::run(*args, json),
         Verb::Dev(args) => serve::dev::run(args, json),
+        Verb::Health(args) => on_one_core(serve::health::run(args, json)),
         Verb::Campaign(verb) => on_one_core(campaign::run(verb, json)),
         Verb::Claim(args) => on_one_core(claims::claim(args, json)),
         Verb::Cancel(args) => on_one_core(claims::cancel(args, json)),

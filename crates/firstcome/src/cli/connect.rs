@@ -173,15 +173,22 @@ fn address_of_owner(folder: &Path) -> Option<String> {
         return None;
     }
     let address = firstcome_journal::folder::owner(folder)?.address?;
-    let Ok(mut found) = address.trim_start_matches("http://").parse::<SocketAddr>() else {
-        return Some(address);
-    };
-    if found.ip().is_unspecified() {
-        // Listening everywhere includes here, but "everywhere" is no address to connect to.
-        let v6 = found.is_ipv6();
-        found.set_ip(if v6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() });
+    Some(match address.strip_prefix("http://") {
+        Some(listening) => format!("http://{}", from_here(listening)),
+        None => address,
+    })
+}
+
+/// Returns the address at which a server that listens there is reached from this machine.
+///
+/// Listening everywhere includes here, but "everywhere" is no address to connect to.
+pub(super) fn from_here(listening: &str) -> String {
+    let Ok(mut address) = listening.parse::<SocketAddr>() else { return listening.to_owned() };
+    if address.ip().is_unspecified() {
+        let v6 = address.is_ipv6();
+        address.set_ip(if v6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() });
     }
-    Some(format!("http://{found}"))
+    address.to_string()
 }
 
 /// Turns a refusal into a complaint, and a yes into its two halves.

@@ -1,6 +1,7 @@
 //! `serve`: flags as typed become overrides; what applies is resolved in one place.
 
 pub(super) mod dev;
+pub(super) mod health;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -49,6 +49,8 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     ("demo", Before::Nothing, &[PROVED, PROVED, PROVED, OPENS, OPENS, (0, "\"kept\":true")]),
     ("serve", Before::Redis, &[SERVES, SERVES, SERVES, (0, "queue = 512")]),
     ("dev", Before::Nothing, &[SERVES, SERVES, SERVES]),
+    // Servers of tests have any port.
+    ("health", Before::Store, &[(2, "has port 0"), (2, "has port 0"), (0, "\"ready\"")]),
     (
         "campaign create",
         Before::Empty,
@@ -496,5 +498,5 @@ fn the_examples_of_journals_and_ledgers_do_what_they_say() {
 
 #[test]
 fn the_examples_of_servers_locks_and_manuals_do_what_they_say() {
-    type_all(&["nodes", "locks", "completions", "man"]);
+    type_all(&["health", "nodes", "locks", "completions", "man"]);
 }

@@ -12,6 +12,7 @@ mod examples;
 mod files;
 mod first_hour;
 mod floods;
+mod health;
 mod help;
 mod holds;
 mod packaged;
