@@ -172,7 +172,10 @@ fn addresses_are_read() {
     assert_eq!(read("https://example/").unwrap(), "https://example:443");
     assert_eq!(read("https://[::1]:8443").unwrap(), "https://[::1]:8443");
     assert!(read("redis://example").unwrap_err().contains("only http and https"));
-    assert!(read("http://example/v1").unwrap_err().contains("more than a host and a port"));
+    assert_eq!(read("https://example/queue/").unwrap(), "https://example:443/queue");
+    assert!(
+        read("http://example/a?b").unwrap_err().contains("more than a host, a port and a path")
+    );
     assert!(read("http://:80").is_err() && read("http://a:b").is_err() && read("").is_err());
 }
 

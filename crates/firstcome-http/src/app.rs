@@ -50,7 +50,7 @@ impl App {
     /// Counts a problem and gives its response, for a request that is answered without the router.
     pub(crate) fn problem(&self, problem: &Problem, table: HeaderMap) -> Response<Full<Bytes>> {
         self.metrics.answered(problem.outcome());
-        problem.response(table)
+        problem.response(&self.options.rare.base_path, table)
     }
 
     /// Waits until this node's state has reached the query's `min_position`.

@@ -36,6 +36,7 @@ pub use options::{HttpOptions, Pages, RareOptions};
 pub use request::auth::{Key, Keys};
 pub use routes::{openapi, paths_and_methods, router};
 pub use seat_map::SeatMaps;
+pub use server::base_path::BasePath;
 pub use server::dev_clock::DevClock;
 pub use server::runtimes::Runtimes;
 pub use server::serves::Serves;

@@ -10,8 +10,9 @@ mod operations;
 mod refusals;
 mod schemas;
 
+use crate::server::base_path::BasePath;
 use axum::body::Bytes;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::OnceLock;
 use utoipa::openapi::OpenApi;
 
@@ -23,6 +24,18 @@ pub struct Description {
     pub text: Bytes,
     /// The page for people, after the first request.
     pub(crate) page: OnceLock<Bytes>,
+}
+
+impl Description {
+    /// Names the path under which a proxy shows the server.
+    #[must_use]
+    pub fn under(mut self, base: &BasePath) -> Self {
+        if *base != BasePath::default() {
+            self.document["servers"] = json!([{ "url": base.as_str() }]);
+            self.text = self.document.to_string().into();
+        }
+        self
+    }
 }
 
 /// Completes what the handlers say of themselves.

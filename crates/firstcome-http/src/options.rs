@@ -1,5 +1,6 @@
 //! The settings of the HTTP server.
 
+use crate::server::base_path::BasePath;
 use crate::server::dev_clock::DevClock;
 use crate::server::tls::Tls;
 use crate::status::durability::Durability;
@@ -38,6 +39,8 @@ pub struct HttpOptions {
 /// What a server has only where it is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct RareOptions {
+    /// The path under which a proxy shows the server.
+    pub base_path: BasePath,
     /// What connections are secured with; none where they are not.
     pub tls: Option<Tls>,
     /// For how many seconds browsers are told to come with TLS only, as a header says it.

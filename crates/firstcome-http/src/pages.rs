@@ -21,13 +21,13 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; c
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const HTML: &str = "text/html; charset=utf-8";
 
-/// Returns a page as bytes.
-fn page(title: &str, body: &str) -> Bytes {
+/// Returns a page as bytes; `up` leads from it to the path of the server.
+fn page(title: &str, up: &str, body: &str) -> Bytes {
     let plain = title.replace('`', "");
     let (plain, title) = (escaped(&plain), marked(title));
     let page = format!(
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\
-         <title>{plain}</title><link rel=stylesheet href=/docs/docs.css><h1>{title}</h1>{body}</html>"
+         <title>{plain}</title><link rel=stylesheet href={up}docs/docs.css><h1>{title}</h1>{body}</html>"
     );
     page.into()
 }
@@ -42,19 +42,26 @@ fn served(kind: &'static str, bytes: impl Into<Body>) -> Response<Body> {
 }
 
 /// Says where to go: a page for browsers, JSON for others.
-pub(super) async fn root(headers: HeaderMap) -> Response<Body> {
+pub(super) async fn root(
+    extract::State(app): extract::State<Arc<App>>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    // Not relative: the page may be at the path of the server without a `/` at its end.
+    let base = &app.options.rare.base_path;
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let mut response = if accepts.is_some_and(|accepts| accepts.contains("text/html")) {
-        let body = "<p>This is a server of Firstcome: it decides who was first.</p><ul>\
-            <li><a href=/console>The console for operators</a>\
-            <li><a href=/docs>All routes, with examples, and a way to try them</a>\
-            <li><a href=/openapi.json>The description of the routes for programs (OpenAPI 3.1)</a>\
-            <li><a href=/readyz>Whether this server takes commands</a></ul>";
-        served(HTML, page("Firstcome", body))
+        let body = format!(
+            "<p>This is a server of Firstcome: it decides who was first.</p><ul>\
+             <li><a href={base}/console>The console for operators</a>\
+             <li><a href={base}/docs>All routes, with examples, and a way to try them</a>\
+             <li><a href={base}/openapi.json>The description of the routes for programs (OpenAPI 3.1)</a>\
+             <li><a href={base}/readyz>Whether this server takes commands</a></ul>"
+        );
+        served(HTML, page("Firstcome", &format!("{base}/"), &body))
     } else {
         let places = json!({
-            "name": "Firstcome", "docs": "/docs", "openapi": "/openapi.json",
-            "campaigns": "/v1/campaigns", "ready": "/readyz",
+            "name": "Firstcome", "docs": format!("{base}/docs"), "openapi": format!("{base}/openapi.json"),
+            "campaigns": format!("{base}/v1/campaigns"), "ready": format!("{base}/readyz"),
         });
         crate::answer::respond::json(StatusCode::OK, &places)
     };
@@ -110,12 +117,12 @@ pub(super) async fn problem(Path(outcome): Path<String>) -> HandlerResult {
     };
     let body = format!(
         "<p>{}.</p><p>HTTP status {}.</p><p>{retry}</p><p>{effect}</p><h2>What to do</h2><p>{}</p>\
-         <p><a href=/docs#problems>All routes and problems</a></p>",
+         <p><a href=../docs#problems>All routes and problems</a></p>",
         marked(row.title),
         row.status,
         marked(what_to_do::about(row.outcome))
     );
-    Ok(served(HTML, page(&format!("Problem: `{}`", row.outcome), &body)))
+    Ok(served(HTML, page(&format!("Problem: `{}`", row.outcome), "../", &body)))
 }
 
 /// Returns a text as it can stand in HTML.
@@ -160,7 +167,7 @@ mod tests {
             marked("a `b<c>` & \"d\"\n\ne"),
             "a <code>b&lt;c&gt;</code> &amp; &quot;d&quot;<br>e"
         );
-        let page = page("Problem: `x`", "");
+        let page = page("Problem: `x`", "../", "");
         let text = std::str::from_utf8(&page).unwrap();
         assert!(text.contains("<title>Problem: x</title>"), "{text}");
         assert!(text.contains("<h1>Problem: <code>x</code></h1>"), "{text}");

@@ -1,7 +1,7 @@
 //! Every route, and their description.
 
 use crate::answer::Code;
-use crate::answer::problem::{Problem, ToCount};
+use crate::answer::problem::{Problem, ToCount, Unwritten};
 use crate::app::App;
 use crate::campaigns::{acts, bars, results, subjects, winners};
 use crate::campaigns::{put, show, steer};
@@ -150,18 +150,26 @@ pub fn router(app: Arc<App>) -> Router {
             let detail = format!("{} does not take {method}", uri.path());
             Problem::new(Code::MethodNotAllowed, detail)
         })
-        .fallback(|uri: Uri| async move {
-            let detail = format!("there is no route {}; see /docs", uri.path());
+        .fallback(|app: InState, uri: Uri| async move {
+            let base = &app.options.rare.base_path;
+            let detail = format!("there is no route {}; see {base}/docs", uri.path());
             Problem::new(Code::NoSuchRoute, detail)
         })
         .layer(from_fn_with_state(Arc::clone(&app), count))
         .with_state(app)
 }
 
-/// Counts the problem that a handler gave, if it gave one, and notes the route in the response.
+/// Writes and counts the problem that a handler gave, if it gave one, and notes the route in the response.
 async fn count(app: InState, request: Request<Body>, next: Next) -> Response<Body> {
     let route = request.extensions().get::<MatchedPath>().cloned();
     let mut response = next.run(request).await;
+    if let Some(Unwritten(problem)) = response.extensions_mut().remove() {
+        let table = std::mem::take(response.headers_mut());
+        let written = problem.response(&app.options.rare.base_path, table).map(Body::new);
+        let noted = std::mem::take(response.extensions_mut());
+        response = written;
+        *response.extensions_mut() = noted;
+    }
     if let Some(route) = route {
         response.extensions_mut().insert(route);
     }

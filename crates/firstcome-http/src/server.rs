@@ -2,6 +2,7 @@
 
 pub(crate) mod accepting;
 pub(crate) mod admission;
+pub(crate) mod base_path;
 pub(crate) mod dev_clock;
 pub(crate) mod drain;
 pub(crate) mod frames;
@@ -26,6 +27,7 @@ use crate::metrics::Metrics;
 use crate::routes::router;
 use crate::seat_map::events::EndsAt;
 use crate::server::accepting::Accepting;
+use crate::server::base_path::BasePath;
 use crate::server::drain::{Drain, Drained};
 use crate::server::idle::{Answer, CoarseClock, IdleTimer, TimeLimits, Timed};
 use crate::server::latency::Route;
@@ -121,7 +123,7 @@ pub async fn serve(
             app.metrics.connections_refused.inc();
             // Who speaks TLS could not read it, and is not worth the keys.
             if app.options.rare.tls.is_none() {
-                connections.spawn(refuse(stream, full, slot));
+                connections.spawn(refuse(stream, app.options.rare.base_path.clone(), full, slot));
             }
             continue;
         }
@@ -293,9 +295,10 @@ struct Connection {
 /// Answers a request, with the headers its browser needs where a page of another origin asks.
 async fn answer(
     connection: &Connection,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
 ) -> Response<Either<Full<Bytes>, Body>> {
     let app = &*connection.app;
+    app.options.rare.base_path.remove_from(&mut request);
     let mut observed = Observed::new(&request);
     let origins = &app.guards.origins;
     let allowed = origins.allowed(request.headers());
@@ -449,9 +452,9 @@ fn connection() -> http1::Builder {
 }
 
 /// Answers `too_many_connections`, and hangs up.
-async fn refuse(mut stream: TcpStream, full: slots::Full, _slot: Slot) {
+async fn refuse(mut stream: TcpStream, base: BasePath, full: slots::Full, _slot: Slot) {
     let problem = Problem::new(Code::TooManyConnections, full.to_string());
-    let document = problem.document();
+    let document = problem.document(&base);
     let answer = format!(
         "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n\
          content-type: {MEDIA_TYPE}\r\nx-content-type-options: nosniff\r\ncontent-length: {}\r\n\r\n",

@@ -55,12 +55,11 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
     let clock = Clock::of(move || seen.load(Ordering::SeqCst));
     let data = DataFolder::take(folder)?;
     let options = StoreOptions { clock: clock.clone(), ..StoreOptions::new(SpaceId([1; 16])) };
-    let store = Sqlite::open(&data, options)?;
     let mut registry = Registry::with_prefix("firstcome");
     let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
     let metrics = Arc::new(Metrics::new(registry, firstcome_http::paths_and_methods()));
     let given = Given {
-        journal: Journal::Sqlite(store.clone()),
+        journal: Journal::Sqlite(Sqlite::open(&data, options)?),
         clock: Some(clock),
         address: "".into(),
         random: Box::new(|| fastrand::u64(..)),

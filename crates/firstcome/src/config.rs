@@ -18,6 +18,7 @@ mod table;
 
 use firstcome_api::key::Secret;
 use firstcome_core::SpaceId;
+use firstcome_http::BasePath;
 use firstcome_http::TlsFiles;
 use firstcome_journal::WhenLessDurable;
 use firstcome_node::OnEmptied;
@@ -79,6 +80,8 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     /// For how many seconds browsers are told to come with TLS only.
     pub hsts_s: Option<u64>,
+    /// The path under which a proxy shows the server.
+    pub base_path: BasePath,
     /// Where results are settled.
     pub ledger: LedgerChoice,
     /// The first admin key, where one was given.

@@ -167,7 +167,7 @@ async fn serve(config: Config, dev: Option<Dev>, json: bool) -> anyhow::Result<(
         guards: guards(&config.guards, &metrics)?,
         metrics,
         options: options(&config, connections, rare, store.durability()),
-        openapi: firstcome_http::openapi(),
+        openapi: firstcome_http::openapi().under(&config.base_path),
         draining: CancellationToken::new(),
     });
     // Before anybody can ask whether it is ready.
@@ -326,6 +326,7 @@ fn options(
 
 fn rare(config: &Config, dev: Option<&Dev>) -> anyhow::Result<RareOptions> {
     Ok(RareOptions {
+        base_path: config.base_path.clone(),
         tls: config.tls.clone().map(Tls::read).transpose().map_err(anyhow::Error::msg)?,
         hsts: config.hsts_s.map(|seconds| format!("max-age={seconds}").parse()).transpose()?,
         dev_clock: dev.map(|dev| dev.clock.clone()),

@@ -2,16 +2,18 @@
 
 use std::fmt;
 
-/// The scheme, host and port of a server.
+/// The scheme, host and port of a server, and the path under which a proxy shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     secure: bool,
     host: String,
     port: u16,
+    /// Empty, or without a `/` at its end.
+    path: String,
 }
 
 impl Server {
-    /// Reads `http://HOST[:PORT]` or `https://HOST[:PORT]`; without a scheme, `http://HOST:PORT` is meant.
+    /// Reads `http://HOST[:PORT][/PATH]` or `https://HOST[:PORT][/PATH]`; without a scheme, `http://` is meant.
     ///
     /// The port is 80, or 443 with `https`, if it is left out.
     ///
@@ -33,9 +35,11 @@ impl Server {
             None => (false, url),
         };
         let rest = rest.strip_suffix('/').unwrap_or(rest);
-        if rest.contains(['/', '?', '#', '@']) || rest.chars().any(char::is_whitespace) {
+        let (rest, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let is_path = path.bytes().all(|c| c.is_ascii_alphanumeric() || b"-._~/".contains(&c));
+        if rest.contains(['?', '#', '@']) || rest.chars().any(char::is_whitespace) || !is_path {
             return Err(format!(
-                "`{shown}` has more than a host and a port: write it like http://127.0.0.1:8080"
+                "`{shown}` has more than a host, a port and a path: write it like http://127.0.0.1:8080"
             ));
         }
         let (host, port) = match rest.strip_prefix('[') {
@@ -53,7 +57,7 @@ impl Server {
         if host.is_empty() || port == 0 {
             return Err(wrong());
         }
-        Ok(Self { secure, host: host.to_owned(), port })
+        Ok(Self { secure, host: host.to_owned(), port, path: path.to_owned() })
     }
 
     /// `HOST:PORT`, with brackets around an IPv6 address: for connecting and for the `host` header.
@@ -75,6 +79,11 @@ impl Server {
         self.port
     }
 
+    /// The path under which a proxy shows the server, such as `/queue`; empty if it has the host for itself.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// The host, which its certificate has to name: a name, or an IP address without brackets.
     pub fn host(&self) -> &str {
         &self.host
@@ -84,7 +93,7 @@ impl Server {
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.secure { "https" } else { "http" };
-        write!(f, "{scheme}://{}", self.authority())
+        write!(f, "{scheme}://{}{}", self.authority(), self.path)
     }
 }
 

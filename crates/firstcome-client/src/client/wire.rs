@@ -193,11 +193,13 @@ fn request(
 
 /// Begins a request with what each of them has.
 pub(crate) fn head(sender: Sender<'_>, method: &str, path: &str) -> hyper::http::request::Builder {
-    let request = hyper::Request::builder()
-        .method(method)
-        .uri(path)
-        .header("host", sender.server.authority())
-        .header("user-agent", sender.agent);
+    let request = hyper::Request::builder().method(method);
+    let request = match sender.server.path() {
+        "" => request.uri(path),
+        base => request.uri(format!("{base}{path}")),
+    };
+    let request =
+        request.header("host", sender.server.authority()).header("user-agent", sender.agent);
     match sender.key {
         Some(key) => request.header("authorization", format!("Bearer {}", key.reveal())),
         None => request,

@@ -4,6 +4,7 @@ use crate::answer::respond;
 use crate::answer::{Code, Effect};
 use crate::clock_text::{self, Text};
 use crate::guard::rate::Rate;
+use crate::server::base_path::BasePath;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Response, header};
 use axum::response::IntoResponse;
@@ -16,6 +17,7 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a handler gives: a response, or a problem, which is counted and written in one place.
@@ -234,10 +236,10 @@ impl Problem {
         self.code.row().outcome
     }
 
-    /// Returns the document as JSON.
-    pub(crate) fn document(&self) -> Bytes {
+    /// Returns the document as JSON, as a server under this path gives it.
+    pub(crate) fn document(&self, base: &BasePath) -> Bytes {
         let row = self.code.row();
-        let page = Text::<96>::of(&format_args!("/problems/{}", row.outcome));
+        let page = Text::<160>::of(&format_args!("{base}/problems/{}", row.outcome));
         let position = self.position.map(|position| Text::<64>::of(&position));
         let problem = problem::Problem {
             page: (&*page).into(),
@@ -255,9 +257,9 @@ impl Problem {
         document
     }
 
-    /// Returns the response, whose headers are in this empty table.
-    pub(crate) fn response(&self, table: HeaderMap) -> Response<Full<Bytes>> {
-        let (status, document) = (self.code.row().status, self.document());
+    /// Returns the response of a server under this path, whose headers are in this empty table.
+    pub(crate) fn response(&self, base: &BasePath, table: HeaderMap) -> Response<Full<Bytes>> {
+        let (status, document) = (self.code.row().status, self.document(base));
         let mut response = respond::full(status, MEDIA_TYPE, document, table);
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after {
@@ -287,6 +289,10 @@ fn of_codes(refusal: CodeRefusal) -> Option<(&'static str, Value)> {
     None
 }
 
+/// A problem that a handler gave and that is not written yet: a handler's answer does not know the server's path.
+#[derive(Clone, Debug)]
+pub(crate) struct Unwritten(pub(crate) Arc<Problem>);
+
 /// What is to be counted of a problem that a handler gave.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToCount {
@@ -297,9 +303,10 @@ pub(crate) struct ToCount {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response<Body> {
-        let mut response = self.response(HeaderMap::new()).map(Body::new);
+        let mut response = Response::new(Body::empty());
         let counted = ToCount { outcome: self.outcome(), missed: self.missed };
         response.extensions_mut().insert(counted);
+        response.extensions_mut().insert(Unwritten(Arc::new(self)));
         response
     }
 }

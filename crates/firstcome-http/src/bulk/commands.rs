@@ -153,7 +153,8 @@ impl Commands {
                 self.app.metrics.answered(problem.outcome());
             }
             let answer = answer.map(|status| (status, &*self.document));
-            line::write(&mut self.out, (line.number, line.reference.as_deref()), answer, false);
+            let out = (&mut self.out, &self.app.options.rare.base_path);
+            line::write(out, (line.number, line.reference.as_deref()), answer, false);
             self.submitted = self.submitted.saturating_sub(1);
             self.weight -= line.weight;
             self.frees_in_flight -= usize::from(line.frees);
@@ -332,7 +333,8 @@ impl Commands {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Ending(Some((number, problem))) => {
                 self.app.metrics.answered(problem.outcome());
-                line::write(&mut self.out, (number, None), Err(problem), true);
+                let out = (&mut self.out, &self.app.options.rare.base_path);
+                line::write(out, (number, None), Err(problem), true);
                 self.stage = Stage::Lingering(Instant::now() + LAST_WORDS);
                 true
             }

@@ -7,6 +7,7 @@ use crate::claims::post::ClaimAsk;
 use crate::holds::HoldAsk;
 use crate::holds::steps::{StepAsk, Wanted, named};
 use crate::request::auth::Key;
+use crate::server::base_path::BasePath;
 use crate::waitlist::join::Wanted as WantedUnits;
 use crate::waitlist::place::LeaveAsk;
 use firstcome_api::bulk::{CommandLine, Do};
@@ -163,7 +164,7 @@ fn ask(command: CommandLine, key: &Key) -> Result<AnyAsk, Problem> {
 
 /// Writes the answer to a line; the last one may end the answers.
 pub(super) fn write(
-    out: &mut Vec<u8>,
+    (out, base): (&mut Vec<u8>, &BasePath),
     (number, reference): (u32, Option<&str>),
     answer: Result<(u16, &[u8]), Problem>,
     ends: bool,
@@ -185,7 +186,7 @@ pub(super) fn write(
         }
         // Its status is in its document.
         Err(no) => {
-            problem = no.with_retry_after().document();
+            problem = no.with_retry_after().document(base);
             &problem
         }
     };

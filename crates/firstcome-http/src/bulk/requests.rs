@@ -170,10 +170,14 @@ impl Drop for Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::base_path::BasePath;
 
     fn detail(refused: Result<Place, Problem>) -> (&'static str, String) {
         let problem = refused.expect_err("there is no place");
-        (problem.outcome(), String::from_utf8_lossy(&problem.document()).into_owned())
+        (
+            problem.outcome(),
+            String::from_utf8_lossy(&problem.document(&BasePath::default())).into_owned(),
+        )
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,5 +1,5 @@
 "use strict";
-// The forms of /docs: each sends one request to this server and shows the answer. The key stays in this page.
+// The forms of /docs: each sends one request to this server, which may be at a path of a shop, and shows the answer. The key stays in this page.
 
 const LONGEST = 100000;
 
@@ -28,7 +28,7 @@ async function send(form) {
   shown.hidden = false;
   shown.textContent = "…";
   try {
-    const answer = await fetch(path, { ...options, signal: form.under.signal });
+    const answer = await fetch(`.${path}`, { ...options, signal: form.under.signal });
     const head = `${options.method} ${path}\n${answer.status} ${answer.statusText}\n\n`;
     shown.textContent = head;
     // A stream of events is shown as it comes.

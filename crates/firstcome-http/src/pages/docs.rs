@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Writes the page from the description of the routes.
 pub(super) fn page(document: &Value) -> Bytes {
     let mut body = String::from(
-        "<p>For programs: <a href=/openapi.json>/openapi.json</a>. Answers below are real ones; times, ids and tokens \
+        "<p>For programs: <a href=openapi.json>openapi.json</a>. Answers below are real ones; times, ids and tokens \
          are replaced.</p><div id=access><label><span>Key or subject token</span> \
          <input id=key type=password autocomplete=off placeholder=\"stays in this page\"></label><nav>",
     );
@@ -30,8 +30,8 @@ pub(super) fn page(document: &Value) -> Bytes {
         }
     }
     problems(&mut body);
-    body.push_str("<script src=/docs/docs.js></script>");
-    super::page("Firstcome", &body)
+    body.push_str("<script src=docs/docs.js></script>");
+    super::page("Firstcome", "", &body)
 }
 
 /// Returns the operations of a description: method, path, and what is said of it.
@@ -191,7 +191,7 @@ fn answers(body: &mut String, responses: &Value) {
             match Code::of(outcome) {
                 Some(_) => append(
                     body,
-                    format_args!("<a href=\"/problems/{name}\"><code>{name}</code></a> "),
+                    format_args!("<a href=\"problems/{name}\"><code>{name}</code></a> "),
                 ),
                 None => append(body, format_args!("<code>{name}</code> ")),
             }
@@ -257,7 +257,7 @@ fn problems(body: &mut String) {
         append(
             body,
             format_args!(
-                "<tr><td><a href=\"/problems/{0}\"><code>{0}</code></a><td>{1}<td>{2}<td>{3}<td>{4}<td>{5}</tr>",
+                "<tr><td><a href=\"problems/{0}\"><code>{0}</code></a><td>{1}<td>{2}<td>{3}<td>{4}<td>{5}</tr>",
                 row.outcome,
                 row.status.as_u16(),
                 if row.retry { "yes" } else { "no" },

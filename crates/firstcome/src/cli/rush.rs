@@ -178,12 +178,14 @@ impl Observer for RushWatching {
     }
 }
 
-/// Refuses an address with TLS: the load test writes its requests itself.
-fn without_tls(server: Server) -> Result<Server, String> {
+/// Refuses an address with TLS, or below a path: the load test writes its requests itself.
+fn plain(server: Server) -> Result<Server, String> {
     if server.is_secure() {
         Err(format!(
             "`{server}` asks for TLS, which rush does not speak: use the server's http:// address"
         ))
+    } else if !server.path().is_empty() {
+        Err(format!("`{server}` has a path: rush needs the address of the server itself"))
     } else {
         Ok(server)
     }
@@ -194,7 +196,7 @@ pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
         [] => vec![args.folder.server()?],
         urls => urls
             .iter()
-            .map(|url| Server::parse(url).and_then(without_tls))
+            .map(|url| Server::parse(url).and_then(plain))
             .collect::<Result<_, _>>()
             .map_err(Complaint::usage)?,
     };

@@ -114,6 +114,9 @@ pub(super) struct ServeArgs {
     /// Seconds for which browsers are told to come with TLS only [default: none].
     #[arg(long, value_name = "SECONDS", help_heading = "Addresses")]
     hsts_s: Option<String>,
+    /// Path under which a proxy shows the server, such as /queue; the proxy may remove it or not [default: none].
+    #[arg(long, value_name = "PATH", help_heading = "Addresses")]
+    base_path: Option<String>,
     /// The ledger: sqlite, sqlite:FILE, none, postgres://… or mysql://…; if it has a password, set it as FIRSTCOME_LEDGER
     /// [default: sqlite; none with a store].
     #[arg(long, value_name = "KIND", help_heading = "Ledger and journal")]
@@ -241,6 +244,7 @@ impl ServeArgs {
             ("tls_key", &self.tls_key),
             ("tls_client_ca", &self.tls_client_ca),
             ("hsts_s", &self.hsts_s),
+            ("base_path", &self.base_path),
             ("ledger", &self.ledger),
             ("queue", &self.queue),
             ("command_wait_ms", &self.command_wait_ms),

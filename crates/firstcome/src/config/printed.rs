@@ -84,6 +84,8 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "tls_key" => quoted(&config.tls.as_ref()?.key.to_string_lossy()),
         "tls_client_ca" => quoted(&config.tls.as_ref()?.client_ca.as_ref()?.to_string_lossy()),
         "hsts_s" => config.hsts_s?.to_string(),
+        "base_path" if config.base_path.as_str().is_empty() => return None,
+        "base_path" => quoted(config.base_path.as_str()),
         "stream_max_ms" => config.stream_max.as_millis().to_string(),
         "ledger" => match &config.ledger {
             LedgerChoice::Postgres(url) | LedgerChoice::MySql(url) if url.has_password() => {

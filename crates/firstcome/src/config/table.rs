@@ -11,6 +11,7 @@ use super::{
 };
 use firstcome_api::key::Secret;
 use firstcome_core::SpaceId;
+use firstcome_http::BasePath;
 use firstcome_http::TlsFiles;
 use firstcome_journal::WhenLessDurable;
 use firstcome_node::OnEmptied;
@@ -58,7 +59,7 @@ const LONGEST_IN_POSTGRES: usize = 50;
 const LONGEST_IN_MARIADB: usize = 41;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 57] = [
+pub const SETTINGS: [Setting; 58] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -116,6 +117,11 @@ pub const SETTINGS: [Setting; 57] = [
         "ops_listen",
         "none",
         "address and port of /livez, /readyz and /metrics, which are then only there, without a key",
+    ),
+    Setting::new(
+        "base_path",
+        "none",
+        "path under which a proxy shows the server, such as /queue; it may remove it or not",
     ),
     Setting::new(
         "tls_cert",
@@ -330,6 +336,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         ops_listen: layers.take("ops_listen", || None, |text| address(text).map(Some))?,
         tls: tls(layers)?,
         hsts_s: layers.take("hsts_s", || None, |t| whole(t, 1, 63_072_000).map(Some))?,
+        base_path: layers.take("base_path", BasePath::default, str::parse)?,
         ledger: layers.take(
             "ledger",
             || if shared { LedgerChoice::None } else { LedgerChoice::Sqlite },

@@ -50,7 +50,7 @@ fn lines(
     if let Some(store) = &config.store {
         lines.push(plain("store", store.to_string()));
     }
-    lines.push(plain("page", format!("{scheme}://{address}/docs")));
+    lines.push(plain("page", format!("{scheme}://{address}{}/docs", config.base_path)));
     lines.push(plain("metrics", format!("{scheme}://{operations}/metrics")));
     lines.push(plain("space", config.space.clone()));
     lines.push(plain("durability", promise.to_owned()));

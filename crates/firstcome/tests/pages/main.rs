@@ -20,6 +20,7 @@ mod several;
 mod shop;
 mod states;
 mod trouble;
+mod under_a_path;
 #[path = "../server/wire.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
 mod wire;

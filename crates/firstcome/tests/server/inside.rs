@@ -202,7 +202,6 @@ impl Inside {
         };
         let draining = CancellationToken::new();
         let openapi = firstcome_http::openapi();
-        let seat_maps = SeatMaps::default();
         let app = App {
             node,
             leader,
@@ -211,7 +210,7 @@ impl Inside {
             guards,
             bulk: BulkRequests::default(),
             missing_key: MissingKey::default(),
-            seat_maps,
+            seat_maps: SeatMaps::default(),
             metrics,
             options,
             openapi,

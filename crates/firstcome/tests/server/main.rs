@@ -8,6 +8,7 @@ mod allocations;
 mod bad_input;
 mod bad_luck;
 mod bars;
+mod base_path;
 mod bulk;
 mod bulk_clients;
 mod buyers;

@@ -33,14 +33,14 @@ function forgetToken() {
   keep(forTab, TOKEN, null);
 }
 
-// Asks once. Gives the status and the document; throws where no answer came.
+// Asks once; the path is that below the server, which may be at a path of a shop. Gives the status and the document; throws where no answer came.
 async function ask(method, path, body, id) {
   const headers = {};
   if (token) headers.authorization = `Bearer ${token}`;
   if (body !== undefined) headers["content-type"] = "application/json";
   if (id) headers["idempotency-key"] = id;
   const sent = performance.now();
-  const answer = await fetch(path, { method, headers, body: body && JSON.stringify(body), signal: AbortSignal.timeout(8000) });
+  const answer = await fetch(`..${path}`, { method, headers, body: body && JSON.stringify(body), signal: AbortSignal.timeout(8000) });
   const document = await answer.json();
   if (document.now) clock.learn(Date.parse(document.now), sent);
   return { ok: answer.ok, status: answer.status, document, after: Number(answer.headers.get("retry-after")) * 1000 };
@@ -105,7 +105,7 @@ async function follow(wanted, last, heard, told) {
       const headers = { accept: "text/event-stream" };
       if (token) headers.authorization = `Bearer ${token}`;
       if (last()) headers["last-event-id"] = last();
-      const answer = await fetch(`${PATH}/events`, { headers, cache: "no-store", signal: ending.signal });
+      const answer = await fetch(`..${PATH}/events`, { headers, cache: "no-store", signal: ending.signal });
       if (!answer.ok) {
         const problem = await answer.json();
         told(problem.outcome);

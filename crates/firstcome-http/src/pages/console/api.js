@@ -31,13 +31,13 @@ function fill(element, from, children) {
   if (nth >= 0) can()[nth]?.focus();
 }
 
-// Asks once. Throws where no answer came.
+// Asks once; the path is that below the server, which may be at a path of a shop. Throws where no answer came.
 async function ask(method, path, { body, id, match } = {}) {
   const headers = { authorization: `Bearer ${key}` };
   if (body !== undefined) headers["content-type"] = "application/json";
   if (id) headers["idempotency-key"] = id;
   if (match) headers[match === "*" ? "if-none-match" : "if-match"] = match;
-  const answer = await fetch(path, { method, headers, cache: "no-store", body: body === undefined ? undefined : JSON.stringify(body), signal: AbortSignal.timeout(10000) });
+  const answer = await fetch(`.${path}`, { method, headers, cache: "no-store", body: body === undefined ? undefined : JSON.stringify(body), signal: AbortSignal.timeout(10000) });
   const document = await answer.json();
   if (answer.status === 401) leave("wrongKey");
   return { ok: answer.ok, status: answer.status, document };

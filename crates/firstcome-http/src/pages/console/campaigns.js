@@ -89,7 +89,7 @@ function overviewView(name) {
         [[say("pool")], [say("kind")], [say("left"), true], [say("claims"), true], [say("held"), true], [say("waiting"), true], [""]],
         one.pools.map(pool => [pool.name, word("poolKinds", pool.kind), say("of", { left: number(pool.left), all: number(pool.capacity) }), number(pool.last_rank - pool.cancelled), number(pool.held), number(pool.waiting),
           mayOperate(name) && one.state !== "closed" && pool.kind !== "seated" && pool.codes?.source !== "imported" ? make("button", { type: "button", class: "plain raise", onclick: () => raise(one, pool) }, say("raise")) : "",
-        ])), make("p", { class: "soft" }, `${say("opening")}: ${shortTime(one.opens_at)} · ${say("closes")}: ${one.closes_at ? shortTime(one.closes_at) : say("never")} · `, make("a", { href: `/c/${encodeURIComponent(name)}`, target: "_blank", rel: "noopener" }, say("page")))]);
+        ])), make("p", { class: "soft" }, `${say("opening")}: ${shortTime(one.opens_at)} · ${say("closes")}: ${one.closes_at ? shortTime(one.closes_at) : say("never")} · `, make("a", { href: `c/${encodeURIComponent(name)}`, target: "_blank", rel: "noopener" }, say("page")))]);
       if (mayOperate(name)) await pictures.refresh();
     },
   };

@@ -21,7 +21,7 @@ function resultsView(name) {
   const save = async () => {
     const parts = [];
     for (let from = 0, lines = 0; ;) {
-      const answer = await fetch(`${path(name)}/results?after=${from}&limit=10000&format=csv`, { headers: { authorization: `Bearer ${key}` }, cache: "no-store" });
+      const answer = await fetch(`.${path(name)}/results?after=${from}&limit=10000&format=csv`, { headers: { authorization: `Bearer ${key}` }, cache: "no-store" });
       if (!answer.ok) { tell(say("refused", { why: (await answer.json()).detail }), true); return; }
       const text = await answer.text(), first = text.indexOf("\n") + 1;
       parts.push(parts.length ? text.slice(first) : text);

@@ -81,7 +81,7 @@ function seatsView(name) {
     while (alive()) {
       ending = new AbortController();
       try {
-        const answer = await fetch(`${path(name)}/events`, { headers: { authorization: `Bearer ${key}`, accept: "text/event-stream", "last-event-id": position }, cache: "no-store", signal: ending.signal });
+        const answer = await fetch(`.${path(name)}/events`, { headers: { authorization: `Bearer ${key}`, accept: "text/event-stream", "last-event-id": position }, cache: "no-store", signal: ending.signal });
         if (answer.ok) await readEvents(answer, heard, () => ending.abort());
         else await answer.text();
       } catch { /* again in a moment */ }
