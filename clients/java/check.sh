@@ -5,7 +5,7 @@ set -u
 cd "$(dirname "$0")" || exit 1
 fail() { echo "check.sh: $1" >&2; exit 1; }
 step() { echo "== $1"; }
-: "${FIRSTCOME:?set FIRSTCOME to the path of the firstcome program}"
+[ -n "${FIRSTCOME:-}" ] || fail "set FIRSTCOME to the path of the firstcome program"
 [ -x "$FIRSTCOME" ] || fail "FIRSTCOME ($FIRSTCOME) is no program"
 export FIRSTCOME
 here=$(pwd)

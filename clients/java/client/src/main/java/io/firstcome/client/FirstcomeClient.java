@@ -123,8 +123,8 @@ public final class FirstcomeClient extends BlockingCalls {
      * Follows the changes of a campaign. Nothing is sent before the first {@link EventStream#next}.
      *
      * @param campaign the campaign
-     * @param after the position behind which the stream begins: that of the seat map, or of the last event; from now on if
-     *     {@code null}
+     * @param after the position behind which the stream begins: that of the campaign, of its seat map or of the last event.
+     *     {@code null}: from now on; then what changes while it connects is not seen until a first event has come
      * @return the stream, to be closed
      */
     public EventStream events(String campaign, String after) {

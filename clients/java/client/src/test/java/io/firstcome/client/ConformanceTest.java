@@ -32,7 +32,10 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterAll;
@@ -97,13 +100,40 @@ class ConformanceTest {
         }
     }
 
+    /** The calls with futures, each waited for: what they give must be the same. */
+    private static final class Waiting extends BlockingCalls {
+        private final AsyncFirstcomeClient async;
+
+        Waiting(AsyncFirstcomeClient async) {
+            this.async = async;
+        }
+
+        @Override
+        <T> T await(Function<AsyncFirstcomeClient, CompletableFuture<T>> call) {
+            try {
+                return call.apply(async).join();
+            } catch (CompletionException failed) {
+                throw (RuntimeException) failed.getCause();
+            }
+        }
+    }
+
     @TestFactory
-    Stream<DynamicTest> everyBehaviour() {
+    Stream<DynamicTest> everyBehaviourBlocking() {
+        return behaviours(client -> client);
+    }
+
+    @TestFactory
+    Stream<DynamicTest> everyBehaviourWithFutures() {
+        return behaviours(client -> new Waiting(client.async()));
+    }
+
+    private static Stream<DynamicTest> behaviours(Function<FirstcomeClient, BlockingCalls> calls) {
         Set<String> names = new HashSet<>();
         list.get("behaviours").forEach(each -> check(names.add(each.get("name").asText()), "a name is there twice: " + each.get("name")));
         check(names.size() >= 60, "so few behaviours that the list cannot be whole: " + names.size());
         return StreamSupport.stream(list.get("behaviours").spliterator(), false)
-                .map(each -> DynamicTest.dynamicTest(each.get("name").asText(), () -> new Behaviour(each).run()));
+                .map(each -> DynamicTest.dynamicTest(each.get("name").asText(), () -> new Behaviour(each, calls).run()));
     }
 
     private static void check(boolean right, String otherwise) {
@@ -153,10 +183,12 @@ class ConformanceTest {
         private final Map<String, JsonNode> saved = new HashMap<>();
         private String key;
         private int session;
+        private final Function<FirstcomeClient, BlockingCalls> calls;
         private JsonNode firstResult;
 
-        Behaviour(JsonNode about) {
+        Behaviour(JsonNode about, Function<FirstcomeClient, BlockingCalls> calls) {
             this.about = about;
+            this.calls = calls;
             known("the behaviour", about, "name", "why", "setup", "client", "proxy", "calls", "requests", "after");
         }
 
@@ -306,7 +338,7 @@ class ConformanceTest {
         }
 
         private void block(FirstcomeClient client, JsonNode call, List<Object> taken) {
-            try (HoldOutcome hold = client.hold(request(call))) {
+            try (HoldOutcome hold = calls.apply(client).hold(request(call))) {
                 taken.add(hold);
                 if (!(hold instanceof Held held)) {
                     return;
@@ -341,37 +373,38 @@ class ConformanceTest {
             String pool = call.path("pool").asText(null);
             Duration time = call.has("ttl_ms") ? Duration.ofMillis(call.get("ttl_ms").asLong()) : null;
             String op = call.get("op").asText();
+            BlockingCalls calls = this.calls.apply(client);
             switch (op) {
                 case "claim":
-                    return client.claim(campaign(), subject, pool);
+                    return calls.claim(campaign(), subject, pool);
                 case "cancel":
-                    return client.cancel(campaign(), subject, call.get("rank").asLong(), pool);
+                    return calls.cancel(campaign(), subject, call.get("rank").asLong(), pool);
                 case "hold":
-                    return client.hold(request(call));
+                    return calls.hold(request(call));
                 case "extend":
-                    return client.extend(hold(call), time);
+                    return calls.extend(hold(call), time);
                 case "confirm":
                     String late = call.path("late").asText("refuse");
                     check(late.equals("refuse") || late.equals("retake"), "late is " + late);
-                    return client.confirm(hold(call), late.equals("retake") ? Late.RETAKE : Late.REFUSE);
+                    return calls.confirm(hold(call), late.equals("retake") ? Late.RETAKE : Late.REFUSE);
                 case "release":
-                    return client.release(hold(call));
+                    return calls.release(hold(call));
                 case "join":
-                    return client.join(campaign(), subject, pool == null ? Wish.one() : Wish.one().pool(pool));
+                    return calls.join(campaign(), subject, pool == null ? Wish.one() : Wish.one().pool(pool));
                 case "place":
-                    return client.place(campaign(), subject, pool);
+                    return calls.place(campaign(), subject, pool);
                 case "leave":
-                    return client.leave(campaign(), subject, pool);
+                    return calls.leave(campaign(), subject, pool);
                 case "reserve_code":
-                    return client.reserveCode(campaign(), use(call), time);
+                    return calls.reserveCode(campaign(), use(call), time);
                 case "redeem_code":
-                    return client.redeemCode(campaign(), use(call));
+                    return calls.redeemCode(campaign(), use(call));
                 case "roll_back_code":
-                    return client.rollBackCode(campaign(), use(call));
+                    return calls.rollBackCode(campaign(), use(call));
                 case "release_code":
-                    return client.releaseCode(campaign(), use(call));
+                    return calls.releaseCode(campaign(), use(call));
                 case "campaign":
-                    return client.campaign(campaign());
+                    return calls.campaign(campaign());
                 case "results":
                     return client.results(campaign(), 0, call.get("page_size").asInt()).toList();
                 case "events":
