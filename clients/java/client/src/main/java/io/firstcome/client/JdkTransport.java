@@ -122,7 +122,7 @@ final class JdkTransport implements Transport, Transport.Timer {
         private final CompletableFuture<byte[]> body = new CompletableFuture<>();
         private final long until;
         private final ByteArrayOutputStream bytes = new ByteArrayOutputStream(512);
-        private Flow.Subscription subscription;
+        private volatile Flow.Subscription subscription;
 
         Whole(long until) {
             this.until = until;
@@ -130,17 +130,18 @@ final class JdkTransport implements Transport, Transport.Timer {
 
         @Override
         public CompletionStage<byte[]> getBody() {
-            return body;
+            // Most answers are whole by now, and need no timer.
+            return body.isDone() ? body : body.orTimeout(Math.max(until - System.nanoTime(), 1), TimeUnit.NANOSECONDS)
+                    .whenComplete((bytes, broken) -> {
+                        if (broken != null && subscription != null) {
+                            subscription.cancel();
+                        }
+                    });
         }
 
         @Override
         public void onSubscribe(Flow.Subscription subscription) {
             this.subscription = subscription;
-            body.orTimeout(Math.max(until - System.nanoTime(), 1), TimeUnit.NANOSECONDS).whenComplete((bytes, broken) -> {
-                if (broken != null) {
-                    subscription.cancel();
-                }
-            });
             subscription.request(Long.MAX_VALUE);
         }
 
@@ -149,6 +150,7 @@ final class JdkTransport implements Transport, Transport.Timer {
             for (ByteBuffer buffer : buffers) {
                 if (bytes.size() + buffer.remaining() > LARGEST_ANSWER) {
                     body.completeExceptionally(new IOException("the answer is larger than 64 MiB"));
+                    subscription.cancel();
                     return;
                 }
                 byte[] part = new byte[buffer.remaining()];
