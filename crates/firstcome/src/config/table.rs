@@ -309,17 +309,14 @@ pub(super) fn setting(key: &str) -> &'static Setting {
 pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError> {
     let store = layers.take("store", || None, store)?;
     let shared = store.is_some();
+    let refuse = WhenLessDurable::default;
     let config = Config {
         data: layers.take("data", || default_data().to_owned(), folder)?,
         has_data: layers.is_given("data"),
         store,
         store_ca: layers.take("store_ca", || None, |text| folder(text).map(Some))?,
         durability: layers.take("durability", || Durability::Auto, str::parse)?,
-        when_less_durable: layers.take(
-            "when_less_durable",
-            WhenLessDurable::default,
-            str::parse,
-        )?,
+        when_less_durable: layers.take("when_less_durable", refuse, str::parse)?,
         on_emptied: layers.take("on_emptied", OnEmptied::default, str::parse)?,
         nats_monitor: layers.take("nats_monitor", Vec::new, monitors)?,
         nats_monitor_every: layers.take(
