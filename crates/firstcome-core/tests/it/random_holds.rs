@@ -240,7 +240,8 @@ fn within(
             (step.subject, limit.filter(|_| !add.is_empty()))
         }
         (Command::Confirm { step, .. }, Outcome::Confirmed(confirmed)) if confirmed.retaken => {
-            (step.subject, said.get(step.hold).copied())
+            // Sent again it gives nothing, whatever the subject has had since.
+            (step.subject, said.remove(step.hold))
         }
         _ => return,
     };
