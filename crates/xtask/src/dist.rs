@@ -6,6 +6,10 @@ mod files;
 mod licences;
 mod program;
 
+pub(crate) use files::time_of_sources;
+pub(crate) use licences::write_bill;
+pub(crate) use program::TARGET;
+
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -48,13 +52,10 @@ fn make() -> Result<Made, String> {
         std::fs::remove_dir_all(&folder).map_err(|why| format!("{}: {why}", folder.display()))?;
     }
     std::fs::create_dir_all(&files).map_err(|why| format!("{}: {why}", files.display()))?;
-    let built_at = files::time_of_sources()?;
-    let name = format!("firstcome-{}-{}", env!("CARGO_PKG_VERSION"), program::TARGET);
-
-    let whole = step("build the static program", program::build)?;
-    let (program, symbols) = (files.join("firstcome"), folder.join(format!("{name}.debug")));
-    step("separate its symbols", || program::split(&whole, &program, &symbols))?;
-    step("look at the program", || program::look(&program))?;
+    let built_at = time_of_sources()?;
+    let name = name();
+    let program = files.join("firstcome");
+    let symbols = make_program(&program, &folder)?;
     step("completions, man pages, documents", || files::write(&program, &files))?;
     step("licences of what is linked into it", || licences::write(&files))?;
     let archive = folder.join(format!("{name}.tar.gz"));
@@ -63,15 +64,37 @@ fn make() -> Result<Made, String> {
     let package = step("Debian package", || debian::package(&tool, &folder, built_at))?;
     let all = [&program, &symbols, &archive, &package];
     step("checksums", || files::checksums(&folder, &all[1..]))?;
-    println!("\nThe program with its symbols: {}", size(&whole)?);
+    println!();
     for path in all {
         println!("{}: {}", path.display(), size(path)?);
     }
     Ok(Made { folder, program, package })
 }
 
+/// Returns how the files of this version are called.
+fn name() -> String {
+    format!("firstcome-{}-{TARGET}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Builds the program, static and without its symbols, which are written into a folder; gives their path.
+pub(crate) fn make_program(to: &Path, folder: &Path) -> Result<PathBuf, String> {
+    let whole = step("build the static program", program::build)?;
+    let symbols = folder.join(format!("{}.debug", name()));
+    step("separate its symbols", || program::split(&whole, to, &symbols))?;
+    step("look at the program", || program::look(to))?;
+    Ok(symbols)
+}
+
+/// Writes the licences of the program, and of what is linked into it, into a folder.
+pub(crate) fn write_licences(folder: &Path) -> Result<(), String> {
+    for own in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        copy(&root().join(own), &folder.join(own))?;
+    }
+    licences::write(folder)
+}
+
 /// Does a step, and says how long it took.
-fn step<T>(name: &str, work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+pub(crate) fn step<T>(name: &str, work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     let began = Instant::now();
     let done = work();
     let outcome = if done.is_ok() { "✔" } else { "✘" };

@@ -1,12 +1,13 @@
 //! The project's own tasks: `cargo xtask test`, `cargo xtask sim`, `cargo xtask bench`, `cargo xtask neighbours`,
 //! `cargo xtask pairs`, `cargo xtask api-fuzz`, `cargo xtask api-clients`, `cargo xtask chain`, `cargo xtask packages`,
-//! `cargo xtask dist`, `cargo xtask around`, `cargo xtask nightly`.
+//! `cargo xtask dist`, `cargo xtask container`, `cargo xtask around`, `cargo xtask nightly`.
 
 mod api_clients;
 mod api_fuzz;
 mod around;
 mod chain;
 mod commands;
+mod container;
 mod dist;
 mod needs;
 mod packages;
@@ -50,13 +51,18 @@ usage: cargo xtask TASK
                   archive, a Debian package and checksums; with --check also install the package,
                   run its service, take a claim, stop it, and purge it (as root, on a machine
                   without Firstcome)
+  container [--check]
+                  build the image of a container around the static program, with buildah, twice, with
+                  the same layers; with --check also run it with podman: claims, a full stop within
+                  leave_ms + drain_ms, a start that has everything, its memory (as root)
   around [NAME…]  check what stands around the program, against a debug build of it: the clients (python;
                   typescript, needs node and npm; java, needs mvn), watch (rules and dashboards, needs
                   prometheus), chart (needs go and python3), site (needs python3)
   nightly [PART…] what CI leaves out because it takes long or asks registries, or only these of its parts:
                   worlds (100,000 simulated ones that were never run before), demo (on the release
                   build that is shipped), pairs, packages, api-clients (in every language), api-fuzz,
-                  around, dist (with --check); one that fails keeps no other from running
+                  around, dist (with --check), container (with --check); one that fails keeps no other
+                  from running
   needs           say what the tests need and whether it is here
 ";
 
@@ -76,6 +82,7 @@ fn main() -> ExitCode {
         Some("packages") => ExitCode::from(packages::check()),
         Some("dist") => ExitCode::from(dist::dist(&rest)),
         Some("around") => ExitCode::from(around::check(&rest)),
+        Some("container") => ExitCode::from(container::container(&rest)),
         Some("nightly") => nightly(&rest),
         Some("needs") => {
             needs::list();
@@ -115,7 +122,7 @@ fn test(rest: &[String]) -> ExitCode {
 
 /// Runs what takes long or asks registries, or only the parts that are named. One that fails keeps no other from running.
 fn nightly(named: &[String]) -> ExitCode {
-    let parts: [(&str, &dyn Fn() -> u8); 8] = [
+    let parts: [(&str, &dyn Fn() -> u8); 9] = [
         ("worlds", &worlds::of_night),
         ("demo", &shipped::demo),
         ("pairs", &|| pairs(&[])),
@@ -124,6 +131,7 @@ fn nightly(named: &[String]) -> ExitCode {
         ("api-fuzz", &|| api_fuzz::fuzz(&[])),
         ("around", &|| around::check(&[])),
         ("dist", &|| dist::dist(&["--check".to_owned()])),
+        ("container", &|| container::container(&["--check".to_owned()])),
     ];
     if let Some(unknown) = named.iter().find(|name| parts.iter().all(|(part, _)| part != name)) {
         eprintln!(

@@ -56,13 +56,22 @@ const PACKAGING: [Need; 6] = [
     ("systemd-analyze", "systemd", "checks the unit"),
 ];
 
+/// Programs that build the image of a container and run it.
+const CONTAINERS: [Need; 3] = [
+    ("buildah", "buildah", "builds the image"),
+    ("podman", "podman", "runs it"),
+    ("runc", "runc", "starts it"),
+];
+
 /// Says what is needed and what is here.
 pub(crate) fn list() {
     let needs = NEEDS.iter().map(|need| (need, "missing"));
     let optional = OPTIONAL.iter().chain([&NATS]).map(|need| (need, "missing, optional"));
     let packaging = PACKAGING.iter().filter(|need| !NEEDS.contains(need));
     let packaging = packaging.map(|need| (need, "missing, for dist --check only"));
-    for (&(program, package, purpose), missing) in needs.chain(optional).chain(packaging) {
+    let containers = CONTAINERS.iter().map(|need| (need, "missing, for container only"));
+    let all = needs.chain(optional).chain(packaging).chain(containers);
+    for (&(program, package, purpose), missing) in all {
         match find(program) {
             Some(path) => println!("{program}: {} ({purpose})", path.display()),
             None => println!("{program}: {missing}, Debian package {package} ({purpose})"),
@@ -97,6 +106,11 @@ fn provide_nats() {
 /// Makes everything be here that tries the Debian package.
 pub(crate) fn provide_packaging() -> Result<(), String> {
     provide_all(&PACKAGING, "dist --check needs")
+}
+
+/// Makes everything be here that builds an image and runs it.
+pub(crate) fn provide_containers() -> Result<(), String> {
+    provide_all(&CONTAINERS, "container needs")
 }
 
 fn provide_all(needs: &[Need], who: &str) -> Result<(), String> {

@@ -123,6 +123,33 @@ fn the_service_has_time_to_end_and_files_for_its_connections() {
     assert_eq!(unit["RestartPreventExitStatus"], "2", "the exit code of a wrong setting");
 }
 
+/// `cargo xtask container --check` runs the image; the stores of `compose.yaml` are other people's images.
+#[test]
+fn the_image_and_its_servers_have_settings_that_there_are() {
+    let (image, compose) = (read("Containerfile"), read("compose.yaml"));
+    let (both, page) = (format!("{image}{compose}"), read("docs/reference/configuration.md"));
+    let is_name = |c: char| c.is_ascii_uppercase() || c == '_';
+    let words = both.split(|c| !is_name(c)).filter(|word| word.starts_with("FIRSTCOME_"));
+    let named: Vec<&str> = words.collect();
+    assert!(named.len() > 10, "{named:?}");
+    for name in named {
+        assert!(page.contains(&format!("| `{name}` |")), "{name} is no setting");
+    }
+    let number = |name: &str| setting(name).parse::<u64>().expect(name);
+    let (_, grace) = compose.split_once("stop_grace_period: ").expect("a time to end");
+    let grace: u64 = grace.split('s').next().unwrap_or_default().parse().expect("seconds");
+    assert!(grace * 1_000 >= number("leave_ms") + number("drain_ms") + 10_000, "{grace}");
+    // Each group of three has one image, and one address for each.
+    for store in ["redis", "postgres", "nats"] {
+        for letter in ["a", "b", "c"] {
+            let own = format!("FIRSTCOME_ADVERTISE: \"http://{store}-{letter}:8080\"");
+            assert_eq!(compose.matches(&own).count(), 1, "{own}");
+            assert!(compose.contains(&format!("  {store}-{letter}:\n    <<: *server\n")), "{own}");
+        }
+    }
+    assert!(!image.contains("USER root") && image.contains("\nUSER 65532:65532\n"), "{image}");
+}
+
 #[test]
 fn scripts_are_shell() {
     for name in ["postinst", "postrm"] {

@@ -23,7 +23,7 @@ const COMPLETIONS: [(&str, &str); 3] =
 
 /// Returns the time of the last commit in seconds since 1970: the time of every file in an archive, so that the same
 /// sources make the same archive.
-pub(super) fn time_of_sources() -> Result<u64, String> {
+pub(crate) fn time_of_sources() -> Result<u64, String> {
     let time = match std::env::var("SOURCE_DATE_EPOCH") {
         Ok(time) => time,
         Err(_) => {

@@ -1,10 +1,11 @@
-//! The licences of everything that is linked into the program, with their texts.
+//! Everything that is linked into the program: its licences with their texts, and its bill of materials.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::path::Path;
+use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::program::TARGET;
 use crate::commands::{cargo, output};
@@ -34,11 +35,54 @@ struct Linked {
 
 /// Writes `THIRD-PARTY-LICENSES` into a folder.
 pub(super) fn write(folder: &Path) -> Result<(), String> {
+    super::write(&folder.join("THIRD-PARTY-LICENSES"), page(&all_linked()?, texts)?)
+}
+
+/// Writes the bill of materials of the program into a file, in the form of CycloneDX: the crates of that page, and the two
+/// libraries that no crate brings.
+pub(crate) fn write_bill(file: &Path, time: u64) -> Result<(), String> {
+    let first = |program: &str, args: &[&str]| -> Result<String, String> {
+        let said = output(Command::new(program).args(args))?;
+        Ok(said.split_whitespace().nth(1).unwrap_or_default().to_owned())
+    };
+    let libraries = [
+        ("glibc", first("getconf", &["GNU_LIBC_VERSION"])?, "LGPL-2.1-or-later"),
+        ("rust-std", first("rustc", &["--version"])?, "MIT OR Apache-2.0"),
+    ];
+    let date = format!("@{time}");
+    let date = output(Command::new("date").args(["--utc", "--date", &date, "+%FT%TZ"]))?;
+    let bill = bill(&all_linked()?, &libraries, date.trim());
+    super::write(file, format!("{bill:#}\n"))
+}
+
+fn bill(linked: &BTreeSet<Linked>, libraries: &[(&str, String, &str)], date: &str) -> Value {
+    let crates = linked.iter().filter_map(|Linked { name, licence, .. }| {
+        let (name, version) = name.split_once(' ')?;
+        let url = format!("pkg:cargo/{name}@{version}");
+        // As crates wrote it before there were expressions.
+        let licence = licence.replace('/', " OR ");
+        Some(
+            json!({"type": "library", "bom-ref": url, "name": name, "version": version, "purl": url,
+            "licenses": [{"expression": licence}]}),
+        )
+    });
+    let others = libraries.iter().map(|(name, version, licence)| {
+        json!({"type": "library", "bom-ref": name, "name": name, "version": version,
+            "licenses": [{"expression": licence}]})
+    });
+    let own = json!({"type": "application", "bom-ref": "firstcome", "name": "firstcome",
+        "version": env!("CARGO_PKG_VERSION"), "licenses": [{"expression": "MIT OR Apache-2.0"}]});
+    json!({"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
+        "metadata": {"timestamp": date, "component": own},
+        "components": crates.chain(others).collect::<Vec<_>>()})
+}
+
+/// Returns the crates that are linked into the program of this workspace.
+fn all_linked() -> Result<BTreeSet<Linked>, String> {
     let mut metadata = cargo(&["metadata", "--format-version=1", "--locked"]);
     let said = output(metadata.args(["--filter-platform", TARGET]))?;
     let metadata: Value = serde_json::from_str(&said).map_err(|why| format!("metadata: {why}"))?;
-    let linked = linked(&metadata)?;
-    super::write(&folder.join("THIRD-PARTY-LICENSES"), page(&linked, texts)?)
+    linked(&metadata)
 }
 
 /// Returns the crates of other people that the program is made of: what it depends on, but not to build or test it.
@@ -123,7 +167,6 @@ fn page(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn what_is_linked_is_named_and_a_text_is_there_once() {
@@ -150,5 +193,9 @@ mod tests {
         let page = page(&linked, |_| Ok(vec!["Permission is granted\n".to_owned()])).unwrap();
         assert_eq!(page.matches("Permission is granted").count(), 1, "{page}");
         assert!(page.contains("\na 1.0.0, b 1.0.0\n\nPermission"), "{page}");
+        let bill = bill(&linked, &[("glibc", "2.36".to_owned(), "LGPL")], "2027-03-01T00:00:00Z");
+        let parts = bill["components"].as_array().unwrap();
+        assert_eq!((parts.len(), &parts[1]["purl"]), (3, &json!("pkg:cargo/b@1.0.0")));
+        assert_eq!(parts[2]["version"], "2.36");
     }
 }

@@ -10,7 +10,7 @@ use crate::commands::{built, cargo, output, root};
 use crate::shipped::marks;
 
 /// The machines it is for.
-pub(super) const TARGET: &str = "x86_64-unknown-linux-gnu";
+pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// How it is compiled, besides its profile. A static program finds no function by its name at run time, and getrandom looks
 /// for that of the C library so; without it, it would read `/dev/urandom`, which a container may not have.

@@ -25,6 +25,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("cargo xtask sim", "takes minutes: `cargo xtask test` runs worlds and mistakes"),
     ("firstcome --version", "clap's own"),
     ("journalctl", "needs systemd"),
+    ("podman", "builds from nothing; `cargo xtask container --check` builds the image and runs it"),
     ("mariadb", "a client of the database; the queries of the page are run by the ledger's tests"),
     ("python3 conformance/proxy.py", "the tests of the clients start it"),
     ("psql", "a client of the database; the queries of the page are run by the ledger's tests"),
