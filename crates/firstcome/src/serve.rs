@@ -44,7 +44,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 use serving::{Serving, none_panicked};
 use sha2::{Digest, Sha256};
-use signals::{EndsAtSignal, StopSignals};
+use signals::{StopSignals, stopped_while_starting};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::num::NonZero;
@@ -72,11 +72,25 @@ pub fn run(config: Config, dev: Option<Dev>, json: bool) -> anyhow::Result<()> {
     // The last to go: what ends a server is said by its caller, behind all that was logged.
     let _logging = logging::start(config.log_format, config.log_level);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(config, dev, json))
+    runtime.block_on(async {
+        let (signals, serves) = (StopSignals::listen()?, CancellationToken::new());
+        tokio::select! {
+            biased;
+            ended = serve(config, dev, serves.clone(), json) => ended,
+            () = stopped_while_starting(signals, serves) => {
+                log!(Stopped, "stopped while starting: nobody was served");
+                Ok(())
+            }
+        }
+    })
 }
 
-async fn serve(config: Config, dev: Option<Dev>, json: bool) -> anyhow::Result<()> {
-    let starting = EndsAtSignal::start()?;
+async fn serve(
+    config: Config,
+    dev: Option<Dev>,
+    serves: CancellationToken,
+    json: bool,
+) -> anyhow::Result<()> {
     log!(
         Starting,
         version = env!("CARGO_PKG_VERSION"),
@@ -174,7 +188,7 @@ async fn serve(config: Config, dev: Option<Dev>, json: bool) -> anyhow::Result<(
     app.look_for_missing_keys();
     // Before the address is announced: a caller that knows it may stop this server.
     let mut signals = StopSignals::listen()?;
-    drop(starting);
+    serves.cancel();
     if let Some(folder) = &folder {
         folder.announce(&url)?;
     }

@@ -1,37 +1,9 @@
-//! Signals that stop a server: it ends at once while it starts, and in order once its address is announced.
+//! Signals that stop a server: it ends at once while it starts, and in order once it serves.
 
 use firstcome_node::log;
+use std::future::pending;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::task::JoinHandle;
-
-/// The exit codes of a program that a signal ended, as shells give them.
-const TERMINATED: i32 = 143;
-const INTERRUPTED: i32 = 130;
-
-/// Ends the process at a signal, until this is dropped.
-///
-/// Without it the kernel would, but not the first process of a container.
-pub(super) struct EndsAtSignal(JoinHandle<()>);
-
-impl Drop for EndsAtSignal {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-impl EndsAtSignal {
-    pub(super) fn start() -> std::io::Result<Self> {
-        let mut signals = StopSignals::listen()?;
-        Ok(Self(tokio::spawn(async move {
-            let (signal, code) = match signals.stop().await {
-                true => ("SIGTERM", TERMINATED),
-                false => ("SIGINT", INTERRUPTED),
-            };
-            eprintln!("{signal} while starting: nobody was served");
-            std::process::exit(code);
-        })))
-    }
-}
+use tokio_util::sync::CancellationToken;
 
 /// SIGTERM and SIGINT, received from the moment this exists; SIGHUP, which stops nothing.
 pub(super) struct StopSignals {
@@ -64,5 +36,16 @@ impl StopSignals {
                 }
             }
         }
+    }
+}
+
+/// Waits for a signal that stops, until the server serves: then it waits for ever.
+///
+/// Without it the kernel would end a server that starts, but not the first process of a container.
+pub(super) async fn stopped_while_starting(mut signals: StopSignals, serves: CancellationToken) {
+    tokio::select! {
+        biased;
+        () = serves.cancelled() => pending().await,
+        _ = signals.stop() => {}
     }
 }
