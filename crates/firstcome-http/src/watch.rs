@@ -212,13 +212,13 @@ impl Watch {
         if let Some(count) = self.refused.due(metrics.connections_refused.get(), at_end) {
             log!(ConnectionsRefused, count, "connections refused: too many are open");
         }
-        let (unreadable, too_slow) =
-            (&metrics.connections_unreadable, &metrics.connections_too_slow);
-        if let Some(count) = self.cut.due(unreadable.get() + too_slow.get(), at_end) {
+        let unread = metrics.connections_unreadable.get() + metrics.connections_insecure.get();
+        let cut = unread + metrics.connections_too_slow.get();
+        if let Some(count) = self.cut.due(cut, at_end) {
             log!(
                 ConnectionsCut,
                 count,
-                "connections cut: too slow, idle, or nothing that can be read"
+                "connections cut: too slow, idle, or nothing that can be read or secured"
             );
         }
     }

@@ -8,8 +8,8 @@ use std::str::FromStr;
 const LENGTH: usize = 64;
 
 /// First parts of the paths that a server has: a base path that began so could not be told from them.
-const OWN: [&str; 9] =
-    ["c", "console", "docs", "livez", "metrics", "openapi.json", "problems", "readyz", "v1"];
+const OWN: [&str; 10] =
+    ["c", "console", "dev", "docs", "livez", "metrics", "openapi.json", "problems", "readyz", "v1"];
 
 /// The path under which a proxy shows a server, such as `/queue`; empty if it has a host of its own.
 ///
@@ -88,7 +88,7 @@ mod tests {
             assert!(bad.parse::<BasePath>().is_err(), "{bad}");
         }
         let routes = paths_and_methods();
-        let others = ["/docs", "/problems/x", "/c/x", "/console"];
+        let others = ["/docs", "/problems/x", "/c/x", "/console", "/dev/clock"];
         for path in routes.iter().map(|(path, _)| path.as_str()).chain(others) {
             let first = path.split('/').nth(1).unwrap_or_default();
             let said = format!("/{first}/more").parse::<BasePath>();

@@ -32,7 +32,7 @@ pub struct TlsFiles {
 }
 
 /// What the files have.
-#[derive(PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct Contents {
     cert: Vec<u8>,
     key: Vec<u8>,
@@ -45,6 +45,8 @@ pub struct Tls(Arc<Inner>);
 
 struct Inner {
     files: TlsFiles,
+    /// What was read first: files that change before [`Tls::watch`] begins are noticed, too.
+    first: Contents,
     now: RwLock<TlsAcceptor>,
 }
 
@@ -62,8 +64,9 @@ impl Tls {
     ///
     /// A sentence that names the file and what is wrong with it.
     pub fn read(files: TlsFiles) -> Result<Self, String> {
-        let acceptor = acceptor(&files, &Contents::read(&files)?)?;
-        Ok(Self(Arc::new(Inner { files, now: RwLock::new(acceptor) })))
+        let first = Contents::read(&files)?;
+        let now = RwLock::new(acceptor(&files, &first)?);
+        Ok(Self(Arc::new(Inner { files, first, now })))
     }
 
     /// Returns what a connection that comes now is secured with.
@@ -75,7 +78,7 @@ impl Tls {
     /// and are logged once.
     pub async fn watch(self, metrics: Arc<Metrics>, stop: CancellationToken) {
         let files = &self.0.files;
-        let mut known = Contents::read(files);
+        let mut known = Ok(self.0.first.clone());
         loop {
             tokio::select! {
                 biased;
@@ -159,4 +162,35 @@ fn acceptor(files: &TlsFiles, contents: &Contents) -> Result<TlsAcceptor, String
     })?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstcome_testbed::Certificates;
+    use prometheus_client::registry::Registry;
+
+    #[tokio::test(start_paused = true)]
+    async fn files_that_change_before_they_are_watched_are_taken_too() {
+        let certificates = Certificates::new();
+        let folder = certificates.authority_file();
+        let file = |name: &str| folder.with_file_name(name);
+        let files = TlsFiles { cert: file("mine.pem"), key: file("mine.key"), client_ca: None };
+        let put = || {
+            let (cert, key) = certificates.issue(&["localhost"], false);
+            std::fs::write(&files.cert, cert).expect("it can be written");
+            std::fs::write(&files.key, key).expect("it can be written");
+        };
+        put();
+        let tls = Tls::read(files.clone()).expect("they fit together");
+        let before = tls.acceptor();
+        put();
+        let stop = CancellationToken::new();
+        let metrics = Arc::new(Metrics::new(Registry::default(), Vec::new()));
+        let watch = tokio::spawn(tls.clone().watch(metrics, stop.clone()));
+        sleep(2 * LOOK_EVERY).await;
+        assert!(!Arc::ptr_eq(before.config(), tls.acceptor().config()), "the old files stay");
+        stop.cancel();
+        watch.await.expect("it ends");
+    }
 }

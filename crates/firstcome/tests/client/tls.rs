@@ -146,7 +146,16 @@ async fn a_server_with_a_certificate_speaks_tls_with_who_trusts_it_and_with_nobo
     let ended = metric(server.address, &config, "firstcome_connections_insecure_total").await;
     assert_eq!(ended, "2");
 
-    // The command line finds the server by its folder, and trusts whom it is told to.
+    // As the health command of a container asks, with the settings of the server.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
+    command.arg("health").env_clear().env("SSL_CERT_FILE", certificates.authority_file());
+    command.env("FIRSTCOME_LISTEN", server.address.to_string());
+    command.env("FIRSTCOME_TLS_CERT", files.path("cert.pem"));
+    command.env("FIRSTCOME_TLS_KEY", files.path("key.pem"));
+    let said = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    assert_eq!(String::from_utf8(said.stdout).unwrap(), "ready\n");
+
+    // The command line trusts whom it is told to.
     let program = env!("CARGO_BIN_EXE_firstcome");
     let mut command = Command::new(program);
     command.args(["claim", "spring", "bob", "--url", &url]).env_clear().env("FIRSTCOME_KEY", KEY);

@@ -73,5 +73,5 @@ fn configured(config: &Config) -> Result<String, Complaint> {
         let complaint = format!("`{setting}` has port 0: the port of the server is not known here");
         return Err(Complaint::usage(complaint).hint("name the server with --url"));
     }
-    Ok(format!("http://{}", from_here(address)))
+    Ok(format!("{}://{}", config.scheme(), from_here(address)))
 }
