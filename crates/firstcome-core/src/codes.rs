@@ -249,7 +249,7 @@ impl Codes {
         unit
     }
 
-    /// Returns the rank a code was issued at, and whether it is the one the rank has now.
+    /// Returns the rank at which a code is, or what replaced it, and whether it was replaced.
     pub(crate) fn find(&self, code: CodeKey) -> Found {
         match (code, &self.stock) {
             (CodeKey::Rank(rank), stock) => match (self.issued.get(rank), stock) {
@@ -274,9 +274,15 @@ impl Codes {
     }
 
     fn find_unit(&self, stock: &Stock, unit: u32) -> Found {
-        let Some(rank) = stock.rank(unit) else { return Found::InStock { unit } };
-        let now = self.issued.get(rank).map(Word::number);
-        Found::Issued { rank, replaced: now != Some(u64::from(unit)) }
+        let Some(mut rank) = stock.rank(unit) else { return Found::InStock { unit } };
+        let now = |rank| self.issued.get(rank).map(|word| word.number() as u32);
+        // What replaced it may have come back under a later rank.
+        while let Some(later) = now(rank).and_then(|now| stock.rank(now))
+            && later > rank
+        {
+            rank = later;
+        }
+        Found::Issued { rank, replaced: now(rank) != Some(unit) }
     }
 
     /// Says whether the code of a rank was revoked, by itself or with its import.
@@ -338,6 +344,6 @@ pub(crate) enum Found {
     No,
     /// It is imported and nobody has it.
     InStock { unit: u32 },
-    /// It is, or was before it was replaced, that of a rank.
+    /// It is that of a rank, or what replaced it is.
     Issued { rank: u32, replaced: bool },
 }

@@ -119,9 +119,16 @@ impl<'a> Coupons<'a> {
     }
 
     fn on_shelf(&self, at: usize) -> Found {
-        let Stands::Given(rank) = self.shelf[at].stands else { return Found::OnShelf(at) };
-        let now = self.card(rank).map(|card| card.now);
-        Found::OfRank { rank, replaced: now != Some(at as u64) }
+        let Stands::Given(mut rank) = self.shelf[at].stands else { return Found::OnShelf(at) };
+        let now = |rank| self.card(rank).map(|card| card.now as usize);
+        let given = |at: usize| self.shelf.get(at).map(|shelved| shelved.stands);
+        // The subject of a code that was replaced may have what replaced it under a later rank.
+        while let Some(Stands::Given(later)) = now(rank).and_then(given)
+            && later > rank
+        {
+            rank = later;
+        }
+        Found::OfRank { rank, replaced: now(rank) != Some(at) }
     }
 
     /// Returns the code that a rank has now.

@@ -1,11 +1,8 @@
 //! Stories about people who claim, come back, and cancel.
 
-use crate::comparison::Comparison;
+use crate::comparison::same_as_the_model;
 use crate::play::{play, play_on};
 use crate::snapshots::{restored, taken};
-use crate::world::{SPACE, World, apply};
-use firstcome_core::State;
-use firstcome_core::command::Body;
 use firstcome_core::limits::CLAIMS_OF_SUBJECT;
 use std::ops::RangeInclusive;
 
@@ -224,15 +221,4 @@ fn a_subject_has_so_many_claims_of_a_pool_at_most_with_those_it_cancelled_and_wh
         most - 1
     );
     same_as_the_model(&play_on(world, &held));
-}
-
-fn same_as_the_model(world: &World) {
-    let (mut state, mut comparison) = (State::new(SPACE), Comparison::default());
-    for (stamp, bytes) in &world.journal {
-        let bytes: &'static [u8] = bytes.clone().leak();
-        let commands = Body::open(bytes).unwrap().commands().unwrap();
-        let gave = apply(&mut state, *stamp, bytes);
-        comparison.same_outcomes(&state, &commands, &gave);
-    }
-    comparison.same_state(&state);
 }

@@ -1,12 +1,14 @@
 //! The life of codes, told as scripts.
 
+use crate::comparison::same_as_the_model;
 use crate::play::{play, play_on};
 use crate::snapshots::{restored, taken};
 use crate::world::World;
 use firstcome_inject::{Mistake, set};
 
-/// Replaces the twin by what a snapshot brings back: from then on both must agree.
+/// Compares what happened with the model, and replaces the twin by what a snapshot brings back: from then on both must agree.
 fn brought_back(mut world: World) -> World {
+    same_as_the_model(&world);
     let back = restored(&taken(&world.state, true));
     assert_eq!(taken(&back, true), taken(&world.state, true), "it is written the same");
     assert_eq!(back.memory(), back.walked_memory());
@@ -431,6 +433,43 @@ fn an_imported_code_comes_back_to_who_cancelled_its_claim() {
             look results                        -> 1 claim ann 1, 2 redeemed ann 1 by o2, 3 rolled_back ann 1 by o2, \
          4 cancel ann 1, 5 claim ann 2, 6 cancel ann 2, 7 claim bob 3, 8 claim eve 4, 9 claim zoe 5, 10 claim ann 6, \
          11 code_marked ann 6 suspend, 12 code_marked ann 6 restore, 13 redeemed ann 6 by o3
+        ",
+    );
+    drop(brought_back(world));
+}
+
+/// Ann's first code is replaced, and she cancels and claims again: what replaced it is under another rank then, and a step with
+/// the first one is still known by its reference.
+#[test]
+fn a_replaced_code_knows_what_was_done_with_the_one_that_replaced_it() {
+    let world = play(
+        "
+        0s op   puts sale: main imported; valid 10s; again -> created 1
+        0s op   stages sale/main i1 from 0: A B C -> codes_staged 3
+        0s op   commits sale/main i1 of 3       -> codes_imported 3 of 3
+        0s ann  claims sale                     -> won 1
+        1s shop redeems sale #A o1              -> redeemed 1
+        1s shop undoes sale #A o1               -> rolled_back 1
+        2s op   reissues ann sale/main 1 as 2   -> reissued 1 as 2
+        2s shop redeems sale #A o1              -> already_rolled_back
+        3s ann  cancels sale/main 1             -> cancelled by subject at 3s
+        8s ann  claims sale                     -> won 2
+        8s shop undoes sale #A o1               -> rolled_back 2 at 1s
+        8s shop redeems sale #A o1              -> already_rolled_back
+        8s shop redeems sale #A o2              -> code_revoked
+        9s shop redeems sale #B o2              -> redeemed 2
+        9s shop redeems sale #A o2              -> redeemed 2
+        9s shop reserves sale #A o2 for 60s     -> already_redeemed
+        9s op   reissues ann sale/main 2 as 2   -> reissued 2 as 2
+        ",
+    );
+    let world = play_on(
+        brought_back(world),
+        "
+        10s shop reserves sale #B o2 for 60s     -> already_redeemed
+        11s shop undoes sale #A o2               -> rolled_back 2     # the claim of rank 1 is over, its codes are not
+        12s shop redeems sale #C o3              -> redeemed 2
+        13s shop redeems sale #A o3              -> redeemed 2 at 12s
         ",
     );
     drop(brought_back(world));

@@ -1,7 +1,8 @@
 //! Compares a state with the model, which gets the same entries.
 
-use crate::world::Gave;
+use crate::world::{Gave, SPACE, World, apply};
 use firstcome_core::codes::{CodeMark, CodeVerdict, Use, UseState};
+use firstcome_core::command::Body;
 use firstcome_core::results::Kind;
 use firstcome_core::{Command, State};
 use firstcome_model::{Decision, Event, Model, is_as_listed};
@@ -83,4 +84,16 @@ impl Comparison {
         });
         assert_eq!(theirs.collect::<Vec<_>>(), ours.collect::<Vec<_>>());
     }
+}
+
+/// Gives the model all entries of a world that began empty: it must come to the same.
+pub(crate) fn same_as_the_model(world: &World) {
+    let (mut state, mut comparison) = (State::new(SPACE), Comparison::default());
+    for (stamp, bytes) in &world.journal {
+        let bytes: &'static [u8] = bytes.clone().leak();
+        let commands = Body::open(bytes).unwrap().commands().unwrap();
+        let gave = apply(&mut state, *stamp, bytes);
+        comparison.same_outcomes(&state, &commands, &gave);
+    }
+    comparison.same_state(&state);
 }
