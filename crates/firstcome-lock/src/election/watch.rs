@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::leader::Leader;
 use crate::backend::requests::Topic;
@@ -15,7 +16,8 @@ use crate::wait::signal::Signal;
 use crate::wait::subscriber::Subscriber;
 use firstcome_store::client::pause;
 
-/// The longest time between two requests.
+/// The longest time between two requests, and how long a leader is known whose lease should have ended while the store does
+/// not answer.
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// The current leader, kept up to date; stops when it is dropped.
@@ -42,7 +44,8 @@ impl Watch {
         Ok(Self { leaders, task })
     }
 
-    /// Returns the last known leader; `None` if there is none.
+    /// Returns the last known leader; `None` if there is none, or if the store has not answered for 30 s since the leader's
+    /// lease should have ended.
     ///
     /// It may be out of date by the time it is read.
     #[must_use]
@@ -50,7 +53,7 @@ impl Watch {
         self.leaders.borrow().clone()
     }
 
-    /// Waits until the leader changes, and gives the new one, or `None`.
+    /// Waits until the leader changes, and gives the new one, or `None`, as [`Watch::current`].
     ///
     /// Fast changes may be seen as one.
     ///
@@ -97,7 +100,7 @@ async fn follow(
     mut left: Option<Duration>,
     leaders: &watch::Sender<Option<Leader>>,
 ) {
-    let mut failures = 0;
+    let (mut failures, mut known_until) = (0, known_until(left));
     loop {
         // A leader that died is noticed when its lease should have ended.
         let rest = left.map_or(LONGEST, |left| left + Duration::from_millis(1));
@@ -106,22 +109,29 @@ async fn follow(
             signal = subscriber.next() => if signal == Signal::Closed { return },
             () = tokio::time::sleep(rest) => {}
         }
-        match look(shared, name).await {
-            Ok((leader, lasts)) => {
-                failures = 0;
-                left = lasts;
+        match tokio::time::timeout(LONGEST, look(shared, name)).await {
+            Ok(Ok((leader, lasts))) => {
+                (failures, left, known_until) = (0, lasts, self::known_until(lasts));
                 leaders.send_if_modified(|known| {
                     let changed = *known != leader;
                     *known = leader;
                     changed
                 });
             }
-            Err(_) => {
+            Ok(Err(_)) | Err(_) => {
                 left = Some(pause(failures));
                 failures += 1;
+                if Instant::now() >= known_until {
+                    leaders.send_if_modified(|known| known.take().is_some());
+                }
             }
         }
     }
+}
+
+/// Returns until when a leader is known, whose lease lasts so long, if nothing is heard of it any more.
+fn known_until(lasts: Option<Duration>) -> Instant {
+    Instant::now() + lasts.unwrap_or_default() + LONGEST
 }
 
 async fn look(shared: &Shared, name: &str) -> Result<(Option<Leader>, Option<Duration>), Error> {

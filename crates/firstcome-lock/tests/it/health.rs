@@ -70,3 +70,26 @@ async fn a_leader_is_well_for_as_long_as_its_lease_can_be_relied_on() {
     assert!(election.healthy(SECOND) && election.silent().is_zero());
     running.abort();
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_led_is_not_known_for_ever_where_the_store_says_nothing() {
+    let (memory, link) = (Memory::new(), MemoryLink::new());
+    let leading = stand(&candidate(&Locks::with_memory(&memory), "near"));
+    let far = candidate(&Locks::with_memory(&memory.through(&link)), "far");
+    let mut watch = far.watch().await.unwrap();
+    let is_near =
+        |leader: Option<&firstcome_lock::Leader>| leader.is_some_and(|it| it.node == "near");
+    watch.until(is_near).await.unwrap();
+    link.stall();
+    tokio::time::sleep(29 * SECOND).await;
+    assert!(
+        is_near(watch.current().as_ref()),
+        "it may lead: a store that is followed by another is silent, too"
+    );
+    // Its lease lasted 10 s at most, then 30 s more; the last question waits for its answer.
+    tokio::time::sleep(31 * SECOND).await;
+    assert_eq!(watch.current(), None);
+    link.open();
+    tokio::time::timeout(11 * SECOND, watch.until(is_near)).await.unwrap().unwrap();
+    leading.abort();
+}

@@ -301,6 +301,15 @@ mod elected {
         let said = one.said();
         let lost = "it ran out without a confirmed renewal; the store had not answered for";
         assert_eq!(says(&said, lost), 1, "{said:?}");
+        assert_eq!(
+            says(&said, "nobody has led"),
+            0,
+            "who led may go on, as far as it knows: {said:?}"
+        );
+        sleep(20 * SECOND).await;
+        let said = one.said();
+        assert_eq!(says(&said, "nobody has led"), 1, "{said:?}");
+        assert!(leader.leaderless() > 15 * SECOND && leader.who().is_none());
         way.open();
         sleep(20 * SECOND).await;
         assert!(leader.leads() && leader.is_healthy() && leader.store_silent().is_zero());
