@@ -25,4 +25,5 @@ pub mod subject;
 pub mod token;
 pub mod unseen;
 pub mod waitlist;
+pub mod webhook;
 pub mod winner;

@@ -108,6 +108,12 @@ pub enum Code {
     TooManyWrongCodes,
     /// The server has no key to make the codes of a pool with.
     NoCodeKey,
+    /// The server writes no ledger.
+    NoLedger,
+    /// There is no such webhook.
+    NoSuchWebhook,
+    /// The space has the maximum of webhooks.
+    TooManyWebhooks,
 }
 
 /// Returns every outcome of an answer, once: successes first.
@@ -183,6 +189,9 @@ impl Code {
             Self::BadCode,
             Self::TooManyWrongCodes,
             Self::NoCodeKey,
+            Self::NoLedger,
+            Self::NoSuchWebhook,
+            Self::TooManyWebhooks,
         ])
     }
 
@@ -228,6 +237,9 @@ impl Code {
             Self::BadCode              => ("bad_code",               S::UNPROCESSABLE_ENTITY,   NO,     Nothing,      "Lines of the import cannot be codes"),
             Self::TooManyWrongCodes    => ("too_many_wrong_codes",   S::TOO_MANY_REQUESTS,      IN_1_MIN, Nothing,    "More codes were tried that do not exist than may be in a while"),
             Self::NoCodeKey            => ("no_code_key",            S::CONFLICT,               NO,     Nothing,      "The server has no key to make the codes with"),
+            Self::NoLedger             => ("no_ledger",              S::CONFLICT,               NO,     Nothing,      "The server writes no ledger"),
+            Self::NoSuchWebhook        => ("no_such_webhook",        S::NOT_FOUND,              NO,     Nothing,      "There is no such webhook"),
+            Self::TooManyWebhooks      => ("too_many_webhooks",      S::CONFLICT,               NO,     Nothing,      "The space has as many webhooks as one may"),
             Self::TooManyStreams       => ("too_many_streams",       S::TOO_MANY_REQUESTS,      IN_1_S, Nothing,      "As many streams of events are open as may be"),
         };
         Row { outcome, status, retry, retry_after, effect, title }

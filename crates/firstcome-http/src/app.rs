@@ -16,6 +16,7 @@ use firstcome_core::State;
 use firstcome_node::leader::Leadership;
 use firstcome_node::ledger::Ledger;
 use firstcome_node::{CommandError, Condition, Decided, Node};
+use firstcome_webhooks::Office;
 use http_body_util::Full;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -27,6 +28,8 @@ pub struct App {
     pub leader: Leadership,
     /// The ledger, if there is one.
     pub ledger: Option<Ledger>,
+    /// The webhooks, where there is a ledger.
+    pub webhooks: Option<Arc<Office>>,
     pub keys: Keys,
     /// The checks before a command is written.
     pub guards: Guards,

@@ -53,6 +53,8 @@ pub struct Metrics {
     wrong_codes: Family<Vec<(&'static str, String)>, Counter>,
     /// What came of checks with the teams' own services.
     pub eligibility: CountsOfAll,
+    /// What came of telling webhooks.
+    pub webhooks: firstcome_webhooks::Counts,
     /// Connections open.
     pub connections: Gauge,
     gauges: BTreeMap<&'static str, Gauge>,
@@ -157,6 +159,7 @@ impl Metrics {
         registry.register("wrong_codes", help, Family::clone(&wrong_codes));
         let eligibility = CountsOfAll::default();
         eligibility.register(&mut registry);
+        let webhooks = firstcome_webhooks::Counts::registered(&mut registry);
         let connections = Gauge::default();
         registry.register("connections", "Connections open", connections.clone());
         let latency = Latency::new(routes);
@@ -188,6 +191,7 @@ impl Metrics {
             rate_limited,
             wrong_codes,
             eligibility,
+            webhooks,
             connections,
             gauges,
         }

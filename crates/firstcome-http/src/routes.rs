@@ -8,7 +8,7 @@ use crate::campaigns::{put, show, steer};
 use crate::codes::{imports, look_up, operate, steps};
 use crate::openapi::{Description, complete};
 use crate::request::tokens;
-use crate::status::nodes;
+use crate::status::{nodes, webhooks};
 use crate::{bulk, claims, holds, minute, pages, seat_map, seats, status, waitlist};
 use axum::Router;
 use axum::body::Body;
@@ -40,6 +40,7 @@ use utoipa_axum::routes;
         (name = "seats", description = "Seat maps: seats are added, shown, followed, blocked and moved."),
         (name = "bulk", description = "Many commands of a back end in one request, one on each line."),
         (name = "tokens", description = "Browsers send a subject token instead of a key."),
+        (name = "webhooks", description = "Other services are told of results, in order."),
         (name = "results", description = "All results, in order, for other systems; and the winners."),
         (name = "operation", description = "Health, metrics, servers and the ledger, for operators.")
     ),
@@ -99,6 +100,14 @@ fn routes_and_handlers() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(nodes::raise_level))
         .routes(routes!(nodes::reseed))
         .routes(routes!(nodes::forks))
+        .routes(routes!(webhooks::list, webhooks::add))
+        .routes(routes!(webhooks::show, webhooks::remove))
+        .routes(routes!(webhooks::rotate))
+        .routes(routes!(webhooks::disable))
+        .routes(routes!(webhooks::enable))
+        .routes(routes!(webhooks::test))
+        .routes(routes!(webhooks::parked))
+        .routes(routes!(webhooks::resend))
         .routes(routes!(status::audit))
         .routes(routes!(status::settling))
         .routes(routes!(status::live))

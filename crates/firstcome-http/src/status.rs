@@ -3,6 +3,7 @@
 pub(crate) mod dev;
 pub(crate) mod durability;
 pub(crate) mod nodes;
+pub(crate) mod webhooks;
 
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;

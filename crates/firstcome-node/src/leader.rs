@@ -207,6 +207,12 @@ impl Leadership {
         self.leads.borrow().is_some()
     }
 
+    /// Returns what says at any time whether this node leads, as far as it knows.
+    pub fn leading(&self) -> impl Fn() -> bool + Send + use<> {
+        let leads = self.leads.clone();
+        move || leads.borrow().is_some()
+    }
+
     /// Returns who leads, where there is an election and somebody won it.
     pub fn who(&self) -> Option<Leads> {
         match &*self.election {

@@ -19,6 +19,7 @@ mod queue;
 mod row;
 mod share;
 mod sqlite;
+mod webhooks;
 
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,7 @@ pub use mysql::MySqlLedger;
 pub use postgres::PostgresLedger;
 pub use row::Row;
 pub use sqlite::{Reader, SqliteLedger};
+pub use webhooks::StoredWebhook;
 
 use crate::ledger::choice::LedgerChoice;
 use firstcome_core::SpaceId;

@@ -95,6 +95,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         node,
         leader,
         ledger: None,
+        webhooks: None,
         keys,
         guards: Guards::default(),
         bulk: BulkRequests::default(),

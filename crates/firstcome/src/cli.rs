@@ -108,6 +108,9 @@ enum Verb {
     Winners(winners::WinnersArgs),
     /// Print all events of a campaign, in order.
     Results(results::ResultsArgs),
+    /// Have other services told of results.
+    #[command(subcommand)]
+    Webhooks(results::webhooks::WebhooksVerb),
     /// Compute everything again from the journal, and compare.
     Audit(audit::AuditArgs),
     /// Try the settings of a campaign with a made-up crowd, in a space of its own.
@@ -158,6 +161,7 @@ impl Verb {
                 matches!(verb, journal::JournalVerb::Show(_) | journal::JournalVerb::Verify(_))
             }
             Self::Nodes(args) => args.only_looks(),
+            Self::Webhooks(verb) => verb.only_looks(),
             Self::Locks(verb) => !matches!(verb, lock::LocksVerb::Release(_)),
             Self::Lock(_) | Self::Elect(_) | Self::StandBeside(_) | Self::RunBeside(_) => true,
             Self::Demo(_)
@@ -225,6 +229,7 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
         Verb::Codes(verb) => on_one_core(codes::run(*verb, json)),
         Verb::Winners(args) => on_one_core(winners::run(args, json)),
         Verb::Results(args) => on_one_core(results::run(args, json)),
+        Verb::Webhooks(verb) => on_one_core(results::webhooks::run(verb, json)),
         Verb::Audit(args) => audit::run(args, json),
         Verb::Rehearse(args) => on_all_cores(rehearse::run(*args, json)),
         Verb::Rush(args) => on_all_cores(rush::run(*args, json)),

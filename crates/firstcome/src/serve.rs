@@ -39,6 +39,7 @@ use firstcome_node::leader::{self, Leadership};
 use firstcome_node::ledger::Ledger;
 use firstcome_node::ledger::choice::LedgerChoice;
 use firstcome_node::{Event, Given, Limits, Node, RuntimeThread, log};
+use firstcome_webhooks::{Allowed, Office};
 use listen::listen;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
@@ -47,6 +48,7 @@ use sha2::{Digest, Sha256};
 use signals::{StopSignals, stopped_while_starting};
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
@@ -128,14 +130,7 @@ async fn serve(
     let connections = files::raise(config.connections, beside);
     let address = listener.local_addr()?;
     let url = format!("{}://{address}", config.scheme());
-    let generated = config.admin_key.is_none();
-    if generated && !address.ip().is_loopback() {
-        bail!(
-            "{address} is reachable from other machines, and the admin key was generated: \
-             set FIRSTCOME_ADMIN_KEY to a key of your own (16 characters or more), \
-             or listen on 127.0.0.1"
-        );
-    }
+    may_be_reached(&config, address)?;
 
     // One thread appends and applies, and waits for the disk where the store is embedded; one for each core serves
     // connections; this runtime does everything else.
@@ -170,7 +165,10 @@ async fn serve(
     let election = store.election(&config, node.id).await?;
     let leader = Leadership::start(&node, ledger.clone(), pace(&config), election, &counts);
 
+    let webhooks = webhooks(&config, ledger.clone(), &metrics)?;
+    let telling = webhooks.clone().map(|office| tell(office, &node, &leader));
     let app = Arc::new(App {
+        webhooks,
         bulk: BulkRequests::default(),
         missing_key: MissingKey::default(),
         seat_maps: SeatMaps::default(),
@@ -216,6 +214,7 @@ async fn serve(
         log!(DrainCut, cut, "{cut} connections did not finish in time and were cut");
     }
     let panics = app.node.panics.clone();
+    drop(telling);
     app.leader.stop().await;
     log!(HandedOver, "the leader's work is finished or handed over");
     last::stop(app.node, folder.as_ref()).await?;
@@ -227,6 +226,37 @@ async fn serve(
     none_panicked(&panics)?;
     log!(Stopped, "stopped cleanly");
     Ok(())
+}
+
+/// Refuses to serve other machines with a key that nobody chose.
+fn may_be_reached(config: &Config, address: SocketAddr) -> anyhow::Result<()> {
+    if config.admin_key.is_none() && !address.ip().is_loopback() {
+        bail!(
+            "{address} is reachable from other machines, and the admin key was generated: \
+             set FIRSTCOME_ADMIN_KEY to a key of your own (16 characters or more), \
+             or listen on 127.0.0.1"
+        );
+    }
+    Ok(())
+}
+
+/// Returns the webhooks, where there is a ledger.
+fn webhooks(
+    config: &Config,
+    ledger: Option<Ledger>,
+    metrics: &Metrics,
+) -> anyhow::Result<Option<Arc<Office>>> {
+    let allowed = config.guards.webhook_allow.iter().map(|network| (*network).into()).collect();
+    let office = |ledger| Office::new(ledger, Allowed(allowed), metrics.webhooks.clone());
+    Ok(ledger.map(office).transpose()?)
+}
+
+/// Tells webhooks while this server leads, until the task is dropped: another one tells on, and what was told and is not written
+/// is told once more.
+fn tell(office: Arc<Office>, node: &Node, leader: &Leadership) -> firstcome_node::Task<()> {
+    let replica = Arc::clone(&node.replica);
+    let settled = Arc::new(move || replica.look(State::settled));
+    node.panics.spawn("webhooks", office.run(leader.leading(), settled))
 }
 
 /// Answers on while whoever sends requests here hears that this server leaves.

@@ -42,6 +42,12 @@ impl FromStr for Network {
     }
 }
 
+impl From<Network> for IpNet {
+    fn from(network: Network) -> Self {
+        network.0
+    }
+}
+
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(network) = self;

@@ -146,6 +146,16 @@ const OPERATIONS: &[Operation] = &[
     operation("reseed", Key(Admin), &[(202, &[])], &[RESEED]),
     operation("raise_level", Key(Admin), &[(200, &["raised"])], &[COMMAND, RAISE]),
     operation("list_forks", Key(Read), &[], &[POSITION, READ_IN_STORE]),
+    operation("list_webhooks", Key(Admin), &[], &[WEBHOOKS]),
+    operation("add_webhook", Key(Admin), &[(201, &[])], &[BODY, WEBHOOKS, NEW_WEBHOOK]),
+    operation("show_webhook", Key(Admin), &[], &[WEBHOOK]),
+    operation("remove_webhook", Key(Admin), &[], &[WEBHOOK]),
+    operation("rotate_webhook_secret", Key(Admin), &[], &[WEBHOOK]),
+    operation("disable_webhook", Key(Admin), &[], &[WEBHOOK]),
+    operation("enable_webhook", Key(Admin), &[], &[WEBHOOK]),
+    operation("test_webhook", Key(Admin), &[], &[WEBHOOK]),
+    operation("list_parked_results", Key(Admin), &[], &[WEBHOOK]),
+    operation("resend_results", Key(Admin), &[], &[BODY, WEBHOOK]),
     operation("audit", Key(Read), &[], &[POSITION]),
     operation("show_settling", Key(Read), &[], &[POSITION]),
     operation("live", Anybody, &[], &[]),
@@ -322,6 +332,7 @@ fn known_parameter(name: &str) -> Option<(&'static str, Value)> {
         "subject" => {
             ("Whom it is about: 1 to 255 bytes of UTF-8 without control characters", bytes(255))
         }
+        "webhook" => ("The id of the webhook", bytes(64)),
         "import" => ("The import's id", bytes(64)),
         "Idempotency-Key" => {
             ("The command's own id, 1 to 64 bytes: the same id gives the same answer", bytes(64))

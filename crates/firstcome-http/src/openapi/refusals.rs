@@ -151,6 +151,12 @@ pub(super) const RAISE: AnswerGroup = &[Code::LevelNotRead];
 pub(super) const RESEED: AnswerGroup = &[Code::NothingLost];
 /// Of what is read in a store or a ledger.
 pub(super) const READ_IN_STORE: AnswerGroup = &[Code::Unavailable];
+/// Of webhooks.
+pub(super) const WEBHOOKS: AnswerGroup = &[Code::NoLedger, Code::Unavailable];
+/// Of a webhook that is named.
+pub(super) const WEBHOOK: AnswerGroup = &[Code::NoLedger, Code::Unavailable, Code::NoSuchWebhook];
+/// Of a webhook that is added.
+pub(super) const NEW_WEBHOOK: AnswerGroup = &[Code::TooManyWebhooks];
 /// Of a campaign with coded pools.
 pub(super) const NO_CODE_KEY: AnswerGroup = &[Code::NoCodeKey];
 /// Of a claim in a coded pool.

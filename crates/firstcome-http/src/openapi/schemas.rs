@@ -62,6 +62,7 @@ pub(super) fn add(document: &mut Value) {
         1,
         &[("outcome", reference("Outcome"))],
     );
+    document["webhooks"] = webhooks();
     let paths = &mut document["paths"];
     let seats = &mut paths["/v1/campaigns/{campaign}/pools/{pool}/seats"]["get"];
     seats["responses"]["200"]["content"]["application/json"]["schema"] = reference("SeatMap");
@@ -326,4 +327,31 @@ fn seat_event_pool() -> Value {
             ("areas", list(&area, "The changed areas.")),
         ],
     )
+}
+
+/// What endpoints are sent: see `docs/webhooks.md` of `firstcome-webhooks`.
+fn webhooks() -> Value {
+    let types: Vec<&str> = firstcome_webhooks::TYPES.iter().map(|(name, _)| *name).collect();
+    let number = json!({"type": "integer", "minimum": 1});
+    let text = json!({"type": "string"});
+    let data = json!({"type": "object", "required": ["number", "in_campaign", "campaign", "pool", "rank", "subject"],
+        "description": "The result, with the names of the ledger's columns. What is empty is left out; later versions may add members.",
+        "properties": {"number": number, "in_campaign": number, "campaign": text, "pool": text,
+            "rank": {"type": "integer", "minimum": 0}, "subject": text, "unit": text, "hold": text, "moved_from": text,
+            "by": text, "reason": text, "who": text, "reference": text, "used_by": text, "verdict": text,
+            "issue": number, "import": text, "quantity": number}});
+    let event = json!({"type": "object", "required": ["type", "timestamp", "data"],
+        "properties": {"type": {"type": "string", "enum": types}, "timestamp": {"type": "string", "format": "date-time"}, "data": data}});
+    let header = |name: &str, description: &str| json!({"name": name, "in": "header", "required": true, "schema": {"type": "string"}, "description": description});
+    json!({"result": {"post": {
+        "operationId": "receive_result",
+        "summary": "A result, at least once.",
+        "description": "Sent to each endpoint that was added, signed as Standard Webhooks 1.0 says.",
+        "tags": ["webhooks"],
+        "parameters": [header("webhook-id", "The same on each try."),
+            header("webhook-timestamp", "Seconds since 1970 at this try."),
+            header("webhook-signature", "One or more of `v1,` and base64.")],
+        "requestBody": {"required": true, "content": {"application/json": {"schema": event}}},
+        "responses": {"2XX": {"description": "It was taken."}, "410": {"description": "Nothing more is wanted."}},
+    }}})
 }

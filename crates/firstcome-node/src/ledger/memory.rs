@@ -5,7 +5,7 @@ mod way;
 
 pub use way::{LedgerCall, LedgerWork, Way};
 
-use super::{Batch, LedgerError, Row, Standing};
+use super::{Batch, LedgerError, Row, Standing, StoredWebhook};
 use firstcome_core::SpaceId;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -136,6 +136,24 @@ impl MemoryLedger {
             rows.filter(of).take(limit).cloned().collect()
         })
         .await
+    }
+
+    pub(super) fn webhooks(&self) -> Vec<StoredWebhook> {
+        self.tables().webhooks.values().cloned().collect()
+    }
+
+    pub(super) fn put_webhook(&self, row: StoredWebhook) -> bool {
+        let mut tables = self.tables();
+        let there = tables.webhooks.get(&row.id).map_or(0, |there| there.version);
+        let goes_on = there + 1 == row.version;
+        if goes_on {
+            tables.webhooks.insert(row.id.clone(), row);
+        }
+        goes_on
+    }
+
+    pub(super) fn remove_webhook(&self, id: &str) -> bool {
+        self.tables().webhooks.remove(id).is_some()
     }
 
     pub(super) async fn claim_counts(

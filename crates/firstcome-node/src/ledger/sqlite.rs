@@ -8,7 +8,7 @@ mod writer;
 
 pub use reader::Reader;
 
-use super::{Batch, LedgerError, Row, Standing};
+use super::{Batch, LedgerError, Row, Standing, StoredWebhook};
 use firstcome_core::SpaceId;
 use firstcome_journal::worker::{Lost, Owned, Worker};
 use std::path::{Path, PathBuf};
@@ -72,6 +72,19 @@ impl SqliteLedger {
             None => reader.results(after, limit),
         })
         .await
+    }
+
+    pub(super) async fn webhooks(&self) -> Result<Vec<StoredWebhook>, LedgerError> {
+        ask(&self.reader, |reader| reader.webhooks()).await
+    }
+
+    pub(super) async fn put_webhook(&self, row: StoredWebhook) -> Result<bool, LedgerError> {
+        ask(&self.writer, move |writer| writer.put_webhook(&row)).await
+    }
+
+    pub(super) async fn remove_webhook(&self, id: &str) -> Result<bool, LedgerError> {
+        let id = id.to_owned();
+        ask(&self.writer, move |writer| writer.remove_webhook(&id)).await
     }
 
     pub(super) async fn claim_counts(

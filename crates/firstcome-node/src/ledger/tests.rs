@@ -7,6 +7,7 @@ mod memory;
 mod mysql;
 mod postgres;
 mod settling;
+mod webhooks;
 
 use super::{Batch, Details, Ledger, LedgerError, MemoryLedger, Reader, Row, Standing};
 use firstcome_core::outcome::By;

@@ -1,5 +1,7 @@
 //! `results`: what happened, in order.
 
+pub(super) mod webhooks;
+
 use std::time::Duration;
 
 use clap::Args;

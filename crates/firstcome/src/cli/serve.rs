@@ -206,6 +206,9 @@ pub(super) struct ServeArgs {
     /// The header with the client address: x-forwarded-for or forwarded [default: x-forwarded-for].
     #[arg(long, value_name = "NAME", help_heading = "Addresses")]
     proxy_header: Option<String>,
+    /// Networks to which webhooks are sent although they are not public, such as 10.0.0.0/8, separated by commas [default: none].
+    #[arg(long, value_name = "ADDRESSES", help_heading = "Addresses")]
+    webhook_allow: Option<String>,
     /// Origins of pages that may call the server, separated by commas, or * [default: none].
     #[arg(long, value_name = "ORIGINS", help_heading = "Addresses")]
     cors_origins: Option<String>,
@@ -274,6 +277,7 @@ impl ServeArgs {
             ("subjects", &self.subjects),
             ("trusted_proxies", &self.trusted_proxies),
             ("proxy_header", &self.proxy_header),
+            ("webhook_allow", &self.webhook_allow),
             ("cors_origins", &self.cors_origins),
             ("pages", &self.pages),
             ("pages_dir", &self.pages_dir),

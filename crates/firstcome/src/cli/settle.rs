@@ -14,8 +14,11 @@ use crate::data_folder;
 use crate::offline::rebuild;
 use firstcome_api::node::Settling;
 use firstcome_client::Ask;
-use firstcome_node::ledger;
+use firstcome_core::SpaceId;
+use firstcome_node::ledger::choice::LedgerChoice;
+use firstcome_node::ledger::{self, Ledger, LedgerError, Look, StoredWebhook};
 use firstcome_rush::terminal;
+use firstcome_webhooks::take_over;
 
 /// What can be done about settling.
 #[derive(Debug, Subcommand)]
@@ -126,8 +129,29 @@ async fn set_aside(args: MendArgs, json: bool) -> Result<Exit, Complaint> {
         out::talk(format!("ledger {ledger}"));
     }
     let folder = args.take_folder()?;
-    let renamed = ledger::set_aside(&ledger, folder.as_ref(), &args.ledger.space).await;
+    let name = &*args.ledger.space;
+    let webhooks = webhooks_of(&ledger, folder.as_ref(), name).await;
+    let renamed = ledger::set_aside(&ledger, folder.as_ref(), name).await;
     let renamed = renamed.map_err(|why| Complaint::own(why.to_string()))?;
+    match webhooks {
+        Ok(Some((space, of))) => {
+            let new = Ledger::named(&ledger, folder.as_ref(), name, space).await;
+            let taken = async {
+                let Some(new) = new? else { return Ok(()) };
+                new.ready().await?;
+                let taken = take_over(of, &new).await;
+                new.close().await;
+                taken
+            };
+            taken.await.map_err(|why: LedgerError| {
+                Complaint::own(format!(
+                    "the ledger has its new name, its webhooks are not in the new ledger: {why}"
+                ))
+            })?;
+        }
+        Ok(None) => {}
+        Err(why) => out::talk(format!("its webhooks cannot be read, add them again: {why}")),
+    }
     if json {
         out::json(&json!({ "renamed_to": renamed }));
     } else {
@@ -137,4 +161,22 @@ async fn set_aside(args: MendArgs, json: bool) -> Result<Exit, Complaint> {
         }
     }
     Ok(if renamed.is_some() { Exit::Yes } else { Exit::Refused })
+}
+
+/// Returns the webhooks of a ledger that has some, and the space that it is of.
+async fn webhooks_of(
+    kind: &LedgerChoice,
+    folder: Option<&DataFolder>,
+    name: &str,
+) -> Result<Option<(SpaceId, Vec<StoredWebhook>)>, LedgerError> {
+    let (choice, of, data) =
+        (kind.clone(), name.to_owned(), folder.map(|folder| folder.path().to_owned()));
+    let look = move || Look::space(&choice, data.as_deref(), &of);
+    let space = tokio::task::spawn_blocking(look).await;
+    let space = space.map_err(|why| LedgerError::Unavailable(why.to_string()))??;
+    let Some(space) = space else { return Ok(None) };
+    let Some(ledger) = Ledger::named(kind, folder, name, space).await? else { return Ok(None) };
+    let webhooks = ledger.webhooks().await;
+    ledger.close().await;
+    Ok(Some((space, webhooks?)).filter(|(_, webhooks)| !webhooks.is_empty()))
 }

@@ -28,6 +28,8 @@ pub struct GuardSettings {
     pub trusted_proxies: Vec<Network>,
     /// The header they write it in.
     pub proxy_header: Header,
+    /// Networks to which webhooks are sent although they are not public.
+    pub webhook_allow: Vec<Network>,
     /// Which pages a browser may call from.
     pub cors_origins: Vec<Origin>,
     /// The secret that subject tokens are signed with, and checked.
@@ -58,6 +60,7 @@ pub(super) fn settings_from(layers: &mut Layers<'_>) -> Result<GuardSettings, Co
         )?,
         trusted_proxies: layers.take("trusted_proxies", Vec::new, list)?,
         proxy_header: layers.take("proxy_header", Header::default, str::parse)?,
+        webhook_allow: layers.take("webhook_allow", Vec::new, list)?,
         cors_origins: layers.take("cors_origins", Vec::new, list)?,
         token_secret,
         token_keys,
@@ -108,6 +111,7 @@ impl GuardSettings {
             "rate_key" => rate(&self.rate_key),
             "rate_address" => rate(&self.rate_address),
             "trusted_proxies" => joined(&self.trusted_proxies),
+            "webhook_allow" => joined(&self.webhook_allow),
             "cors_origins" => joined(&self.cors_origins),
             "proxy_header" => self.proxy_header.as_str().to_owned(),
             _ => return None,

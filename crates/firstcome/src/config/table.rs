@@ -59,7 +59,7 @@ const LONGEST_IN_POSTGRES: usize = 50;
 const LONGEST_IN_MARIADB: usize = 41;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 58] = [
+pub const SETTINGS: [Setting; 59] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -255,6 +255,11 @@ pub const SETTINGS: [Setting; 58] = [
         "proxy_header",
         "x-forwarded-for",
         "the header they write it in: x-forwarded-for or forwarded",
+    ),
+    Setting::new(
+        "webhook_allow",
+        "none",
+        "networks to which webhooks are sent although they are not public, such as 10.0.0.0/8, by commas",
     ),
     Setting::new(
         "cors_origins",

@@ -169,6 +169,17 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     ("codes export", Before::Codes, &[(0, "ann"), (0, "")]),
     ("winners", Before::Server, &[(0, "subject"), (0, ""), (0, "\"winners\":[]")]),
     ("results", Before::Server, &[(0, "subject"), (0, ""), (0, "\"results\":[]"), FOLLOWS]),
+    ("webhooks add", Before::Server, &[(0, "secret   whsec_"), (0, "\"secret\": \"whsec_")]),
+    ("webhooks list", Before::Server, &[(0, "there are no webhooks")]),
+    // Those that the examples name were never added.
+    ("webhooks show", Before::Server, &[(1, "no such webhook")]),
+    ("webhooks test", Before::Server, &[(1, "no such webhook")]),
+    ("webhooks parked", Before::Server, &[(1, "no such webhook")]),
+    ("webhooks resend", Before::Server, &[(1, "no such webhook"), (1, "no such webhook")]),
+    ("webhooks rotate", Before::Server, &[(1, "no such webhook")]),
+    ("webhooks disable", Before::Server, &[(1, "no such webhook")]),
+    ("webhooks enable", Before::Server, &[(1, "no such webhook")]),
+    ("webhooks remove", Before::Server, &[(1, "no such webhook")]),
     (
         "rehearse",
         Before::Redis,
@@ -498,5 +509,5 @@ fn the_examples_of_journals_and_ledgers_do_what_they_say() {
 
 #[test]
 fn the_examples_of_servers_locks_and_manuals_do_what_they_say() {
-    type_all(&["health", "nodes", "locks", "completions", "man"]);
+    type_all(&["health", "nodes", "webhooks", "locks", "completions", "man"]);
 }

@@ -4,6 +4,7 @@ use crate::bulk_clients::Bulk;
 use crate::documented::{description, operation};
 use crate::process::{KEY, Server};
 use crate::tokens::SECRET;
+use crate::webhooks::receiver::{Receiver, Reply};
 use crate::wire::Talk;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -26,7 +27,8 @@ struct Story {
 
 impl Story {
     fn begin(folder: &std::path::Path) -> Self {
-        let server = Server::with(folder, &[("TOKEN_SECRET", SECRET)]);
+        let server =
+            Server::with(folder, &[("TOKEN_SECRET", SECRET), ("WEBHOOK_ALLOW", "127.0.0.0/8")]);
         let talk = server.talk();
         Self { server, talk, recorded: Map::new() }
     }
@@ -220,6 +222,10 @@ fn mask(name: &str, value: &mut Value) {
                 "position" => POSITION,
                 "digest" => "6f1d2c3b4a596877",
                 "node" => "0b5e1f0c9d3a7e42",
+                "webhook" => "wh_0123456789abcdef",
+                "secret" => "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+                "url" => "https://shop.example/hooks/firstcome",
+                "event" if text.len() > 16 => "7f3a09c2_1_000001",
                 "address" => "127.0.0.1:8080",
                 "space" if text.len() == 32 => "0123456789abcdef0123456789abcdef",
                 // The id of a ledger; elsewhere its kind.
@@ -237,6 +243,8 @@ fn mask(name: &str, value: &mut Value) {
                 "last_result" | "settled" => 7,
                 "lag" | "lag_ms" | "leaderless_ms" | "unsettled" => 0,
                 "memory_limit" => 1 << 30,
+                "took_ms" => 12,
+                "through" => 7,
                 "term" | "settle_term" => 1,
                 _ => return,
             };
@@ -374,6 +382,30 @@ fn tell(story: &mut Story) {
     story.ask(("POST", &format!("{CAMPAIGN}/archive")), spring, Some(give_up));
 }
 
+/// An endpoint in the life of which everything happens.
+fn tell_of_webhooks(story: &mut Story) {
+    let receiver = Receiver::start(|_, _| Reply::Status(200));
+    crate::settling::settled(&mut story.talk);
+    let all = "/v1/webhooks";
+    let add = json!({"url": receiver.url(), "campaigns": ["spring*"], "types": ["claim.won"]});
+    let added = story.ask(("POST", all), &[], Some(add));
+    let id = added["webhook"].as_str().unwrap();
+    let one = [("webhook", id)];
+    let of = |step: &str| format!("{all}/{{webhook}}{step}");
+    story.ask(("POST", &of("/test")), &one, None);
+    story.ask(("POST", &of("/resend")), &one, Some(json!({"numbers": [1]})));
+    receiver.told(2);
+    receiver.until(&mut story.talk, &added, |shown| shown["deliveries"][0]["number"] == 1);
+    story.ask(("GET", all), &[], None);
+    story.ask(("GET", &of("")), &one, None);
+    story.ask(("GET", &of("/parked")), &one, None);
+    for step in ["/rotate", "/disable", "/enable"] {
+        story.ask(("POST", &of(step)), &one, None);
+    }
+    story.ask(("DELETE", &of("")), &one, None);
+    story.ask(("GET", &of("")), &one, None);
+}
+
 /// A code in the life of which everything happens, and an import.
 fn tell_of_codes(story: &mut Story) {
     let coupons = &[("campaign", "coupons")][..];
@@ -418,6 +450,7 @@ fn the_examples_are_what_a_server_answers() {
     let folder = tempfile::tempdir().unwrap();
     let mut story = Story::begin(folder.path());
     tell(&mut story);
+    tell_of_webhooks(&mut story);
     let recorded = serde_json::to_string_pretty(&story.recorded).unwrap() + "\n";
     if std::env::var_os("FIRSTCOME_BLESS").is_some() {
         std::fs::write(KEPT, &recorded).unwrap();

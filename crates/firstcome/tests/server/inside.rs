@@ -206,6 +206,7 @@ impl Inside {
             node,
             leader,
             ledger: None,
+            webhooks: None,
             keys,
             guards,
             bulk: BulkRequests::default(),

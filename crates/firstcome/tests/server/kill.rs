@@ -238,6 +238,7 @@ async fn serves_from_memory_and_writes_behind() {
         node,
         leader,
         ledger: None,
+        webhooks: None,
         keys,
         guards,
         bulk: BulkRequests::default(),

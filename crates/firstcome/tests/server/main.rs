@@ -67,5 +67,6 @@ mod tokens;
 mod waitlists;
 mod waitlists_codes;
 mod waitlists_killed;
+mod webhooks;
 mod winners;
 mod wire;

@@ -3,7 +3,9 @@
 use crate::process::{Server, serve};
 use crate::settling::settled;
 use crate::wire::Talk;
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 /// Campaigns whose figures are given at most.
 const CAMPAIGNS: usize = 100;
@@ -113,6 +115,12 @@ fn the_page_has_every_metric_with_its_type_and_labels_and_no_other() {
     let mut talk = server.talk();
     talk.open_campaign("drop", 5);
     talk.claim("drop", "ann").says(201, "won");
+    let added = talk.post("/v1/webhooks", &json!({"url": "https://shop.example/"}));
+    assert_eq!(added.status, 201);
+    let end = Instant::now() + Duration::from_secs(60);
+    while !talk.get("/metrics").text().contains("webhook_behind{") && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let given: BTreeMap<String, (String, BTreeSet<String>)> = scrape(&mut talk)
         .into_iter()
         .map(|(name, family)| {

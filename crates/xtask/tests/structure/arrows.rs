@@ -7,7 +7,7 @@ use serde_json::Value;
 type Row = (&'static str, &'static [&'static str], &'static str);
 
 /// Every crate, each below the ones it depends on. Dependencies of tests, benches and examples alone are not listed.
-const CRATES: [Row; 19] = [
+const CRATES: [Row; 20] = [
     ("firstcome-inject", &[], "says which mistake is made on purpose; nothing in a shipped build"),
     ("firstcome-core", &["inject"], "the rules and the stored bytes, without clock or network"),
     ("firstcome-store", &[], "connections to Redis and SQL databases"),
@@ -28,11 +28,19 @@ const CRATES: [Row; 19] = [
     ),
     ("firstcome-api", &[], "the documents of the HTTP interface"),
     ("firstcome-client", &["api"], "asks a server over HTTP"),
-    ("firstcome-http", &["api", "core", "inject", "journal", "node"], "serves a node over HTTP"),
+    ("firstcome-webhooks", &["core", "node"], "tells other services of results"),
+    (
+        "firstcome-http",
+        &["api", "core", "inject", "journal", "node", "webhooks"],
+        "serves a node over HTTP",
+    ),
     ("firstcome-rush", &["api", "client", "core"], "the load test and the demo"),
     (
         "firstcome",
-        &["api", "client", "core", "http", "inject", "journal", "lock", "node", "rush", "store"],
+        &[
+            "api", "client", "core", "http", "inject", "journal", "lock", "node", "rush", "store",
+            "webhooks",
+        ],
         "the program: its command line and configuration",
     ),
     ("firstcome-model", &["core"], "the rules once more, which tests compare them with"),

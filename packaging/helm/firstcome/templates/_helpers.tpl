@@ -39,7 +39,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 archive body_bytes command_wait_ms connections cors_origins drain_ms durability header_ms hold_wait_ms hsts_s idle_ms keep_for
 leader_lease_ms leave_ms log_format log_level memory_limit_mib nats_monitor nats_monitor_every on_emptied outbox_max pages
 pages_shop proxy_header queue rate_address rate_entries rate_key rate_subject settle_delay_ms settle_delay_results
-settle_interval_ms snapshot_every snapshot_mib space space_id stream_max_ms subjects trusted_proxies when_less_durable
+settle_interval_ms snapshot_every snapshot_mib space space_id stream_max_ms subjects trusted_proxies webhook_allow when_less_durable
 {{- end }}
 
 {{/* Refuses values that are wrong together. The schema has looked at each of them before. */}}

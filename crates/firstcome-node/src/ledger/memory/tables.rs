@@ -1,4 +1,4 @@
-use crate::ledger::{Batch, LedgerError, Row, Standing};
+use crate::ledger::{Batch, LedgerError, Row, Standing, StoredWebhook};
 use firstcome_core::results::Kind;
 use firstcome_inject::{Mistake, inject};
 use std::collections::BTreeMap;
@@ -22,6 +22,7 @@ pub(super) struct Tables {
     /// By number.
     results: BTreeMap<u64, Row>,
     claims: BTreeMap<ClaimKey, Claim>,
+    pub(super) webhooks: BTreeMap<String, StoredWebhook>,
 }
 
 impl Tables {

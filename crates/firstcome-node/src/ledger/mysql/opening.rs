@@ -6,7 +6,7 @@ use firstcome_core::SpaceId;
 use firstcome_store::mysql::{MySqlPool, Row, bytes, cell, text};
 
 /// The tables, in the order in which they are made.
-const TABLES: [&str; 5] = ["meta", "settled", "pools", "results", "details"];
+const TABLES: [&str; 6] = ["meta", "settled", "pools", "results", "webhooks", "details"];
 /// What is asked in each transaction: whose ledger it is.
 pub(super) const OWNER: &str = "SELECT layout, space FROM ~meta";
 /// The SQLSTATE of a table or a database that is not there.

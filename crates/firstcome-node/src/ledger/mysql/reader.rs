@@ -3,7 +3,7 @@
 use super::rows::filled;
 use super::{MySqlLedger, opening};
 use crate::ledger::row::{by_of, fitting, kind_of};
-use crate::ledger::{Details, LedgerError, Row};
+use crate::ledger::{Details, LedgerError, Row, StoredWebhook};
 use firstcome_core::Timestamp;
 use firstcome_store::mysql::{self, FromValue, cell, text};
 
@@ -44,6 +44,56 @@ impl MySqlLedger {
         let rows = self.read(&sql).await?;
         let Some(row) = rows.first() else { return Ok((0, 0)) };
         Ok((cell::<u64>(row, 0)?, cell::<u64>(row, 1)?))
+    }
+
+    pub(in crate::ledger) async fn webhooks(&self) -> Result<Vec<StoredWebhook>, LedgerError> {
+        let rows = self.read("SELECT id, version, document FROM ~webhooks ORDER BY id").await?;
+        let row = |row: &mysql::Row| {
+            Ok(StoredWebhook { id: get(row, 0)?, version: get(row, 1)?, document: get(row, 2)? })
+        };
+        rows.iter().map(row).collect()
+    }
+
+    /// Writes a row beside the writer: nothing else is compared with it.
+    pub(in crate::ledger) async fn put_webhook(
+        &self,
+        row: &StoredWebhook,
+    ) -> Result<bool, LedgerError> {
+        let StoredWebhook { id, version, document } = row;
+        let (id, document, old) = (text(id), text(document), version.saturating_sub(1));
+        let table = self.identity.sql("~webhooks");
+        let sql = match old {
+            0 => format!("INSERT IGNORE INTO {table} VALUES ({id}, 1, {document})"),
+            _ => format!(
+                "UPDATE {table} SET version = {version}, document = {document} WHERE id = {id} AND version = {old}"
+            ),
+        };
+        self.change(&sql).await
+    }
+
+    pub(in crate::ledger) async fn remove_webhook(&self, id: &str) -> Result<bool, LedgerError> {
+        let table = self.identity.sql("~webhooks");
+        self.change(&format!("DELETE FROM {table} WHERE id = {}", text(id))).await
+    }
+
+    /// Changes at most one row, after looking whose ledger it is; says whether it did.
+    async fn change(&self, sql: &str) -> Result<bool, LedgerError> {
+        let (owner, count) = (self.identity.sql(opening::OWNER), "SELECT ROW_COUNT()");
+        let (work, found) = self.reader.begin(&format!("{owner}; {sql}; {count}")).await?;
+        let owner = found.first().and_then(|rows| rows.first());
+        let none = || opening::broken(&self.identity, "`meta` is empty");
+        match owner.ok_or_else(none).and_then(|owner| opening::check(owner, &self.identity)) {
+            Ok(()) => {
+                let count = found.last().and_then(|rows| rows.first());
+                let changed = count.map(|row| cell::<i64>(row, 0)).transpose()? == Some(1);
+                work.commit("").await?;
+                Ok(changed)
+            }
+            Err(failure) => {
+                work.roll_back().await;
+                Err(failure)
+            }
+        }
     }
 
     /// Returns the number up to which it has results; nothing if it is not there. Makes nothing.

@@ -42,6 +42,13 @@ CREATE TABLE results (
     KEY results_by_rank (campaign_number, pool_number, rank, kind_number)
 ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
 
+-- One row for each endpoint that is told of results.
+CREATE TABLE webhooks (
+    id       VARCHAR(64) PRIMARY KEY,
+    version  BIGINT NOT NULL,
+    document MEDIUMTEXT NOT NULL
+) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
+
 -- One row for each result that says more; never changed.
 CREATE TABLE details (
     number       BIGINT PRIMARY KEY,

@@ -2,7 +2,7 @@
 
 use super::{PostgresLedger, opening};
 use crate::ledger::row::{by_of, fitting, kind_of};
-use crate::ledger::{Details, LedgerError, Row};
+use crate::ledger::{Details, LedgerError, Row, StoredWebhook};
 use firstcome_core::Timestamp;
 use firstcome_store::postgres::{self, Access, ToSql, Type};
 
@@ -40,6 +40,62 @@ impl PostgresLedger {
         let number =
             |column| rows.first().map_or(0, |row| row.get::<_, i64>(column).cast_unsigned());
         Ok((number(0), number(1)))
+    }
+
+    pub(in crate::ledger) async fn webhooks(&self) -> Result<Vec<StoredWebhook>, LedgerError> {
+        let rows = self.read("SELECT id, version, document FROM webhooks ORDER BY id", &[]).await?;
+        let row = |row: &postgres::Row| StoredWebhook {
+            id: row.get(0),
+            version: row.get::<_, i64>(1).cast_unsigned(),
+            document: row.get(2),
+        };
+        Ok(rows.iter().map(row).collect())
+    }
+
+    /// Writes a row beside the writer: nothing else is compared with it.
+    pub(in crate::ledger) async fn put_webhook(
+        &self,
+        row: &StoredWebhook,
+    ) -> Result<bool, LedgerError> {
+        let StoredWebhook { id, version, document } = row;
+        let version = version.cast_signed();
+        let values: [(&(dyn ToSql + Sync), Type); 3] =
+            [(id, Type::TEXT), (&version, Type::INT8), (document, Type::TEXT)];
+        let sql = match version {
+            1 => "INSERT INTO webhooks VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+            _ => {
+                "UPDATE webhooks SET version = $2, document = $3 WHERE id = $1 AND version = $2 - 1"
+            }
+        };
+        self.change(sql, &values).await
+    }
+
+    pub(in crate::ledger) async fn remove_webhook(&self, id: &str) -> Result<bool, LedgerError> {
+        self.change("DELETE FROM webhooks WHERE id = $1", &[(&id, Type::TEXT)]).await
+    }
+
+    /// Changes at most one row in a transaction of its own; says whether it did. Whose ledger it is, is looked at there.
+    async fn change(
+        &self,
+        sql: &str,
+        values: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<bool, LedgerError> {
+        let mut session = self.reader.session().await?;
+        let work = session.begin(Access::Usual).await?;
+        let changed = match opening::check(&work, &self.identity).await {
+            Ok(()) => work.execute(sql, values).await.map_err(LedgerError::from),
+            Err(failure) => Err(failure),
+        };
+        match changed {
+            Ok(rows) => {
+                work.commit().await?;
+                Ok(rows == 1)
+            }
+            Err(failure) => {
+                work.roll_back().await;
+                Err(failure)
+            }
+        }
     }
 
     /// Returns the number up to which it has results; nothing if it is not there. Makes nothing.

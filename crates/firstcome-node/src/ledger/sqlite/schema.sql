@@ -71,6 +71,13 @@ BEGIN SELECT raise(ABORT, 'results are never changed'); END;
 CREATE TRIGGER details_are_never_deleted BEFORE DELETE ON details
 BEGIN SELECT raise(ABORT, 'results are never deleted'); END;
 
+-- One row for each endpoint that is told of results.
+CREATE TABLE webhooks (
+    id       TEXT    PRIMARY KEY,
+    version  INTEGER NOT NULL,  -- one more with each change
+    document TEXT    NOT NULL   -- JSON: its settings with its secrets, and how far it was told
+) STRICT, WITHOUT ROWID;
+
 -- One row for each result, with all it says.
 CREATE VIEW results_utc AS
 SELECT r.number, r.campaign_number, r.pool_number, r.in_campaign, p.campaign, p.pool, r.rank,

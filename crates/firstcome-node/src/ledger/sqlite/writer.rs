@@ -2,7 +2,7 @@
 
 use super::reader::{FORM, check_meta, standing};
 use crate::ledger::share::{Shares, are_about_claims, misfit, shares};
-use crate::ledger::{Batch, Details, LAYOUT, LedgerError, Row, Standing};
+use crate::ledger::{Batch, Details, LAYOUT, LedgerError, Row, Standing, StoredWebhook};
 use firstcome_core::SpaceId;
 use firstcome_core::outcome::By;
 use firstcome_journal::sqlite::durable::{Durable, execute};
@@ -80,6 +80,48 @@ impl Writer {
                 Ok(Standing { through, term: *term })
             },
             |connection, done| Ok(standing(connection)? == *done),
+        )
+    }
+}
+
+impl Writer {
+    pub(super) fn put_webhook(&mut self, row: &StoredWebhook) -> Result<bool, LedgerError> {
+        let StoredWebhook { id, version, document } = row;
+        let (new, old) = (version.cast_signed(), version.cast_signed() - 1);
+        self.untidy = true;
+        self.file.transaction(
+            |connection| {
+                let written = match old {
+                    0 => {
+                        let sql = "INSERT OR IGNORE INTO webhooks VALUES (?1, 1, ?2)";
+                        execute(connection, sql, (id, document))?
+                    }
+                    _ => {
+                        let sql = "UPDATE webhooks SET version = ?1, document = ?2 WHERE id = ?3 AND version = ?4";
+                        execute(connection, sql, (new, document, id, old))?
+                    }
+                };
+                Ok::<_, LedgerError>(written == 1)
+            },
+            |connection, written| {
+                let sql = "SELECT version = ?1 AND document = ?2 FROM webhooks WHERE id = ?3";
+                let is_so = connection.query_row(sql, (new, document, id), |row| row.get(0));
+                Ok(is_so.optional()?.unwrap_or(false) == *written)
+            },
+        )
+    }
+
+    pub(super) fn remove_webhook(&mut self, id: &str) -> Result<bool, LedgerError> {
+        self.untidy = true;
+        self.file.transaction(
+            |connection| {
+                let removed = execute(connection, "DELETE FROM webhooks WHERE id = ?1", [id])?;
+                Ok::<_, LedgerError>(removed == 1)
+            },
+            |connection, _| {
+                let sql = "SELECT NOT EXISTS (SELECT 1 FROM webhooks WHERE id = ?1)";
+                connection.query_row(sql, [id], |row| row.get(0))
+            },
         )
     }
 }

@@ -1,0 +1,321 @@
+//! All endpoints: told while this server leads, and what operators ask of them at any server.
+
+use crate::address::Allowed;
+use crate::clock::now;
+use crate::counts::Counts;
+use crate::courier::{Courier, Settled, sign};
+use crate::endpoint::{Endpoint, PARKED_MOST, Wanted};
+use crate::event::Event;
+use crate::post::{Answer, Post, Target, tls};
+use crate::signature::Secret;
+use crate::stored::{Failure, Stored, read_one};
+use firstcome_node::ledger::{Ledger, LedgerError};
+use rustls::ClientConfig;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+/// Endpoints of a space.
+pub const ENDPOINTS: usize = 100;
+/// How often it is looked whether this server leads, and whether endpoints changed at other servers.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long a secret counts that was replaced, in microseconds: a day.
+const OLD_SECRET: i64 = 86_400_000_000;
+/// How often a change is made again that somebody else's change was in the way of.
+const TRIES: usize = 20;
+
+/// What an operator says of an endpoint that is added.
+#[derive(Clone, Debug)]
+pub struct New {
+    pub url: String,
+    pub wanted: Wanted,
+    /// Whether a result that fails holds back those behind it.
+    pub ordered: bool,
+    pub note: String,
+    /// The number of the result after which it is told; those that come from now on, if none.
+    pub after: Option<u64>,
+}
+
+/// What came of an event that told of nothing.
+#[derive(Clone, Debug)]
+pub struct Tested {
+    /// The status of the answer, if there was one.
+    pub status: Option<u16>,
+    /// What it said, cut short; or why there was none.
+    pub said: String,
+    pub took: Duration,
+    pub taken: bool,
+}
+
+/// The endpoints of a space.
+#[derive(Debug)]
+pub struct Office {
+    ledger: Ledger,
+    allowed: Arc<Allowed>,
+    tls: Arc<ClientConfig>,
+    counts: Counts,
+    changed: Notify,
+}
+
+/// The task that tells an endpoint. It ends when this is dropped.
+struct Telling {
+    task: JoinHandle<()>,
+    seen: watch::Sender<u64>,
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Office {
+    /// Tells nobody yet.
+    ///
+    /// # Errors
+    ///
+    /// TLS cannot be used.
+    pub fn new(
+        ledger: Ledger,
+        allowed: Allowed,
+        counts: Counts,
+    ) -> Result<Arc<Self>, rustls::Error> {
+        let (allowed, tls) = (Arc::new(allowed), tls()?);
+        Ok(Arc::new(Self { ledger, allowed, tls, counts, changed: Notify::new() }))
+    }
+
+    /// Tells all endpoints while `leads` says so; `settled` is the number of the last result that is in the ledger.
+    pub async fn run(self: Arc<Self>, leads: impl Fn() -> bool + Send, settled: Settled) {
+        let mut telling = BTreeMap::new();
+        loop {
+            if !leads() {
+                self.forget(&mut telling, |_| false);
+            } else if let Ok((ledger_id, rows)) = self.read_all().await {
+                // What cannot be read now is told on as it was.
+                self.forget(&mut telling, |id| rows.iter().any(|row| row.id == *id));
+                for row in rows {
+                    self.tell(&mut telling, row, ledger_id, &settled);
+                }
+            }
+            tokio::select! {
+                () = sleep(LOOK_EVERY) => {}
+                () = self.changed.notified() => {}
+            }
+        }
+    }
+
+    async fn read_all(&self) -> Result<(u128, Vec<Stored>), LedgerError> {
+        let rows = self.ledger.webhooks().await?;
+        let rows = rows.into_iter().map(Stored::read).collect::<Result<_, _>>()?;
+        Ok((self.ledger.id().await?, rows))
+    }
+
+    fn forget(&self, telling: &mut BTreeMap<String, Telling>, is_there: impl Fn(&String) -> bool) {
+        telling.retain(|id, _| {
+            let stays = is_there(id);
+            if !stays {
+                self.counts.forget(id);
+            }
+            stays
+        });
+    }
+
+    /// Begins to tell an endpoint, or says to whoever tells it which version is stored.
+    fn tell(
+        &self,
+        telling: &mut BTreeMap<String, Telling>,
+        stored: Stored,
+        ledger_id: u128,
+        settled: &Settled,
+    ) {
+        if let Some(known) = telling.get(&stored.id).filter(|known| !known.task.is_finished()) {
+            known
+                .seen
+                .send_if_modified(|seen| std::mem::replace(seen, stored.version) < stored.version);
+            return;
+        }
+        // It was looked at when it was added.
+        let Ok(target) = Target::read(&stored.endpoint.url) else { return };
+        let (seen, sees) = watch::channel(stored.version);
+        let id = stored.id.clone();
+        let courier = Courier {
+            ledger: self.ledger.clone(),
+            ledger_id,
+            stored,
+            post: self.post(target),
+            counts: self.counts.clone(),
+            settled: Arc::clone(settled),
+            seen: sees,
+        };
+        telling.insert(id, Telling { task: tokio::spawn(courier.run()), seen });
+    }
+
+    fn post(&self, target: Target) -> Post {
+        Post::new(target, Arc::clone(&self.allowed), Arc::clone(&self.tls))
+    }
+}
+
+/// What operators ask. Each is cancel safe: it happens, or nothing does.
+impl Office {
+    /// Returns all endpoints by their ids.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Ledger`].
+    pub async fn list(&self) -> Result<Vec<(String, Endpoint)>, Failure> {
+        let (_, rows) = self.read_all().await?;
+        Ok(rows.into_iter().map(|row| (row.id, row.endpoint)).collect())
+    }
+
+    /// Returns an endpoint.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::NoSuch`], [`Failure::Ledger`].
+    pub async fn show(&self, id: &str) -> Result<Endpoint, Failure> {
+        Ok(read_one(&self.ledger, id).await?.ok_or(Failure::NoSuch)?.endpoint)
+    }
+
+    /// Adds an endpoint; returns its id and its secret.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Bad`], [`Failure::TooMany`], [`Failure::Ledger`].
+    pub async fn add(&self, new: New) -> Result<(String, Endpoint, Secret), Failure> {
+        let New { url, wanted, ordered, note, after } = new;
+        let target = Target::read(&url).map_err(|why| Failure::Bad(format!("url: {why}")))?;
+        target.check(&self.allowed).map_err(|why| Failure::Bad(format!("url: {why}")))?;
+        if let Some(kind) = wanted.unknown_type() {
+            return Err(Failure::Bad(format!("types: no event is of the type {kind:?}")));
+        }
+        if self.ledger.webhooks().await?.len() >= ENDPOINTS {
+            return Err(Failure::TooMany);
+        }
+        let through = self.ledger.standing().await?.through;
+        let endpoint =
+            Endpoint::new(url, wanted, ordered, note, after.unwrap_or(through).min(through));
+        let secret = endpoint.secrets(now()).next().expect("it has one").clone();
+        let id = format!("wh_{:016x}", fastrand::u64(..));
+        let mut stored = Stored { id, version: 0, endpoint: endpoint.clone() };
+        if !stored.write(&self.ledger, endpoint).await? {
+            return Err(Failure::Changing);
+        }
+        self.changed.notify_one();
+        Ok((stored.id, stored.endpoint, secret))
+    }
+
+    /// Removes an endpoint with all that is parked for it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::NoSuch`], [`Failure::Ledger`].
+    pub async fn remove(&self, id: &str) -> Result<(), Failure> {
+        let removed = self.ledger.remove_webhook(id).await?;
+        self.changed.notify_one();
+        if removed { Ok(()) } else { Err(Failure::NoSuch) }
+    }
+
+    /// Draws another secret; the one before counts for a day more.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::NoSuch`], [`Failure::Changing`], [`Failure::Ledger`].
+    pub async fn rotate(&self, id: &str) -> Result<Secret, Failure> {
+        let now = now();
+        self.change(id, |endpoint| Ok(endpoint.rotate(now, now + OLD_SECRET))).await
+    }
+
+    /// Tells an endpoint nothing more until it is switched on.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::NoSuch`], [`Failure::Changing`], [`Failure::Ledger`].
+    pub async fn switch_off(&self, id: &str, why: &str) -> Result<Endpoint, Failure> {
+        self.change(id, |endpoint| {
+            if endpoint.off.is_none() {
+                endpoint.switch_off(now(), why);
+            }
+            Ok(endpoint.clone())
+        })
+        .await
+    }
+
+    /// Tells an endpoint again, from where it was.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::NoSuch`], [`Failure::Changing`], [`Failure::Ledger`].
+    pub async fn switch_on(&self, id: &str) -> Result<Endpoint, Failure> {
+        self.change(id, |endpoint| {
+            endpoint.switch_on(now());
+            Ok(endpoint.clone())
+        })
+        .await
+    }
+
+    /// Sends results again under their ids: those with these numbers, or all that are parked. Returns how many.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::NoSuch`], [`Failure::Bad`] where a number is none of a result that it was told of or is to be,
+    /// [`Failure::Changing`], [`Failure::Ledger`].
+    pub async fn send_again(&self, id: &str, numbers: Option<Vec<u64>>) -> Result<usize, Failure> {
+        self.change(id, |endpoint| {
+            let wanted = numbers.clone().unwrap_or_else(|| endpoint.parked.clone());
+            if let Some(number) =
+                wanted.iter().find(|number| **number == 0 || **number > endpoint.cursor)
+            {
+                let most = endpoint.cursor;
+                return Err(Failure::Bad(format!(
+                    "numbers: {number} is not between 1 and {most}, which it was told last"
+                )));
+            }
+            let before = endpoint.again.len();
+            endpoint.again.extend(wanted);
+            endpoint.again.sort_unstable();
+            endpoint.again.dedup();
+            if endpoint.again.len() > PARKED_MOST {
+                return Err(Failure::Bad(format!("numbers: at most {PARKED_MOST} are sent again")));
+            }
+            Ok(endpoint.again.len() - before)
+        })
+        .await
+    }
+
+    /// Sends an event at once that tells of nothing. It is allowed while the endpoint is off, and is not kept.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::NoSuch`], [`Failure::Bad`], [`Failure::Ledger`].
+    pub async fn test(&self, id: &str) -> Result<Tested, Failure> {
+        let endpoint = self.show(id).await?;
+        let target = Target::read(&endpoint.url).map_err(Failure::Bad)?;
+        let (at, mut post) = (now(), self.post(target));
+        let (event, seconds) = (Event::test(at), at / 1_000_000);
+        let answer = post.tell(&event, seconds, &sign(&endpoint, &event, seconds)).await;
+        let taken = answer.is_taken();
+        let Answer { status, said, took, .. } = answer;
+        Ok(Tested { status, said, took, taken })
+    }
+
+    /// Changes an endpoint; again, where somebody else changed it meanwhile.
+    async fn change<R>(
+        &self,
+        id: &str,
+        change: impl Fn(&mut Endpoint) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        for _ in 0..TRIES {
+            let mut stored = read_one(&self.ledger, id).await?.ok_or(Failure::NoSuch)?;
+            let mut endpoint = stored.endpoint.clone();
+            let changed = change(&mut endpoint)?;
+            if stored.write(&self.ledger, endpoint).await? {
+                self.changed.notify_one();
+                return Ok(changed);
+            }
+        }
+        Err(Failure::Changing)
+    }
+}
