@@ -4,6 +4,7 @@ pub(crate) mod campaign;
 pub(crate) mod console;
 mod docs;
 pub(crate) mod files;
+mod seats;
 mod what_to_do;
 
 use crate::answer::problem::{HandlerResult, Problem};

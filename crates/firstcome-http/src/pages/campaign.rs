@@ -1,11 +1,13 @@
-//! The page of a campaign for people, `/c/{campaign}`, and the files that it loads, `/c/-/{file}`.
+//! The page of a campaign for people, `/c/{campaign}`, and the files of all pages, `/c/-/{file}`.
 //!
 //! The page is one document with its style and one script, without a build step and with nothing from elsewhere. Files of
 //! the folder `pages_dir` come before the built-in ones: `page.html`, `page.css` and `page.js` replace them, so do those of the
 //! console, and others are served beside them.
 
-use super::files::{LANGUAGE, MAP, NET, answer, compressed, packed, pages, read, strict};
-use super::{console, escaped};
+use super::files::{
+    BROWSER, FIRST_LANGUAGE, LANGUAGE, MAP, NET, answer, compressed, packed, pages, read, strict,
+};
+use super::{console, escaped, seats};
 use crate::answer::Code;
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::app::App;
@@ -19,16 +21,20 @@ use std::sync::{Arc, LazyLock};
 const NAME_LETTERS: usize = 64;
 
 const PAGE: &str = include_str!("campaign/page.html");
-const STYLE: &str = include_str!("campaign/page.css");
+/// The style of the seats, and of the rest of the page.
+const STYLE: &str = concat!(include_str!("seats/seats.css"), include_str!("campaign/page.css"));
 
 /// The script, in the order in which its parts use each other.
-const SCRIPT: [&str; 8] = [
+const SCRIPT: [&str; 11] = [
+    seats::WORDS,
     include_str!("campaign/words.js"),
     LANGUAGE,
+    BROWSER,
+    FIRST_LANGUAGE,
     NET,
-    include_str!("campaign/server.js"),
     MAP,
-    include_str!("campaign/seats.js"),
+    seats::SESSION,
+    seats::PANEL,
     include_str!("campaign/view.js"),
     include_str!("campaign/page.js"),
 ];

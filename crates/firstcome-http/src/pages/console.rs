@@ -2,7 +2,7 @@
 //!
 //! It knows nothing that the routes do not say, and does nothing that they do not do: whoever has a key can do the same.
 
-use super::files::{LANGUAGE, MAP, NET, packed, pages, read, strict};
+use super::files::{BROWSER, FIRST_LANGUAGE, LANGUAGE, MAP, NET, packed, pages, read, strict};
 use crate::answer::problem::HandlerResult;
 use crate::app::App;
 use axum::body::Bytes;
@@ -14,9 +14,11 @@ const PAGE: &str = include_str!("console/console.html");
 const STYLE: &str = include_str!("console/console.css");
 
 /// The script, in the order in which its parts use each other.
-const SCRIPT: [&str; 11] = [
+const SCRIPT: [&str; 13] = [
     include_str!("console/words.js"),
     LANGUAGE,
+    BROWSER,
+    FIRST_LANGUAGE,
     NET,
     MAP,
     include_str!("console/api.js"),

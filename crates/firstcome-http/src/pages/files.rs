@@ -19,9 +19,11 @@ use std::io::{ErrorKind, Read, Write};
 pub const PAGE_FILE_BYTES: u64 = 4 << 20;
 
 /// Parts of scripts that several pages use.
-pub(super) const LANGUAGE: &str = include_str!("campaign/language.js");
-pub(super) const NET: &str = include_str!("campaign/net.js");
-pub(super) const MAP: &str = include_str!("campaign/map.js");
+pub(super) const LANGUAGE: &str = include_str!("seats/language.js");
+pub(super) const BROWSER: &str = include_str!("seats/browser.js");
+pub(super) const FIRST_LANGUAGE: &str = include_str!("campaign/first_language.js");
+pub(super) const NET: &str = include_str!("seats/net.js");
+pub(super) const MAP: &str = include_str!("seats/map.js");
 
 /// Joins the parts of a script; gives it compressed and plain.
 pub(super) fn packed(parts: &[&str]) -> (Bytes, Bytes) {

@@ -4,33 +4,6 @@ let key = kept(forTab, KEY), me = null;
 
 const at = id => document.getElementById(id);
 
-// Makes an element; text is always text, whatever stands in it.
-function make(tag, attributes = {}, ...children) {
-  const svg = ["svg", "path", "line", "text", "g", "title"].includes(tag);
-  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) element[name] = value;
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value === true ? "" : value);
-  }
-  element.append(...children.filter(child => child !== null && child !== undefined && child !== false));
-  return element;
-}
-
-function set(element, text) {
-  if (element.textContent !== String(text)) element.textContent = text;
-}
-
-// Fills an element anew where what it is made from is not what it was; the focus stays at its place.
-function fill(element, from, children) {
-  const mark = JSON.stringify([from, language]);
-  if (element.filledFrom === mark) return;
-  const can = () => [...element.querySelectorAll("a, button, input, select")];
-  const nth = can().indexOf(document.activeElement);
-  element.filledFrom = mark;
-  element.replaceChildren(...children());
-  if (nth >= 0) can()[nth]?.focus();
-}
-
 // Asks once; the path is that below the server, which may be at a path of a shop. Throws where no answer came.
 async function ask(method, path, { body, id, match } = {}) {
   const headers = { authorization: `Bearer ${key}` };

@@ -34,7 +34,7 @@ function seatsView(name) {
     for (const seat of map.all) counts[letter(seat)] = (counts[letter(seat)] ?? 0) + 1;
     fill(legend, [counts, pool], () => [...map.grades.map((grade, nth) => {
       const mark = make("canvas", { width: "14", height: "14", "aria-hidden": "true" }), pen = mark.getContext("2d");
-      pen.fillStyle = gradeColour(nth);
+      pen.fillStyle = gradeColour(canvas, nth);
       pen.fillRect(0, 0, 14, 14);
       return make("li", {}, mark, ` ${grade.grade || "–"}${grade.price === null ? "" : ` ${money(grade.price, grade.currency)}`}`);
     }), ...Object.entries(counts).map(([one, count]) => make("li", { "data-letter": one }, `${word("seatStates", one)}: ${number(count)}`))]);

@@ -1,23 +1,8 @@
-// Which language is spoken, and numbers, times and money in it.
-const LANGUAGE = "firstcome-language";
+// The language that is spoken, and numbers, times and money in it.
+let language = "en";
 
-// Storage may be forbidden; then the page works without.
-const keep = (storage, name, value) => {
-  try { value === null ? storage().removeItem(name) : storage().setItem(name, value); } catch { /* forbidden */ }
-};
-const kept = (storage, name) => {
-  try { return storage().getItem(name); } catch { return null; }
-};
-const forTab = () => sessionStorage;
-const forBrowser = () => localStorage;
-
-function firstLanguage() {
-  const chosen = new URLSearchParams(location.search).get("lang") ?? kept(forBrowser, LANGUAGE);
-  const wanted = [chosen, ...navigator.languages].map(tag => String(tag).slice(0, 2));
-  return wanted.find(tag => tag in WORDS) ?? "en";
-}
-
-let language = firstLanguage();
+// Gives the first of these languages for which there are words.
+const spoken = tags => tags.map(tag => String(tag).slice(0, 2)).find(tag => tag in WORDS) ?? "en";
 
 // Gives a text with values put in.
 function say(key, values = {}) {

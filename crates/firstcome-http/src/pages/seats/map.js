@@ -3,9 +3,13 @@ const PALETTE = {
   light: ["#1d4ed8", "#047857", "#7e22ce", "#b45309", "#0e7490", "#be185d", "#4d7c0f", "#4338ca"],
   dark: ["#7aa7ff", "#4ade80", "#d8a4ff", "#fbbf24", "#4dd6ee", "#ff8fc4", "#bef264", "#a5b4fc"],
 };
-const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
-const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const gradeColour = nth => PALETTE[isDark() ? "dark" : "light"][nth % 8];
+// Whether an element is shown dark: as the browser is set, unless its host says `theme`.
+function isDark(element) {
+  const theme = element.getRootNode().host?.getAttribute("theme");
+  return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+const colour = (element, name) => getComputedStyle(element).getPropertyValue(name).trim();
+const gradeColour = (element, nth) => colour(element, `--grade-${nth % 8 + 1}`) || PALETTE[isDark(element) ? "dark" : "light"][nth % 8];
 
 // Gives the seats of a map document by their numbers, with places on a plane; a seat is one wide.
 function seatsOf(map) {
@@ -47,8 +51,11 @@ const BUTTONS = 56;
 class SeatMap {
   constructor(canvas, chosen, pointed) {
     Object.assign(this, { canvas, chosen, pointed, seats: [], all: [], grades: [], letters: [], mine: new Set(), asking: new Set(), cursor: null, scale: 1, dx: 0, dy: 0, fit: 1, frames: [] });
-    new ResizeObserver(() => { this.measure(); this.show(); }).observe(canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    this.ending = new AbortController();
+    const resized = new ResizeObserver(() => { this.measure(); this.show(); });
+    resized.observe(canvas);
+    this.ending.signal.addEventListener("abort", () => resized.disconnect());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw(), { signal: this.ending.signal });
     this.gestures();
     this.keys();
   }
@@ -76,6 +83,11 @@ class SeatMap {
     // Names of rows stand at the left; the buttons at the top have room of their own.
     this.box = { left: left - 2, right: right + 1, top: top - 1, bottom: bottom + 1 };
     this.fit = Math.min(clientWidth / (right - left + 3), (clientHeight - BUTTONS) / (bottom - top + 2), 40);
+  }
+
+  // Ends what goes on without anybody asking.
+  stop() {
+    this.ending.abort();
   }
 
   // Shows all of it.
@@ -134,14 +146,14 @@ class SeatMap {
       if (!group) groups.set(key, group = []);
       group.push(x, y, seat);
     }
-    const taken = colour("--taken");
+    const taken = colour(canvas, "--taken");
     for (const [key, group] of groups) {
-      pen.fillStyle = key < 0 ? taken : gradeColour(key);
+      pen.fillStyle = key < 0 ? taken : gradeColour(canvas, key);
       // A taken seat is smaller, too: colour alone says nothing to some.
       const small = key < 0 ? size * 0.55 : size;
       for (let at = 0; at < group.length; at += 3) pen.fillRect(group[at] - small / 2, group[at + 1] - small / 2, small, small);
       if (key >= 0 && size >= 17) {
-        pen.fillStyle = isDark() ? "#0b0d12" : "#fff";
+        pen.fillStyle = isDark(canvas) ? "#0b0d12" : "#fff";
         pen.font = `600 ${Math.min(size * 0.42, 15)}px system-ui, sans-serif`;
         pen.textAlign = "center";
         pen.textBaseline = "middle";
@@ -150,11 +162,11 @@ class SeatMap {
     }
     for (const [, x, y, look] of special) {
       const most = Math.max(size, 6);
-      pen.fillStyle = colour("--mine");
+      pen.fillStyle = colour(canvas, "--mine");
       pen.globalAlpha = look === "asking" ? 0.5 : 1;
       pen.fillRect(x - most / 2, y - most / 2, most, most);
       pen.globalAlpha = 1;
-      pen.strokeStyle = colour("--card");
+      pen.strokeStyle = colour(canvas, "--card");
       pen.lineWidth = Math.max(most * 0.14, 1);
       pen.beginPath();
       pen.moveTo(x - most * 0.25, y);
@@ -163,10 +175,10 @@ class SeatMap {
       pen.stroke();
     }
     this.labels(pen, half);
-    if (this.cursor && document.activeElement === canvas) {
+    if (this.cursor && canvas.matches(":focus")) {
       const [x, y] = [this.cursor.x * scale + this.dx, this.cursor.y * scale + this.dy];
       const ring = Math.max(size, 10) + 6;
-      pen.strokeStyle = colour("--focus");
+      pen.strokeStyle = colour(canvas, "--focus");
       pen.lineWidth = 3;
       pen.strokeRect(x - ring / 2, y - ring / 2, ring, ring);
     }
@@ -175,7 +187,7 @@ class SeatMap {
   // Writes the names of rows at their left, where there is room.
   labels(pen, half) {
     if (this.scale < 11) return;
-    pen.fillStyle = colour("--soft");
+    pen.fillStyle = colour(this.canvas, "--soft");
     pen.font = "600 12px system-ui, sans-serif";
     pen.textAlign = "right";
     pen.textBaseline = "middle";
