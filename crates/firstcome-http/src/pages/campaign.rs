@@ -80,6 +80,7 @@ pub(crate) async fn file(
         Some(own) => (Bytes::new(), own),
         None if name == "page.js" => BUILT_IN.clone(),
         None if name == "console.js" => console::BUILT_IN.clone(),
+        None if name == "seats.js" => seats::BUILT_IN.clone(),
         None => return Err(missing()),
     };
     Ok(answer(&headers, kind, packed, plain))

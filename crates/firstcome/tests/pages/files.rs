@@ -24,15 +24,15 @@ fn the_page_is_small_strict_and_known_again() {
     );
     assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"), "{policy}");
     // Nothing is loaded from elsewhere.
-    let (plain, code) =
-        (ask(&scene, "/c/spring", "").text(), ask(&scene, "/c/-/page.js", "").text());
-    for text in [&plain, &code] {
+    for path in ["/c/spring", "/c/-/page.js", "/c/-/seats.js"] {
+        let text = ask(&scene, path, "").text();
         let elsewhere = text.replace("http://www.w3.org/2000/svg", "");
         assert!(
             !elsewhere.contains("http://") && !elsewhere.contains("https://"),
-            "an address of another server"
+            "an address of another server in {path}"
         );
     }
+    assert!(ask(&scene, "/c/-/seats.js", zip).body.len() <= 30 << 10);
     let tag = page.header("etag").unwrap();
     assert_eq!(ask(&scene, "/c/spring", &format!("if-none-match: {tag}\r\n")).status, 304);
     for path in ["/c/Spring", "/c/-/none.js", "/c/-/page.html", "/c/-/..%2fpage.js", "/c/-/", "/c/"]
@@ -65,5 +65,7 @@ fn the_files_of_the_team_come_first_and_pages_can_be_off() {
     assert!(said.contains("pages_dir: there is no folder /nowhere/at/all"), "{said}");
     let scene = Scene::with(&[("PAGES", "off")]);
     ask(&scene, "/c/spring", "").refuses("no_such_route", "off");
-    ask(&scene, "/c/-/page.js", "").refuses("no_such_route", "off");
+    for file in ["page.js", "seats.js"] {
+        ask(&scene, &format!("/c/-/{file}"), "").refuses("no_such_route", "off");
+    }
 }

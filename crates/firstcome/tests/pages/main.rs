@@ -8,6 +8,7 @@ mod axe;
 mod console;
 #[path = "../server/documented.rs"]
 mod documented;
+mod element;
 mod files;
 mod own;
 #[path = "../server/process.rs"]

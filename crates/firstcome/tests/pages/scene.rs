@@ -18,6 +18,7 @@ pub(crate) struct Scene {
     pub(crate) server: Option<Server>,
     folder: TempDir,
     address: String,
+    settings: Vec<(String, String)>,
 }
 
 impl Scene {
@@ -30,7 +31,9 @@ impl Scene {
         let settings: Vec<_> = settings.iter().copied().chain([SECRET]).collect();
         let server = Server::with(folder.path(), &settings);
         let address = server.address.to_string();
-        Self { server: Some(server), folder, address }
+        let settings =
+            settings.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        Self { server: Some(server), folder, address, settings }
     }
 
     /// Kills the server as a power cut would.
@@ -40,7 +43,8 @@ impl Scene {
 
     /// Starts it again where it was.
     pub(crate) fn restart(&mut self) {
-        let settings = [SECRET, ("LISTEN", self.address.as_str())];
+        let own = self.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let settings: Vec<_> = own.chain([("LISTEN", self.address.as_str())]).collect();
         let server = Server::with(self.folder.path(), &settings);
         self.server = Some(server);
     }

@@ -57,7 +57,7 @@ class SeatPanel {
         part("form", "best", {},
           make("label", {}, part("span", "bestCount"), " ", part("input", "bestNumber", { type: "number", min: "1", max: "10", value: "2", inputmode: "numeric" })),
           make("label", {}, part("span", "bestGrade"), " ", part("select", "bestGrades")),
-          part("button", "bestGo"))),
+          part("button", "bestGo", { disabled: true }))),
       make("section", { id: "basket", class: "card", "aria-labelledby": "basketTitle" },
         part("h2", "basketTitle"),
         part("p", "basketTime", { role: "timer" }),
