@@ -27,6 +27,10 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
     response.end();
     return;
   }
+  if (pathname === "/token") {
+    void token("cem", "arena").then(text => response.end(text));
+    return;
+  }
   if (pathname.startsWith("/firstcome-client/")) {
     response.setHeader("content-type", "text/javascript");
     response.end(readFileSync(path(`typescript/dist/${pathname.slice("/firstcome-client/".length)}`)));
@@ -49,6 +53,9 @@ before(async () => {
   const seats = { opens_at: "now", public: true, pools: [{ name: "main", kind: "counted", capacity: 500 }] };
   await ask(server.url, "PUT", "/v1/campaigns/spring", seats, ADMIN);
   await ask(server.url, "PUT", "/v1/campaigns/hall", seats, ADMIN);
+  const hall = ["A1", "A2", "A3", "A4"].map(name => ({ name, row: "A", section: "Stalls" }));
+  const pools = [{ name: "main", kind: "seated", seats: hall }];
+  await ask(server.url, "PUT", "/v1/campaigns/arena", { opens_at: "now", allow_orphans: true, pools }, ADMIN);
 });
 after(() => {
   site?.close();
@@ -180,4 +187,30 @@ test("the page of the README works", { timeout: 120_000 }, async () => {
   </script>`;
   pages.set("/readme.html", `<!doctype html><meta charset="utf-8">${page.replace("https://firstcome.example", server.url)}${watch}`);
   assert.deepEqual(await open(`${origin}/readme.html#token=${await token("bob", "spring")}`), ["Number 1", "499 left"]);
+});
+
+test("the file of the package is that of the server, and the page with seats of the README works with both", { timeout: 180_000 }, async () => {
+  const served = await fetch(`${server.url}/c/-/seats.js`);
+  assert.equal(await served.text(), readFileSync(path("typescript/dist/seats.js"), "utf8"));
+  const readme = readFileSync(path("typescript/README.md"), "utf8");
+  const page = [...readme.matchAll(/```html\n([^]*?)```/g)][1]?.[1] ?? assert.fail("the README has no page with seats");
+  const watch = `<script>
+    const until = async (what) => { for (let round = 0; round < 600 && !what(); round += 1) await new Promise(done => setTimeout(done, 50)); };
+    addEventListener("load", async () => {
+      const seats = document.querySelector("firstcome-seats"), at = name => seats.shadowRoot?.querySelector(name);
+      const total = document.querySelector("#total");
+      await until(() => at("#bestGo") && !at("#bestGo").disabled);
+      if (seats.holds.length === 0) at("#bestGo").click();
+      await until(() => total.textContent === "2 held");
+      await fetch("/report", { method: "POST", body: JSON.stringify([total.textContent, seats.holds[0]?.units.map(unit => unit.unit)]) });
+    });
+  </script>`;
+  const whole = (file: string): string =>
+    `<!doctype html><html lang="en"><meta charset="utf-8">${page.replace("https://firstcome.example/c/-/seats.js", file).replaceAll("https://firstcome.example", server.url)}${watch}`;
+  pages.set("/seats.html", whole("./firstcome-client/seats.js"));
+  pages.set("/served.html", whole(`${server.url}/c/-/seats.js`));
+  const first = await open(`${origin}/seats.html`);
+  assert.equal(first[0], "2 held");
+  // Another visit, with the file of the server: it has the same seats.
+  assert.deepEqual(await open(`${origin}/served.html`), first);
 });

@@ -52,7 +52,7 @@ test("a new project installs the package, compiles and runs", { timeout: 600_000
   }[];
   assert.ok(packed);
   const files = packed.files.map(file => file.path);
-  for (const wanted of ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json", "dist/index.js", "dist/index.d.ts"])
+  for (const wanted of ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json", "dist/index.js", "dist/index.d.ts", "dist/seats.js", "dist/seats.d.ts"])
     assert.ok(files.includes(wanted), `${wanted} is not in ${files.join()}`);
   assert.ok(
     files.every(file => /^(README\.md|LICENSE-\w+|package\.json|dist\/\w+(\.d\.ts|\.js))$/.test(file)),
@@ -120,6 +120,10 @@ test("a new project installs the package, compiles and runs", { timeout: 600_000
   run("npx", ["tsc", "-p", "page.json"], folder);
   writeFileSync(join(folder, "page.ts"), PAGE.replace('case "unknown":', 'case "not_known":'));
   assert.throws(() => run("npx", ["tsc", "-p", "page.json"], folder), /"not_known"/, "a wrong outcome does not compile");
+  writeFileSync(join(folder, "page.ts"), SEATS);
+  run("npx", ["tsc", "-p", "page.json"], folder);
+  writeFileSync(join(folder, "page.ts"), SEATS.replace("detail.hold.hold", "detail.order"));
+  assert.throws(() => run("npx", ["tsc", "-p", "page.json"], folder), /'order'/, "a wrong field of an event does not compile");
 });
 
 const MAIN = `
@@ -178,4 +182,18 @@ export async function follow(client: Client): Promise<void> {
     if (event.event === "own") console.log(event.data.claims.length, event.data.whole);
   }
 }
+`;
+
+// A page with the seats, and with texts of its own.
+const SEATS = `
+import { words, type FirstcomeSeats } from "firstcome-client/seats";
+
+words["fr"] = { ...words.en, hall: "Choisissez vos places", refused: { ...words.en.refused, sold_out: "Complet." } };
+const seats: FirstcomeSeats = document.createElement("firstcome-seats");
+seats.setAttribute("campaign", "hall");
+seats.addEventListener("pay", ({ detail }) => console.log(detail.hold.hold, detail.hold.units.length));
+seats.addEventListener("refused", ({ detail }) => console.log(detail.outcome, seats.link === "live"));
+seats.token = "a token";
+document.body.append(seats);
+for (const hold of seats.holds) console.log(hold.expires_at);
 `;
