@@ -218,7 +218,8 @@ class SeatPanel {
     for (const id of ["zoomIn", "zoomOut", "zoomAll"]) at[id].setAttribute("aria-label", say(id));
     at.map.setAttribute("aria-label", say("mapLabel"));
     const acts = session.canAct();
-    this.#renderLegend();
+    // Before the map is here there is nothing to explain.
+    if (this.position) this.#renderLegend();
     fill(at.areas, [this.areas, this.standing, acts], () => this.areas.map((area, nth) => {
       const [left] = this.standing[nth];
       const text = [area.name, area.price_minor === null ? "" : money(area.price_minor, area.currency), say("poolLeft", { left: number(left) })].filter(Boolean).join(" · ");
