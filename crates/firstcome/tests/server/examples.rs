@@ -354,6 +354,11 @@ fn tell(story: &mut Story) {
         json!({"do": "cancel", "campaign": "spring", "subject": "ann", "rank": 1, "by": "subject"}),
     ]);
 
+    tell_of_operation(story, spring);
+}
+
+/// Results, tokens, webhooks, and what operators ask of a server.
+fn tell_of_operation(story: &mut Story, spring: &[(&str, &str)]) {
     let results = ("GET", "/v1/campaigns/{campaign}/results");
     story.ask(results, spring, None);
     let as_table = [spring[0], ("format", "csv")];
@@ -374,6 +379,7 @@ fn tell(story: &mut Story) {
     ] {
         story.ask(("GET", path), &[], None);
     }
+    tell_of_webhooks(story);
     story.ask(("POST", "/v1/reseed"), &[], None);
     story.ask(("POST", "/v1/level"), &[], None);
     story.ask(("POST", &format!("{CAMPAIGN}/close")), spring, None);
@@ -450,7 +456,6 @@ fn the_examples_are_what_a_server_answers() {
     let folder = tempfile::tempdir().unwrap();
     let mut story = Story::begin(folder.path());
     tell(&mut story);
-    tell_of_webhooks(&mut story);
     let recorded = serde_json::to_string_pretty(&story.recorded).unwrap() + "\n";
     if std::env::var_os("FIRSTCOME_BLESS").is_some() {
         std::fs::write(KEPT, &recorded).unwrap();
