@@ -40,7 +40,7 @@ const NOT_OF_THE_RULES = [
   "beyond_results", "tag_required", "invalid_request", "invalid_subject", "invalid_settings", "too_big_for_memory",
   "unsupported_media_type", "not_acceptable", "too_large", "timeout", "unauthorized", "eligibility_unknown",
   "token_expired", "forbidden", "origin_not_allowed", "no_such_route", "method_not_allowed", "too_many_connections",
-  "too_many_requests", "too_many_streams",
+  "too_many_requests", "too_many_streams", "no_ledger", "no_such_webhook", "too_many_webhooks",
 ];
 // Texts whose possible values are in their description; later versions may add more.
 const WORDS = ["state", "kind", "standing", "decided", "by", "what"];

@@ -1305,4 +1305,7 @@ export const NOT_OF_THE_RULES: ReadonlySet<string> = new Set([
   "too_many_connections",
   "too_many_requests",
   "too_many_streams",
+  "no_ledger",
+  "no_such_webhook",
+  "too_many_webhooks",
 ]);

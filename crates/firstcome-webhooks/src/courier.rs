@@ -6,8 +6,8 @@ use crate::endpoint::{Became, Delivery, Endpoint};
 use crate::event::Event;
 use crate::post::{Answer, Post};
 use crate::signature;
-use crate::stored::{Failure, Stored, read_one};
-use crate::takeover::{known, text_of};
+use crate::stored::{Stored, read_one};
+use crate::takeover::known;
 use firstcome_node::ledger::{Ledger, LedgerError, Row};
 use firstcome_node::log;
 use std::sync::Arc;
@@ -19,8 +19,12 @@ use tokio::time::{Instant, sleep};
 const PAGE: usize = 200;
 /// How long what was told may not be written: after a crash it is told once more.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
+/// The same of results that it is not told of.
+const SAVE_UNTOLD_EVERY: Duration = Duration::from_secs(10);
 /// How often it is looked whether there is more to tell.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How often it is counted what is behind while nothing is told.
+const COUNT_EVERY: Duration = Duration::from_secs(1);
 /// The pause after the ledger failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// From this try on each failure is logged: the pauses are hours then.
@@ -32,13 +36,18 @@ pub(crate) type Settled = Arc<dyn Fn() -> u64 + Send + Sync>;
 /// Tells one endpoint.
 pub(crate) struct Courier {
     pub(crate) ledger: Ledger,
-    pub(crate) ledger_id: u128,
+    /// The ledger's id, as endpoints have it.
+    pub(crate) ledger_id: String,
     pub(crate) stored: Stored,
     pub(crate) post: Post,
     pub(crate) counts: Counts,
     pub(crate) settled: Settled,
     /// The version that is stored, as far as the office saw.
     pub(crate) seen: watch::Receiver<u64>,
+    /// When it was written last.
+    pub(crate) saved: Instant,
+    /// Whether what was asked for by hand lets something else go first: it failed.
+    pub(crate) steps_back: bool,
 }
 
 /// When it goes on.
@@ -70,8 +79,9 @@ impl Courier {
                 Next::Later => LOOK_EVERY,
                 Next::At(at) => {
                     let pause = Duration::from_micros((at - now()).max(0).cast_unsigned());
-                    // It may go on with others before.
-                    if self.stored.endpoint.goes_on() { pause.min(LOOK_EVERY) } else { pause }
+                    // It may go on with others before; and what is behind is counted.
+                    let goes_on = self.stored.endpoint.goes_on();
+                    pause.min(if goes_on { LOOK_EVERY } else { COUNT_EVERY })
                 }
             };
             tokio::select! {
@@ -90,14 +100,16 @@ impl Courier {
                 None => return Ok(Next::Never),
             }
         }
-        if self.stored.endpoint.ledger != text_of(self.ledger_id) {
-            return self.resume().await;
-        }
         let endpoint = &self.stored.endpoint;
         let behind =
             (self.settled)().saturating_sub(endpoint.cursor) + endpoint.waiting.len() as u64;
         self.counts.behind(&self.stored.id, behind);
-        if let Some(number) = endpoint.again.first().copied() {
+        if !endpoint.is_of(&self.ledger_id) {
+            return self.resume().await;
+        }
+        if !std::mem::take(&mut self.steps_back)
+            && let Some(number) = endpoint.again.first().copied()
+        {
             return self.send_again(number).await;
         }
         if endpoint.off.is_some() {
@@ -120,19 +132,15 @@ impl Courier {
         }
         let mut endpoint = self.stored.endpoint.clone();
         let before = endpoint.cursor;
-        // A new endpoint knows of no ledger yet.
-        if !endpoint.ledger.is_empty() {
-            let marks = known(&endpoint.marks, &self.ledger).await?;
-            endpoint.resume(text_of(self.ledger_id), marks);
-            let (webhook, from) = (&*self.stored.id, endpoint.cursor);
-            log!(
-                WebhookFailing,
-                webhook,
-                "the ledger took the place of another one: results behind {from} are told again, of {before}, under new ids"
-            );
-        }
-        endpoint.ledger = text_of(self.ledger_id);
-        self.save(endpoint).await
+        let marks = known(&endpoint.marks, &self.ledger).await?;
+        endpoint.resume(self.ledger_id.clone(), marks);
+        let (webhook, from) = (&*self.stored.id, endpoint.cursor);
+        log!(
+            WebhookFailing,
+            webhook,
+            "the ledger took the place of another one: of {before} results those behind {from} are told again, under new ids"
+        );
+        Ok(self.save(endpoint).await)
     }
 
     /// Sends a result that an operator asked for: it counts neither for nor against the endpoint.
@@ -144,9 +152,13 @@ impl Courier {
             if answer.is_taken() {
                 endpoint.parked.retain(|parked| *parked != number);
                 endpoint.waiting.retain(|waiting| waiting.number != number);
+            } else if answer.is_gone() {
+                endpoint.switch_off(now(), "it answered 410");
+            } else {
+                self.steps_back = true;
             }
         }
-        self.save(endpoint).await
+        Ok(self.save(endpoint).await)
     }
 
     async fn try_again(&mut self, number: u64) -> Result<Next, LedgerError> {
@@ -156,7 +168,7 @@ impl Courier {
             // A ledger that was set aside had it.
             None => endpoint.waiting.retain(|waiting| waiting.number != number),
         }
-        self.save(endpoint).await
+        Ok(self.save(endpoint).await)
     }
 
     /// Tells what comes next, as far as it is taken.
@@ -164,12 +176,13 @@ impl Courier {
         let mut endpoint = self.stored.endpoint.clone();
         let rows = self.ledger.results(endpoint.cursor, PAGE, None).await?;
         if rows.is_empty() {
-            return Ok(Next::Later);
+            return self.pass_dropped().await;
         }
-        let (begun, mut mark) = (Instant::now(), endpoint.mark());
+        let (begun, mut mark, mut is_told) = (Instant::now(), endpoint.mark(), false);
         for row in &rows {
             mark = mark.over(row);
             if endpoint.wanted.has(row) {
+                is_told = true;
                 self.try_one(&mut endpoint, row).await;
             }
             if endpoint.off.is_some() && endpoint.waiting.iter().all(|it| it.number != row.number) {
@@ -181,7 +194,24 @@ impl Courier {
                 break;
             }
         }
-        self.save(endpoint).await
+        if !is_told && self.saved.elapsed() < SAVE_UNTOLD_EVERY {
+            // Who comes after a crash looks through them once more.
+            self.stored.endpoint = endpoint;
+            return Ok(Next::AtOnce);
+        }
+        Ok(self.save(endpoint).await)
+    }
+
+    /// Passes over results that were dropped on an operator's word, where the ledger has all that is settled.
+    async fn pass_dropped(&mut self) -> Result<Next, LedgerError> {
+        let settled = (self.settled)();
+        // First, so that what is written meanwhile is found by the look behind it.
+        let has_all = self.ledger.standing().await?.through >= settled;
+        let cursor = self.stored.endpoint.cursor;
+        if has_all && self.ledger.results(cursor, 1, None).await?.is_empty() {
+            self.stored.endpoint.cursor = settled.max(cursor);
+        }
+        Ok(Next::Later)
     }
 
     /// Tells of one result, and notes what came of it.
@@ -246,7 +276,7 @@ impl Courier {
 
     /// Tells of a result once, and keeps what was said.
     async fn tell(&mut self, endpoint: &mut Endpoint, row: &Row) -> Answer {
-        let event = Event::of(row, self.ledger_id);
+        let event = Event::of(row, endpoint.ledger_of(row.number));
         let at = now();
         let seconds = at / 1_000_000;
         let signature = sign(endpoint, &event, seconds);
@@ -269,25 +299,41 @@ impl Courier {
         Ok(rows.into_iter().next().filter(|row| row.number == number))
     }
 
-    /// Writes what became of the endpoint. Where an operator changed it meanwhile, that stays.
-    async fn save(&mut self, mut endpoint: Endpoint) -> Result<Next, LedgerError> {
+    /// Writes what became of the endpoint, as often as it takes: what was told and is not written would be told again and again.
+    /// What an operator changed meanwhile stays.
+    async fn save(&mut self, mut endpoint: Endpoint) -> Next {
+        let mut is_said = false;
         loop {
-            match self.stored.write(&self.ledger, endpoint.clone()).await {
-                Ok(true) => return Ok(Next::AtOnce),
-                Ok(false) => {}
-                Err(Failure::Ledger(why)) => return Err(why),
-                Err(_) => return Ok(Next::Never),
-            }
-            let Some(theirs) = read_one(&self.ledger, &self.stored.id).await? else {
-                return Ok(Next::Never);
+            let why = match self.stored.write(&self.ledger, endpoint.clone()).await {
+                Ok(true) => {
+                    self.saved = Instant::now();
+                    return Next::AtOnce;
+                }
+                Ok(false) => match read_one(&self.ledger, &self.stored.id).await {
+                    Ok(Some(theirs)) => {
+                        let is_further = theirs.endpoint.cursor > endpoint.cursor;
+                        if is_further && theirs.endpoint.ledgers == endpoint.ledgers {
+                            // Somebody else tells it: another leader.
+                            return Next::Never;
+                        }
+                        endpoint = merged(&self.stored.endpoint, endpoint, &theirs.endpoint);
+                        self.stored = theirs;
+                        continue;
+                    }
+                    Ok(None) => return Next::Never,
+                    Err(why) => why.to_string(),
+                },
+                Err(why) => why.to_string(),
             };
-            if theirs.endpoint.cursor > endpoint.cursor && theirs.endpoint.ledger == endpoint.ledger
-            {
-                // Somebody else tells it: another leader.
-                return Ok(Next::Never);
+            if !std::mem::replace(&mut is_said, true) {
+                let webhook = &*self.stored.id;
+                log!(
+                    WebhookFailing,
+                    webhook,
+                    "what was told cannot be written, nothing more is told until it can: {why}"
+                );
             }
-            endpoint = merged(&self.stored.endpoint, endpoint, &theirs.endpoint);
-            self.stored = theirs;
+            sleep(AFTER_FAILURE).await;
         }
     }
 }
@@ -301,13 +347,17 @@ pub(crate) fn sign(endpoint: &Endpoint, event: &Event, seconds: i64) -> String {
 /// Puts what was told since `before` into what an operator made of the endpoint meanwhile.
 fn merged(before: &Endpoint, ours: Endpoint, theirs: &Endpoint) -> Endpoint {
     let mut both = theirs.clone();
-    both.ledger = ours.ledger;
+    both.ledgers = ours.ledgers;
     both.cursor = ours.cursor;
     both.marks = ours.marks;
     both.recent = ours.recent;
     both.again.retain(|number| !before.again.contains(number) || ours.again.contains(number));
     both.parked.retain(|number| !before.parked.contains(number) || ours.parked.contains(number));
-    both.parked.extend(ours.parked.iter().filter(|number| !before.parked.contains(number)));
+    for number in ours.parked {
+        if !before.parked.contains(&number) && !both.parked.contains(&number) {
+            both.parked.push(number);
+        }
+    }
     both.waiting = ours.waiting;
     both.failing = ours.failing;
     if ours.off.is_some() && before.off.is_none() {
@@ -325,8 +375,15 @@ mod tests {
 
     #[test]
     fn what_an_operator_changed_meanwhile_stays_and_so_does_what_was_told() {
-        let new =
-            |url: &str| Endpoint::new(url.to_owned(), Wanted::default(), true, String::new(), 0);
+        let new = |url: &str| {
+            Endpoint::new(
+                url.to_owned(),
+                Wanted::default(),
+                true,
+                String::new(),
+                ("a".to_owned(), 0),
+            )
+        };
         let before = Endpoint { parked: vec![1, 2], again: vec![1], ..new("https://a") };
         let mut ours =
             Endpoint { cursor: 9, parked: vec![2, 8], again: Vec::new(), ..before.clone() };

@@ -18,6 +18,10 @@ const BREAKS_AFTER: u32 = 10;
 const RECENT: usize = 20;
 /// Marks of how far it was told that are kept.
 const MARKS: usize = 24;
+/// Ledgers, one in the place of the other, whose ids are remembered.
+const LEDGERS: usize = 16;
+/// Secrets that were replaced and count still.
+const OLD_SECRETS: usize = 7;
 /// Results between one such mark and the next, at least.
 const MARK_EVERY: u64 = 500;
 
@@ -112,8 +116,9 @@ pub struct Endpoint {
     /// When it was added, in microseconds since 1970.
     pub added: i64,
     pub off: Option<Off>,
-    /// The id of the ledger whose results it is told of.
-    pub(crate) ledger: String,
+    /// The ids of the ledgers whose results it was told of, each with the first number that it has from there. An event keeps
+    /// the id that it was told with first.
+    pub(crate) ledgers: Vec<(u64, String)>,
     /// All results up to this number were told, wait or are parked.
     pub cursor: u64,
     /// The last marks, in order.
@@ -142,8 +147,21 @@ pub(crate) enum Became {
 }
 
 impl Endpoint {
-    /// Returns an endpoint that is told all beyond a number.
-    pub(crate) fn new(url: String, wanted: Wanted, ordered: bool, note: String, from: u64) -> Self {
+    /// Returns what is shown of one whose row cannot be read.
+    pub(crate) fn unreadable(why: String) -> Self {
+        let (url, note, wanted) = (String::new(), String::new(), Wanted::default());
+        let off = Some(Off { at: 0, why });
+        Self { off, added: 0, ..Self::new(url, wanted, true, note, (String::new(), 0)) }
+    }
+
+    /// Returns an endpoint that is told all of a ledger beyond a number.
+    pub(crate) fn new(
+        url: String,
+        wanted: Wanted,
+        ordered: bool,
+        note: String,
+        (ledger, from): (String, u64),
+    ) -> Self {
         Self {
             url,
             wanted,
@@ -152,7 +170,7 @@ impl Endpoint {
             secrets: vec![(Secret::draw(), None)],
             added: now(),
             off: None,
-            ledger: String::new(),
+            ledgers: vec![(0, ledger)],
             cursor: from,
             marks: vec![Mark { number: from, sum: 0 }],
             failing: None,
@@ -163,11 +181,26 @@ impl Endpoint {
         }
     }
 
+    /// Returns the id of the ledger that a result is from.
+    pub(crate) fn ledger_of(&self, number: u64) -> &str {
+        let known = self.ledgers.iter().rev().find(|(first, _)| *first <= number);
+        known.or(self.ledgers.first()).map_or("", |(_, ledger)| ledger)
+    }
+
+    /// Says whether it is told of this ledger now.
+    pub(crate) fn is_of(&self, ledger: &str) -> bool {
+        self.ledgers.last().is_some_and(|(_, last)| last == ledger)
+    }
+
     /// Goes on with another ledger, which has the same results up to the last of these marks.
     pub(crate) fn resume(&mut self, ledger: String, marks: Vec<Mark>) {
-        (self.ledger, self.marks) = (ledger, marks);
+        self.marks = marks;
         self.cursor = self.mark().number;
         let cursor = self.cursor;
+        self.ledgers.retain(|(first, _)| *first <= cursor);
+        let over = (self.ledgers.len() + 1).saturating_sub(LEDGERS);
+        self.ledgers.drain(..over);
+        self.ledgers.push((cursor + 1, ledger));
         self.waiting.retain(|waiting| waiting.number <= cursor);
         for numbers in [&mut self.parked, &mut self.again] {
             numbers.retain(|number| *number <= cursor);
@@ -186,8 +219,7 @@ impl Endpoint {
         for (_, counts) in &mut self.secrets {
             counts.get_or_insert(until);
         }
-        // A secret more for each rotation within a day: two old ones are enough.
-        self.secrets.truncate(2);
+        self.secrets.truncate(OLD_SECRETS);
         self.secrets.insert(0, (Secret::draw(), None));
         self.secrets[0].0.clone()
     }
@@ -227,19 +259,21 @@ impl Endpoint {
                 self.waiting.push(Waiting { number, tries, next });
                 Became::Waits
             }
-            None => {
+            None if self.parked.len() < PARKED_MOST => {
                 self.parked.push(number);
-                if self.parked.len() < PARKED_MOST {
-                    return Became::Parked;
-                }
+                Became::Parked
+            }
+            None => {
                 self.switch_off(now, "as many results are parked as may be");
+                self.waiting.push(Waiting { number, tries, next: now });
                 Became::Off
             }
         }
     }
 
-    /// Tells it nothing until an operator switches it on.
+    /// Tells it nothing until an operator switches it on, or asks for something by hand.
     pub(crate) fn switch_off(&mut self, now: i64, why: &str) {
+        self.again.clear();
         self.off = Some(Off { at: now, why: why.to_owned() });
     }
 
@@ -288,7 +322,13 @@ mod tests {
     const DAY: i64 = 86_400_000_000;
 
     fn endpoint(ordered: bool) -> Endpoint {
-        Endpoint::new("https://a".to_owned(), Wanted::default(), ordered, String::new(), 0)
+        Endpoint::new(
+            "https://a".to_owned(),
+            Wanted::default(),
+            ordered,
+            String::new(),
+            ("a".to_owned(), 0),
+        )
     }
 
     #[test]
@@ -342,6 +382,30 @@ mod tests {
     }
 
     #[test]
+    fn an_event_keeps_the_id_of_the_ledger_it_was_told_of_first() {
+        let mut endpoint = endpoint(true);
+        endpoint.moved_to(Mark { number: 40, sum: 4 });
+        let marks = endpoint.marks.clone();
+        endpoint.moved_to(Mark { number: 70, sum: 7 });
+        endpoint.resume("b".to_owned(), marks);
+        assert!(endpoint.cursor == 40 && endpoint.is_of("b") && !endpoint.is_of("a"));
+        assert_eq!([1, 40, 41].map(|number| endpoint.ledger_of(number)), ["a", "a", "b"]);
+        for _ in 0..99 {
+            endpoint.resume("c".to_owned(), endpoint.marks.clone());
+        }
+        assert!(endpoint.ledgers.len() <= LEDGERS && endpoint.ledger_of(41) == "c");
+    }
+
+    #[test]
+    fn with_as_many_parked_as_may_be_it_is_off_and_what_failed_waits() {
+        let mut endpoint = endpoint(true);
+        endpoint.parked = (1..=PARKED_MOST as u64).collect();
+        endpoint.waiting = vec![Waiting { number: 20_000, tries: 9, next: 0 }];
+        assert_eq!(endpoint.failed(20_000, None, 0), Became::Off);
+        assert_eq!((endpoint.parked.len(), endpoint.waiting[0].number), (PARKED_MOST, 20_000));
+    }
+
+    #[test]
     fn a_secret_that_was_replaced_counts_for_a_while() {
         let mut endpoint = endpoint(true);
         let first = endpoint.secrets(0).next().unwrap().clone();
@@ -351,6 +415,6 @@ mod tests {
         for _ in 0..9 {
             endpoint.rotate(1, DAY);
         }
-        assert_eq!(endpoint.secrets(1).count(), 3);
+        assert_eq!(endpoint.secrets(1).count(), OLD_SECRETS + 1);
     }
 }

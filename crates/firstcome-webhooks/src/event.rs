@@ -17,6 +17,8 @@ pub const TYPES: [(&str, Kind); 8] = [
     ("waitlist.unserved", Kind::Unserved),
 ];
 
+/// Digits of a ledger's id that ids of events begin with.
+const SHORT: usize = 8;
 /// The type of the event that an operator asks for.
 pub(crate) const TEST: &str = "webhook.test";
 
@@ -74,7 +76,7 @@ struct Data<'a> {
 
 impl Event {
     /// Returns what is told of a result of the ledger of this id.
-    pub(crate) fn of(row: &Row, ledger: u128) -> Self {
+    pub(crate) fn of(row: &Row, ledger: &str) -> Self {
         let none = Details::default();
         let details = row.details.as_deref().unwrap_or(&none);
         let data = Data {
@@ -97,8 +99,8 @@ impl Event {
             import: details.import.as_deref(),
             quantity: details.quantity,
         };
-        let short = (ledger >> 96) as u32;
-        let id = format!("{short:08x}_{}_{:06}", row.campaign_number, row.in_campaign);
+        let short = ledger.get(..SHORT).unwrap_or(ledger);
+        let id = format!("{short}_{}_{:06}", row.campaign_number, row.in_campaign);
         Self { id, body: body(type_of(row.kind), row.at.as_micros(), data) }
     }
 

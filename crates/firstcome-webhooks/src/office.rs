@@ -9,14 +9,16 @@ use crate::event::Event;
 use crate::post::{Answer, Post, Target, tls};
 use crate::signature::Secret;
 use crate::stored::{Failure, Stored, read_one};
+use crate::takeover::text_of;
 use firstcome_node::ledger::{Ledger, LedgerError};
+use firstcome_node::log;
 use rustls::ClientConfig;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 /// Endpoints of a space.
 pub const ENDPOINTS: usize = 100;
@@ -51,17 +53,21 @@ pub struct Tested {
 }
 
 /// The endpoints of a space.
-#[derive(Debug)]
 pub struct Office {
     ledger: Ledger,
     allowed: Arc<Allowed>,
     tls: Arc<ClientConfig>,
     counts: Counts,
+    settled: Settled,
     changed: Notify,
 }
 
+/// A row of the table: its id, and what it says if it can be read.
+type Read = (String, Result<Stored, LedgerError>);
+
 /// The task that tells an endpoint. It ends when this is dropped.
 struct Telling {
+    ledger_id: String,
     task: JoinHandle<()>,
     seen: watch::Sender<u64>,
 }
@@ -73,7 +79,7 @@ impl Drop for Telling {
 }
 
 impl Office {
-    /// Tells nobody yet.
+    /// Tells nobody yet; `settled` returns the number of the last result that is in the ledger.
     ///
     /// # Errors
     ///
@@ -82,24 +88,37 @@ impl Office {
         ledger: Ledger,
         allowed: Allowed,
         counts: Counts,
+        settled: impl Fn() -> u64 + Send + Sync + 'static,
     ) -> Result<Arc<Self>, rustls::Error> {
-        let (allowed, tls) = (Arc::new(allowed), tls()?);
-        Ok(Arc::new(Self { ledger, allowed, tls, counts, changed: Notify::new() }))
+        let (allowed, tls, settled) = (Arc::new(allowed), tls()?, Arc::new(settled));
+        Ok(Arc::new(Self { ledger, allowed, tls, counts, settled, changed: Notify::new() }))
     }
 
-    /// Tells all endpoints while `leads` says so; `settled` is the number of the last result that is in the ledger.
-    pub async fn run(self: Arc<Self>, leads: impl Fn() -> bool + Send, settled: Settled) {
-        let mut telling = BTreeMap::new();
+    /// Tells all endpoints while `leads` says so.
+    pub async fn run(self: Arc<Self>, leads: impl Fn() -> bool + Send) {
+        let (mut telling, mut trouble) = (BTreeMap::new(), None);
         loop {
-            if !leads() {
-                self.forget(&mut telling, |_| false);
-            } else if let Ok((ledger_id, rows)) = self.read_all().await {
-                // What cannot be read now is told on as it was.
-                self.forget(&mut telling, |id| rows.iter().any(|row| row.id == *id));
-                for row in rows {
-                    self.tell(&mut telling, row, ledger_id, &settled);
+            let said = match self.read_all().await {
+                _ if !leads() => {
+                    self.forget(&mut telling, |_| false);
+                    None
                 }
+                Ok((ledger_id, rows)) => {
+                    self.forget(&mut telling, |id| rows.iter().any(|(row, _)| row == id));
+                    let mut tell = |row: Result<Stored, LedgerError>| {
+                        self.tell(&mut telling, row?, &ledger_id)
+                    };
+                    // Those that can be read are told all the same.
+                    rows.into_iter().map(|(_, row)| tell(row)).filter_map(Result::err).last()
+                }
+                // What cannot be read now is told on as it was.
+                Err(why) => Some(why),
+            };
+            let said = said.map(|why| why.to_string());
+            if let Some(why) = said.as_ref().filter(|_| said != trouble) {
+                log!(WebhookFailing, "webhooks cannot be read: {why}");
             }
+            trouble = said;
             tokio::select! {
                 () = sleep(LOOK_EVERY) => {}
                 () = self.changed.notified() => {}
@@ -107,10 +126,11 @@ impl Office {
         }
     }
 
-    async fn read_all(&self) -> Result<(u128, Vec<Stored>), LedgerError> {
+    /// Reads the id of the ledger and all endpoints, each by its id.
+    async fn read_all(&self) -> Result<(String, Vec<Read>), LedgerError> {
         let rows = self.ledger.webhooks().await?;
-        let rows = rows.into_iter().map(Stored::read).collect::<Result<_, _>>()?;
-        Ok((self.ledger.id().await?, rows))
+        let rows = rows.into_iter().map(|row| (row.id.clone(), Stored::read(row))).collect();
+        Ok((text_of(self.ledger.id().await?), rows))
     }
 
     fn forget(&self, telling: &mut BTreeMap<String, Telling>, is_there: impl Fn(&String) -> bool) {
@@ -128,29 +148,37 @@ impl Office {
         &self,
         telling: &mut BTreeMap<String, Telling>,
         stored: Stored,
-        ledger_id: u128,
-        settled: &Settled,
-    ) {
-        if let Some(known) = telling.get(&stored.id).filter(|known| !known.task.is_finished()) {
+        ledger_id: &str,
+    ) -> Result<(), LedgerError> {
+        let known = telling.get(&stored.id).filter(|known| {
+            // One that tells of another ledger is stopped.
+            !known.task.is_finished() && known.ledger_id == ledger_id
+        });
+        if let Some(known) = known {
             known
                 .seen
                 .send_if_modified(|seen| std::mem::replace(seen, stored.version) < stored.version);
-            return;
+            return Ok(());
         }
-        // It was looked at when it was added.
-        let Ok(target) = Target::read(&stored.endpoint.url) else { return };
+        let target = Target::read(&stored.endpoint.url);
+        let broken = |why| LedgerError::Broken(format!("the URL of webhook {}: {why}", stored.id));
+        let target = target.map_err(broken)?;
         let (seen, sees) = watch::channel(stored.version);
         let id = stored.id.clone();
         let courier = Courier {
             ledger: self.ledger.clone(),
-            ledger_id,
+            ledger_id: ledger_id.to_owned(),
             stored,
             post: self.post(target),
             counts: self.counts.clone(),
-            settled: Arc::clone(settled),
+            settled: Arc::clone(&self.settled),
             seen: sees,
+            saved: Instant::now(),
+            steps_back: false,
         };
-        telling.insert(id, Telling { task: tokio::spawn(courier.run()), seen });
+        let task = tokio::spawn(courier.run());
+        telling.insert(id, Telling { ledger_id: ledger_id.to_owned(), task, seen });
+        Ok(())
     }
 
     fn post(&self, target: Target) -> Post {
@@ -167,7 +195,11 @@ impl Office {
     /// [`Failure::Ledger`].
     pub async fn list(&self) -> Result<Vec<(String, Endpoint)>, Failure> {
         let (_, rows) = self.read_all().await?;
-        Ok(rows.into_iter().map(|row| (row.id, row.endpoint)).collect())
+        let shown = |row: Result<Stored, LedgerError>| match row {
+            Ok(stored) => stored.endpoint,
+            Err(why) => Endpoint::unreadable(why.to_string()),
+        };
+        Ok(rows.into_iter().map(|(id, row)| (id, shown(row))).collect())
     }
 
     /// Returns an endpoint.
@@ -194,9 +226,10 @@ impl Office {
         if self.ledger.webhooks().await?.len() >= ENDPOINTS {
             return Err(Failure::TooMany);
         }
-        let through = self.ledger.standing().await?.through;
-        let endpoint =
-            Endpoint::new(url, wanted, ordered, note, after.unwrap_or(through).min(through));
+        // A ledger that was made anew may not have all results yet.
+        let through = self.ledger.standing().await?.through.max((self.settled)());
+        let from = (text_of(self.ledger.id().await?), after.unwrap_or(through).min(through));
+        let endpoint = Endpoint::new(url, wanted, ordered, note, from);
         let secret = endpoint.secrets(now()).next().expect("it has one").clone();
         let id = format!("wh_{:016x}", fastrand::u64(..));
         let mut stored = Stored { id, version: 0, endpoint: endpoint.clone() };
@@ -223,9 +256,13 @@ impl Office {
     /// # Errors
     ///
     /// [`Failure::NoSuch`], [`Failure::Changing`], [`Failure::Ledger`].
-    pub async fn rotate(&self, id: &str) -> Result<Secret, Failure> {
+    pub async fn rotate(&self, id: &str) -> Result<(Endpoint, Secret), Failure> {
         let now = now();
-        self.change(id, |endpoint| Ok(endpoint.rotate(now, now + OLD_SECRET))).await
+        self.change(id, |endpoint| {
+            let secret = endpoint.rotate(now, now + OLD_SECRET);
+            Ok((endpoint.clone(), secret))
+        })
+        .await
     }
 
     /// Tells an endpoint nothing more until it is switched on.
@@ -264,21 +301,24 @@ impl Office {
     /// [`Failure::Changing`], [`Failure::Ledger`].
     pub async fn send_again(&self, id: &str, numbers: Option<Vec<u64>>) -> Result<usize, Failure> {
         self.change(id, |endpoint| {
-            let wanted = numbers.clone().unwrap_or_else(|| endpoint.parked.clone());
-            if let Some(number) =
-                wanted.iter().find(|number| **number == 0 || **number > endpoint.cursor)
-            {
-                let most = endpoint.cursor;
-                return Err(Failure::Bad(format!(
-                    "numbers: {number} is not between 1 and {most}, which it was told last"
-                )));
+            let (before, most) = (endpoint.again.len(), endpoint.cursor);
+            match &numbers {
+                Some(numbers) => {
+                    if let Some(wrong) = numbers.iter().find(|it| !(1..=most).contains(*it)) {
+                        let why = format!(
+                            "numbers: {wrong} is not between 1 and {most}, which it was told last"
+                        );
+                        return Err(Failure::Bad(why));
+                    }
+                    endpoint.again.extend(numbers);
+                }
+                None => endpoint.again.extend(&endpoint.parked),
             }
-            let before = endpoint.again.len();
-            endpoint.again.extend(wanted);
             endpoint.again.sort_unstable();
             endpoint.again.dedup();
             if endpoint.again.len() > PARKED_MOST {
-                return Err(Failure::Bad(format!("numbers: at most {PARKED_MOST} are sent again")));
+                let why = format!("numbers: at most {PARKED_MOST} are sent again at a time");
+                return Err(Failure::Bad(why));
             }
             Ok(endpoint.again.len() - before)
         })

@@ -3,6 +3,7 @@
 use crate::address::Allowed;
 use crate::event::Event;
 use bytes::Bytes;
+use firstcome_node::log;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue, RETRY_AFTER, USER_AGENT};
@@ -114,7 +115,14 @@ impl Target {
 /// What endpoints are reached with: the authorities of the operating system.
 pub(crate) fn tls() -> Result<Arc<ClientConfig>, rustls::Error> {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let found = rustls_native_certs::load_native_certs();
+    if let (true, Some(why)) = (found.certs.is_empty(), found.errors.first()) {
+        log!(
+            WebhookFailing,
+            "no authority is known here, so that https endpoints are refused: {why}"
+        );
+    }
+    roots.add_parsable_certificates(found.certs);
     // The provider is named here, so that the process-wide default stays the program's own business.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config =

@@ -31,7 +31,13 @@ impl Stored {
     pub(crate) fn read(row: StoredWebhook) -> Result<Self, LedgerError> {
         let StoredWebhook { id, version, document } = row;
         let endpoint = serde_json::from_str(&document);
-        let broken = |why| LedgerError::Broken(format!("the document of webhook {id}: {why}"));
+        // What stands there may be a secret: only the place is said.
+        let broken = |why: serde_json::Error| {
+            let (line, column) = (why.line(), why.column());
+            LedgerError::Broken(format!(
+                "the document of webhook {id}, line {line} column {column}"
+            ))
+        };
         let endpoint = endpoint.map_err(broken)?;
         Ok(Self { id, version, endpoint })
     }

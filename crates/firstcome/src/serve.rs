@@ -165,7 +165,7 @@ async fn serve(
     let election = store.election(&config, node.id).await?;
     let leader = Leadership::start(&node, ledger.clone(), pace(&config), election, &counts);
 
-    let webhooks = webhooks(&config, ledger.clone(), &metrics)?;
+    let webhooks = webhooks(&config, ledger.clone(), &metrics, &node)?;
     let telling = webhooks.clone().map(|office| tell(office, &node, &leader));
     let app = Arc::new(App {
         webhooks,
@@ -245,18 +245,20 @@ fn webhooks(
     config: &Config,
     ledger: Option<Ledger>,
     metrics: &Metrics,
+    node: &Node,
 ) -> anyhow::Result<Option<Arc<Office>>> {
     let allowed = config.guards.webhook_allow.iter().map(|network| (*network).into()).collect();
-    let office = |ledger| Office::new(ledger, Allowed(allowed), metrics.webhooks.clone());
+    let replica = Arc::clone(&node.replica);
+    let settled = move || replica.look(State::settled);
+    let counts = metrics.webhooks.clone();
+    let office = |ledger| Office::new(ledger, Allowed(allowed), counts, settled);
     Ok(ledger.map(office).transpose()?)
 }
 
 /// Tells webhooks while this server leads, until the task is dropped: another one tells on, and what was told and is not written
 /// is told once more.
 fn tell(office: Arc<Office>, node: &Node, leader: &Leadership) -> firstcome_node::Task<()> {
-    let replica = Arc::clone(&node.replica);
-    let settled = Arc::new(move || replica.look(State::settled));
-    node.panics.spawn("webhooks", office.run(leader.leading(), settled))
+    node.panics.spawn("webhooks", office.run(leader.leading()))
 }
 
 /// Answers on while whoever sends requests here hears that this server leaves.

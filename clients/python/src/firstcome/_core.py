@@ -26,7 +26,8 @@ NOT_OF_THE_RULES = frozenset(
     "busy outbox_full store_full unavailable unknown stale_position nothing_lost level_not_read beyond_results "
     "tag_required invalid_request invalid_subject invalid_settings too_big_for_memory unsupported_media_type "
     "not_acceptable too_large timeout unauthorized eligibility_unknown token_expired forbidden origin_not_allowed "
-    "no_such_route method_not_allowed too_many_connections too_many_requests too_many_streams".split()
+    "no_such_route method_not_allowed too_many_connections too_many_requests too_many_streams no_ledger "
+    "no_such_webhook too_many_webhooks".split()
 )
 
 

@@ -259,7 +259,7 @@ pub struct CodeError {
 
 /// Outcomes that are no refusals of the rules: the request was not of the form or had not the right that is needed, or
 /// something outside of the rules failed.
-const NOT_OF_THE_RULES: [&str; 28] = [
+const NOT_OF_THE_RULES: [&str; 31] = [
     "busy",
     "outbox_full",
     "store_full",
@@ -267,6 +267,9 @@ const NOT_OF_THE_RULES: [&str; 28] = [
     "unknown",
     "stale_position",
     "nothing_lost",
+    "no_ledger",
+    "no_such_webhook",
+    "too_many_webhooks",
     "level_not_read",
     "beyond_results",
     "tag_required",

@@ -84,6 +84,9 @@ const ROWS: &[(&str, &str)] = &[
     ("method_not_allowed",     "Use a method of the route. `/docs` lists them."),
     ("too_many_connections",   "Try again in a second. Keep connections open and use them again."),
     ("too_many_requests",      "Wait as long as `Retry-After` says."),
+    ("no_ledger",              "Ask a server that has a ledger (`ledger`)."),
+    ("no_such_webhook",        "List the webhooks: the id is another one, or it was removed."),
+    ("too_many_webhooks",      "Remove one that nobody needs."),
     ("too_many_streams",       "Close a stream, for example a tab of the page, or read the map without one."),
 ];
 

@@ -51,8 +51,10 @@ pub(crate) async fn add(call: Call, body: Body) -> HandlerResult {
         }
     }
     for campaign in &campaigns {
-        let name = campaign.strip_suffix('*').unwrap_or(campaign);
-        if !name.is_empty() && check_name(name).is_err() {
+        let beginning = campaign.strip_suffix('*');
+        let name = beginning.unwrap_or(campaign);
+        let is_all = beginning == Some("");
+        if !is_all && check_name(name).is_err() {
             return Err(Problem::invalid(format!("campaigns: no campaign can be called {name:?}")));
         }
     }
@@ -83,8 +85,7 @@ pub(crate) async fn remove(call: WebhookCall) -> HandlerResult {
     responses((status = "2XX", body = Webhook)))]
 pub(crate) async fn rotate(call: WebhookCall) -> HandlerResult {
     let office = office(&call)?;
-    let secret = office.rotate(&call.path).await.map_err(problem)?;
-    let endpoint = office.show(&call.path).await.map_err(problem)?;
+    let (endpoint, secret) = office.rotate(&call.path).await.map_err(problem)?;
     Ok(json(StatusCode::OK, &view(&call.path, &endpoint, Some(secret), true)))
 }
 

@@ -75,7 +75,7 @@ impl SqliteLedger {
     }
 
     pub(super) async fn webhooks(&self) -> Result<Vec<StoredWebhook>, LedgerError> {
-        ask(&self.reader, |reader| reader.webhooks()).await
+        ask(&self.writer, |writer| writer.webhooks()).await
     }
 
     pub(super) async fn put_webhook(&self, row: StoredWebhook) -> Result<bool, LedgerError> {

@@ -131,6 +131,12 @@ async fn set_aside(args: MendArgs, json: bool) -> Result<Exit, Complaint> {
     let folder = args.take_folder()?;
     let name = &*args.ledger.space;
     let webhooks = webhooks_of(&ledger, folder.as_ref(), name).await;
+    if let Err(why) = &webhooks
+        && why.passes_by_itself()
+    {
+        let why = format!("its webhooks cannot be read now, nothing was changed: {why}");
+        return Err(Complaint::own(why));
+    }
     let renamed = ledger::set_aside(&ledger, folder.as_ref(), name).await;
     let renamed = renamed.map_err(|why| Complaint::own(why.to_string()))?;
     match webhooks {

@@ -169,7 +169,7 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     ("codes export", Before::Codes, &[(0, "ann"), (0, "")]),
     ("winners", Before::Server, &[(0, "subject"), (0, ""), (0, "\"winners\":[]")]),
     ("results", Before::Server, &[(0, "subject"), (0, ""), (0, "\"results\":[]"), FOLLOWS]),
-    ("webhooks add", Before::Server, &[(0, "secret   whsec_"), (0, "\"secret\": \"whsec_")]),
+    ("webhooks add", Before::Server, &[(0, "secret   whsec_"), (0, "\"secret\":\"whsec_")]),
     ("webhooks list", Before::Server, &[(0, "there are no webhooks")]),
     // Those that the examples name were never added.
     ("webhooks show", Before::Server, &[(1, "no such webhook")]),

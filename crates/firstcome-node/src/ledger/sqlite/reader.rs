@@ -1,7 +1,7 @@
 //! Reading a ledger beside whoever writes it.
 
 use crate::ledger::row::{by_of, kind_of};
-use crate::ledger::{Details, LAYOUT, LedgerError, Row, Standing, StoredWebhook};
+use crate::ledger::{Details, LAYOUT, LedgerError, Row, Standing};
 use firstcome_core::{SpaceId, Timestamp};
 use firstcome_journal::sqlite::durable::{Form, open_read_only};
 use firstcome_journal::worker::Owned;
@@ -69,16 +69,6 @@ impl Reader {
         let mut statement = self.connection.prepare_cached(&sql)?;
         let values = (after.cast_signed(), campaign, limit as i64);
         statement.query_and_then(values, row)?.collect()
-    }
-
-    pub(super) fn webhooks(&self) -> Result<Vec<StoredWebhook>, LedgerError> {
-        let sql = "SELECT id, version, document FROM webhooks ORDER BY id";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let row = |row: &rusqlite::Row<'_>| {
-            let version = row.get(1).map(i64::cast_unsigned)?;
-            Ok(StoredWebhook { id: row.get(0)?, version, document: row.get(2)? })
-        };
-        Ok(statement.query_map([], row)?.collect::<rusqlite::Result<_>>()?)
     }
 
     /// Returns how many claims of a pool there are, and how many of them are cancelled.

@@ -85,6 +85,16 @@ impl Writer {
 }
 
 impl Writer {
+    pub(super) fn webhooks(&self) -> Result<Vec<StoredWebhook>, LedgerError> {
+        let sql = "SELECT id, version, document FROM webhooks ORDER BY id";
+        let mut statement = self.file.connection().prepare_cached(sql)?;
+        let row = |row: &rusqlite::Row<'_>| {
+            let version = row.get(1).map(i64::cast_unsigned)?;
+            Ok(StoredWebhook { id: row.get(0)?, version, document: row.get(2)? })
+        };
+        Ok(statement.query_map([], row)?.collect::<rusqlite::Result<_>>()?)
+    }
+
     pub(super) fn put_webhook(&mut self, row: &StoredWebhook) -> Result<bool, LedgerError> {
         let StoredWebhook { id, version, document } = row;
         let (new, old) = (version.cast_signed(), version.cast_signed() - 1);

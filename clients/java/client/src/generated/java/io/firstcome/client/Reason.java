@@ -41,6 +41,12 @@ public enum Reason {
     LEVEL_NOT_READ("level_not_read", false),
     /** {@code nothing_lost}: The store has this space: there is nothing to seed. */
     NOTHING_LOST("nothing_lost", false),
+    /** {@code no_ledger}: The server writes no ledger. */
+    NO_LEDGER("no_ledger", true),
+    /** {@code no_such_webhook}: There is no such webhook. */
+    NO_SUCH_WEBHOOK("no_such_webhook", true),
+    /** {@code too_many_webhooks}: The space has as many webhooks as one may. */
+    TOO_MANY_WEBHOOKS("too_many_webhooks", true),
     /** {@code unsettled}: Some results of the campaign are not settled yet. */
     UNSETTLED("unsettled", true),
     /** {@code beyond_results}: The number lies beyond the last result. */
