@@ -12,18 +12,18 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Test programs that start servers, in the order in which they begin: what they weigh. The others weigh one, and so does one
-/// that takes long and waits nearly all of that.
+/// Test programs that start servers, in the order in which they begin: what they weigh. The others weigh one, and so do those
+/// that wait nearly all of their time: for leases, or for a peer.
 const FIRST: [(&str, usize); 9] = [
     ("firstcome nodes", 2),
     ("firstcome-lock it", 1),
     ("firstcome cli", 2),
     ("firstcome-journal it", 2),
     ("firstcome server", 2),
-    ("firstcome-lock neighbours", 2),
-    ("firstcome locks", 2),
+    ("firstcome-lock neighbours", 1),
+    ("firstcome locks", 1),
     ("firstcome pages", 2),
-    ("firstcome-client peers", 2),
+    ("firstcome-client peers", 1),
 ];
 /// The simulation, as [`Program::name`] has it.
 const SIMULATION: &str = "firstcome-sim firstcome-sim";
