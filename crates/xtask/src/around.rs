@@ -8,10 +8,11 @@ use std::process::Command;
 use std::time::Instant;
 
 /// The name of each, and its script.
-const SCRIPTS: [(&str, &str); 6] = [
+const SCRIPTS: [(&str, &str); 7] = [
     ("python", "clients/python/check.sh"),
     ("typescript", "clients/typescript/check.sh"),
     ("java", "clients/java/check.sh"),
+    ("webhooks", "clients/webhooks/check.py"),
     ("watch", "packaging/watch/check.py"),
     ("chart", "packaging/helm/firstcome/check.py"),
     ("site", "site/check.py"),
