@@ -1,4 +1,4 @@
-//! Webhooks: endpoints that are told of results.
+//! Webhooks: endpoints that are sent results.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

@@ -16,7 +16,7 @@ use firstcome_core::State;
 use firstcome_node::leader::Leadership;
 use firstcome_node::ledger::Ledger;
 use firstcome_node::{CommandError, Condition, Decided, Node};
-use firstcome_webhooks::Office;
+use firstcome_webhooks::Dispatcher;
 use http_body_util::Full;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -29,7 +29,7 @@ pub struct App {
     /// The ledger, if there is one.
     pub ledger: Option<Ledger>,
     /// The webhooks, where there is a ledger.
-    pub webhooks: Option<Arc<Office>>,
+    pub webhooks: Option<Arc<Dispatcher>>,
     pub keys: Keys,
     /// The checks before a command is written.
     pub guards: Guards,

@@ -53,7 +53,7 @@ pub struct Metrics {
     wrong_codes: Family<Vec<(&'static str, String)>, Counter>,
     /// What came of checks with the teams' own services.
     pub eligibility: CountsOfAll,
-    /// What came of telling webhooks.
+    /// What came of delivering webhooks.
     pub webhooks: firstcome_webhooks::Counts,
     /// Connections open.
     pub connections: Gauge,

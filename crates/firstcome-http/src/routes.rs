@@ -40,7 +40,7 @@ use utoipa_axum::routes;
         (name = "seats", description = "Seat maps: seats are added, shown, followed, blocked and moved."),
         (name = "bulk", description = "Many commands of a back end in one request, one on each line."),
         (name = "tokens", description = "Browsers send a subject token instead of a key."),
-        (name = "webhooks", description = "Other services are told of results, in order."),
+        (name = "webhooks", description = "Results are delivered to other services, in order."),
         (name = "results", description = "All results, in order, for other systems; and the winners."),
         (name = "operation", description = "Health, metrics, servers and the ledger, for operators.")
     ),

@@ -8,7 +8,7 @@ use prometheus_client::registry::Registry;
 type ByResult = Family<Vec<(&'static str, &'static str)>, Counter>;
 type ByEndpoint = Family<Vec<(&'static str, String)>, Gauge>;
 
-/// What came of telling. Clones are the same counts.
+/// What came of delivering. Clones are the same counts.
 #[derive(Clone, Debug)]
 pub struct Counts {
     by_result: ByResult,
@@ -31,14 +31,14 @@ impl Counts {
     /// Returns counts of nothing yet, which are in a registry.
     pub fn registered(registry: &mut Registry) -> Self {
         let counts = Self::default();
-        let help = "Tries to tell an endpoint of a result, by what came of it, and results that were parked";
+        let help = "Tries to send a result, by what came of it, and results that were parked";
         registry.register("webhook_deliveries", help, Family::clone(&counts.by_result));
-        let help = "Results that an endpoint was not told of yet, by its id";
+        let help = "Results that were not sent to an endpoint yet, by its id";
         registry.register("webhook_behind", help, Family::clone(&counts.behind));
         counts
     }
 
-    /// Notes how many results an endpoint was not told of yet.
+    /// Notes how many results were not sent to an endpoint yet.
     pub(crate) fn behind(&self, id: &str, results: u64) {
         let gauge = self.behind.get_or_create(&vec![("webhook", id.to_owned())]);
         gauge.set(i64::try_from(results).unwrap_or(i64::MAX));

@@ -1,4 +1,4 @@
-//! What is stored of an endpoint: what an operator said, and how far it was told.
+//! What is stored of an endpoint: what an operator said, and up to where results were sent.
 
 use crate::clock::now;
 use crate::event::{TYPES, type_of};
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Results that are parked for an endpoint at most: with as many it is switched off.
-pub const PARKED_MOST: usize = 10_000;
+pub(crate) const PARKED_MOST: usize = 10_000;
 /// Results that may wait to be tried again while others go on, where order does not matter.
 const WAITING_MOST: usize = 1_000;
 /// Failures in a row after which nothing new is tried, until something that failed comes through.
 const BREAKS_AFTER: u32 = 10;
 /// Answers that are kept to be shown.
 const RECENT: usize = 20;
-/// Marks of how far it was told that are kept.
+/// Marks of where it was that are kept.
 const MARKS: usize = 24;
 /// Ledgers, one in the place of the other, whose ids are remembered.
 const LEDGERS: usize = 16;
@@ -25,7 +25,7 @@ const OLD_SECRETS: usize = 7;
 /// Results between one such mark and the next, at least.
 const MARK_EVERY: u64 = 500;
 
-/// What of all results an endpoint is told.
+/// What of all results an endpoint is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wanted {
     /// Names of campaigns, or beginnings that end with `*`; all, if none.
@@ -52,7 +52,7 @@ impl Wanted {
     }
 }
 
-/// Why an endpoint is told nothing.
+/// Why an endpoint is sent nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Off {
     /// When it was switched off, in microseconds since 1970.
@@ -87,7 +87,7 @@ pub struct Waiting {
     pub next: i64,
 }
 
-/// Up to where it was told, and a checksum over all results up to there.
+/// Up to where results were sent, and a checksum over all results up to there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Mark {
     pub(crate) number: u64,
@@ -103,7 +103,7 @@ impl Mark {
     }
 }
 
-/// How an operator wants an endpoint to be told, and how far it was.
+/// What an operator wants sent to an endpoint, and up to where it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoint {
     pub url: String,
@@ -116,10 +116,10 @@ pub struct Endpoint {
     /// When it was added, in microseconds since 1970.
     pub added: i64,
     pub off: Option<Off>,
-    /// The ids of the ledgers whose results it was told of, each with the first number that it has from there. An event keeps
-    /// the id that it was told with first.
+    /// The ids of the ledgers whose results it was sent, each with the first number that it has from there. An event keeps
+    /// the id that it had first.
     pub(crate) ledgers: Vec<(u64, String)>,
-    /// All results up to this number were told, wait or are parked.
+    /// All results up to this number were sent, wait or are parked.
     pub cursor: u64,
     /// The last marks, in order.
     pub(crate) marks: Vec<Mark>,
@@ -154,7 +154,7 @@ impl Endpoint {
         Self { off, added: 0, ..Self::new(url, wanted, true, note, (String::new(), 0)) }
     }
 
-    /// Returns an endpoint that is told all of a ledger beyond a number.
+    /// Returns an endpoint that is sent all results of a ledger beyond a number.
     pub(crate) fn new(
         url: String,
         wanted: Wanted,
@@ -187,7 +187,7 @@ impl Endpoint {
         known.or(self.ledgers.first()).map_or("", |(_, ledger)| ledger)
     }
 
-    /// Says whether it is told of this ledger now.
+    /// Says whether it is sent results of this ledger now.
     pub(crate) fn is_of(&self, ledger: &str) -> bool {
         self.ledgers.last().is_some_and(|(_, last)| last == ledger)
     }
@@ -236,8 +236,8 @@ impl Endpoint {
         self.waiting.iter().min_by_key(|waiting| (waiting.next, waiting.number)).copied()
     }
 
-    /// Notes that a result was told.
-    pub(crate) fn told(&mut self, number: u64) {
+    /// Notes that a result was sent.
+    pub(crate) fn received(&mut self, number: u64) {
         self.waiting.retain(|waiting| waiting.number != number);
         self.failing = None;
     }
@@ -271,13 +271,13 @@ impl Endpoint {
         }
     }
 
-    /// Tells it nothing until an operator switches it on, or asks for something by hand.
+    /// Sends it nothing until an operator switches it on, or asks for something by hand.
     pub(crate) fn switch_off(&mut self, now: i64, why: &str) {
         self.again.clear();
         self.off = Some(Off { at: now, why: why.to_owned() });
     }
 
-    /// Tells it again, beginning with what waits.
+    /// Sends to it again, beginning with what waits.
     pub(crate) fn switch_on(&mut self, now: i64) {
         (self.off, self.failing) = (None, None);
         self.waiting.iter_mut().for_each(|waiting| waiting.next = now);
@@ -309,7 +309,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns how far it was told, as the checksum goes on from there.
+    /// Returns up to where results were sent, as the checksum goes on from there.
     pub(crate) fn mark(&self) -> Mark {
         self.marks.last().copied().unwrap_or_default()
     }
@@ -353,7 +353,7 @@ mod tests {
         }
         endpoint.failed(10, None, 0);
         assert!(!endpoint.goes_on(), "it is left alone");
-        endpoint.told(3);
+        endpoint.received(3);
         assert!(endpoint.goes_on() && endpoint.waiting.len() == 9);
     }
 

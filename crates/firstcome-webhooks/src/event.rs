@@ -1,11 +1,11 @@
-//! What is told of a result. It is the same, byte for byte, however often it is told.
+//! What is sent of a result. It is the same, byte for byte, however often it is sent.
 
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_node::ledger::{Details, Row};
 use serde::Serialize;
 
-/// Every type of event, with the kind of result that it tells of.
+/// Every type of event, with the kind of result that it says.
 pub const TYPES: [(&str, Kind); 8] = [
     ("claim.won", Kind::Claim),
     ("claim.cancelled", Kind::Cancel),
@@ -24,11 +24,11 @@ pub(crate) const TEST: &str = "webhook.test";
 
 /// An event as it travels.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// The same each time it is told: the ledger's short id, the campaign's number, and the result's number in it.
-    pub id: String,
+pub(crate) struct Event {
+    /// The same each time it is sent: the ledger's short id, the campaign's number, and the result's number in it.
+    pub(crate) id: String,
     /// JSON.
-    pub body: String,
+    pub(crate) body: String,
 }
 
 #[derive(Serialize)]
@@ -75,7 +75,7 @@ struct Data<'a> {
 }
 
 impl Event {
-    /// Returns what is told of a result of the ledger of this id.
+    /// Returns what is sent of a result of the ledger of this id.
     pub(crate) fn of(row: &Row, ledger: &str) -> Self {
         let none = Details::default();
         let details = row.details.as_deref().unwrap_or(&none);
@@ -104,7 +104,7 @@ impl Event {
         Self { id, body: body(type_of(row.kind), row.at.as_micros(), data) }
     }
 
-    /// Returns an event that tells of nothing.
+    /// Returns an event that says nothing.
     pub(crate) fn test(at: i64) -> Self {
         let body = body(TEST, at, serde_json::Map::new());
         Self { id: format!("test_{:016x}", fastrand::u64(..)), body }

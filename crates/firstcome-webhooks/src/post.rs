@@ -3,7 +3,6 @@
 use crate::address::Allowed;
 use crate::event::Event;
 use bytes::Bytes;
-use firstcome_node::log;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue, RETRY_AFTER, USER_AGENT};
@@ -112,22 +111,21 @@ impl Target {
     }
 }
 
-/// What endpoints are reached with: the authorities of the operating system.
-pub(crate) fn tls() -> Result<Arc<ClientConfig>, rustls::Error> {
+/// Says why no https endpoint can be reached.
+const NO_AUTHORITY: &str = "no certificate authority is known on this machine: bring its /etc/ssl/certs, or set SSL_CERT_FILE";
+
+/// What https endpoints are reached with: the authorities of the operating system; none where there are none.
+pub(crate) fn tls() -> Result<Option<Arc<ClientConfig>>, rustls::Error> {
     let mut roots = RootCertStore::empty();
-    let found = rustls_native_certs::load_native_certs();
-    if let (true, Some(why)) = (found.certs.is_empty(), found.errors.first()) {
-        log!(
-            WebhookFailing,
-            "no authority is known here, so that https endpoints are refused: {why}"
-        );
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        return Ok(None);
     }
-    roots.add_parsable_certificates(found.certs);
     // The provider is named here, so that the process-wide default stays the program's own business.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
+    Ok(Some(Arc::new(config.with_root_certificates(roots).with_no_client_auth())))
 }
 
 /// An open connection. Its task ends when it is dropped.
@@ -148,17 +146,21 @@ impl Drop for Line {
 pub(crate) struct Post {
     pub(crate) target: Target,
     allowed: Arc<Allowed>,
-    tls: Arc<ClientConfig>,
+    tls: Option<Arc<ClientConfig>>,
     line: Option<Line>,
 }
 
 impl Post {
-    pub(crate) fn new(target: Target, allowed: Arc<Allowed>, tls: Arc<ClientConfig>) -> Self {
+    pub(crate) fn new(
+        target: Target,
+        allowed: Arc<Allowed>,
+        tls: Option<Arc<ClientConfig>>,
+    ) -> Self {
         Self { target, allowed, tls, line: None }
     }
 
-    /// Tells of an event; `signature` is over the id, the time `at` in seconds since 1970, and the body.
-    pub(crate) async fn tell(&mut self, event: &Event, at: i64, signature: &str) -> Answer {
+    /// Sends an event; `signature` is over the id, the time `at` in seconds since 1970, and the body.
+    pub(crate) async fn send(&mut self, event: &Event, at: i64, signature: &str) -> Answer {
         let begun = Instant::now();
         let said = timeout(WITHIN, self.try_to_tell(event, at, signature)).await;
         let took = begun.elapsed();
@@ -233,11 +235,13 @@ impl Post {
     }
 
     async fn connect(&self) -> Result<Line, String> {
+        let tls = self.tls.as_ref().filter(|_| self.target.secure);
+        if self.target.secure && tls.is_none() {
+            return Err(NO_AUTHORITY.to_owned());
+        }
         let stream = self.reach().await?;
         drop(stream.set_nodelay(true));
-        if !self.target.secure {
-            return line(stream).await;
-        }
+        let Some(tls) = tls else { return line(stream).await };
         let name = match &self.target.host {
             Host::Domain(name) => {
                 ServerName::try_from(name.clone()).map_err(|why| why.to_string())?
@@ -245,7 +249,7 @@ impl Post {
             Host::Ipv4(address) => ServerName::from(std::net::IpAddr::V4(*address)),
             Host::Ipv6(address) => ServerName::from(std::net::IpAddr::V6(*address)),
         };
-        let secured = TlsConnector::from(Arc::clone(&self.tls)).connect(name, stream).await;
+        let secured = TlsConnector::from(Arc::clone(tls)).connect(name, stream).await;
         line(secured.map_err(|why| format!("TLS: {why}"))?).await
     }
 

@@ -3,6 +3,9 @@
 use crate::endpoint::Endpoint;
 use firstcome_node::ledger::{Ledger, LedgerError, StoredWebhook};
 
+/// Endpoints of a space.
+pub(crate) const ENDPOINTS: usize = 100;
+
 /// Why something asked of the endpoints was not done. Nothing changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -11,7 +14,7 @@ pub enum Failure {
     /// The settings cannot be taken; says why.
     #[error("{0}")]
     Bad(String),
-    #[error("a space has at most 100 webhooks")]
+    #[error("a space has at most {ENDPOINTS} webhooks")]
     TooMany,
     #[error("others change it again and again: try later")]
     Changing,

@@ -108,7 +108,7 @@ enum Verb {
     Winners(winners::WinnersArgs),
     /// Print all events of a campaign, in order.
     Results(results::ResultsArgs),
-    /// Have other services told of results.
+    /// Deliver results to other services.
     #[command(subcommand)]
     Webhooks(results::webhooks::WebhooksVerb),
     /// Compute everything again from the journal, and compare.

@@ -39,7 +39,7 @@ use firstcome_node::leader::{self, Leadership};
 use firstcome_node::ledger::Ledger;
 use firstcome_node::ledger::choice::LedgerChoice;
 use firstcome_node::{Event, Given, Limits, Node, RuntimeThread, log};
-use firstcome_webhooks::{Allowed, Office};
+use firstcome_webhooks::{Allowed, Dispatcher};
 use listen::listen;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
@@ -166,7 +166,7 @@ async fn serve(
     let leader = Leadership::start(&node, ledger.clone(), pace(&config), election, &counts);
 
     let webhooks = webhooks(&config, ledger.clone(), &metrics, &node)?;
-    let telling = webhooks.clone().map(|office| tell(office, &node, &leader));
+    let delivering = webhooks.clone().map(|dispatcher| send(dispatcher, &node, &leader));
     let app = Arc::new(App {
         webhooks,
         bulk: BulkRequests::default(),
@@ -214,7 +214,7 @@ async fn serve(
         log!(DrainCut, cut, "{cut} connections did not finish in time and were cut");
     }
     let panics = app.node.panics.clone();
-    drop(telling);
+    drop(delivering);
     app.leader.stop().await;
     log!(HandedOver, "the leader's work is finished or handed over");
     last::stop(app.node, folder.as_ref()).await?;
@@ -246,19 +246,18 @@ fn webhooks(
     ledger: Option<Ledger>,
     metrics: &Metrics,
     node: &Node,
-) -> anyhow::Result<Option<Arc<Office>>> {
+) -> anyhow::Result<Option<Arc<Dispatcher>>> {
     let allowed = config.guards.webhook_allow.iter().map(|network| (*network).into()).collect();
     let replica = Arc::clone(&node.replica);
     let settled = move || replica.look(State::settled);
     let counts = metrics.webhooks.clone();
-    let office = |ledger| Office::new(ledger, Allowed(allowed), counts, settled);
-    Ok(ledger.map(office).transpose()?)
+    let dispatcher = |ledger| Dispatcher::new(ledger, Allowed(allowed), counts, settled);
+    Ok(ledger.map(dispatcher).transpose()?)
 }
 
-/// Tells webhooks while this server leads, until the task is dropped: another one tells on, and what was told and is not written
-/// is told once more.
-fn tell(office: Arc<Office>, node: &Node, leader: &Leadership) -> firstcome_node::Task<()> {
-    node.panics.spawn("webhooks", office.run(leader.leading()))
+/// Sends to webhooks while this server leads, until the task is dropped. What was sent and is not written is sent once more.
+fn send(dispatcher: Arc<Dispatcher>, node: &Node, leader: &Leadership) -> firstcome_node::Task<()> {
+    node.panics.spawn("webhooks", dispatcher.run(leader.leading()))
 }
 
 /// Answers on while whoever sends requests here hears that this server leaves.

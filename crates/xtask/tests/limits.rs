@@ -40,7 +40,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("firstcome-http/src/codes/look_up.rs", &[]),
     ("firstcome-http/src/guard/eligibility/call.rs", &["*"]),
     ("firstcome-http/src/status/webhooks.rs", &[]),
-    ("firstcome-webhooks/src/office.rs", &["*"]),
+    ("firstcome-webhooks/src/stored.rs", &["*"]),
     ("firstcome-webhooks/src/endpoint.rs", &["*"]),
     ("firstcome-webhooks/src/post.rs", &["*"]),
     ("firstcome-journal/src/sqlite/log.rs", &[]),

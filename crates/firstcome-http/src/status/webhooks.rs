@@ -1,4 +1,4 @@
-//! Webhooks: endpoints that are told of results, for operators of the whole space.
+//! Webhooks: endpoints that are sent results, for operators of the whole space.
 
 use crate::answer::Code;
 use crate::answer::problem::{HandlerResult, Problem};
@@ -15,7 +15,7 @@ use firstcome_api::webhook::{
 use firstcome_core::Timestamp;
 use firstcome_core::limits::REASON_BYTES;
 use firstcome_core::names::check_name;
-use firstcome_webhooks::{Endpoint, Failure, New, Office, Secret, Wanted};
+use firstcome_webhooks::{Dispatcher, Endpoint, Failure, New, Secret, Wanted};
 
 /// Bytes of an endpoint's URL.
 const URL_BYTES: usize = 2048;
@@ -28,7 +28,7 @@ type WebhookCall = Call<String>;
 #[utoipa::path(get, path = "/v1/webhooks", tag = "webhooks", operation_id = "list_webhooks",
     responses((status = "2XX", body = Webhooks)))]
 pub(crate) async fn list(call: Call) -> HandlerResult {
-    let all = office(&call)?.list().await.map_err(problem)?;
+    let all = dispatcher(&call)?.list().await.map_err(problem)?;
     let webhooks = all.iter().map(|(id, endpoint)| view(id, endpoint, None, false)).collect();
     Ok(json(StatusCode::OK, &Webhooks { webhooks }))
 }
@@ -37,7 +37,7 @@ pub(crate) async fn list(call: Call) -> HandlerResult {
 #[utoipa::path(post, path = "/v1/webhooks", tag = "webhooks", operation_id = "add_webhook",
     request_body = WebhookRequest, responses((status = "2XX", body = Webhook)))]
 pub(crate) async fn add(call: Call, body: Body) -> HandlerResult {
-    let office = office(&call)?;
+    let dispatcher = dispatcher(&call)?;
     let request: WebhookRequest = call.json(body).await?;
     let WebhookRequest { url, campaigns, types, ordered, note, after } = request;
     for (what, is, most) in [
@@ -60,7 +60,7 @@ pub(crate) async fn add(call: Call, body: Body) -> HandlerResult {
     }
     let wanted = Wanted { campaigns, types };
     let new = New { url, wanted, ordered: ordered.unwrap_or(true), note, after };
-    let (id, endpoint, secret) = office.add(new).await.map_err(problem)?;
+    let (id, endpoint, secret) = dispatcher.add(new).await.map_err(problem)?;
     Ok(json(StatusCode::CREATED, &view(&id, &endpoint, Some(secret), true)))
 }
 
@@ -68,7 +68,7 @@ pub(crate) async fn add(call: Call, body: Body) -> HandlerResult {
 #[utoipa::path(get, path = "/v1/webhooks/{webhook}", tag = "webhooks", operation_id = "show_webhook",
     responses((status = "2XX", body = Webhook)))]
 pub(crate) async fn show(call: WebhookCall) -> HandlerResult {
-    let endpoint = office(&call)?.show(&call.path).await.map_err(problem)?;
+    let endpoint = dispatcher(&call)?.show(&call.path).await.map_err(problem)?;
     Ok(json(StatusCode::OK, &view(&call.path, &endpoint, None, true)))
 }
 
@@ -76,7 +76,7 @@ pub(crate) async fn show(call: WebhookCall) -> HandlerResult {
 #[utoipa::path(delete, path = "/v1/webhooks/{webhook}", tag = "webhooks", operation_id = "remove_webhook",
     responses((status = "2XX", body = WebhookRemoved)))]
 pub(crate) async fn remove(call: WebhookCall) -> HandlerResult {
-    office(&call)?.remove(&call.path).await.map_err(problem)?;
+    dispatcher(&call)?.remove(&call.path).await.map_err(problem)?;
     Ok(json(StatusCode::OK, &WebhookRemoved { webhook: call.path.clone() }))
 }
 
@@ -84,8 +84,8 @@ pub(crate) async fn remove(call: WebhookCall) -> HandlerResult {
 #[utoipa::path(post, path = "/v1/webhooks/{webhook}/rotate", tag = "webhooks", operation_id = "rotate_webhook_secret",
     responses((status = "2XX", body = Webhook)))]
 pub(crate) async fn rotate(call: WebhookCall) -> HandlerResult {
-    let office = office(&call)?;
-    let (endpoint, secret) = office.rotate(&call.path).await.map_err(problem)?;
+    let dispatcher = dispatcher(&call)?;
+    let (endpoint, secret) = dispatcher.rotate(&call.path).await.map_err(problem)?;
     Ok(json(StatusCode::OK, &view(&call.path, &endpoint, Some(secret), true)))
 }
 
@@ -93,10 +93,10 @@ pub(crate) async fn rotate(call: WebhookCall) -> HandlerResult {
 #[utoipa::path(post, path = "/v1/webhooks/{webhook}/disable", tag = "webhooks", operation_id = "disable_webhook",
     responses((status = "2XX", body = Webhook)))]
 pub(crate) async fn disable(call: WebhookCall) -> HandlerResult {
-    let office = office(&call)?;
+    let dispatcher = dispatcher(&call)?;
     let key = call.app.keys.know_for_all(&call.headers, Role::Admin)?;
     let why = format!("it was disabled with the key {:?}", key.name);
-    let endpoint = office.switch_off(&call.path, &why).await.map_err(problem)?;
+    let endpoint = dispatcher.switch_off(&call.path, &why).await.map_err(problem)?;
     Ok(json(StatusCode::OK, &view(&call.path, &endpoint, None, true)))
 }
 
@@ -104,7 +104,7 @@ pub(crate) async fn disable(call: WebhookCall) -> HandlerResult {
 #[utoipa::path(post, path = "/v1/webhooks/{webhook}/enable", tag = "webhooks", operation_id = "enable_webhook",
     responses((status = "2XX", body = Webhook)))]
 pub(crate) async fn enable(call: WebhookCall) -> HandlerResult {
-    let endpoint = office(&call)?.switch_on(&call.path).await.map_err(problem)?;
+    let endpoint = dispatcher(&call)?.switch_on(&call.path).await.map_err(problem)?;
     Ok(json(StatusCode::OK, &view(&call.path, &endpoint, None, true)))
 }
 
@@ -112,7 +112,7 @@ pub(crate) async fn enable(call: WebhookCall) -> HandlerResult {
 #[utoipa::path(post, path = "/v1/webhooks/{webhook}/test", tag = "webhooks", operation_id = "test_webhook",
     responses((status = "2XX", body = WebhookTest)))]
 pub(crate) async fn test(call: WebhookCall) -> HandlerResult {
-    let tested = office(&call)?.test(&call.path).await.map_err(problem)?;
+    let tested = dispatcher(&call)?.test(&call.path).await.map_err(problem)?;
     let took_ms = tested.took.as_millis() as u64;
     let answer =
         WebhookTest { taken: tested.taken, status: tested.status, said: tested.said, took_ms };
@@ -123,7 +123,7 @@ pub(crate) async fn test(call: WebhookCall) -> HandlerResult {
 #[utoipa::path(get, path = "/v1/webhooks/{webhook}/parked", tag = "webhooks", operation_id = "list_parked_results",
     responses((status = "2XX", body = WebhookParked)))]
 pub(crate) async fn parked(call: WebhookCall) -> HandlerResult {
-    let endpoint = office(&call)?.show(&call.path).await.map_err(problem)?;
+    let endpoint = dispatcher(&call)?.show(&call.path).await.map_err(problem)?;
     Ok(json(StatusCode::OK, &WebhookParked { parked: endpoint.parked }))
 }
 
@@ -131,14 +131,14 @@ pub(crate) async fn parked(call: WebhookCall) -> HandlerResult {
 #[utoipa::path(post, path = "/v1/webhooks/{webhook}/resend", tag = "webhooks", operation_id = "resend_results",
     request_body = WebhookResendRequest, responses((status = "2XX", body = WebhookResend)))]
 pub(crate) async fn resend(call: WebhookCall, body: Body) -> HandlerResult {
-    let office = office(&call)?;
+    let dispatcher = dispatcher(&call)?;
     let WebhookResendRequest { numbers } = call.json(body).await?;
-    let count = office.send_again(&call.path, numbers).await.map_err(problem)?;
+    let count = dispatcher.send_again(&call.path, numbers).await.map_err(problem)?;
     Ok(json(StatusCode::OK, &WebhookResend { count: count as u64 }))
 }
 
-/// Accepts a request about webhooks: they are told of all campaigns.
-fn office<P>(call: &Call<P>) -> Result<&Office, Problem> {
+/// Accepts a request about webhooks: they are about all campaigns.
+fn dispatcher<P>(call: &Call<P>) -> Result<&Dispatcher, Problem> {
     call.app.keys.know_for_all(&call.headers, Role::Admin)?;
     call.app.webhooks.as_deref().ok_or_else(|| {
         Problem::new(

@@ -1,4 +1,4 @@
-//! What a ledger keeps of those who are told of its results: a document each, which its readers do not look into.
+//! What a ledger keeps of those who are sent its results: a document each, which its readers do not look into.
 //!
 //! A document is written only over the version that it was made from: of two who change it at once one reads it again.
 

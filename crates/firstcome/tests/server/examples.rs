@@ -400,7 +400,7 @@ fn tell_of_webhooks(story: &mut Story) {
     let of = |step: &str| format!("{all}/{{webhook}}{step}");
     story.ask(("POST", &of("/test")), &one, None);
     story.ask(("POST", &of("/resend")), &one, Some(json!({"numbers": [1]})));
-    receiver.told(2);
+    receiver.received(2);
     receiver.until(&mut story.talk, &added, |shown| shown["deliveries"][0]["number"] == 1);
     story.ask(("GET", all), &[], None);
     story.ask(("GET", &of("")), &one, None);

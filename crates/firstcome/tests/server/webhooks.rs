@@ -1,4 +1,4 @@
-//! Webhooks: a real receiver is told of each result, in order, whatever it answers.
+//! Webhooks: a real receiver is sent each result, in order, whatever it answers.
 
 pub(crate) mod receiver;
 
@@ -36,7 +36,7 @@ fn claims(talk: &mut Talk, campaign: &str, subjects: std::ops::Range<u32>) {
 }
 
 #[test]
-fn each_result_is_told_once_in_order_with_a_signature_and_the_same_again_where_it_failed() {
+fn each_result_is_sent_once_in_order_with_a_signature_and_the_same_again_where_it_failed() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::with(folder.path(), ALLOW);
     let mut talk = server.talk();
@@ -52,14 +52,14 @@ fn each_result_is_told_once_in_order_with_a_signature_and_the_same_again_where_i
     let cancel =
         talk.try_ask("DELETE", "/v1/campaigns/drop/claims/s2?rank=2&reason=paid+twice", None);
     cancel.unwrap().says(200, "cancelled");
-    let told = receiver.told(5);
-    let numbers: Vec<u64> = told.iter().map(|event| event.number()).collect();
+    let sent = receiver.received(5);
+    let numbers: Vec<u64> = sent.iter().map(|event| event.number()).collect();
     assert_eq!(numbers, [1, 2, 2, 3, 4]);
-    assert_eq!((&told[1].id, &told[1].body), (&told[2].id, &told[2].body));
-    assert!(told[1].signed_at <= told[2].signed_at);
-    let kinds: Vec<String> = told.iter().map(|event| event.json()["type"].to_string()).collect();
+    assert_eq!((&sent[1].id, &sent[1].body), (&sent[2].id, &sent[2].body));
+    assert!(sent[1].signed_at <= sent[2].signed_at);
+    let kinds: Vec<String> = sent.iter().map(|event| event.json()["type"].to_string()).collect();
     assert_eq!(kinds[4], "\"claim.cancelled\"");
-    for event in &told {
+    for event in &sent {
         assert!(event.is_signed_with(&[secret]), "{event:?}");
         assert!(
             !event.id.contains('.') && event.id.ends_with(&format!("_1_{:06}", event.number()))
@@ -67,7 +67,7 @@ fn each_result_is_told_once_in_order_with_a_signature_and_the_same_again_where_i
         let text = event.json()["timestamp"].as_str().unwrap().to_owned();
         assert!(text.ends_with('Z') && event.body.len() < 20_000, "{text}");
     }
-    let data = &told[4].json()["data"];
+    let data = &sent[4].json()["data"];
     let wanted = json!({"number": 4, "in_campaign": 4, "campaign": "drop", "pool": "main", "rank": 2,
         "subject": "s2", "by": "operator", "reason": "paid twice", "who": "admin"});
     assert_eq!(*data, wanted);
@@ -90,11 +90,11 @@ fn each_result_is_told_once_in_order_with_a_signature_and_the_same_again_where_i
     let rotated = talk.post(&path(&webhook, "/rotate"), &json!({})).json();
     let fresh = rotated["secret"].as_str().unwrap();
     claims(&mut talk, "drop", 4..5);
-    assert!(receiver.told(6)[5].is_signed_with(&[fresh, secret]));
+    assert!(receiver.received(6)[5].is_signed_with(&[fresh, secret]));
 }
 
 #[test]
-fn nobody_waits_for_an_endpoint_that_is_dead_and_filters_say_who_is_told_what() {
+fn nobody_waits_for_an_endpoint_that_is_dead_and_filters_say_who_is_sent_what() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::with(folder.path(), ALLOW);
     let mut talk = server.talk();
@@ -108,12 +108,12 @@ fn nobody_waits_for_an_endpoint_that_is_dead_and_filters_say_who_is_told_what() 
     talk.open_campaign("autumn", 500);
     claims(&mut talk, "spring", 1..201);
     claims(&mut talk, "autumn", 1..101);
-    let told = all.told(300);
-    assert!(told.iter().map(|event| event.number()).eq(1..=300));
-    let told = some.told(100);
-    assert!(told.iter().map(|event| event.number()).eq(201..=300));
+    let sent = all.received(300);
+    assert!(sent.iter().map(|event| event.number()).eq(1..=300));
+    let sent = some.received(100);
+    assert!(sent.iter().map(|event| event.number()).eq(201..=300));
     // Out of order, each all the same: the one that was cut comes again after seconds.
-    let mut numbers: Vec<u64> = cut.told(301).iter().map(|event| event.number()).collect();
+    let mut numbers: Vec<u64> = cut.received(301).iter().map(|event| event.number()).collect();
     assert_ne!(numbers[1], 1, "others go on meanwhile");
     numbers.sort_unstable();
     numbers.dedup();
@@ -123,7 +123,7 @@ fn nobody_waits_for_an_endpoint_that_is_dead_and_filters_say_who_is_told_what() 
 }
 
 #[test]
-fn what_answers_410_is_told_nothing_until_it_is_enabled_and_what_is_named_is_sent_again() {
+fn what_answers_410_is_sent_nothing_until_it_is_enabled_and_what_is_named_is_sent_again() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::with(folder.path(), ALLOW);
     let mut talk = server.talk();
@@ -132,24 +132,24 @@ fn what_answers_410_is_told_nothing_until_it_is_enabled_and_what_is_named_is_sen
     talk.open_campaign("drop", 9);
     claims(&mut talk, "drop", 1..5);
     assert_eq!(settled(&mut talk), 4);
-    receiver.told(3);
+    receiver.received(3);
     let shown = receiver.until(&mut talk, &webhook, |shown| shown["state"] == "off");
     assert_eq!(shown["off_reason"], "it answered 410");
     // A test and what is asked for by hand come all the same.
     let tested = talk.post(&path(&webhook, "/test"), &json!({})).json();
     assert_eq!((&tested["taken"], &tested["status"]), (&json!(true), &json!(200)));
-    assert_eq!(receiver.told(4)[3].json()["type"], "webhook.test");
+    assert_eq!(receiver.received(4)[3].json()["type"], "webhook.test");
     let resent = talk.post(&path(&webhook, "/resend"), &json!({"numbers": [2, 1, 2]})).json();
     assert_eq!(resent, json!({"count": 2}));
-    let told = receiver.told(6);
-    assert_eq!([told[4].number(), told[5].number()], [1, 2]);
-    assert_eq!((&told[4].id, &told[4].body), (&told[0].id, &told[0].body));
+    let sent = receiver.received(6);
+    assert_eq!([sent[4].number(), sent[5].number()], [1, 2]);
+    assert_eq!((&sent[4].id, &sent[4].body), (&sent[0].id, &sent[0].body));
     talk.post(&path(&webhook, "/resend"), &json!({"numbers": [4]}))
         .refuses("invalid_request", "4 is not between");
 
     assert_eq!(talk.post(&path(&webhook, "/enable"), &json!({})).json()["state"], "on");
-    let told = receiver.told(8);
-    assert_eq!([told[6].number(), told[7].number()], [3, 4]);
+    let sent = receiver.received(8);
+    assert_eq!([sent[6].number(), sent[7].number()], [3, 4]);
     let off = talk.post(&path(&webhook, "/disable"), &json!({})).json();
     assert_eq!(
         (&off["state"], &off["off_reason"]),
@@ -183,9 +183,9 @@ fn after_a_kill_nothing_is_missing_and_after_the_ledger_was_made_anew_nothing_co
     let all = settled(&mut talk);
     assert_eq!(all, 900);
     receiver.until_through(&mut talk, &webhook, all);
-    let told = receiver.told(900);
+    let sent = receiver.received(900);
     let (mut seen, mut last) = (std::collections::BTreeSet::new(), 0);
-    for event in &told {
+    for event in &sent {
         let number = event.number();
         assert!(number <= last + 1, "{number} after {last}: one between is missing");
         last = number;
@@ -199,10 +199,10 @@ fn after_a_kill_nothing_is_missing_and_after_the_ledger_was_made_anew_nothing_co
     let server = Server::with(folder.path(), ALLOW);
     let mut talk = server.talk();
     claims(&mut talk, "drop", 901..902);
-    let told = receiver.told(before + 1);
-    assert_eq!(told[before].number(), 901, "what both ledgers have is not told again");
+    let sent = receiver.received(before + 1);
+    assert_eq!(sent[before].number(), 901, "what both ledgers have is not sent again");
     let short = |id: &str| id.split('_').next().unwrap().to_owned();
-    assert_ne!(short(&told[before].id), short(&told[0].id), "ids of another ledger");
+    assert_ne!(short(&sent[before].id), short(&sent[0].id), "ids of another ledger");
 }
 
 fn set_aside(folder: &Path) {
@@ -272,7 +272,7 @@ fn the_command_line_adds_shows_and_removes() {
     let mut talk = server.talk();
     talk.open_campaign("drop", 3);
     claims(&mut talk, "drop", 1..3);
-    receiver.told(3);
+    receiver.received(3);
     receiver.until_through(&mut talk, &json!({ "webhook": id }), 2);
     let (_, said) = run(&["show", id]);
     assert!(said.contains("in order   no") && said.contains("result 2  200 after"), "{said}");
@@ -282,7 +282,7 @@ fn the_command_line_adds_shows_and_removes() {
     assert_eq!(said, "no result is parked\n");
     let (_, said) = run(&["resend", id, "1"]);
     assert_eq!(said, "1 results are sent again\n");
-    assert_eq!(receiver.told(4)[3].number(), 1);
+    assert_eq!(receiver.received(4)[3].number(), 1);
     for (step, shown) in [("disable", "off"), ("enable", "on"), ("rotate", "whsec_")] {
         let (code, said) = run(&[step, id]);
         assert!(code == 0 && said.contains(shown), "{step}: {said}");

@@ -28,7 +28,7 @@ const CRATES: [Row; 20] = [
     ),
     ("firstcome-api", &[], "the documents of the HTTP interface"),
     ("firstcome-client", &["api"], "asks a server over HTTP"),
-    ("firstcome-webhooks", &["core", "node"], "tells other services of results"),
+    ("firstcome-webhooks", &["core", "node"], "delivers results to other services"),
     (
         "firstcome-http",
         &["api", "core", "inject", "journal", "node", "webhooks"],

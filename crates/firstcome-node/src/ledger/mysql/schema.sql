@@ -42,7 +42,7 @@ CREATE TABLE results (
     KEY results_by_rank (campaign_number, pool_number, rank, kind_number)
 ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
 
--- One row for each endpoint that is told of results.
+-- One row for each endpoint that is sent results.
 CREATE TABLE webhooks (
     id       VARCHAR(64) PRIMARY KEY,
     version  BIGINT NOT NULL,

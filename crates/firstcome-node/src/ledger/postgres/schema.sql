@@ -43,11 +43,11 @@ CREATE TABLE results (
 
 CREATE INDEX results_by_rank ON results (campaign_number, pool_number, rank, kind_number);
 
--- One row for each endpoint that is told of results.
+-- One row for each endpoint that is sent results.
 CREATE TABLE webhooks (
     id       text   PRIMARY KEY COLLATE "C",
     version  bigint NOT NULL,  -- one more with each change
-    document text   NOT NULL   -- JSON: its settings with its secrets, and how far it was told
+    document text   NOT NULL   -- JSON: its settings with its secrets, and up to where results were sent
 );
 
 -- One row for each result that says more; never changed.

@@ -71,11 +71,11 @@ BEGIN SELECT raise(ABORT, 'results are never changed'); END;
 CREATE TRIGGER details_are_never_deleted BEFORE DELETE ON details
 BEGIN SELECT raise(ABORT, 'results are never deleted'); END;
 
--- One row for each endpoint that is told of results.
+-- One row for each endpoint that is sent results.
 CREATE TABLE webhooks (
     id       TEXT    PRIMARY KEY,
     version  INTEGER NOT NULL,  -- one more with each change
-    document TEXT    NOT NULL   -- JSON: its settings with its secrets, and how far it was told
+    document TEXT    NOT NULL   -- JSON: its settings with its secrets, and up to where results were sent
 ) STRICT, WITHOUT ROWID;
 
 -- One row for each result, with all it says.

@@ -1,4 +1,4 @@
-//! `webhooks`: endpoints that are told of results.
+//! `webhooks`: endpoints that are sent results.
 
 use clap::{Args, Subcommand};
 use firstcome_api::webhook::{

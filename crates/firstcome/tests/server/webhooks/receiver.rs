@@ -1,4 +1,4 @@
-//! A receiver of webhooks on a free port, which answers as a test says and keeps what it was told.
+//! A receiver of webhooks on a free port, which answers as a test says and keeps what it was sent.
 
 use crate::wire::Talk;
 use base64::Engine;
@@ -22,14 +22,14 @@ pub(crate) enum Reply {
 
 /// An event as it came.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct Received {
     pub(crate) id: String,
     pub(crate) signed_at: i64,
     pub(crate) signature: String,
     pub(crate) body: String,
 }
 
-impl Told {
+impl Received {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
@@ -51,21 +51,23 @@ impl Told {
     }
 }
 
-type Script = dyn Fn(usize, &Told) -> Reply + Send + Sync;
+type Script = dyn Fn(usize, &Received) -> Reply + Send + Sync;
 
 /// The receiver. Its threads end with the test.
 pub(crate) struct Receiver {
     address: SocketAddr,
-    told: Arc<Mutex<Vec<Told>>>,
+    sent: Arc<Mutex<Vec<Received>>>,
 }
 
 impl Receiver {
     /// Starts one that answers as `script` says, which is given how many events came before.
-    pub(crate) fn start(script: impl Fn(usize, &Told) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(
+        script: impl Fn(usize, &Received) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let told = Arc::<Mutex<Vec<Told>>>::default();
-        let (kept, script): (_, Arc<Script>) = (Arc::clone(&told), Arc::new(script));
+        let sent = Arc::<Mutex<Vec<Received>>>::default();
+        let (kept, script): (_, Arc<Script>) = (Arc::clone(&sent), Arc::new(script));
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let stream = stream?;
@@ -75,7 +77,7 @@ impl Receiver {
             }
             Ok::<_, std::io::Error>(())
         });
-        Self { address, told }
+        Self { address, sent }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -83,18 +85,18 @@ impl Receiver {
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.told.lock().unwrap().len()
+        self.sent.lock().unwrap().len()
     }
 
-    /// Waits until it was told of so many events, and returns all.
+    /// Waits until it was sent so many events, and returns all.
     #[track_caller]
-    pub(crate) fn told(&self, count: usize) -> Vec<Told> {
+    pub(crate) fn received(&self, count: usize) -> Vec<Received> {
         let end = Instant::now() + Duration::from_secs(60);
         while self.count() < count {
             assert!(Instant::now() < end, "{} of {count} events came", self.count());
             std::thread::sleep(Duration::from_millis(5));
         }
-        self.told.lock().unwrap().clone()
+        self.sent.lock().unwrap().clone()
     }
 
     /// Waits until what is shown of a webhook is as wanted.
@@ -117,7 +119,7 @@ impl Receiver {
         }
     }
 
-    /// Waits until it is written that a webhook was told of all results up to a number.
+    /// Waits until it is written that a webhook was sent all results up to a number.
     #[track_caller]
     pub(crate) fn until_through(&self, talk: &mut Talk, webhook: &Value, number: u64) {
         self.until(talk, webhook, |shown| shown["through"] == number && shown["waiting"] == 0);
@@ -125,7 +127,7 @@ impl Receiver {
 }
 
 /// Reads requests and answers them, until the connection ends.
-fn serve(stream: TcpStream, told: &Mutex<Vec<Told>>, script: &Script) -> std::io::Result<()> {
+fn serve(stream: TcpStream, sent: &Mutex<Vec<Received>>, script: &Script) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut stream = stream;
     loop {
@@ -148,13 +150,13 @@ fn serve(stream: TcpStream, told: &Mutex<Vec<Told>>, script: &Script) -> std::io
         assert_eq!(header("content-type"), "application/json");
         let mut body = vec![0; header("content-length").parse().unwrap()];
         reader.read_exact(&mut body)?;
-        let event = Told {
+        let event = Received {
             id: header("webhook-id"),
             signed_at: header("webhook-timestamp").parse().unwrap(),
             signature: header("webhook-signature"),
             body: String::from_utf8(body).unwrap(),
         };
-        let mut all = told.lock().unwrap();
+        let mut all = sent.lock().unwrap();
         let reply = script(all.len(), &event);
         all.push(event);
         drop(all);

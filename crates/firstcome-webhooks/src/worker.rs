@@ -1,4 +1,4 @@
-//! One endpoint is told: what an operator wants sent again, what is due, then what comes next in the ledger.
+//! Sends to one endpoint: what an operator wants sent again, what is due, then what comes next in the ledger.
 
 use crate::clock::now;
 use crate::counts::Counts;
@@ -17,13 +17,13 @@ use tokio::time::{Instant, sleep};
 
 /// Results that are read at once.
 const PAGE: usize = 200;
-/// How long what was told may not be written: after a crash it is told once more.
+/// How long what was sent may not be written: after a crash it is sent once more.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
-/// The same of results that it is not told of.
-const SAVE_UNTOLD_EVERY: Duration = Duration::from_secs(10);
-/// How often it is looked whether there is more to tell.
+/// The same of results that are not for it.
+const SAVE_UNSENT_EVERY: Duration = Duration::from_secs(10);
+/// How often it is looked whether there is more to send.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// How often it is counted what is behind while nothing is told.
+/// How often it is counted what is behind while nothing is sent.
 const COUNT_EVERY: Duration = Duration::from_secs(1);
 /// The pause after the ledger failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
@@ -33,8 +33,8 @@ const LOGGED_FROM: u32 = 5;
 /// Returns the number of the last result that is in the ledger.
 pub(crate) type Settled = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// Tells one endpoint.
-pub(crate) struct Courier {
+/// Delivers to one endpoint.
+pub(crate) struct DeliveryWorker {
     pub(crate) ledger: Ledger,
     /// The ledger's id, as endpoints have it.
     pub(crate) ledger_id: String,
@@ -42,7 +42,7 @@ pub(crate) struct Courier {
     pub(crate) post: Post,
     pub(crate) counts: Counts,
     pub(crate) settled: Settled,
-    /// The version that is stored, as far as the office saw.
+    /// The version that is stored, as far as the dispatcher saw.
     pub(crate) seen: watch::Receiver<u64>,
     /// When it was written last.
     pub(crate) saved: Instant,
@@ -55,14 +55,14 @@ enum Next {
     AtOnce,
     /// At a time in microseconds since 1970, or when something changes.
     At(i64),
-    /// When there is more to tell.
+    /// When there is more to send.
     Later,
-    /// Never: the endpoint was removed, or somebody else tells it.
+    /// Never: the endpoint was removed, or somebody else delivers to it.
     Never,
 }
 
-impl Courier {
-    /// Tells until the endpoint is removed or somebody else tells it.
+impl DeliveryWorker {
+    /// Delivers until the endpoint is removed or somebody else delivers to it.
     pub(crate) async fn run(mut self) {
         loop {
             let next = match self.turn().await {
@@ -138,7 +138,7 @@ impl Courier {
         log!(
             WebhookFailing,
             webhook,
-            "the ledger took the place of another one: of {before} results those behind {from} are told again, under new ids"
+            "the ledger took the place of another one: of {before} results those behind {from} are sent again, under new ids"
         );
         Ok(self.save(endpoint).await)
     }
@@ -148,7 +148,7 @@ impl Courier {
         let mut endpoint = self.stored.endpoint.clone();
         endpoint.again.retain(|wanted| *wanted != number);
         if let Some(row) = self.row(number).await? {
-            let answer = self.tell(&mut endpoint, &row).await;
+            let answer = self.send(&mut endpoint, &row).await;
             if answer.is_taken() {
                 endpoint.parked.retain(|parked| *parked != number);
                 endpoint.waiting.retain(|waiting| waiting.number != number);
@@ -171,22 +171,22 @@ impl Courier {
         Ok(self.save(endpoint).await)
     }
 
-    /// Tells what comes next, as far as it is taken.
+    /// Sends what comes next, as far as it is taken.
     async fn go_on(&mut self) -> Result<Next, LedgerError> {
         let mut endpoint = self.stored.endpoint.clone();
         let rows = self.ledger.results(endpoint.cursor, PAGE, None).await?;
         if rows.is_empty() {
             return self.pass_dropped().await;
         }
-        let (begun, mut mark, mut is_told) = (Instant::now(), endpoint.mark(), false);
+        let (begun, mut mark, mut is_sent) = (Instant::now(), endpoint.mark(), false);
         for row in &rows {
             mark = mark.over(row);
             if endpoint.wanted.has(row) {
-                is_told = true;
+                is_sent = true;
                 self.try_one(&mut endpoint, row).await;
             }
             if endpoint.off.is_some() && endpoint.waiting.iter().all(|it| it.number != row.number) {
-                // It wants nothing more: this one is told first when it is switched on.
+                // It wants nothing more: this one is sent first when it is switched on.
                 break;
             }
             endpoint.moved_to(mark);
@@ -194,7 +194,7 @@ impl Courier {
                 break;
             }
         }
-        if !is_told && self.saved.elapsed() < SAVE_UNTOLD_EVERY {
+        if !is_sent && self.saved.elapsed() < SAVE_UNSENT_EVERY {
             // Who comes after a crash looks through them once more.
             self.stored.endpoint = endpoint;
             return Ok(Next::AtOnce);
@@ -214,14 +214,14 @@ impl Courier {
         Ok(Next::Later)
     }
 
-    /// Tells of one result, and notes what came of it.
+    /// Sends one result, and notes what came of it.
     async fn try_one(&mut self, endpoint: &mut Endpoint, row: &Row) {
         let was_failing = endpoint.failing.is_some();
-        let answer = self.tell(endpoint, row).await;
+        let answer = self.send(endpoint, row).await;
         let webhook = &*self.stored.id;
         if answer.is_taken() {
             self.counts.taken.inc();
-            endpoint.told(row.number);
+            endpoint.received(row.number);
             if was_failing {
                 log!(WebhookTaken, webhook, "the endpoint takes results again");
             }
@@ -233,7 +233,7 @@ impl Courier {
             log!(
                 WebhookOff,
                 webhook,
-                "the endpoint answered 410 (gone) and is told nothing more; `firstcome webhooks enable` tells it again"
+                "the endpoint answered 410 (gone) and is sent nothing more; `firstcome webhooks enable` switches it on"
             );
             return;
         }
@@ -268,19 +268,19 @@ impl Courier {
                 log!(
                     WebhookOff,
                     webhook,
-                    "the endpoint is told nothing more, {why_off}; `firstcome webhooks enable` tells it again: {why}"
+                    "the endpoint is sent nothing more, {why_off}; `firstcome webhooks enable` switches it on: {why}"
                 );
             }
         }
     }
 
-    /// Tells of a result once, and keeps what was said.
-    async fn tell(&mut self, endpoint: &mut Endpoint, row: &Row) -> Answer {
+    /// Sends a result once, and keeps what was said.
+    async fn send(&mut self, endpoint: &mut Endpoint, row: &Row) -> Answer {
         let event = Event::of(row, endpoint.ledger_of(row.number));
         let at = now();
         let seconds = at / 1_000_000;
         let signature = sign(endpoint, &event, seconds);
-        let answer = self.post.tell(&event, seconds, &signature).await;
+        let answer = self.post.send(&event, seconds, &signature).await;
         endpoint.keep(Delivery {
             number: row.number,
             id: event.id,
@@ -299,7 +299,7 @@ impl Courier {
         Ok(rows.into_iter().next().filter(|row| row.number == number))
     }
 
-    /// Writes what became of the endpoint, as often as it takes: what was told and is not written would be told again and again.
+    /// Writes what became of the endpoint, as often as it takes: what was sent and is not written would be sent again and again.
     /// What an operator changed meanwhile stays.
     async fn save(&mut self, mut endpoint: Endpoint) -> Next {
         let mut is_said = false;
@@ -313,7 +313,7 @@ impl Courier {
                     Ok(Some(theirs)) => {
                         let is_further = theirs.endpoint.cursor > endpoint.cursor;
                         if is_further && theirs.endpoint.ledgers == endpoint.ledgers {
-                            // Somebody else tells it: another leader.
+                            // Somebody else delivers to it: another leader.
                             return Next::Never;
                         }
                         endpoint = merged(&self.stored.endpoint, endpoint, &theirs.endpoint);
@@ -330,7 +330,7 @@ impl Courier {
                 log!(
                     WebhookFailing,
                     webhook,
-                    "what was told cannot be written, nothing more is told until it can: {why}"
+                    "what was sent cannot be written, nothing more is sent until it can: {why}"
                 );
             }
             sleep(AFTER_FAILURE).await;
@@ -344,7 +344,7 @@ pub(crate) fn sign(endpoint: &Endpoint, event: &Event, seconds: i64) -> String {
     signature::sign(secrets, &event.id, seconds, event.body.as_bytes())
 }
 
-/// Puts what was told since `before` into what an operator made of the endpoint meanwhile.
+/// Puts what was sent since `before` into what an operator made of the endpoint meanwhile.
 fn merged(before: &Endpoint, ours: Endpoint, theirs: &Endpoint) -> Endpoint {
     let mut both = theirs.clone();
     both.ledgers = ours.ledgers;

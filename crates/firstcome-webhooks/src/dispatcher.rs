@@ -1,15 +1,15 @@
-//! All endpoints: told while this server leads, and what operators ask of them at any server.
+//! All endpoints: results are delivered to them while this server leads; and what operators ask of them at any server.
 
 use crate::address::Allowed;
 use crate::clock::now;
 use crate::counts::Counts;
-use crate::courier::{Courier, Settled, sign};
 use crate::endpoint::{Endpoint, PARKED_MOST, Wanted};
 use crate::event::Event;
 use crate::post::{Answer, Post, Target, tls};
 use crate::signature::Secret;
-use crate::stored::{Failure, Stored, read_one};
+use crate::stored::{ENDPOINTS, Failure, Stored, read_one};
 use crate::takeover::text_of;
+use crate::worker::{DeliveryWorker, Settled, sign};
 use firstcome_node::ledger::{Ledger, LedgerError};
 use firstcome_node::log;
 use rustls::ClientConfig;
@@ -20,8 +20,6 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-/// Endpoints of a space.
-pub const ENDPOINTS: usize = 100;
 /// How often it is looked whether this server leads, and whether endpoints changed at other servers.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long a secret counts that was replaced, in microseconds: a day.
@@ -37,11 +35,11 @@ pub struct New {
     /// Whether a result that fails holds back those behind it.
     pub ordered: bool,
     pub note: String,
-    /// The number of the result after which it is told; those that come from now on, if none.
+    /// The number of the result after which it begins; those that come from now on, if none.
     pub after: Option<u64>,
 }
 
-/// What came of an event that told of nothing.
+/// What came of a test event.
 #[derive(Clone, Debug)]
 pub struct Tested {
     /// The status of the answer, if there was one.
@@ -53,10 +51,10 @@ pub struct Tested {
 }
 
 /// The endpoints of a space.
-pub struct Office {
+pub struct Dispatcher {
     ledger: Ledger,
     allowed: Arc<Allowed>,
-    tls: Arc<ClientConfig>,
+    tls: Option<Arc<ClientConfig>>,
     counts: Counts,
     settled: Settled,
     changed: Notify,
@@ -65,21 +63,21 @@ pub struct Office {
 /// A row of the table: its id, and what it says if it can be read.
 type Read = (String, Result<Stored, LedgerError>);
 
-/// The task that tells an endpoint. It ends when this is dropped.
-struct Telling {
+/// The task that delivers to an endpoint. It ends when this is dropped.
+struct Delivering {
     ledger_id: String,
     task: JoinHandle<()>,
     seen: watch::Sender<u64>,
 }
 
-impl Drop for Telling {
+impl Drop for Delivering {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Office {
-    /// Tells nobody yet; `settled` returns the number of the last result that is in the ledger.
+impl Dispatcher {
+    /// Delivers to nobody yet; `settled` returns the number of the last result that is in the ledger.
     ///
     /// # Errors
     ///
@@ -94,25 +92,15 @@ impl Office {
         Ok(Arc::new(Self { ledger, allowed, tls, counts, settled, changed: Notify::new() }))
     }
 
-    /// Tells all endpoints while `leads` says so.
+    /// Delivers to all endpoints while `leads` says so.
     pub async fn run(self: Arc<Self>, leads: impl Fn() -> bool + Send) {
-        let (mut telling, mut trouble) = (BTreeMap::new(), None);
+        let (mut delivering, mut trouble) = (BTreeMap::new(), None);
         loop {
-            let said = match self.read_all().await {
-                _ if !leads() => {
-                    self.forget(&mut telling, |_| false);
-                    None
-                }
-                Ok((ledger_id, rows)) => {
-                    self.forget(&mut telling, |id| rows.iter().any(|(row, _)| row == id));
-                    let mut tell = |row: Result<Stored, LedgerError>| {
-                        self.tell(&mut telling, row?, &ledger_id)
-                    };
-                    // Those that can be read are told all the same.
-                    rows.into_iter().map(|(_, row)| tell(row)).filter_map(Result::err).last()
-                }
-                // What cannot be read now is told on as it was.
-                Err(why) => Some(why),
+            let said = if leads() {
+                self.look(&mut delivering).await.err()
+            } else {
+                self.forget(&mut delivering, |_| false);
+                None
             };
             let said = said.map(|why| why.to_string());
             if let Some(why) = said.as_ref().filter(|_| said != trouble) {
@@ -126,6 +114,14 @@ impl Office {
         }
     }
 
+    /// Reads all endpoints, and has a worker for each one that can be read; one that cannot be read now goes on as it was.
+    async fn look(&self, delivering: &mut BTreeMap<String, Delivering>) -> Result<(), LedgerError> {
+        let (ledger_id, rows) = self.read_all().await?;
+        self.forget(delivering, |id| rows.iter().any(|(row, _)| row == id));
+        let mut start = |row: Result<Stored, LedgerError>| self.start(delivering, row?, &ledger_id);
+        rows.into_iter().map(|(_, row)| start(row)).fold(Ok(()), Result::and)
+    }
+
     /// Reads the id of the ledger and all endpoints, each by its id.
     async fn read_all(&self) -> Result<(String, Vec<Read>), LedgerError> {
         let rows = self.ledger.webhooks().await?;
@@ -133,8 +129,12 @@ impl Office {
         Ok((text_of(self.ledger.id().await?), rows))
     }
 
-    fn forget(&self, telling: &mut BTreeMap<String, Telling>, is_there: impl Fn(&String) -> bool) {
-        telling.retain(|id, _| {
+    fn forget(
+        &self,
+        delivering: &mut BTreeMap<String, Delivering>,
+        is_there: impl Fn(&String) -> bool,
+    ) {
+        delivering.retain(|id, _| {
             let stays = is_there(id);
             if !stays {
                 self.counts.forget(id);
@@ -143,15 +143,15 @@ impl Office {
         });
     }
 
-    /// Begins to tell an endpoint, or says to whoever tells it which version is stored.
-    fn tell(
+    /// Starts the worker of an endpoint, or says to the one that runs which version is stored.
+    fn start(
         &self,
-        telling: &mut BTreeMap<String, Telling>,
+        delivering: &mut BTreeMap<String, Delivering>,
         stored: Stored,
         ledger_id: &str,
     ) -> Result<(), LedgerError> {
-        let known = telling.get(&stored.id).filter(|known| {
-            // One that tells of another ledger is stopped.
+        let known = delivering.get(&stored.id).filter(|known| {
+            // One that sends results of another ledger is stopped.
             !known.task.is_finished() && known.ledger_id == ledger_id
         });
         if let Some(known) = known {
@@ -165,7 +165,7 @@ impl Office {
         let target = target.map_err(broken)?;
         let (seen, sees) = watch::channel(stored.version);
         let id = stored.id.clone();
-        let courier = Courier {
+        let worker = DeliveryWorker {
             ledger: self.ledger.clone(),
             ledger_id: ledger_id.to_owned(),
             stored,
@@ -176,18 +176,18 @@ impl Office {
             saved: Instant::now(),
             steps_back: false,
         };
-        let task = tokio::spawn(courier.run());
-        telling.insert(id, Telling { ledger_id: ledger_id.to_owned(), task, seen });
+        let task = tokio::spawn(worker.run());
+        delivering.insert(id, Delivering { ledger_id: ledger_id.to_owned(), task, seen });
         Ok(())
     }
 
     fn post(&self, target: Target) -> Post {
-        Post::new(target, Arc::clone(&self.allowed), Arc::clone(&self.tls))
+        Post::new(target, Arc::clone(&self.allowed), self.tls.clone())
     }
 }
 
 /// What operators ask. Each is cancel safe: it happens, or nothing does.
-impl Office {
+impl Dispatcher {
     /// Returns all endpoints by their ids.
     ///
     /// # Errors
@@ -265,7 +265,7 @@ impl Office {
         .await
     }
 
-    /// Tells an endpoint nothing more until it is switched on.
+    /// Sends an endpoint nothing more until it is switched on.
     ///
     /// # Errors
     ///
@@ -280,7 +280,7 @@ impl Office {
         .await
     }
 
-    /// Tells an endpoint again, from where it was.
+    /// Delivers to an endpoint again, from where it was.
     ///
     /// # Errors
     ///
@@ -297,7 +297,7 @@ impl Office {
     ///
     /// # Errors
     ///
-    /// [`Failure::NoSuch`], [`Failure::Bad`] where a number is none of a result that it was told of or is to be,
+    /// [`Failure::NoSuch`], [`Failure::Bad`] where a number is that of no result up to where it is,
     /// [`Failure::Changing`], [`Failure::Ledger`].
     pub async fn send_again(&self, id: &str, numbers: Option<Vec<u64>>) -> Result<usize, Failure> {
         self.change(id, |endpoint| {
@@ -305,9 +305,8 @@ impl Office {
             match &numbers {
                 Some(numbers) => {
                     if let Some(wrong) = numbers.iter().find(|it| !(1..=most).contains(*it)) {
-                        let why = format!(
-                            "numbers: {wrong} is not between 1 and {most}, which it was told last"
-                        );
+                        let why =
+                            format!("numbers: {wrong} is not between 1 and {most}, where it is");
                         return Err(Failure::Bad(why));
                     }
                     endpoint.again.extend(numbers);
@@ -325,7 +324,7 @@ impl Office {
         .await
     }
 
-    /// Sends an event at once that tells of nothing. It is allowed while the endpoint is off, and is not kept.
+    /// Sends an event at once that says nothing. It is allowed while the endpoint is off, and is not kept.
     ///
     /// # Errors
     ///
@@ -335,7 +334,7 @@ impl Office {
         let target = Target::read(&endpoint.url).map_err(Failure::Bad)?;
         let (at, mut post) = (now(), self.post(target));
         let (event, seconds) = (Event::test(at), at / 1_000_000);
-        let answer = post.tell(&event, seconds, &sign(&endpoint, &event, seconds)).await;
+        let answer = post.send(&event, seconds, &sign(&endpoint, &event, seconds)).await;
         let taken = answer.is_taken();
         let Answer { status, said, took, .. } = answer;
         Ok(Tested { status, said, took, taken })
