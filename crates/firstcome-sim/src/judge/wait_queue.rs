@@ -6,6 +6,7 @@ use super::tree::Tree;
 use super::{At, Broken, Story};
 use crate::history::{Asked, Exchange, History, Moment, QueueWait, Reply};
 use firstcome_core::command::Wanted;
+use firstcome_core::outcome::Missing;
 use firstcome_core::{Command, Outcome, Refusal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -41,11 +42,20 @@ impl Waiting<'_> {
         })
     }
 
-    /// Says whether it asked for something that no waiting brings, as a seat that is not sold: it is decided at once, and
-    /// whoever comes later takes nothing from it.
+    /// Says whether it asked for something that no waiting brings, as a seat that is not sold, or one of no pool: it keeps
+    /// nobody waiting, and whoever comes later takes nothing from it.
     fn waits_in_vain(&self) -> bool {
         let Reply::Answer { outcome, .. } = &self.exchange.reply else { return false };
-        matches!(outcome.refusal(), Some(Refusal::NotForSale | Refusal::NoSuchUnit))
+        matches!(
+            outcome.refusal(),
+            Some(
+                Refusal::NotForSale
+                    | Refusal::NoSuchUnit
+                    | Refusal::NotSeated
+                    | Refusal::PoolRequired
+                    | Refusal::NotFound(Missing::Pool)
+            )
+        )
     }
 }
 

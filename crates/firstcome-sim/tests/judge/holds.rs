@@ -3,7 +3,7 @@
 use crate::story::{Story, clock, is_broken, passes, units_for_sale};
 use firstcome_core::command::{BestPick, Encoded, Late, Order, Pick, Step, Wanted};
 use firstcome_core::hall::{AreaSettings, Chunk, SeatSettings};
-use firstcome_core::outcome::{Holding, RefusedFor, Release, UnitName};
+use firstcome_core::outcome::{Holding, Missing, RefusedFor, Release, UnitName};
 use firstcome_core::settings::{HoldSettings, PoolSettings};
 use firstcome_core::{Command, Outcome, Refusal, Settings};
 use firstcome_node::{CommandError, Decided};
@@ -218,6 +218,21 @@ fn in_one_entry(first: &str) -> History {
 fn who_was_decided_before_another_is_not_overtaken_however_late_they_hear_of_it() {
     passes(&in_one_entry("ann"));
     is_broken(&in_one_entry("bob"), "line_in_order");
+}
+
+#[test]
+fn who_asks_for_a_seat_of_no_pool_keeps_nobody_waiting() {
+    let told = |refusal| {
+        let mut history = overtaken();
+        let Reply::Answer { position, .. } = history.exchanges[0].reply else { panic!() };
+        let outcome = Outcome::Refused(refusal);
+        history.exchanges[history.queue_waits[0].exchange].reply =
+            Reply::Answer { outcome, position, decided: Decided::Replica };
+        judge(&history).err().into_iter().flatten().any(|broken| broken.promise == "line_in_order")
+    };
+    assert!(!told(Refusal::PoolRequired) && !told(Refusal::NotSeated));
+    assert!(!told(Refusal::NotFound(Missing::Pool)));
+    assert!(told(Refusal::UnitTaken) && told(Refusal::LimitReached));
 }
 
 #[test]
