@@ -47,7 +47,7 @@ pub(super) async fn write(environment: &Environment, slots: &Slots) -> Result<()
             return Err(format!("{} stopped at {level} and says {answer:?}", handle.name()));
         }
     }
-    at_most_one_of_each(environment, head.position + 1)
+    at_most_one_of_each(environment, name)
         .map_err(|why| format!("{why} behind an entry of {level}"))?;
     let behind = journal.head().await.map_err(|why| format!("there is no head: {why}"))?.position;
     sleep(STOPPED_WITHIN).await;
@@ -60,10 +60,10 @@ pub(super) async fn write(environment: &Environment, slots: &Slots) -> Result<()
 
 /// Checks that of each node no more than the one batch stands behind an entry that was on its way when the entry came. Another
 /// copy of a batch is none: the store may bring a message twice, and late.
-fn at_most_one_of_each(environment: &Environment, position: u64) -> Result<(), String> {
+fn at_most_one_of_each(environment: &Environment, newer: Name) -> Result<(), String> {
     environment.store.with_entries(|stored| {
-        let (before, behind): (Vec<_>, Vec<_>) =
-            stored.iter().partition(|stored| stored.entry.position <= position);
+        let place = stored.iter().position(|stored| stored.name == newer);
+        let (before, behind) = stored.split_at(place.map_or(stored.len(), |place| place + 1));
         let known: BTreeSet<Name> = before.iter().map(|stored| stored.name).collect();
         let mut last = BTreeMap::new();
         for stored in behind {
