@@ -21,8 +21,8 @@ Options:
                         3,17,20-24
       --mistake <NAME>  Inject this bug; `--mistakes` lists them
       --mistakes        Inject every bug in turn, and print how many worlds it takes to notice it
-      --check <FILE>    Also compare the table with the one in this file, as the tests do with
-                        docs/SIMULATION.md
+      --check <FILE>    Also compare the table with the one in this file, and look for each bug in the world that
+                        the file names first, as the tests do with docs/SIMULATION.md
       --keep-going      Continue after a broken promise, with a line for each failed world
       --open <S,S>      Worlds that break a promise by a fault that is known and not mended: their line is printed,
                         and they do not count as failed; one that breaks none any more does

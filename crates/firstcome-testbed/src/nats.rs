@@ -14,8 +14,7 @@ const INSTALL: &str = "run `go install github.com/nats-io/nats-server/v2@v2.15.2
 /// Runs the server until standard input ends, which it does when the process that started it is gone, however it went.
 const GUARD: &str = r#"
 exec 2>&1
-"$@" & server=$!
-echo "$server"
+sh -c 'echo $$; exec "$@"' server "$@" & server=$!
 cat >/dev/null
 kill -CONT $server 2>/dev/null
 kill -KILL $server 2>/dev/null

@@ -44,9 +44,12 @@ pub(crate) fn of_tests(program: &Path) -> u8 {
     ])
 }
 
-/// Runs worlds that were never run before, to their end.
+/// Runs worlds that were never run before, to their end, and looks for every mistake from the first world on.
 pub(crate) fn of_night() -> u8 {
-    fresh(first_of_now(), OF_NIGHT, "the time", &|args| run(sim(args.iter().copied())))
+    let sim = |args: &[&str]| run(sim(args.iter().copied()));
+    finish_with::<2>([&|| fresh(first_of_now(), OF_NIGHT, "the time", &sim), &|| {
+        sim(&["--mistakes"])
+    }])
 }
 
 fn fresh(first: u64, worlds: u64, source: &str, sim: &dyn Fn(&[&str]) -> u8) -> u8 {
