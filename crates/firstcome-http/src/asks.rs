@@ -65,7 +65,7 @@ pub(crate) trait Ask: Sync {
     fn check(
         &mut self,
         app: &App,
-        bearer: &Bearer<'_>,
+        bearer: &Bearer,
         options: ReadOptions,
     ) -> impl Future<Output = Result<Known, Problem>> + Send;
 
@@ -87,7 +87,7 @@ pub(crate) trait Ask: Sync {
     }
 
     /// Returns a problem as this bearer is told it.
-    fn told(&self, problem: Problem, _bearer: &Bearer<'_>) -> Problem {
+    fn told(&self, problem: Problem, _bearer: &Bearer) -> Problem {
         problem
     }
 
@@ -103,7 +103,7 @@ pub(crate) trait Ask: Sync {
 pub(crate) async fn prepare(
     ask: &mut impl Ask,
     app: &App,
-    bearer: &Bearer<'_>,
+    bearer: &Bearer,
     options: ReadOptions,
 ) -> Result<Prepared, Problem> {
     if let Some(answer) = ask.check(app, bearer, options).await? {
@@ -196,7 +196,7 @@ pub(crate) async fn decide_second(
 /// Writes the answer of a command into a buffer, as a JSON object; gives its status, or the problem that it is.
 pub(crate) fn write(
     ask: &impl Ask,
-    (app, bearer): (&App, &Bearer<'_>),
+    (app, bearer): (&App, &Bearer),
     answer: Result<Answer, CommandError>,
     out: &mut Vec<u8>,
 ) -> Result<u16, Problem> {
@@ -215,7 +215,7 @@ pub(crate) fn write(
 pub(crate) async fn run(
     mut ask: impl Ask,
     app: &App,
-    bearer: &Bearer<'_>,
+    bearer: &Bearer,
     min: Option<Position>,
 ) -> Result<JsonReply, Problem> {
     let prepared = prepare(&mut ask, app, bearer, ReadOptions { min, memory: true }).await?;

@@ -13,6 +13,11 @@ static PARSER: DateTimeParser = DateTimeParser::new()
     .disambiguation(Disambiguation::Reject)
     .offset_conflict(OffsetConflict::Reject);
 
+/// Returns what the clock of this machine shows.
+pub fn now() -> Timestamp {
+    Timestamp::from_micros(jiff::Timestamp::now().as_microsecond())
+}
+
 /// Writes a moment as RFC 3339 in UTC, to the microsecond.
 pub fn rfc3339(at: Timestamp) -> String {
     str::to_owned(&short(at))

@@ -80,7 +80,7 @@ impl Ask for HoldAsk<'_> {
     async fn check(
         &mut self,
         app: &App,
-        bearer: &Bearer<'_>,
+        bearer: &Bearer,
         options: ReadOptions,
     ) -> Result<Known, Problem> {
         let (campaign, subject) = (&*self.campaign, &*self.subject);

@@ -33,7 +33,7 @@ pub use campaigns::checked::{CheckedCampaign, check_campaign};
 pub use codes::missing_key::MissingKey;
 pub use openapi::Description;
 pub use options::{HttpOptions, Pages, RareOptions};
-pub use request::auth::{Key, Keys};
+pub use request::auth::{Key, KeyTable, Keys};
 pub use routes::{openapi, paths_and_methods, router};
 pub use seat_map::SeatMaps;
 pub use server::base_path::BasePath;

@@ -73,7 +73,7 @@ pub struct RateLimited {
 }
 
 /// Gauges that are set when the counts are read: name, help.
-const SET_ON_READ: [(&str, &str); 30] = [
+const SET_ON_READ: [(&str, &str); 31] = [
     ("queue_waiting", "Commands that wait for the journal"),
     ("queue_limit", "Commands that may wait for the journal"),
     ("connections_limit", "Connections that may be open"),
@@ -108,6 +108,7 @@ const SET_ON_READ: [(&str, &str); 30] = [
     ),
     ("durability_trouble", "1 while the store promises less than `durability` asks for"),
     ("tls_trouble", "1 while the files of TLS changed and cannot be used"),
+    ("configuration_trouble", "1 while the configuration file changed and cannot be used"),
     ("ledger_trouble", "1 while this node leads and no results are settled"),
     ("durable_lag_entries", "Entries applied that are not known to be durable"),
 ];
@@ -215,7 +216,7 @@ impl Metrics {
     }
 
     /// Sets a gauge.
-    pub(crate) fn set(&self, name: &'static str, value: u64) {
+    pub fn set(&self, name: &'static str, value: u64) {
         if let Some(gauge) = self.gauges.get(name) {
             gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
         }

@@ -84,6 +84,9 @@ pub enum Event {
     AcceptFailed,
     TlsChanged,
     TlsUnusable,
+    ConfigurationChanged,
+    ConfigurationUnusable,
+    KeyExpires,
     EligibilityUnknown,
     EligibilityKnown,
     WrongCodes,
@@ -92,7 +95,7 @@ pub enum Event {
 }
 
 /// Every event with its stable name and its level, in the order of the page that documents them.
-const TABLE: [(Event, &str, Level); 79] = [
+const TABLE: [(Event, &str, Level); 82] = [
     (Event::Starting, "starting", Level::INFO),
     (Event::JournalReplaying, "journal_replaying", Level::INFO),
     (Event::Serving, "serving", Level::INFO),
@@ -167,6 +170,9 @@ const TABLE: [(Event, &str, Level); 79] = [
     (Event::AcceptFailed, "accept_failed", Level::ERROR),
     (Event::TlsChanged, "tls_changed", Level::INFO),
     (Event::TlsUnusable, "tls_unusable", Level::WARN),
+    (Event::ConfigurationChanged, "configuration_changed", Level::INFO),
+    (Event::ConfigurationUnusable, "configuration_unusable", Level::WARN),
+    (Event::KeyExpires, "key_expires", Level::WARN),
     (Event::EligibilityUnknown, "eligibility_unknown", Level::WARN),
     (Event::EligibilityKnown, "eligibility_known", Level::INFO),
     (Event::WrongCodes, "wrong_codes", Level::WARN),

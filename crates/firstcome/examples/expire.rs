@@ -14,7 +14,7 @@ use firstcome_core::{Command, Expect, Settings, SpaceId};
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
 use firstcome_http::{
-    App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, RareOptions, Runtimes,
+    App, BulkRequests, Durability, HttpOptions, Key, KeyTable, MissingKey, RareOptions, Runtimes,
     SeatMaps, Serves, server,
 };
 use firstcome_journal::folder::DataFolder;
@@ -86,8 +86,8 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         snapshot_every: Duration::MAX,
     };
     let leader = Leadership::start(&node, None, pace, Election::Alone, &counts);
-    let mut keys = Keys::default();
-    keys.add_text(KEY, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
+    let mut keys = KeyTable::default();
+    keys.add_text(KEY, Key::new("admin", Role::Admin, None));
     let draining = CancellationToken::new();
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
@@ -96,7 +96,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         leader,
         ledger: None,
         webhooks: None,
-        keys,
+        keys: keys.into(),
         guards: Guards::default(),
         bulk: BulkRequests::default(),
         missing_key: MissingKey::default(),

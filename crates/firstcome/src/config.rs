@@ -30,6 +30,7 @@ use std::time::Duration;
 pub use code_keys::CodeKeySetting;
 pub(crate) use code_keys::secret as secret_of_codes;
 pub use eligibility::EligibilitySetting;
+use entries::fingerprint;
 pub(crate) use file::nearest;
 pub use guards::{GuardSettings, TokenKeySetting};
 pub use keys::KeySetting;
@@ -156,6 +157,10 @@ pub struct Resolved {
     pub config: Config,
     /// Where each setting came from, by the name it has in the file.
     pub origins: BTreeMap<&'static str, SettingOrigin>,
+    /// A hash of the text of each setting that was given, by which a change is noticed, also of a secret.
+    pub fingerprints: BTreeMap<&'static str, u64>,
+    /// The file that was read, if any.
+    pub file: Option<PathBuf>,
 }
 
 /// What was typed: flag values by setting name, and the file to read.
@@ -246,10 +251,12 @@ pub fn resolve(
         Some(path) => file::read(path)?,
         None => file::Contents::default(),
     };
+    let (origins, fingerprints) = (BTreeMap::new(), BTreeMap::new());
     let mut layers =
-        Layers { contents, overrides, environment: &environment, origins: BTreeMap::new() };
+        Layers { contents, overrides, environment: &environment, origins, fingerprints };
     let config = table::config_from(&mut layers)?;
-    Ok(Resolved { config, origins: layers.origins })
+    let Layers { origins, fingerprints, .. } = layers;
+    Ok(Resolved { config, origins, fingerprints, file: path })
 }
 
 /// Resolves with the environment of this process.
@@ -271,6 +278,7 @@ struct Layers<'a> {
     overrides: &'a Overrides,
     environment: &'a dyn Fn(&str) -> Option<String>,
     origins: BTreeMap<&'static str, SettingOrigin>,
+    fingerprints: BTreeMap<&'static str, u64>,
 }
 
 impl Layers<'_> {
@@ -293,7 +301,22 @@ impl Layers<'_> {
             reason,
         })?;
         self.origins.insert(key, origin);
+        self.fingerprints.insert(key, fingerprint(&text));
         Ok(value)
+    }
+
+    /// Takes note of where the `[[entries]]` of each setting are, and of what they say.
+    fn note_entries(&mut self) {
+        let file::Contents { keys, token_keys, code_keys, eligibility, .. } = &self.contents;
+        for (key, (origin, fingerprint)) in [
+            ("keys", keys.noted()),
+            ("token_keys", token_keys.noted()),
+            ("code_keys", code_keys.noted()),
+            ("eligibility", eligibility.noted()),
+        ] {
+            self.origins.insert(key, origin);
+            self.fingerprints.insert(key, fingerprint);
+        }
     }
 
     /// Says whether any layer gives a setting.

@@ -14,10 +14,37 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::{Registry, reload};
 use writer::Lines;
 
 /// The log while it is written; dropped, it waits a moment until what was said has left.
-pub(crate) struct Logging(Lines);
+pub(crate) struct Logging {
+    lines: Lines,
+    pub(crate) levels: LogLevels,
+}
+
+/// Changes which lines are written.
+#[derive(Clone, Debug)]
+pub(crate) struct LogLevels(reload::Handle<Targets, Registry>);
+
+impl LogLevels {
+    /// Writes lines from this level on.
+    pub(crate) fn set(&self, level: LogLevel) {
+        // It fails in a process that had a log of its own before, as a test may.
+        drop(self.0.reload(targets(level)));
+    }
+}
+
+fn targets(level: LogLevel) -> Targets {
+    let level = match level {
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+    };
+    // What the lock of the leader tells is logged by the node, in the words of its page.
+    Targets::new().with_target("firstcome", level).with_target("firstcome_lock", LevelFilter::OFF)
+}
 
 /// Begins to write the log of this process, by default as text on a terminal and as JSON elsewhere.
 ///
@@ -28,16 +55,7 @@ pub(crate) fn start(format: Option<LogFormat>, level: LogLevel) -> Logging {
     let lines = Lines::to_stderr();
     let of_lines = lines.clone();
     let layer = layer().with_ansi(false).with_target(false).with_writer(move || of_lines.clone());
-    let level = match level {
-        LogLevel::Error => LevelFilter::ERROR,
-        LogLevel::Warn => LevelFilter::WARN,
-        LogLevel::Info => LevelFilter::INFO,
-        LogLevel::Debug => LevelFilter::DEBUG,
-    };
-    // What the lock of the leader tells is logged by the node, in the words of its page.
-    let targets = Targets::new()
-        .with_target("firstcome", level)
-        .with_target("firstcome_lock", LevelFilter::OFF);
+    let (targets, levels) = reload::Layer::new(targets(level));
     let only_ours = tracing_subscriber::registry().with(targets);
     // In a process that has one already, as a test may, that one stays.
     drop(match format {
@@ -59,7 +77,7 @@ pub(crate) fn start(format: Option<LogFormat>, level: LogLevel) -> Logging {
             before(panic);
         }
     }));
-    Logging(lines)
+    Logging { lines, levels: LogLevels(levels) }
 }
 
 fn say(panic: &PanicHookInfo<'_>) {
@@ -70,6 +88,6 @@ fn say(panic: &PanicHookInfo<'_>) {
 
 impl Drop for Logging {
     fn drop(&mut self) {
-        self.0.flush();
+        self.lines.flush();
     }
 }

@@ -3,6 +3,7 @@
 mod alike;
 mod announce;
 mod code_keys;
+mod config_file;
 mod dev;
 mod entering;
 mod files;
@@ -16,6 +17,7 @@ mod signals;
 mod store;
 
 use crate::config::{Config, EligibilitySetting, GuardSettings};
+use crate::logging::LogLevels;
 use crate::{data_folder, logging};
 use announce::announce;
 use anyhow::{Context, bail};
@@ -31,7 +33,7 @@ use firstcome_http::guard::wrong_codes::WrongCodes;
 use firstcome_http::limits::{KEPT_CONNECTIONS, MISSES, OPS_CONNECTIONS, REFUSALS};
 use firstcome_http::metrics::Metrics;
 use firstcome_http::{
-    App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, Pages, RareOptions,
+    App, BulkRequests, Durability, HttpOptions, Key, KeyTable, MissingKey, Pages, RareOptions,
     Runtimes, SeatMaps, Tls,
 };
 use firstcome_journal::folder::DataFolder;
@@ -59,26 +61,32 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+pub use config_file::ConfigFile;
 pub use dev::Dev;
 
 /// The file a generated admin key is kept in.
 pub const ADMIN_KEY_FILE: &str = "admin-key";
 
 /// Serves until a stop signal, then drains. Says where it is on stdout, with `json` as JSON objects. With `dev` nothing outlives it,
-/// and its clock may be moved.
+/// and its clock may be moved. Keys and the level of the log are taken from `file` again when it changes.
 ///
 /// # Errors
 ///
 /// Anything that keeps the server from starting, or from ending cleanly.
-pub fn run(config: Config, dev: Option<Dev>, json: bool) -> anyhow::Result<()> {
+pub fn run(
+    config: Config,
+    file: Option<ConfigFile>,
+    dev: Option<Dev>,
+    json: bool,
+) -> anyhow::Result<()> {
     // The last to go: what ends a server is said by its caller, behind all that was logged.
-    let _logging = logging::start(config.log_format, config.log_level);
+    let logging = logging::start(config.log_format, config.log_level);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let (signals, serves) = (StopSignals::listen()?, CancellationToken::new());
         tokio::select! {
             biased;
-            ended = serve(config, dev, serves.clone(), json) => ended,
+            ended = serve(config, (file, logging.levels.clone()), dev, serves.clone(), json) => ended,
             () = stopped_while_starting(signals, serves) => {
                 log!(Stopped, "stopped while starting: nobody was served");
                 Ok(())
@@ -89,6 +97,7 @@ pub fn run(config: Config, dev: Option<Dev>, json: bool) -> anyhow::Result<()> {
 
 async fn serve(
     config: Config,
+    (file, levels): (Option<ConfigFile>, LogLevels),
     dev: Option<Dev>,
     serves: CancellationToken,
     json: bool,
@@ -175,7 +184,7 @@ async fn serve(
         node,
         leader,
         ledger,
-        keys,
+        keys: keys.into(),
         guards: guards(&config.guards, &metrics)?,
         metrics,
         options: options(&config, connections, rare, store.durability()),
@@ -192,7 +201,8 @@ async fn serve(
     }
     let of_operations = operations.as_ref().map_or(Ok(address), TcpListener::local_addr)?;
     let promise = app.options.durability.borrow().promise.clone();
-    let serving = Serving::start(Arc::clone(&app), (listener, operations), runtimes, &config);
+    let mut serving = Serving::start(Arc::clone(&app), (listener, operations), runtimes, &config);
+    serving.take_changes(file, &config, admin_key, levels);
     if let (Some(dev), Some(key)) = (&dev, &config.admin_key) {
         dev.seed(address, key.clone()).await?;
     }
@@ -415,9 +425,9 @@ fn admin_key(config: &Config, folder: Option<&DataFolder>) -> anyhow::Result<Str
     }
 }
 
-fn keys(config: &Config, admin: &str, metrics: &Metrics) -> anyhow::Result<Keys> {
-    let mut keys = Keys::default();
-    keys.add_text(admin, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
+fn keys(config: &Config, admin: &str, metrics: &Metrics) -> anyhow::Result<KeyTable> {
+    let mut keys = KeyTable::default();
+    keys.add_text(admin, Key::new("admin", Role::Admin, None));
     let pace = |rate| RequestPace::new(rate, metrics.rate_limited.key.clone());
     let admin_hash = Sha256::digest(admin).into();
     if let Some(rate) = config.guards.rate_key {
@@ -439,7 +449,8 @@ fn keys(config: &Config, admin: &str, metrics: &Metrics) -> anyhow::Result<Keys>
             );
         }
         let campaigns = setting.campaigns.as_deref().map(Into::into);
-        keys.add(hash, Key { name: setting.name.as_str().into(), role: setting.role, campaigns });
+        let expires = setting.expires;
+        keys.add(hash, Key { expires, ..Key::new(&setting.name, setting.role, campaigns) });
         if let Some(rate) = setting.rate.unwrap_or(config.guards.rate_key) {
             keys.pace(hash, pace(rate));
         }

@@ -54,7 +54,7 @@ impl Ask for AnyAsk {
     async fn check(
         &mut self,
         app: &App,
-        bearer: &Bearer<'_>,
+        bearer: &Bearer,
         options: ReadOptions,
     ) -> Result<Known, Problem> {
         each!(self, ask => ask.check(app, bearer, options).await)
@@ -72,7 +72,7 @@ impl Ask for AnyAsk {
         each!(self, ask => ask.taking(app, answer))
     }
 
-    fn told(&self, problem: Problem, bearer: &Bearer<'_>) -> Problem {
+    fn told(&self, problem: Problem, bearer: &Bearer) -> Problem {
         each!(self, ask => ask.told(problem, bearer))
     }
 

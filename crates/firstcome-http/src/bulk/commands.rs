@@ -97,7 +97,7 @@ enum Stage {
 impl Commands {
     pub(super) fn new(
         app: Arc<App>,
-        (key, pace): (Key, Option<Arc<RequestPace>>),
+        (key, pace): (Arc<Key>, Option<Arc<RequestPace>>),
         body: Body,
         place: Place,
     ) -> Self {
@@ -105,7 +105,7 @@ impl Commands {
         let draining = Box::pin(CancellationToken::clone(&app.draining).cancelled_owned());
         Self {
             app,
-            key: Arc::new(key),
+            key,
             pace,
             input,
             lines: VecDeque::new(),
@@ -135,7 +135,7 @@ impl Commands {
             let answer = match std::mem::replace(&mut first.state, State::Moving) {
                 State::Answered(ask, answer) => {
                     self.document.clear();
-                    let by = (&*self.app, &Bearer::Key(&self.key));
+                    let by = (&*self.app, &Bearer::Key(Arc::clone(&self.key)));
                     asks::write(&*ask, by, answer, &mut self.document)
                 }
                 State::Refused(problem) => Err(problem),

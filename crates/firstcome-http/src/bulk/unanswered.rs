@@ -60,7 +60,7 @@ pub(super) async fn prepare(
     options: ReadOptions,
 ) -> (AnyAsk, Result<Prepared, Problem>) {
     let prepared = match key.covers(ask.whose().0) {
-        Ok(()) => asks::prepare(&mut ask, &app, &Bearer::Key(&key), options).await,
+        Ok(()) => asks::prepare(&mut ask, &app, &Bearer::Key(key), options).await,
         Err(problem) => Err(problem),
     };
     (ask, prepared)

@@ -116,7 +116,7 @@ impl App {
     pub(crate) fn says_who_barred(
         &self,
         problem: Problem,
-        bearer: &Bearer<'_>,
+        bearer: &Bearer,
         campaign: &str,
         subject: &str,
     ) -> Problem {

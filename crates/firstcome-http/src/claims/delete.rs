@@ -71,7 +71,7 @@ impl Ask for CancelAsk<'_> {
     async fn check(
         &mut self,
         app: &App,
-        bearer: &Bearer<'_>,
+        bearer: &Bearer,
         options: ReadOptions,
     ) -> Result<Known, Problem> {
         let campaign = &*self.campaign;

@@ -57,7 +57,7 @@ where
 
 /// Reads what is asked, and the position that this server is to be at.
 fn read<'a>(
-    bearer: &Bearer<'_>,
+    bearer: &Bearer,
     campaign: &'a str,
     query: Option<&str>,
     body: &'a [u8],
@@ -108,7 +108,7 @@ impl Ask for ClaimAsk<'_> {
     async fn check(
         &mut self,
         app: &App,
-        bearer: &Bearer<'_>,
+        bearer: &Bearer,
         options: ReadOptions,
     ) -> Result<Known, Problem> {
         let (campaign, pool, subject) = (&*self.campaign, self.pool.as_deref(), &*self.subject);

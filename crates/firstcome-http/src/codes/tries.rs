@@ -20,7 +20,7 @@ pub(crate) struct Origin(pub(crate) IpAddr);
 /// Who tries a code.
 #[derive(Debug)]
 pub(super) struct Trier<'a> {
-    pub(super) bearer: &'a Bearer<'a>,
+    pub(super) bearer: &'a Bearer,
     pub(super) origin: Origin,
     pub(super) campaign: &'a str,
     /// The shop's customer.

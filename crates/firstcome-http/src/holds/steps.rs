@@ -57,7 +57,7 @@ impl Ask for StepAsk<'_> {
     async fn check(
         &mut self,
         app: &App,
-        bearer: &Bearer<'_>,
+        bearer: &Bearer,
         options: ReadOptions,
     ) -> Result<Known, Problem> {
         let (campaign, subject) = (&*self.campaign, &*self.subject);
@@ -116,7 +116,7 @@ impl Ask for StepAsk<'_> {
         })
     }
 
-    fn told(&self, problem: Problem, bearer: &Bearer<'_>) -> Problem {
+    fn told(&self, problem: Problem, bearer: &Bearer) -> Problem {
         bearer.told(problem, &self.campaign)
     }
 

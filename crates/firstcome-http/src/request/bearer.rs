@@ -10,22 +10,23 @@ use axum::http::{HeaderMap, HeaderValue, Response, header};
 use firstcome_api::key::Role;
 use firstcome_core::campaign::Campaign;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The bearer of a request: a key that may act for anybody, or a subject token that may act for one subject.
 #[derive(Debug)]
-pub(crate) enum Bearer<'a> {
-    Key(&'a Key),
+pub(crate) enum Bearer {
+    Key(Arc<Key>),
     Subject(SubjectToken),
 }
 
 /// Who reads a campaign: a bearer or, where the campaign is public, anybody.
 #[derive(Debug)]
-pub(crate) enum Reader<'a> {
-    Bearer(Bearer<'a>),
+pub(crate) enum Reader {
+    Bearer(Bearer),
     Anybody,
 }
 
-impl Reader<'_> {
+impl Reader {
     /// Says whether the reader has a key, and so sees what is for operators and back ends.
     pub(crate) fn has_key(&self) -> bool {
         match self {
@@ -49,11 +50,7 @@ impl Reader<'_> {
 
 impl App {
     /// As [`App::bearer`] with the role to read; without a key or a token a public campaign is read all the same.
-    pub(crate) fn reader(
-        &self,
-        headers: &HeaderMap,
-        campaign: &str,
-    ) -> Result<Reader<'_>, Problem> {
+    pub(crate) fn reader(&self, headers: &HeaderMap, campaign: &str) -> Result<Reader, Problem> {
         if !headers.contains_key(header::AUTHORIZATION) && self.is_public(campaign) {
             return Ok(Reader::Anybody);
         }
@@ -74,7 +71,7 @@ impl App {
         headers: &HeaderMap,
         least: Role,
         campaign: &str,
-    ) -> Result<Bearer<'_>, Problem> {
+    ) -> Result<Bearer, Problem> {
         let Some(token) = self.keys.token(headers) else {
             return self.keys.allow(headers, least, campaign).map(Bearer::Key);
         };
@@ -83,7 +80,7 @@ impl App {
     }
 
     /// Accepts a request for events with a ticket for this campaign, whose subject does not ask too often.
-    pub(crate) fn ticket(&self, ticket: &str, campaign: &str) -> Result<Bearer<'_>, Problem> {
+    pub(crate) fn ticket(&self, ticket: &str, campaign: &str) -> Result<Bearer, Problem> {
         let token = self.guards.tokens.check_ticket(ticket.as_bytes(), self.node.intake.now());
         self.subject_in(token, campaign)
     }
@@ -92,7 +89,7 @@ impl App {
         &self,
         token: Result<SubjectToken, TokenFault>,
         campaign: &str,
-    ) -> Result<Bearer<'_>, Problem> {
+    ) -> Result<Bearer, Problem> {
         let token = token.map_err(|fault| problem(&fault))?;
         if !token.campaign.has(campaign) {
             let detail = format!("this token is for {}, not for {campaign:?}", token.campaign);
@@ -107,7 +104,7 @@ impl App {
         &self,
         headers: &HeaderMap,
         least: Role,
-    ) -> Result<Bearer<'_>, Problem> {
+    ) -> Result<Bearer, Problem> {
         let Some(token) = self.keys.token(headers) else {
             return self.keys.know(headers, least).map(Bearer::Key);
         };
@@ -120,7 +117,7 @@ impl App {
     /// Accepts a request of this bearer about this subject of this campaign.
     pub(crate) fn may_act(
         &self,
-        bearer: &Bearer<'_>,
+        bearer: &Bearer,
         campaign: &str,
         subject: &str,
     ) -> Result<(), Problem> {
@@ -129,7 +126,7 @@ impl App {
     }
 
     /// Accepts a request of this bearer about this subject; what a token asks was counted when it was read.
-    pub(crate) fn may_ask_about(&self, bearer: &Bearer<'_>, subject: &str) -> Result<(), Problem> {
+    pub(crate) fn may_ask_about(&self, bearer: &Bearer, subject: &str) -> Result<(), Problem> {
         request::subject(&self.options, subject)?;
         bearer.acts_for(subject)?;
         match bearer {
@@ -139,7 +136,7 @@ impl App {
     }
 }
 
-impl Bearer<'_> {
+impl Bearer {
     /// Says whether the bearer may look at this campaign.
     pub(crate) fn sees(&self, campaign: &str) -> bool {
         match self {

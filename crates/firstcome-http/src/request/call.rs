@@ -41,7 +41,7 @@ impl<P: DeserializeOwned + Send> FromRequestParts<Arc<App>> for Call<P> {
 impl<P> Call<P> {
     /// Accepts a request whose key has at least this role and is for this campaign, whose name is one that a campaign can
     /// have.
-    pub(crate) fn key(&self, least: Role, campaign: &str) -> Result<&Key, Problem> {
+    pub(crate) fn key(&self, least: Role, campaign: &str) -> Result<Arc<Key>, Problem> {
         let key = self.app.keys.allow(&self.headers, least, campaign)?;
         request::campaign(campaign)?;
         Ok(key)

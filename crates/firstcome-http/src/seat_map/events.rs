@@ -116,7 +116,7 @@ struct End {
 
 impl End {
     /// The longest life of a stream, or the end of the token it was opened with, by the store's clock.
-    fn of(app: &App, reader: &Reader<'_>) -> Self {
+    fn of(app: &App, reader: &Reader) -> Self {
         let longest = app.options.stream_time;
         let left = match reader {
             Reader::Bearer(Bearer::Key(_)) | Reader::Anybody => None,

@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::asks::yes;
 use crate::holds::picks;
 use crate::request;
+use crate::request::auth::Key;
 use crate::request::call::Call;
 use axum::body::Body;
 use axum::http::StatusCode;
@@ -17,28 +18,29 @@ use firstcome_core::hall::settings::check_unit_name;
 use firstcome_core::{Command, Outcome};
 use firstcome_node::Answer;
 use serde::de::DeserializeOwned;
+use std::sync::Arc;
 
 /// An operation on units, as far as every operation is the same.
-pub(super) struct Operation<'a, T> {
+pub(super) struct Operation<T> {
     /// The operation's own id.
     id: Option<Box<str>>,
     /// The name of the key that set it.
-    who: &'a str,
+    who: Arc<Key>,
     pub(super) body: T,
 }
 
-impl<T> Operation<'_, T> {
+impl<T> Operation<T> {
     pub(super) fn order(&self) -> Order<'_> {
-        Order { id: self.id.as_deref(), who: self.who }
+        Order { id: self.id.as_deref(), who: &self.who.name }
     }
 }
 
 pub(super) async fn read<T: DeserializeOwned>(
     call: &Call<(String, String)>,
     body: Body,
-) -> Result<Operation<'_, T>, Problem> {
+) -> Result<Operation<T>, Problem> {
     let (campaign, pool) = &call.path;
-    let who = &*call.key(Role::Operator, campaign)?.name;
+    let who = call.key(Role::Operator, campaign)?;
     request::pool(campaign, pool)?;
     let id = request::command_id(&call.headers)?;
     let body = call.json(body).await?;

@@ -145,7 +145,7 @@ impl Ask for LeaveAsk<'_> {
     async fn check(
         &mut self,
         app: &App,
-        bearer: &Bearer<'_>,
+        bearer: &Bearer,
         options: ReadOptions,
     ) -> Result<Known, Problem> {
         let Self { campaign, pool, subject } = self;

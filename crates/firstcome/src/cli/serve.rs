@@ -11,6 +11,7 @@ use clap::Args;
 use super::complaint::{Complaint, Exit};
 use super::terminal::out;
 use crate::config::{ConfigError, Overrides, print, print_json, resolve_here};
+use crate::serve::ConfigFile;
 
 /// Options of `serve`, one for each setting that may be seen on a command line.
 #[derive(Debug, Args)]
@@ -25,6 +26,8 @@ DATA/admin-key, and the server then listens on loopback only. Other keys are [[k
   sha256 = \"…\"            # printf %s KEY | sha256sum
   role = \"backend\"        # admin, operator, backend, redeem or read
   campaigns = \"spring-\"   # optional: only campaigns whose names begin so
+  expires = \"2028-01-31T00:00:00Z\"   # optional: refused from then on
+A running server takes [[keys]] and log_level from the file when it changes.
 
 Coupon codes are made with a key. With the embedded store it is generated into DATA/code-key: keep a copy, without it no code \
 can be read. Servers on one store have the same [[code_keys]] entries; the first makes the codes of new pools:
@@ -299,7 +302,8 @@ impl From<ConfigError> for Complaint {
 }
 
 pub(super) fn run(args: ServeArgs, json: bool) -> Result<Exit, Complaint> {
-    let resolved = resolve_here(&args.overrides())?;
+    let overrides = args.overrides();
+    let resolved = resolve_here(&overrides)?;
     if args.print_config {
         if json {
             out::json(&print_json(&resolved));
@@ -311,8 +315,9 @@ pub(super) fn run(args: ServeArgs, json: bool) -> Result<Exit, Complaint> {
     if args.until_stdin_ends {
         stop_when_stdin_ends();
     }
+    let file = ConfigFile::of(overrides, &resolved);
     let config = crate::config::Config { new_space: args.new_space, ..resolved.config };
-    crate::serve::run(config, None, json)?;
+    crate::serve::run(config, file, None, json)?;
     Ok(Exit::Yes)
 }
 

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::code_keys::{CODE_KEYS, CodeKeySetting};
 use super::eligibility::{ELIGIBILITY, EligibilitySetting};
-use super::entries::{Entries, Section};
+use super::entries::{Entries, Section, fingerprint};
 use super::guards::{TOKEN_KEYS, TokenKeySetting};
 use super::keys::{KEYS, KeySetting};
 use super::origin::SettingOrigin;
@@ -127,11 +127,11 @@ impl Page<'_> {
             let reason = format!("must be written as `[[{}]]` entries", form.setting);
             self.bad(form.setting, line, reason)
         };
-        let mut entries: Vec<E> = Vec::new();
+        let (mut entries, mut texts) = (Vec::<E>::new(), Vec::new());
         for entry in value.get_ref().as_array().ok_or_else(|| wrong(line))?.iter() {
             let line = self.line(entry.span().start);
             let fields = entry.get_ref().as_table().ok_or_else(|| wrong(line))?;
-            let entry = self.entry(form, fields, line)?;
+            let entry = self.entry(form, fields, line, &mut texts)?;
             let name = (form.name)(&entry);
             if entries.iter().any(|other| (form.name)(other) == name) {
                 let reason = format!("has two entries named `{name}`");
@@ -139,14 +139,17 @@ impl Page<'_> {
             }
             entries.push(entry);
         }
-        Ok(Section { entries, origin: self.origin(line) })
+        let fingerprint = fingerprint(&texts);
+        Ok(Section { entries, origin: self.origin(line), fingerprint })
     }
 
+    /// Reads one of them, and puts what stands there behind `texts`.
     fn entry<E>(
         &self,
         form: &Entries<E>,
         fields: &DeTable<'_>,
         line: usize,
+        texts: &mut Vec<(String, String)>,
     ) -> Result<E, ConfigError> {
         let mut entry = (form.begin)();
         for (field, value) in fields {
@@ -158,6 +161,7 @@ impl Page<'_> {
             let full = format!("{}.{name}", form.setting);
             let text = self.scalar(&full, value, line)?;
             (form.read)(&mut entry, name, &text).map_err(|reason| self.bad(&full, line, reason))?;
+            texts.push((name.to_owned(), text));
         }
         let given = |field: &str| fields.iter().any(|(given, _)| given.get_ref().as_ref() == field);
         if let Some(field) = form.required.iter().find(|field| !given(field)) {

@@ -3,6 +3,8 @@
 use super::entries::Entries;
 use data_encoding::HEXLOWER_PERMISSIVE;
 use firstcome_api::key::Role;
+use firstcome_core::Timestamp;
+use firstcome_http::clock_text;
 use firstcome_http::guard::rate::Rate;
 
 /// One `[[keys]]` entry of the configuration file.
@@ -18,12 +20,14 @@ pub struct KeySetting {
     pub campaigns: Option<String>,
     /// How often it may ask, in place of what holds for all keys; `Some(None)` is as often as it likes.
     pub rate: Option<Option<Rate>>,
+    /// When it stops being one; never, if none.
+    pub expires: Option<Timestamp>,
 }
 
 /// How `[[keys]]` entries are read.
 pub(super) const KEYS: Entries<KeySetting> = Entries {
     setting: "keys",
-    fields: &["name", "sha256", "role", "campaigns", "rate"],
+    fields: &["name", "sha256", "role", "campaigns", "rate", "expires"],
     required: &["name", "sha256", "role"],
     begin: || KeySetting {
         name: String::new(),
@@ -31,6 +35,7 @@ pub(super) const KEYS: Entries<KeySetting> = Entries {
         role: Role::Read,
         campaigns: None,
         rate: None,
+        expires: None,
     },
     read: read_field,
     whole: |_| Ok(()),
@@ -67,6 +72,10 @@ fn read_field(entry: &mut KeySetting, field: &str, text: &str) -> Result<(), Str
         }
         "rate" => {
             entry.rate = Some(super::guards::rate(text)?);
+            Ok(())
+        }
+        "expires" => {
+            entry.expires = Some(clock_text::parse(text)?);
             Ok(())
         }
         _ if text.is_empty() => {

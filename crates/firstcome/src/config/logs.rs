@@ -35,7 +35,7 @@ impl FromStr for LogFormat {
 }
 
 /// The least important lines that are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
     /// An operator must act now.
     Error,

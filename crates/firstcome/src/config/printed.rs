@@ -6,14 +6,21 @@ use data_encoding::HEXLOWER;
 use serde_json::json;
 
 use super::span::text_from_duration;
-use super::{Config, Resolved, SETTINGS};
+use super::{Config, Resolved, SETTINGS, SettingOrigin};
+use firstcome_http::clock_text::rfc3339;
 use firstcome_node::ledger::choice::LedgerChoice;
 
 /// Writes the configuration as TOML with each value's origin behind it; secrets are named, not shown.
 pub fn print(resolved: &Resolved) -> String {
     let mut page = String::new();
     for setting in SETTINGS {
-        let origin = resolved.origins.get(setting.key).map(ToString::to_string).unwrap_or_default();
+        let origin = resolved.origins.get(setting.key);
+        let is_read_again =
+            setting.read_again && matches!(origin, Some(SettingOrigin::File { .. }));
+        let mut origin = origin.map(ToString::to_string).unwrap_or_default();
+        if is_read_again {
+            origin.push_str(", read again when it changes");
+        }
         let line = match shown(&resolved.config, setting.key) {
             Some(value) => format!("{} = {value}", setting.key),
             None => format!("# {}: {}", setting.key, unshown(&resolved.config, setting.key)),
@@ -34,6 +41,9 @@ pub fn print(resolved: &Resolved) -> String {
             let text = rate.map_or("none".to_owned(), |rate| rate.to_string());
             page.push_str(&format!("rate = {}\n", quoted(&text)));
         }
+        if let Some(expires) = key.expires {
+            page.push_str(&format!("expires = {}\n", quoted(&rfc3339(expires))));
+        }
     }
     page
 }
@@ -43,7 +53,7 @@ pub fn print_json(resolved: &Resolved) -> serde_json::Value {
     let entry = |key: &'static str| {
         let config = &resolved.config;
         let value = match (key, shown(config, key)) {
-            ("keys", _) => config.keys.iter().map(|key| json!({"name": key.name, "sha256": HEXLOWER.encode(&key.sha256), "role": key.role.as_str(), "campaigns": key.campaigns})).collect(),
+            ("keys", _) => config.keys.iter().map(|key| json!({"name": key.name, "sha256": HEXLOWER.encode(&key.sha256), "role": key.role.as_str(), "campaigns": key.campaigns, "expires": key.expires.map(rfc3339)})).collect(),
             // A quoted TOML string, number or truth value of this table is JSON too.
             (_, Some(text)) => serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text)),
             ("ledger", None) => json!({"without_password": config.ledger.to_string()}),

@@ -31,11 +31,13 @@ pub struct Setting {
     pub file_only: bool,
     /// Whether it has no flag, because a command line is visible to everybody on the machine.
     pub secret: bool,
+    /// Whether a running server takes it when its file changes.
+    pub read_again: bool,
 }
 
 impl Setting {
     const fn new(key: &'static str, default: &'static str, about: &'static str) -> Self {
-        Self { key, about, default, file_only: false, secret: false }
+        Self { key, about, default, file_only: false, secret: false, read_again: false }
     }
 
     /// The flag of this setting.
@@ -154,7 +156,12 @@ pub const SETTINGS: [Setting; 59] = [
     },
     Setting {
         file_only: true,
-        ..Setting::new("keys", "none", "further keys, as [[keys]] entries of the file")
+        read_again: true,
+        ..Setting::new(
+            "keys",
+            "none",
+            "further keys, as [[keys]] entries of the file; read again when it changes",
+        )
     },
     Setting::new("queue", "16384", "commands that may wait for the journal, 1 to 1000000"),
     Setting::new(
@@ -224,11 +231,14 @@ pub const SETTINGS: [Setting; 59] = [
         "text on a terminal, else json",
         "form of the log on standard error: text or json",
     ),
-    Setting::new(
-        "log_level",
-        "info",
-        "least important lines of the log: error, warn, info or debug",
-    ),
+    Setting {
+        read_again: true,
+        ..Setting::new(
+            "log_level",
+            "info",
+            "least important lines of the log: error, warn, info or debug; read again when the file changes",
+        )
+    },
     Setting::new(
         "rate_subject",
         "none; 20/s burst 40 with subject tokens",
@@ -382,10 +392,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         pages_shop: layers.take("pages_shop", || None, shop)?,
         guards: super::guards::settings_from(layers)?,
     };
-    layers.origins.insert("keys", layers.contents.keys.origin.clone());
-    layers.origins.insert("token_keys", layers.contents.token_keys.origin.clone());
-    layers.origins.insert("code_keys", layers.contents.code_keys.origin.clone());
-    layers.origins.insert("eligibility", layers.contents.eligibility.origin.clone());
+    layers.note_entries();
     check_database(layers, &config)?;
     Ok(config)
 }

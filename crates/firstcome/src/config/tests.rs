@@ -117,9 +117,11 @@ fn another_store_is_refused_by_name() {
 fn keys_come_from_the_file_with_their_role_and_campaigns() {
     let hash = "AB".repeat(32);
     let file = format!(
-        "[[keys]]\nname = \"shop\"\nsha256 = \"{hash}\"\nrole = \"backend\"\ncampaigns = \"spring-\"\n"
+        "[[keys]]\nname = \"shop\"\nsha256 = \"{hash}\"\nrole = \"backend\"\ncampaigns = \"spring-\"\n\
+         expires = \"2027-03-01T10:00:00+09:00\"\n"
     );
     let resolved = scene("keys", &file).resolve().unwrap();
+    assert!(print(&resolved).contains("expires = \"2027-03-01T01:00:00.000000Z\""));
     let key = &resolved.config.keys[0];
     assert_eq!((key.role, key.campaigns.as_deref()), (Role::Backend, Some("spring-")));
     assert_eq!(key.sha256, [0xab; 32]);

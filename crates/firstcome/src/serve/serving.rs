@@ -1,6 +1,8 @@
 //! The tasks of a server beside those of its node: they accept connections, and log what changes.
 
+use super::config_file::ConfigFile;
 use crate::config::Config;
+use crate::logging::LogLevels;
 use anyhow::bail;
 use firstcome_http::{App, Runtimes, Serves, server};
 use firstcome_node::{APPENDER, Panics, Task};
@@ -19,8 +21,8 @@ pub(super) struct Serving {
     /// For who monitors the server.
     operations: Option<Task<usize>>,
     watch: Task<()>,
-    /// Reads the files of TLS again.
-    tls: Option<Task<()>>,
+    /// Reads files again: those of TLS, and the configuration.
+    files: Vec<Task<()>>,
     /// Tells the operations' connections to end.
     end: CancellationToken,
 }
@@ -35,12 +37,10 @@ impl Serving {
     ) -> Self {
         let (panics, stop) = (app.node.panics.clone(), app.draining.clone());
         let watch = panics.spawn("watch", firstcome_http::watch(Arc::clone(&app), stop.clone()));
-        let tls = app
-            .options
-            .rare
-            .tls
-            .clone()
-            .map(|tls| panics.spawn("tls", tls.watch(Arc::clone(&app.metrics), stop.clone())));
+        let tls = app.options.rare.tls.clone();
+        let tls =
+            tls.map(|tls| panics.spawn("tls", tls.watch(Arc::clone(&app.metrics), stop.clone())));
+        let files = tls.into_iter().collect();
         let serves = match operations {
             Some(_) => Serves::AllButOperations,
             None => Serves::Everything,
@@ -61,7 +61,21 @@ impl Serving {
                 server::serve(app, listener, &Runtimes::default(), end, Duration::ZERO).await
             })
         });
-        Self { app, connections, operations, watch, tls, end }
+        Self { app, connections, operations, watch, files, end }
+    }
+
+    /// Takes what changes in the file that the settings came from, if they came from one.
+    pub(super) fn take_changes(
+        &mut self,
+        file: Option<ConfigFile>,
+        config: &Config,
+        admin_key: String,
+        levels: LogLevels,
+    ) {
+        let app = Arc::clone(&self.app);
+        let watch = file.map(|file| file.watch(config.clone(), app, admin_key, levels));
+        let panics = &self.app.node.panics;
+        self.files.extend(watch.map(|watch| panics.spawn("configuration", watch)));
     }
 
     /// Waits until no connection is accepted any more, or no command decided, because of a bug.
@@ -89,8 +103,8 @@ impl Serving {
         self.app.draining.cancel();
         let cut = self.connections.ended().await.unwrap_or(0);
         self.watch.ended().await;
-        if let Some(tls) = self.tls {
-            tls.ended().await;
+        for task in self.files {
+            task.ended().await;
         }
         self.end.cancel();
         if let Some(operations) = self.operations {

@@ -17,7 +17,7 @@ use firstcome_http::guard::Guards;
 use firstcome_http::guard::rate::RequestPace;
 use firstcome_http::metrics::Metrics;
 use firstcome_http::{
-    App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, RareOptions, SeatMaps,
+    App, BulkRequests, Durability, HttpOptions, Key, KeyTable, MissingKey, RareOptions, SeatMaps,
 };
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal};
@@ -176,11 +176,11 @@ impl Inside {
             snapshot_every: Duration::MAX,
         };
         let leader = Leadership::start(&node, None, pace, Election::Alone, &counts);
-        let mut keys = Keys::default();
-        keys.add_text(KEY, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
+        let mut keys = KeyTable::default();
+        keys.add_text(KEY, Key::new("admin", Role::Admin, None));
         for (text, role, campaigns) in KEYS {
             let campaigns = campaigns.map(Into::into);
-            keys.add_text(text, Key { name: role.as_str().into(), role, campaigns });
+            keys.add_text(text, Key::new(role.as_str(), role, campaigns));
         }
         if let Some(rate) = key_rate {
             let pace = RequestPace::new(rate.parse().unwrap(), metrics.rate_limited.key.clone());
@@ -207,7 +207,7 @@ impl Inside {
             leader,
             ledger: None,
             webhooks: None,
-            keys,
+            keys: keys.into(),
             guards,
             bulk: BulkRequests::default(),
             missing_key: MissingKey::default(),

@@ -4,6 +4,7 @@ use crate::inside::{Inside, one_pool};
 use crate::process::{KEY, Server, cannot_serve, serve};
 use crate::wire::Talk;
 use sha2::{Digest, Sha256};
+use std::time::{Duration, Instant};
 
 #[tokio::test(start_paused = true)]
 async fn without_the_right_key_nothing_is_done_or_seen() {
@@ -117,6 +118,61 @@ fn one_key_with_two_entries_is_refused_at_the_start() {
     assert!(why.contains("key \"desk\" has the sha256 of key \"shop\""), "{why}");
     let why = refused(&[("shop", shop, "backend"), ("desk", KEY, "read")]);
     assert!(why.contains("key \"desk\" has the sha256 of the admin key"), "{why}");
+}
+
+/// Asks until it is so, for at most 20 s.
+fn until(mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < end, "it does not become so");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_running_server_takes_keys_and_log_level_from_its_file_when_it_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("firstcome.toml");
+    let key = |name: &str, more: &str| {
+        let hash: String = Sha256::digest(format!("a-key-of-{name}"))
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        format!("[[keys]]\nname = \"{name}\"\nsha256 = \"{hash}\"\nrole = \"read\"\n{more}\n")
+    };
+    let past = "expires = \"2020-02-29T10:00:00+09:00\"";
+    let write = |text: String| std::fs::write(&file, text).unwrap();
+    write(format!("log_level = \"warn\"\nqueue = 100\n{}{}", key("shop", ""), key("old", past)));
+    let mut command = serve(folder.path(), &[]);
+    command.arg("--config").arg(&file);
+    let server = Server::of(command);
+    let ask =
+        |name: &str| Talk::to(server.address, &format!("a-key-of-{name}")).unwrap().get("/v1/time");
+    let trouble = || server.talk().metric("firstcome_configuration_trouble");
+    assert_eq!(ask("shop").status, 200);
+    ask("old").refuses("unauthorized", "key \"old\" expired at 2020-02-29T01:00:00.000000Z");
+    write(format!("log_level = \"debug\"\nqueue = 200\n{}", key("next", "")));
+    until(|| ask("next").status == 200);
+    ask("shop").refuses("unauthorized", "does not know that key");
+    // Nothing of a file that cannot be used is taken; then all of one that can.
+    write(format!("log_level = \"loud\"\n{}", key("shop", "")));
+    until(|| trouble() == 1);
+    assert_eq!(ask("next").status, 200);
+    write(format!("log_level = \"warn\"\n{}", key("shop", "")));
+    until(|| ask("shop").status == 200 && trouble() == 0);
+    ask("next").refuses("unauthorized", "does not know that key");
+    server.terminate();
+    let (_, log) = server.ended();
+    let lines = |event: &str| {
+        let event = format!("\"event\":\"{event}\"");
+        log.lines().filter(|line| line.contains(&event)).collect::<Vec<_>>()
+    };
+    let changed = lines("configuration_changed");
+    assert!(changed[0].contains("\"next_start\":\"queue\""), "{changed:?}");
+    assert_eq!((changed.len(), lines("configuration_unusable").len()), (2, 1), "{log}");
+    assert!(lines("configuration_unusable")[0].contains("not `loud`"), "{log}");
+    assert!(lines("key_expires")[0].contains("the key \\\"old\\\" expired"), "{log}");
+    assert!(!lines("request").is_empty() && lines("starting").is_empty(), "{log}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,7 +8,7 @@ use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
 use firstcome_http::{
-    App, BulkRequests, Durability, HttpOptions, Key, Keys, MissingKey, RareOptions, Runtimes,
+    App, BulkRequests, Durability, HttpOptions, Key, KeyTable, MissingKey, RareOptions, Runtimes,
     SeatMaps, Serves, server,
 };
 use firstcome_journal::folder::DataFolder;
@@ -215,8 +215,8 @@ async fn serves_from_memory_and_writes_behind() {
         snapshot_every: Duration::MAX,
     };
     let leader = Leadership::start(&node, None, pace, Election::Alone, &counts);
-    let mut keys = Keys::default();
-    keys.add_text(KEY, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
+    let mut keys = KeyTable::default();
+    keys.add_text(KEY, Key::new("admin", Role::Admin, None));
     let options = HttpOptions {
         connections: 100,
         body_bytes: 65_536,
@@ -239,7 +239,7 @@ async fn serves_from_memory_and_writes_behind() {
         leader,
         ledger: None,
         webhooks: None,
-        keys,
+        keys: keys.into(),
         guards,
         bulk: BulkRequests::default(),
         missing_key: MissingKey::default(),

@@ -97,7 +97,7 @@ pub(in crate::cli) fn run(args: DevArgs, json: bool) -> Result<Exit, Complaint> 
         config.code_keys.push(CodeKeySetting { id: "dev".to_owned(), secret: CODE_KEY });
     }
     config.leave = Duration::ZERO;
-    serve::run(config, Some(dev), json)?;
+    serve::run(config, None, Some(dev), json)?;
     Ok(Exit::Yes)
 }
 
