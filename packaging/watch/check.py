@@ -43,8 +43,8 @@ KEY = "a-key-for-this-check-only"
 # Alerts that promtool alone tests.
 NOT_CAUSED = {
     "FirstcomeCodesToSuspend": "the queue must be full in the very second after a fork of a campaign with imported codes",
-    "FirstcomeConfigurationUnusable": "these servers have no configuration file; a test of the program breaks one",
     "FirstcomeTlsUnusable": "this Prometheus comes without TLS; a test of the program breaks the files",
+    "FirstcomeWebhookParked": "the tries of one result take more than a day",
     "FirstcomeClockOff": "the clock of the machine would have to be set",
     "FirstcomeClockUnsynced": "the time service of the machine would have to be stopped for minutes",
 }
@@ -279,6 +279,11 @@ class Server:
         if status != 201:
             raise RuntimeError(f"{self.name}: {status} {answer}")
 
+    def add_webhook(self, url, **settings):
+        status, answer = self.ask("POST", "webhooks", {"url": url} | settings)
+        if status != 201:
+            raise RuntimeError(f"{self.name}: {status} {answer}")
+
     def claim(self, campaign, subject, timeout=30):
         """Claims; returns the outcome."""
         return self.ask("POST", f"campaigns/{campaign}/claims", {"subject": subject}, timeout=timeout)[1].get("outcome")
@@ -484,12 +489,13 @@ def healthy(prometheus, folder):
     service = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Yes)
     threading.Thread(target=service.serve_forever, daemon=True).start()
     entries = f'[[eligibility]]\ncampaign = "checked"\nurl = "http://127.0.0.1:{service.server_port}/"\nwhen_down = "refuse"\n'
-    settings = {"STORE": redis.url, "LEDGER": f"sqlite:{folder}/healthy.db"}
+    settings = {"STORE": redis.url, "LEDGER": f"sqlite:{folder}/healthy.db", "WEBHOOK_ALLOW": "127.0.0.0/8"}
     one, two = (Server(prometheus, folder, name, settings, entries) for name in ("one", "two"))
     exporter = free_port()
     Program("node-exporter", ["prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{exporter}"], folder)
     prometheus.add("firstcome-machine", "machine", exporter)
     one.open_campaign("checked", 5)
+    one.add_webhook(f"http://127.0.0.1:{service.server_port}/")
     rush = Program("rush", [FIRSTCOME, "rush", "--create", "2000", "--requests", "12000", "--subjects", "4000", "--rate", "300", "--connections", "20",
                             "--url", f"http://127.0.0.1:{one.port}", "--url", f"http://127.0.0.1:{two.port}"], folder, {"FIRSTCOME_KEY": KEY, "PATH": os.environ["PATH"]})
     wait("Prometheus sees both servers", 30, lambda: len(prometheus.query('up{job="firstcome"} == 1')) == 2)
@@ -641,6 +647,22 @@ def ledger_is_locked(prometheus, folder):
     server.leave()
 
 
+def files_and_endpoints_break(prometheus, folder):
+    """A webhook whose receiver is not there; a line of the configuration file that means nothing."""
+    server = Server(prometheus, folder, "broken", {"WEBHOOK_ALLOW": "127.0.0.0/8"}, space="broken")
+    server.open_campaign("drop", 10)
+    prometheus.knows(server)
+    server.claim_many("drop", [f"s{n}" for n in range(5)])
+    with prometheus.causes("broken", "WebhookBehind"):
+        server.add_webhook("http://127.0.0.1:9/", after=0)
+    file = folder / "broken.toml"
+    with prometheus.causes("broken", "ConfigurationUnusable"):
+        file.write_text('log_level = "loud"\n')
+    file.write_text('log_level = "warn"\n')
+    prometheus.clear("broken", "ConfigurationUnusable")
+    server.leave()
+
+
 def too_many_callers(prometheus, folder):
     """A service that does not answer, guesses, connections, open files."""
     entries = '[[eligibility]]\ncampaign = "checked"\nurl = "http://127.0.0.1:9/"\nwhen_down = "refuse"\nfailures = 1\nprobe_every = "1h"\n'
@@ -753,7 +775,7 @@ def run(folder, with_disk):
     rules = prometheus.rules()
     check_files(rules)
     healthy(prometheus, folder)
-    causes = [store_forgets, store_stops, rights_are_taken, ledger_is_locked, store_is_set_down, too_many_callers, server_crashes] + [disk_fills] * with_disk
+    causes = [store_forgets, store_stops, rights_are_taken, ledger_is_locked, store_is_set_down, files_and_endpoints_break, too_many_callers, server_crashes] + [disk_fills] * with_disk
     with concurrent.futures.ThreadPoolExecutor(len(causes)) as all_at_once:
         ends = {cause: all_at_once.submit(cause, prometheus, folder) for cause in causes}
     for cause, end in ends.items():

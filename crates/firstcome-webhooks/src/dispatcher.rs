@@ -12,6 +12,7 @@ use crate::takeover::text_of;
 use crate::worker::{DeliveryWorker, Settled, sign};
 use firstcome_node::ledger::{Ledger, LedgerError};
 use firstcome_node::log;
+use ring::digest::{SHA256, digest};
 use rustls::ClientConfig;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,6 +63,23 @@ pub struct Dispatcher {
 
 /// A row of the table: its id, and what it says if it can be read.
 type Read = (String, Result<Stored, LedgerError>);
+
+/// Returns the number that the id of an endpoint has by the key of the request that adds it.
+fn number_of(key: &str) -> u64 {
+    let hash = digest(&SHA256, key.as_bytes());
+    hash.as_ref().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+/// Returns an endpoint to the request that added it.
+fn added_before(stored: Stored, new: &New) -> Result<(String, Endpoint, Secret), Failure> {
+    let Stored { id, endpoint, .. } = stored;
+    let Endpoint { url, wanted, ordered, note, .. } = &endpoint;
+    if (url, wanted, ordered, note) != (&new.url, &new.wanted, &new.ordered, &new.note) {
+        return Err(Failure::Reused);
+    }
+    let secret = endpoint.secrets(now()).next().expect("it has one").clone();
+    Ok((id, endpoint, secret))
+}
 
 /// The task that delivers to an endpoint. It ends when this is dropped.
 struct Delivering {
@@ -211,16 +229,26 @@ impl Dispatcher {
         Ok(read_one(&self.ledger, id).await?.ok_or(Failure::NoSuch)?.endpoint)
     }
 
-    /// Adds an endpoint; returns its id and its secret.
+    /// Adds an endpoint; returns its id and its secret. A request that comes again with its `key` gets the endpoint that it
+    /// added, as it is now.
     ///
     /// # Errors
     ///
-    /// [`Failure::Bad`], [`Failure::TooMany`], [`Failure::Ledger`].
-    pub async fn add(&self, new: New) -> Result<(String, Endpoint, Secret), Failure> {
-        let New { url, wanted, ordered, note, after } = new;
-        let target = Target::read(&url).map_err(|why| Failure::Bad(format!("url: {why}")))?;
+    /// [`Failure::Bad`], [`Failure::TooMany`], [`Failure::Reused`], [`Failure::Ledger`].
+    pub async fn add(
+        &self,
+        new: New,
+        key: Option<&str>,
+    ) -> Result<(String, Endpoint, Secret), Failure> {
+        let id = format!("wh_{:016x}", key.map_or_else(|| fastrand::u64(..), number_of));
+        if key.is_some()
+            && let Some(there) = read_one(&self.ledger, &id).await?
+        {
+            return added_before(there, &new);
+        }
+        let target = Target::read(&new.url).map_err(|why| Failure::Bad(format!("url: {why}")))?;
         target.check(&self.allowed).map_err(|why| Failure::Bad(format!("url: {why}")))?;
-        if let Some(kind) = wanted.unknown_type() {
+        if let Some(kind) = new.wanted.unknown_type() {
             return Err(Failure::Bad(format!("types: no event is of the type {kind:?}")));
         }
         if self.ledger.webhooks().await?.len() >= ENDPOINTS {
@@ -228,16 +256,22 @@ impl Dispatcher {
         }
         // A ledger that was made anew may not have all results yet.
         let through = self.ledger.standing().await?.through.max((self.settled)());
-        let from = (text_of(self.ledger.id().await?), after.unwrap_or(through).min(through));
+        let from = (text_of(self.ledger.id().await?), new.after.unwrap_or(through).min(through));
+        let New { url, wanted, ordered, note, .. } = new.clone();
         let endpoint = Endpoint::new(url, wanted, ordered, note, from);
-        let secret = endpoint.secrets(now()).next().expect("it has one").clone();
-        let id = format!("wh_{:016x}", fastrand::u64(..));
         let mut stored = Stored { id, version: 0, endpoint: endpoint.clone() };
         if !stored.write(&self.ledger, endpoint).await? {
-            return Err(Failure::Changing);
+            // The same request was sent twice, and the other one was faster.
+            let there = read_one(&self.ledger, &stored.id).await?.ok_or(Failure::Changing)?;
+            return added_before(there, &new);
+        }
+        // Others may have been added since they were counted.
+        if self.ledger.webhooks().await?.len() > ENDPOINTS {
+            self.ledger.remove_webhook(&stored.id).await?;
+            return Err(Failure::TooMany);
         }
         self.changed.notify_one();
-        Ok((stored.id, stored.endpoint, secret))
+        added_before(stored, &new)
     }
 
     /// Removes an endpoint with all that is parked for it.

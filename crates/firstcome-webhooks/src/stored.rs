@@ -16,6 +16,8 @@ pub enum Failure {
     Bad(String),
     #[error("a space has at most {ENDPOINTS} webhooks")]
     TooMany,
+    #[error("this Idempotency-Key was used for a webhook with other settings")]
+    Reused,
     #[error("others change it again and again: try later")]
     Changing,
     #[error("the ledger: {0}")]

@@ -147,7 +147,7 @@ const OPERATIONS: &[Operation] = &[
     operation("raise_level", Key(Admin), &[(200, &["raised"])], &[COMMAND, RAISE]),
     operation("list_forks", Key(Read), &[], &[POSITION, READ_IN_STORE]),
     operation("list_webhooks", Key(Admin), &[], &[WEBHOOKS]),
-    operation("add_webhook", Key(Admin), &[(201, &[])], &[BODY, WEBHOOKS, NEW_WEBHOOK]),
+    operation("add_webhook", Key(Admin), &[(201, &[])], &[BODY, WEBHOOKS, NEW_WEBHOOK, ORDER]),
     operation("show_webhook", Key(Admin), &[], &[WEBHOOK]),
     operation("remove_webhook", Key(Admin), &[], &[WEBHOOK]),
     operation("rotate_webhook_secret", Key(Admin), &[], &[WEBHOOK]),
@@ -227,7 +227,7 @@ impl Operation {
         let mut parameters: Vec<Value> = in_path.collect();
         parameters.extend(described["parameters"].as_array().into_iter().flatten().cloned());
         // An operator's command has an id of its own.
-        if matches!(self.asker, Key(Operator)) && can_be(Code::Refused(Refusal::IdReused)) {
+        if matches!(self.asker, Key(Operator | Admin)) && can_be(Code::Refused(Refusal::IdReused)) {
             let id = json!({"in": "header", "name": "Idempotency-Key", "required": false});
             parameters.push(id);
         }

@@ -4,6 +4,7 @@ use crate::answer::Code;
 use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::clock_text;
+use crate::request;
 use crate::request::call::Call;
 use axum::body::Body;
 use axum::http::StatusCode;
@@ -12,9 +13,9 @@ use firstcome_api::webhook::{
     Webhook, WebhookDelivery, WebhookParked, WebhookRemoved, WebhookRequest, WebhookResend,
     WebhookResendRequest, WebhookTest, Webhooks,
 };
-use firstcome_core::Timestamp;
 use firstcome_core::limits::REASON_BYTES;
 use firstcome_core::names::check_name;
+use firstcome_core::{Refusal, Timestamp};
 use firstcome_webhooks::{Dispatcher, Endpoint, Failure, New, Secret, Wanted};
 
 /// Bytes of an endpoint's URL.
@@ -33,7 +34,7 @@ pub(crate) async fn list(call: Call) -> HandlerResult {
     Ok(json(StatusCode::OK, &Webhooks { webhooks }))
 }
 
-/// Adds a webhook. The answer has its secret, which is not shown again.
+/// Adds a webhook. The answer has its secret, which only a repeated request with the same `Idempotency-Key` shows again.
 #[utoipa::path(post, path = "/v1/webhooks", tag = "webhooks", operation_id = "add_webhook",
     request_body = WebhookRequest, responses((status = "2XX", body = Webhook)))]
 pub(crate) async fn add(call: Call, body: Body) -> HandlerResult {
@@ -60,7 +61,9 @@ pub(crate) async fn add(call: Call, body: Body) -> HandlerResult {
     }
     let wanted = Wanted { campaigns, types };
     let new = New { url, wanted, ordered: ordered.unwrap_or(true), note, after };
-    let (id, endpoint, secret) = dispatcher.add(new).await.map_err(problem)?;
+    let key = request::command_id(&call.headers)?;
+    let added = dispatcher.add(new, key.as_deref()).await;
+    let (id, endpoint, secret) = added.map_err(problem)?;
     Ok(json(StatusCode::CREATED, &view(&id, &endpoint, Some(secret), true)))
 }
 
@@ -153,6 +156,7 @@ fn problem(failure: Failure) -> Problem {
         Failure::NoSuch => Problem::new(Code::NoSuchWebhook, "there is no such webhook"),
         Failure::Bad(why) => Problem::invalid(why),
         Failure::TooMany => Problem::new(Code::TooManyWebhooks, failure.to_string()),
+        Failure::Reused => Problem::new(Code::Refused(Refusal::IdReused), failure.to_string()),
         Failure::Changing | Failure::Ledger(_) => {
             Problem::new(Code::Unavailable, failure.to_string())
         }

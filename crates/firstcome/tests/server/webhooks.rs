@@ -239,7 +239,18 @@ fn where_nobody_may_be_sent_to_is_refused_when_it_is_added_or_when_it_is_connect
     let tested = talk.post(&path(&webhook, "/test"), &json!({})).json();
     assert_eq!(tested["taken"], false);
     assert!(tested["said"].as_str().unwrap().contains("is not public"), "{tested}");
-    for number in 1..100 {
+    // A request whose answer was lost is sent once more: it adds no second one.
+    let mut ask = |note: &str| {
+        let body = json!({"url": "https://shop.example/", "note": note}).to_string();
+        let headers = [("idempotency-key", "add-1")];
+        let request = talk.request("POST", "/v1/webhooks", &headers, Some(&body));
+        talk.send(request).unwrap();
+        talk.hear().unwrap()
+    };
+    let (first, again) = (ask("mail").json(), ask("mail").json());
+    assert!(first["secret"].is_string() && first == again, "{first} {again}");
+    ask("stock").refuses("id_reused", "a webhook with other settings");
+    for number in 2..100 {
         add(&mut talk, &format!("https://shop.example/{number}"), &json!({}));
     }
     let more = talk.post("/v1/webhooks", &json!({"url": "https://shop.example/"}));

@@ -149,6 +149,8 @@ async fn add(args: AddArgs, json: bool) -> Result<Exit, Complaint> {
         WebhookRequest { url: endpoint, campaigns, types, ordered: Some(!unordered), note, after };
     let mut ask = Ask::change("POST", "/v1/webhooks");
     ask.body = serde_json::to_value(request).ok();
+    // A lost answer adds no second one.
+    ask.headers.push(("idempotency-key", format!("cli-{:032x}", fastrand::u128(..))));
     let (added, raw) = yes(server.client()?.ask::<Webhook>(ask).await?)?;
     if json {
         out::json(&json!({"id": added.webhook, "secret": added.secret, "url": raw["url"]}));
