@@ -64,9 +64,9 @@ pub struct Dispatcher {
 /// A row of the table: its id, and what it says if it can be read.
 type Read = (String, Result<Stored, LedgerError>);
 
-/// Returns the number that the id of an endpoint has by the key of the request that adds it.
-fn number_of(key: &str) -> u64 {
-    let hash = digest(&SHA256, key.as_bytes());
+/// Returns the number that the id of an endpoint has by the id of the request that adds it.
+fn number_of(request_id: &str) -> u64 {
+    let hash = digest(&SHA256, request_id.as_bytes());
     hash.as_ref().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
@@ -229,8 +229,8 @@ impl Dispatcher {
         Ok(read_one(&self.ledger, id).await?.ok_or(Failure::NoSuch)?.endpoint)
     }
 
-    /// Adds an endpoint; returns its id and its secret. A request that comes again with its `key` gets the endpoint that it
-    /// added, as it is now.
+    /// Adds an endpoint; returns its id and its secret. A request that comes again with its `request_id` gets the endpoint
+    /// that it added, as it is now.
     ///
     /// # Errors
     ///
@@ -238,10 +238,10 @@ impl Dispatcher {
     pub async fn add(
         &self,
         new: New,
-        key: Option<&str>,
+        request_id: Option<&str>,
     ) -> Result<(String, Endpoint, Secret), Failure> {
-        let id = format!("wh_{:016x}", key.map_or_else(|| fastrand::u64(..), number_of));
-        if key.is_some()
+        let id = format!("wh_{:016x}", request_id.map_or_else(|| fastrand::u64(..), number_of));
+        if request_id.is_some()
             && let Some(there) = read_one(&self.ledger, &id).await?
         {
             return added_before(there, &new);

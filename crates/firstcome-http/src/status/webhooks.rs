@@ -5,6 +5,7 @@ use crate::answer::problem::{HandlerResult, Problem};
 use crate::answer::respond::json;
 use crate::clock_text;
 use crate::request;
+use crate::request::auth::Key;
 use crate::request::call::Call;
 use axum::body::Body;
 use axum::http::StatusCode;
@@ -17,6 +18,7 @@ use firstcome_core::limits::REASON_BYTES;
 use firstcome_core::names::check_name;
 use firstcome_core::{Refusal, Timestamp};
 use firstcome_webhooks::{Dispatcher, Endpoint, Failure, New, Secret, Wanted};
+use std::sync::Arc;
 
 /// Bytes of an endpoint's URL.
 const URL_BYTES: usize = 2048;
@@ -38,7 +40,7 @@ pub(crate) async fn list(call: Call) -> HandlerResult {
 #[utoipa::path(post, path = "/v1/webhooks", tag = "webhooks", operation_id = "add_webhook",
     request_body = WebhookRequest, responses((status = "2XX", body = Webhook)))]
 pub(crate) async fn add(call: Call, body: Body) -> HandlerResult {
-    let dispatcher = dispatcher(&call)?;
+    let (dispatcher, key) = dispatcher_and_key(&call)?;
     let request: WebhookRequest = call.json(body).await?;
     let WebhookRequest { url, campaigns, types, ordered, note, after } = request;
     for (what, is, most) in [
@@ -61,8 +63,9 @@ pub(crate) async fn add(call: Call, body: Body) -> HandlerResult {
     }
     let wanted = Wanted { campaigns, types };
     let new = New { url, wanted, ordered: ordered.unwrap_or(true), note, after };
-    let key = request::command_id(&call.headers)?;
-    let added = dispatcher.add(new, key.as_deref()).await;
+    // The same id of another key is another request.
+    let id = request::command_id(&call.headers)?.map(|id| format!("{}\0{id}", key.name));
+    let added = dispatcher.add(new, id.as_deref()).await;
     let (id, endpoint, secret) = added.map_err(problem)?;
     Ok(json(StatusCode::CREATED, &view(&id, &endpoint, Some(secret), true)))
 }
@@ -96,8 +99,7 @@ pub(crate) async fn rotate(call: WebhookCall) -> HandlerResult {
 #[utoipa::path(post, path = "/v1/webhooks/{webhook}/disable", tag = "webhooks", operation_id = "disable_webhook",
     responses((status = "2XX", body = Webhook)))]
 pub(crate) async fn disable(call: WebhookCall) -> HandlerResult {
-    let dispatcher = dispatcher(&call)?;
-    let key = call.app.keys.know_for_all(&call.headers, Role::Admin)?;
+    let (dispatcher, key) = dispatcher_and_key(&call)?;
     let why = format!("it was disabled with the key {:?}", key.name);
     let endpoint = dispatcher.switch_off(&call.path, &why).await.map_err(problem)?;
     Ok(json(StatusCode::OK, &view(&call.path, &endpoint, None, true)))
@@ -142,13 +144,18 @@ pub(crate) async fn resend(call: WebhookCall, body: Body) -> HandlerResult {
 
 /// Accepts a request about webhooks: they are about all campaigns.
 fn dispatcher<P>(call: &Call<P>) -> Result<&Dispatcher, Problem> {
-    call.app.keys.know_for_all(&call.headers, Role::Admin)?;
-    call.app.webhooks.as_deref().ok_or_else(|| {
+    Ok(dispatcher_and_key(call)?.0)
+}
+
+fn dispatcher_and_key<P>(call: &Call<P>) -> Result<(&Dispatcher, Arc<Key>), Problem> {
+    let key = call.app.keys.know_for_all(&call.headers, Role::Admin)?;
+    let dispatcher = call.app.webhooks.as_deref().ok_or_else(|| {
         Problem::new(
             Code::NoLedger,
             "webhooks are sent from the ledger, and this server has none (ledger)",
         )
-    })
+    })?;
+    Ok((dispatcher, key))
 }
 
 fn problem(failure: Failure) -> Problem {

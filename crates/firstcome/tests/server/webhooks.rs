@@ -250,8 +250,24 @@ fn where_nobody_may_be_sent_to_is_refused_when_it_is_added_or_when_it_is_connect
     let (first, again) = (ask("mail").json(), ask("mail").json());
     assert!(first["secret"].is_string() && first == again, "{first} {again}");
     ask("stock").refuses("id_reused", "a webhook with other settings");
-    for number in 2..100 {
+    for number in 2..97 {
         add(&mut talk, &format!("https://shop.example/{number}"), &json!({}));
+    }
+    // Of some that come at one moment as many are added as there is room for, at most.
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            let mut talk = server.talk();
+            scope.spawn(move || {
+                for _ in 0..2 {
+                    talk.post("/v1/webhooks", &json!({"url": "https://shop.example/"}));
+                }
+            });
+        }
+    });
+    let there = talk.get("/v1/webhooks").json()["webhooks"].as_array().unwrap().len();
+    assert!((97..=100).contains(&there), "{there} webhooks");
+    for number in there..100 {
+        add(&mut talk, &format!("https://shop.example/last-{number}"), &json!({}));
     }
     let more = talk.post("/v1/webhooks", &json!({"url": "https://shop.example/"}));
     more.refuses("too_many_webhooks", "at most 100");
