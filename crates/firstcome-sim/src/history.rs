@@ -147,6 +147,8 @@ pub struct NodeRun {
     pub node: NodeId,
     /// When it was ready.
     pub began: Moment,
+    /// The first position that the store had then: what is before it this node has as state only.
+    pub first: u64,
     /// When it died or was stopped; `None` if it lived to the end.
     pub ended: Option<Moment>,
     /// When it was asked to stop, if it was.

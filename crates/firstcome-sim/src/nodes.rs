@@ -5,7 +5,7 @@ use crate::record::Record;
 use fastrand::Rng;
 use firstcome_core::{SpaceId, State};
 use firstcome_inject::Mistake;
-use firstcome_journal::JournalError;
+use firstcome_journal::{Journal, JournalError};
 use firstcome_journal::postgres::{DatabaseOptions, Durability};
 use firstcome_lock::Locks;
 use firstcome_node::Looking;
@@ -208,7 +208,9 @@ impl Slots {
         };
         let ledger = ledger.as_ref().map(|ledger| ledger.reached_by(gate.clone()));
         let leader = Leadership::start(&node, ledger, pace, election, &metrics);
-        let node_run = record.born(trace.now(), node.id);
+        let (_, there) = self.environment.store.chain();
+        let first = Journal::Memory(there).head().await.map_or(0, |head| head.first);
+        let node_run = record.born(trace.now(), node.id, first);
         let handle = NodeHandle {
             node_run,
             slot,

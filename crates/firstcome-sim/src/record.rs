@@ -90,9 +90,9 @@ impl Record {
     }
 
     /// Begins a life; gives its number.
-    pub(crate) fn born(&self, began: Moment, node: NodeId) -> usize {
+    pub(crate) fn born(&self, began: Moment, node: NodeId, first: u64) -> usize {
         let mut state = self.lock();
-        state.history.node_runs.push(NodeRun { node, began, ..NodeRun::default() });
+        state.history.node_runs.push(NodeRun { node, began, first, ..NodeRun::default() });
         state.history.node_runs.len() - 1
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Time is the runtime's own, paused: waiting for something that only time brings is done at once.
 
+use crate::listed::{joins, opens_with_waitlist};
 use crate::mistakes::shows;
 use crate::several::{Seat, agree, store};
 use crate::stuck::leads;
@@ -335,6 +336,29 @@ async fn who_had_a_rank_in_either_of_two_branches_of_which_nothing_can_be_read_i
     for line in ["\"zed\" lost rank 6", "\"ann\" changed from rank 1 to 22"] {
         assert!(said.contains(&format!("spring/main {line}\n")), "{line} is missing from: {said}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waited_in_a_branch_of_which_nothing_can_be_read_is_on_the_list() {
+    let first = store();
+    let one = Seat::at(&first).await;
+    opens_with_waitlist(&one).await;
+    one.claims("ann").await;
+    joins(&one, "bob", 1).await;
+    let second = forked(&first.kept(), one.position().position, 9, 5);
+    joins(&one, "cid", 1).await;
+    joins(&one, "dan", 2).await;
+    seeds(&one, &first).await;
+    // Who starts now has those who wait as state only: it could bring none of them.
+    let (link, two) = Link::of(&first, 2).await;
+    link.goes_on(&second);
+    sleep(20 * SECOND).await;
+    let said = two.said().join("");
+    for (subject, quantity) in [("cid", 1), ("dan", 2)] {
+        let what = format!("is not on the waitlist any more, it waited for {quantity}");
+        assert!(said.contains(&format!("spring/main {subject:?} {what}\n")), "{said}");
+    }
+    assert!(!said.contains("bob"), "{said}");
 }
 
 #[tokio::test(start_paused = true)]

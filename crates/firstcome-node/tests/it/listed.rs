@@ -28,17 +28,41 @@ async fn lists(store: &Memory, keep: u64, command: &Command<'_>, nodes: [&Seat; 
     reports.iter().map(|(_, _, text)| text.as_str()).collect()
 }
 
+/// Opens a campaign of one unit with a waitlist.
+pub(crate) async fn opens_with_waitlist(seat: &Seat) {
+    let pool = PoolSettings { waitlist: Some(9), ..PoolSettings::counted("main", 1) };
+    seat.puts("spring", Settings { pools: vec![pool], ..places(1) }).await;
+}
+
+pub(crate) async fn joins(seat: &Seat, subject: &str, quantity: u32) {
+    let (campaign, pool, wish) = ("spring", None, Wish::units(quantity));
+    decides(seat, &Command::Join { campaign, pool, subject, wish, limit: None }).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waited_and_does_not_in_the_other_branch_is_on_the_list() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    opens_with_waitlist(&one).await;
+    one.claims("ann").await;
+    let kept = one.position().position;
+    joins(&one, "bob", 1).await;
+    two.reaches(kept + 1).await;
+    let order = Order { id: None, who: "desk" };
+    let close = Command::Steer { campaign: "spring", steer: Steer::Close, order };
+    let text = lists(&store, kept, &close, [&one, &two]).await;
+    let line = "spring/main \"bob\" is not on the waitlist any more, it waited for 1\n";
+    assert!(text.contains(line), "{text}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_had_an_offer_that_a_fork_took_or_changed_is_on_the_list() {
     let store = store();
     let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
-    let pool = PoolSettings { waitlist: Some(9), ..PoolSettings::counted("main", 1) };
-    one.puts("spring", Settings { pools: vec![pool], ..places(1) }).await;
+    opens_with_waitlist(&one).await;
     one.claims("ann").await;
-    for subject in ["bob", "cid"] {
-        let (campaign, pool, wish) = ("spring", None, Wish::units(1));
-        decides(&one, &Command::Join { campaign, pool, subject, wish, limit: None }).await;
-    }
+    joins(&one, "bob", 1).await;
+    joins(&one, "cid", 1).await;
     let kept = one.position().position;
     // What ann gives back is offered to bob.
     cancels(&one, "ann", 1).await;

@@ -12,6 +12,9 @@
 //!
 //! "A node ran" means longer than [`TO_REPAIR`] after the loss, and was not asked to stop meanwhile: so long
 //! it may take to put back what is missing.
+//!
+//! A node that began behind a snapshot, where the store had dropped the entries before it, has those as state only. It
+//! can put its state back, but brings none of them to another branch: a claim or a hold must then be in the list.
 
 use super::replay::Replay;
 use super::tree::Tree;
@@ -37,6 +40,13 @@ pub(super) struct Excuses<'h> {
     lost: Vec<OnceCell<Vec<bool>>>,
     /// For each run of a node, what it ever had applied.
     applied: Vec<OnceCell<Vec<bool>>>,
+}
+
+/// How a node had what an entry decided, at least.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Had {
+    AsState,
+    AsEntry,
 }
 
 /// What a fork's list says of a subject.
@@ -201,28 +211,39 @@ impl<'h> Excuses<'h> {
 
     /// Says whether the batch of an entry ran in the final journal, as far as it could be brought there.
     pub(super) fn was_tried(&self, entry: usize, replay: &Replay<'_>) -> bool {
-        self.is_final(entry) || self.is_brought(entry, replay) || self.loss_is_allowed(entry)
+        self.is_final(entry) || self.is_brought(entry, replay) || self.nobody_could_bring(entry)
     }
 
-    /// Says whether what an entry decided may have been lost.
+    /// Says whether what an entry decided may have been lost: no node had it.
     pub(super) fn loss_is_allowed(&self, entry: usize) -> bool {
+        self.was_lost(entry, Had::AsState)
+    }
+
+    /// Says whether an entry may have been lost that no node had otherwise than as state.
+    pub(super) fn nobody_could_bring(&self, entry: usize) -> bool {
+        self.was_lost(entry, Had::AsEntry)
+    }
+
+    fn was_lost(&self, entry: usize, had: Had) -> bool {
         if self.journal[entry] {
             return false;
         }
-        if self.was_lost_as_allowed(&[entry]) {
+        if self.was_lost_as_allowed(&[entry], had) {
             return true;
         }
         let batch = self.tree.stored[entry].batch;
-        !self.batches.contains(&batch) && self.was_lost_as_allowed(&self.by_batch[&batch])
+        !self.batches.contains(&batch) && self.was_lost_as_allowed(&self.by_batch[&batch], had)
     }
 
-    fn was_lost_as_allowed(&self, entries: &[usize]) -> bool {
+    fn was_lost_as_allowed(&self, entries: &[usize], had: Had) -> bool {
         self.history.losses.iter().zip(&self.lost).any(|(loss, lost)| {
             let lost = lost.get_or_init(|| self.taken_by(loss));
             let survivor = |(node_run, applied): (&NodeRun, &OnceCell<Vec<bool>>)| {
                 ran_long_enough(node_run, loss.moment) && {
                     let applied = applied.get_or_init(|| self.applied_by(node_run));
-                    entries.iter().any(|entry| applied[*entry])
+                    let first = if had == Had::AsEntry { node_run.first } else { 0 };
+                    let is_kept = |entry: usize| self.tree.stored[entry].entry.position >= first;
+                    entries.iter().any(|entry| applied[*entry] && is_kept(*entry))
                 }
             };
             allows(self.history.durability, loss)

@@ -7,10 +7,11 @@ use super::replay::Replay;
 use super::tree::Tree;
 use super::{Broken, Story, Verdict};
 use crate::history::{Asked, History, Reply};
+use firstcome_core::command::CodeCommand;
 use firstcome_core::outcome::Clamped;
 use firstcome_core::results::Kind;
 use firstcome_core::settings::Opens;
-use firstcome_core::{LEVEL, Outcome, Settings};
+use firstcome_core::{Command, LEVEL, Outcome, Settings};
 use firstcome_model::{Event, ModelCampaign, ModelPool};
 
 /// Checks every yes that was true when it was said.
@@ -38,7 +39,11 @@ pub(super) fn check(
                     format!("{story}; it rests on {origin}, whose batch never ran in the end");
                 wrong.push(Broken::new("orphans_brought", what));
             }
-            PromiseFate::Gone(_) if excuses.loss_is_allowed(heard.origin) => {
+            PromiseFate::Gone(_)
+                if excuses.loss_is_allowed(heard.origin)
+                    || !must_be_listed(&exchange.asked)
+                        && excuses.nobody_could_bring(heard.origin) =>
+            {
                 verdict.losses_allowed += 1
             }
             PromiseFate::Gone(instead) => {
@@ -51,21 +56,39 @@ pub(super) fn check(
     }
 }
 
+/// Says whether a fork's list must have what became of this where nobody could bring it: it compares states then, not words.
+fn must_be_listed(asked: &Asked) -> bool {
+    match asked {
+        Asked::Claim { .. } | Asked::Cancel { .. } => true,
+        Asked::Put { .. } | Asked::Steer { .. } | Asked::Raise => false,
+        Asked::On { command, .. } | Asked::Code { command, .. } => matches!(
+            command.command(),
+            Command::Claim { .. }
+                | Command::Cancel { .. }
+                | Command::Hold { .. }
+                | Command::Change { .. }
+                | Command::Confirm { .. }
+                | Command::Code(CodeCommand::Redeem { .. } | CodeCommand::RollBack { .. })
+        ),
+    }
+}
+
 /// Says what came of a yes; a no is kept.
 fn fate(holds: &Holds<'_>, asked: &Asked, outcome: &Outcome, heard: &HeardAnswer) -> PromiseFate {
     let (replay, excuses) = (holds.replay, holds.excuses);
+    let won = |campaign: &str, pool: Option<&str>, subject: &str, rank: u32| {
+        let (has, only) = pool_of_claim(replay, campaign, pool);
+        // The pool's name, also where the claim did not say it or the campaign is gone.
+        let pool = pool.or(only).or_else(|| pool_of(replay, heard, subject));
+        let name = (campaign, pool.unwrap_or_default(), subject);
+        let over = holds.undone.contains(&(name.0, name.1, rank, name.2));
+        holds.listed(name, rank).unwrap_or_else(|| claim(has, rank, name, over, excuses))
+    };
     match (asked, outcome) {
         (
             Asked::Claim { campaign, pool, subject },
             Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. },
-        ) => {
-            let (has, only) = pool_of_claim(replay, campaign, pool.as_deref());
-            // The pool's name, also where the claim did not say it or the campaign is gone.
-            let pool = pool.as_deref().or(only).or_else(|| pool_of(replay, heard, subject));
-            let name = (campaign.as_str(), pool.unwrap_or_default(), subject.as_str());
-            let over = holds.undone.contains(&(name.0, name.1, *rank, name.2));
-            holds.listed(name, *rank).unwrap_or_else(|| claim(has, *rank, name, over, excuses))
-        }
+        ) => won(campaign, pool.as_deref(), subject, *rank),
         (Asked::Cancel { campaign, pool, subject, rank, .. }, Outcome::Cancelled { .. }) => {
             let (has, only) = pool_of_claim(replay, campaign, pool.as_deref());
             let pool = pool.as_deref().or(only).unwrap_or_default();
@@ -96,7 +119,17 @@ fn fate(holds: &Holds<'_>, asked: &Asked, outcome: &Outcome, heard: &HeardAnswer
         }
         (Asked::On { .. } | Asked::Code { .. }, _) if outcome.is_refusal() => PromiseFate::Kept,
         (Asked::On { command, .. } | Asked::Code { command, .. }, _) => {
-            holds.fate(&command.command(), outcome, heard)
+            let command = command.command();
+            match (&command, outcome) {
+                // As if it had been asked for alone, where it cannot have been brought.
+                (
+                    Command::Claim { campaign, pool, subject, .. },
+                    Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. },
+                ) if excuses.nobody_could_bring(heard.origin) => {
+                    won(campaign, *pool, subject, *rank)
+                }
+                _ => holds.fate(&command, outcome, heard),
+            }
         }
         (
             Asked::Claim { .. } | Asked::Cancel { .. } | Asked::Put { .. } | Asked::Steer { .. },

@@ -43,6 +43,20 @@ fn a_list_excuses_what_was_brought_and_nothing_else() {
 }
 
 #[test]
+fn what_a_node_has_as_state_only_need_not_be_brought_but_a_claim_is_on_the_list() {
+    let began_behind = |first: u64, lines: &[&str]| {
+        let mut story = forked_and(false, 2, lines);
+        story.history.node_runs[0].first = first;
+        story.ends()
+    };
+    let line = "spring/main \"bob\" lost rank 2";
+    // Bob's claim is entry 3.
+    assert_eq!(passes(&began_behind(4, &[line])).ranks_excused, 1);
+    is_broken(&began_behind(4, &[]), "acknowledged_kept");
+    is_broken(&began_behind(3, &[line]), "orphans_brought");
+}
+
+#[test]
 fn a_changed_rank_stands_in_the_list() {
     let lines = [
         "the journal forked after 2: this node had applied 0.3, and is at 1.4 now",

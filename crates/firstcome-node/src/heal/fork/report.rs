@@ -9,6 +9,7 @@ use super::codes::GivenCodes;
 use super::orphan::Orphan;
 use claimed::{Claimed, Whose};
 use firstcome_core::Timestamp;
+use firstcome_core::campaign::OnList;
 use firstcome_core::command::{Body, CodeCommand, Command, Wanted};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::Refusal;
@@ -31,6 +32,8 @@ pub(super) struct AbandonedBranch {
     fork: Option<u64>,
     /// What they had whom the lost entries are about: more than one claim where a node went over twice.
     claimed: BTreeMap<Whose, BTreeSet<Claimed>>,
+    /// For how many units they waited.
+    waited: BTreeMap<Whose, BTreeSet<u32>>,
     /// Those of them whose campaign had left memory: what they had is not known any more.
     forgotten: BTreeSet<Whose>,
     /// The holds that the lost entries are about, of such campaigns.
@@ -60,6 +63,7 @@ impl AbandonedBranch {
             applied: ours.token(),
             fork,
             claimed: BTreeMap::new(),
+            waited: BTreeMap::new(),
             forgotten: BTreeSet::new(),
             forgotten_holds: BTreeSet::new(),
             holds: BTreeMap::new(),
@@ -178,6 +182,9 @@ impl AbandonedBranch {
         if let Err(Refusal::Archived) = found {
             self.forgotten.insert(whose);
         } else {
+            if let Some(OnList::Waits(place)) = whose.on_list(ours) {
+                self.waited.entry(whose.clone()).or_default().insert(place.wish.quantity);
+            }
             let claimed = Claimed::all(&whose, ours);
             self.claimed.entry(whose).or_default().extend(claimed);
         }
@@ -233,6 +240,9 @@ impl AbandonedBranch {
         for (whose, claimed) in later.claimed {
             self.claimed.entry(whose).or_default().extend(claimed);
         }
+        for (whose, quantities) in later.waited {
+            self.waited.entry(whose).or_default().extend(quantities);
+        }
         self.forgotten.extend(later.forgotten);
         self.forgotten_holds.extend(later.forgotten_holds);
         self.codes.extend(later.codes);
@@ -266,6 +276,9 @@ impl AbandonedBranch {
             for was in claimed {
                 list.claim(whose, Some(*was), true);
             }
+        }
+        for (whose, quantities) in &self.waited {
+            quantities.iter().for_each(|quantity| list.waited(whose, *quantity));
         }
         for whose in &self.forgotten {
             list.forgotten(whose);
@@ -346,14 +359,16 @@ impl AbandonedBranch {
                 }
                 let claims = (1..=pool.last_rank()).filter_map(|rank| pool.claim(rank));
                 for last in claims.filter(|claim| pool.latest(claim.subject) == Some(claim.rank)) {
-                    let whose = Whose {
-                        campaign: campaign.name().into(),
-                        pool: pool.name().into(),
-                        subject: last.subject.into(),
-                    };
+                    let whose = Whose::of(campaign, pool, last.subject);
                     let had = Claimed::all(&whose, whole).into_iter();
                     had.filter(|was| !is_noted(&self.claimed, &whose, was))
                         .for_each(|was| list.claim(&whose, Some(was), false));
+                }
+                for waits in pool.waiters_after(0) {
+                    let whose = Whose::of(campaign, pool, waits.subject);
+                    if !is_noted(&self.waited, &whose, &waits.wish.quantity) {
+                        list.waited(&whose, waits.wish.quantity);
+                    }
                 }
             }
         }
@@ -416,6 +431,13 @@ impl List<'_> {
             }
         };
         self.line(whose, &what);
+    }
+
+    /// Says that a subject which waited neither waits nor has an offer.
+    fn waited(&mut self, whose: &Whose, quantity: u32) {
+        if whose.on_list(self.now).is_none() {
+            self.line(whose, &format!("is not on the waitlist any more, it waited for {quantity}"));
+        }
     }
 
     fn forgotten(&mut self, whose: &Whose) {

@@ -1,10 +1,11 @@
 //! What subjects claimed in the pools of an abandoned branch.
 
+use firstcome_core::campaign::{Campaign, OnList};
 use firstcome_core::pool::{Claim, Pool};
 use firstcome_core::state::State;
 
 /// A subject in a pool.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Whose {
     pub(super) campaign: Box<str>,
     pub(super) pool: Box<str>,
@@ -12,8 +13,18 @@ pub(super) struct Whose {
 }
 
 impl Whose {
+    pub(super) fn of(campaign: &Campaign, pool: &Pool, subject: &str) -> Self {
+        let (campaign, pool) = (campaign.name().into(), pool.name().into());
+        Self { campaign, pool, subject: subject.into() }
+    }
+
     pub(super) fn pool<'s>(&self, state: &'s State) -> Option<&'s Pool> {
         state.campaign(&self.campaign).ok()?.pool(&self.pool)
+    }
+
+    /// Says whether the subject waits for units of the pool, or was offered some.
+    pub(super) fn on_list<'s>(&self, state: &'s State) -> Option<OnList<'s>> {
+        state.campaign(&self.campaign).ok()?.waiting(Some(&self.pool), &self.subject).ok()?
     }
 }
 
