@@ -10,41 +10,58 @@ mod operations;
 mod refusals;
 mod schemas;
 
+use crate::routes::openapi;
 use crate::server::base_path::BasePath;
 use axum::body::Bytes;
 use serde_json::{Value, json};
 use std::sync::OnceLock;
 use utoipa::openapi::OpenApi;
 
-/// The description of the routes.
-#[derive(Debug)]
+/// The description of the routes, made at the first request for it: most servers are never asked, and it takes as long as all
+/// else that a server does when it starts.
+#[derive(Debug, Default)]
 pub struct Description {
-    pub document: Value,
+    made: OnceLock<Made>,
+    /// The page for people.
+    page: OnceLock<Bytes>,
+}
+
+#[derive(Debug)]
+struct Made {
+    document: Value,
     /// The document as JSON.
-    pub text: Bytes,
-    /// The page for people, after the first request.
-    pub(crate) page: OnceLock<Bytes>,
+    text: Bytes,
 }
 
 impl Description {
-    /// Names the path under which a proxy shows the server.
-    #[must_use]
-    pub fn under(mut self, base: &BasePath) -> Self {
-        if *base != BasePath::default() {
-            self.document["servers"] = json!([{ "url": base.as_str() }]);
-            self.text = self.document.to_string().into();
-        }
-        self
+    /// Returns the document as JSON; it names the path under which a proxy shows the server.
+    pub(crate) fn text(&self, base: &BasePath) -> Bytes {
+        self.made(base).text.clone()
+    }
+
+    /// Returns the page for people.
+    pub(crate) fn page(&self, base: &BasePath, make: impl FnOnce(&Value) -> Bytes) -> Bytes {
+        self.page.get_or_init(|| make(&self.made(base).document)).clone()
+    }
+
+    fn made(&self, base: &BasePath) -> &Made {
+        self.made.get_or_init(|| {
+            let mut document = openapi();
+            if *base != BasePath::default() {
+                document["servers"] = json!([{ "url": base.as_str() }]);
+            }
+            let text = document.to_string().into();
+            Made { document, text }
+        })
     }
 }
 
 /// Completes what the handlers say of themselves.
-pub(crate) fn complete(handlers: &OpenApi) -> Description {
+pub(crate) fn complete(handlers: &OpenApi) -> Value {
     let mut document = serde_json::to_value(handlers).expect("the description is JSON");
     operations::add(&mut document);
     schemas::add(&mut document);
     flat::flatten(&mut document);
     examples::add(&mut document);
-    let text = document.to_string().into();
-    Description { document, text, page: OnceLock::new() }
+    document
 }

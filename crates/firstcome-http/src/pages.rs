@@ -72,9 +72,8 @@ pub(super) async fn root(
 
 /// Returns the routes, with examples and forms, and the problems on one page.
 pub(super) async fn docs(extract::State(app): extract::State<Arc<App>>) -> Response<Body> {
-    let description = &app.openapi;
-    let page = description.page.get_or_init(|| docs::page(&description.document));
-    served(HTML, page.clone())
+    let page = app.openapi.page(&app.options.rare.base_path, docs::page);
+    served(HTML, page)
 }
 
 /// Returns the style of the pages.
@@ -91,7 +90,7 @@ pub(super) async fn script() -> Response<Body> {
 #[utoipa::path(get, path = "/openapi.json", tag = "operation", operation_id = "openapi",
     responses((status = "2XX", description = "an OpenAPI document", body = Object)))]
 pub(super) async fn openapi(extract::State(app): extract::State<Arc<App>>) -> Response<Body> {
-    let mut response = Response::new(Body::from(app.openapi.text.clone()));
+    let mut response = Response::new(Body::from(app.openapi.text(&app.options.rare.base_path)));
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response

@@ -188,7 +188,7 @@ async fn serve(
         guards: guards(&config.guards, &metrics)?,
         metrics,
         options: options(&config, connections, rare, store.durability()),
-        openapi: firstcome_http::openapi().under(&config.base_path),
+        openapi: firstcome_http::Description::default(),
         draining: CancellationToken::new(),
     });
     // Before anybody can ask whether it is ready.

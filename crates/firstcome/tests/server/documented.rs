@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// The description of the routes.
 pub(crate) fn description() -> &'static Value {
     static DESCRIPTION: OnceLock<Value> = OnceLock::new();
-    DESCRIPTION.get_or_init(|| firstcome_http::openapi().document)
+    DESCRIPTION.get_or_init(firstcome_http::openapi)
 }
 
 /// Returns the operation of a method and a path, if it is described.
