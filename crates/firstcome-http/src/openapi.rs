@@ -10,7 +10,6 @@ mod operations;
 mod refusals;
 mod schemas;
 
-use crate::routes::openapi;
 use crate::server::base_path::BasePath;
 use axum::body::Bytes;
 use serde_json::{Value, json};
@@ -19,8 +18,9 @@ use utoipa::openapi::OpenApi;
 
 /// The description of the routes, made at the first request for it: most servers are never asked, and it takes as long as all
 /// else that a server does when it starts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Description {
+    make: fn() -> Value,
     made: OnceLock<Made>,
     /// The page for people.
     page: OnceLock<Bytes>,
@@ -34,6 +34,15 @@ struct Made {
 }
 
 impl Description {
+    pub(crate) fn new(make: fn() -> Value) -> Self {
+        Self { make, made: OnceLock::new(), page: OnceLock::new() }
+    }
+
+    /// Returns the document of a server that has no base path.
+    pub fn document(&self) -> &Value {
+        &self.made(&BasePath::default()).document
+    }
+
     /// Returns the document as JSON; it names the path under which a proxy shows the server.
     pub(crate) fn text(&self, base: &BasePath) -> Bytes {
         self.made(base).text.clone()
@@ -46,7 +55,7 @@ impl Description {
 
     fn made(&self, base: &BasePath) -> &Made {
         self.made.get_or_init(|| {
-            let mut document = openapi();
+            let mut document = (self.make)();
             if *base != BasePath::default() {
                 document["servers"] = json!([{ "url": base.as_str() }]);
             }

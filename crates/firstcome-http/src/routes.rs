@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::campaigns::{acts, bars, results, subjects, winners};
 use crate::campaigns::{put, show, steer};
 use crate::codes::{imports, look_up, operate, steps};
-use crate::openapi::complete;
+use crate::openapi::{Description, complete};
 use crate::request::tokens;
 use crate::status::{nodes, webhooks};
 use crate::{bulk, claims, holds, minute, pages, seat_map, seats, status, waitlist};
@@ -16,7 +16,6 @@ use axum::extract::MatchedPath;
 use axum::http::{Method, Request, Response, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::routing::get;
-use serde_json::Value;
 use std::sync::Arc;
 use utoipa::OpenApi;
 use utoipa::openapi::PathItem;
@@ -119,8 +118,8 @@ fn routes_and_handlers() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
 }
 
 /// Returns the description of the routes, OpenAPI 3.1.
-pub fn openapi() -> Value {
-    complete(&routes_and_handlers().1)
+pub fn openapi() -> Description {
+    Description::new(|| complete(&routes_and_handlers().1))
 }
 
 /// Returns the routes: the path of each, with the names of its parameters, and its methods.

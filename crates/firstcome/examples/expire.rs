@@ -115,7 +115,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
             rare: RareOptions::default(),
             durability: Durability::fixed("fsync".into()),
         },
-        openapi: firstcome_http::Description::default(),
+        openapi: firstcome_http::openapi(),
         draining: draining.clone(),
     });
     let serving = Arc::clone(&app);

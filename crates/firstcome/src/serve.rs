@@ -188,7 +188,7 @@ async fn serve(
         guards: guards(&config.guards, &metrics)?,
         metrics,
         options: options(&config, connections, rare, store.durability()),
-        openapi: firstcome_http::Description::default(),
+        openapi: firstcome_http::openapi(),
         draining: CancellationToken::new(),
     });
     // Before anybody can ask whether it is ready.

@@ -27,9 +27,8 @@ const FIRST: [(&str, usize); 9] = [
 ];
 /// The simulation, as [`Program::name`] has it.
 const SIMULATION: &str = "firstcome-sim firstcome-sim";
-/// How many tests of a program run at once for each core, and of one that waits nearly all of its time.
+/// How many tests of a program run at once for each core.
 const THREADS_PER_CORE: usize = 2;
-const THREADS_THAT_WAIT: usize = 3;
 /// The environment variable for that.
 const THREADS: &str = "RUST_TEST_THREADS";
 /// A test that takes longer is named.
@@ -49,14 +48,6 @@ struct Program {
 impl Program {
     fn weight(&self) -> usize {
         self.place().map_or(1, |place| FIRST[place].1)
-    }
-
-    /// Returns how many of its tests run at once for each core.
-    fn threads(&self) -> usize {
-        match self.place() {
-            Some(_) if self.weight() == 1 => THREADS_THAT_WAIT,
-            _ => THREADS_PER_CORE,
-        }
     }
 
     fn place(&self) -> Option<usize> {
@@ -145,7 +136,7 @@ fn side_by_side(programs: &[Program], prepare: &dyn Fn(&mut Command)) -> bool {
             let place = waiting.remove(next);
             let mut command = command_of(&programs[place], &libraries);
             if std::env::var_os(THREADS).is_none() {
-                command.env(THREADS, (cores * programs[place].threads()).to_string());
+                command.env(THREADS, (cores * THREADS_PER_CORE).to_string());
             }
             prepare(&mut command);
             // Should it hang, this is the line that says which one.

@@ -2,6 +2,7 @@
 //! type, and each member of its document.
 
 use crate::wire::Answer;
+use firstcome_http::Description;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -9,8 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The description of the routes.
 pub(crate) fn description() -> &'static Value {
-    static DESCRIPTION: OnceLock<Value> = OnceLock::new();
-    DESCRIPTION.get_or_init(firstcome_http::openapi)
+    static DESCRIPTION: OnceLock<Description> = OnceLock::new();
+    DESCRIPTION.get_or_init(firstcome_http::openapi).document()
 }
 
 /// Returns the operation of a method and a path, if it is described.

@@ -201,7 +201,7 @@ impl Inside {
             durability: Durability::fixed("for a test".into()),
         };
         let draining = CancellationToken::new();
-        let openapi = firstcome_http::Description::default();
+        let openapi = firstcome_http::openapi();
         let app = App {
             node,
             leader,

@@ -231,7 +231,7 @@ async fn serves_from_memory_and_writes_behind() {
         durability: Durability::fixed("for a test".into()),
     };
     let stop = CancellationToken::new();
-    let (openapi, draining) = (firstcome_http::Description::default(), stop.clone());
+    let (openapi, draining) = (firstcome_http::openapi(), stop.clone());
     let guards = Guards::default();
     let seat_maps = SeatMaps::default();
     let app = App {
