@@ -34,6 +34,7 @@ pub(super) fn settings(
             tokens.map_or_else(none, |proof| hashed(space, "tokens", &proof, SECRET_BYTES)),
         ),
         ("code_keys".to_owned(), code_keys(config, space).unwrap_or_else(none)),
+        ("on_emptied".to_owned(), config.on_emptied.to_string()),
         ("eligibility".to_owned(), if checks.is_empty() { none() } else { eligibility }),
     ])
 }
@@ -88,6 +89,8 @@ mod tests {
         assert_ne!(checked["eligibility"], other["eligibility"]);
         let waits = of("a-key-of-the-shop", &format!("{CHECK}timeout_ms = 50\n"));
         assert_eq!(checked["eligibility"], waits["eligibility"], "how long it waits is its own");
+        let reseeds = of("a-key-of-the-shop", "on_emptied = \"reseed\"\n");
+        assert_eq!((&*plain["on_emptied"], &*reseeds["on_emptied"]), ("wait", "reseed"));
         for (setting, bytes) in [("admin_key", 1), ("eligibility", 4)] {
             assert_eq!(checked[setting].len(), 2 * bytes, "{setting}");
         }
