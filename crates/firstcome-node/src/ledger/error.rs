@@ -114,6 +114,7 @@ fn unlisted(failure: &firstcome_store::StoreError, text: String) -> LedgerError 
     if let StoreError::Address { .. }
     | StoreError::TooOld { .. }
     | StoreError::Cluster { .. }
+    | StoreError::NoCluster { .. }
     | StoreError::Tls { .. }
     | StoreError::NoTls { .. } = failure
     {

@@ -120,16 +120,14 @@ fn fate(holds: &Holds<'_>, asked: &Asked, outcome: &Outcome, heard: &HeardAnswer
         (Asked::On { .. } | Asked::Code { .. }, _) if outcome.is_refusal() => PromiseFate::Kept,
         (Asked::On { command, .. } | Asked::Code { command, .. }, _) => {
             let command = command.command();
-            match (&command, outcome) {
-                // As if it had been asked for alone, where it cannot have been brought.
-                (
-                    Command::Claim { campaign, pool, subject, .. },
-                    Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. },
-                ) if excuses.nobody_could_bring(heard.origin) => {
-                    won(campaign, *pool, subject, *rank)
-                }
-                _ => holds.fate(&command, outcome, heard),
+            // As if it had been asked for alone, where it cannot have been brought.
+            if let Command::Claim { campaign, pool, subject, .. } = command
+                && let Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. } = *outcome
+                && excuses.nobody_could_bring(heard.origin)
+            {
+                return won(campaign, pool, subject, rank);
             }
+            holds.fate(&command, outcome, heard)
         }
         (
             Asked::Claim { .. } | Asked::Cancel { .. } | Asked::Put { .. } | Asked::Steer { .. },

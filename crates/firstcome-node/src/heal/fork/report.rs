@@ -179,7 +179,11 @@ impl AbandonedBranch {
         let Some(pool) = pool.or_else(only) else { return };
         let (campaign, pool) = (campaign.into(), pool.into());
         let whose = Whose { campaign, pool, subject: subject.into() };
-        if let Err(Refusal::Archived) = found {
+        self.note_subject(whose, matches!(found, Err(Refusal::Archived)), ours);
+    }
+
+    fn note_subject(&mut self, whose: Whose, is_forgotten: bool, ours: &State) {
+        if is_forgotten {
             self.forgotten.insert(whose);
         } else {
             if let Some(OnList::Waits(place)) = whose.on_list(ours) {
