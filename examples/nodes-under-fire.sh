@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Three servers on one store while everything dies around them.
 #
-#   examples/nodes-under-fire.sh [--store redis|postgres|mysql|nats] [SECONDS [SEED]]
+#   examples/nodes-under-fire.sh [--store redis|cluster|postgres|mysql|nats] [SECONDS [SEED]]
 #
 # Starts the store and three servers; floods a campaign; and kills servers, the leader and the store at random
 # meanwhile. At the end it says whether the servers, the ledger and what was acknowledged agree. Nothing of it
 # is left behind.
 #
 # redis (the default): a primary, a replica and a Sentinel; the primary is killed, the replica takes its place.
-# The ledger is a PostgreSQL where that is installed. postgres, mysql: one PostgreSQL or MariaDB, which is killed
+# The ledger is a PostgreSQL where that is installed. cluster: a Redis Cluster of three masters, each with a replica; the
+# master that has the space is killed, or its slot moves to another one. postgres, mysql: one PostgreSQL or MariaDB, which is killed
 # and started again with what is on its disk; the ledger is in it, too. nats: three NATS servers that are a cluster,
 # of which one at a time is killed; the ledger as beside redis.
 #
@@ -18,17 +19,18 @@ set -euo pipefail
 
 store=redis
 case ${1:-} in
---store) store=${2:?--store redis, postgres, mysql or nats}; shift 2 ;;
+--store) store=${2:?--store redis, cluster, postgres, mysql or nats}; shift 2 ;;
 --store=*) store=${1#--store=}; shift ;;
 esac
 # Debian keeps them off the search path.
 for folder in /usr/lib/postgresql/*/bin /usr/sbin; do PATH=$PATH:$folder; done
 case $store in
 redis) programs=(redis-server redis-sentinel redis-cli) ;;
+cluster) programs=(redis-server redis-cli) ;;
 postgres) programs=(postgres initdb psql) ;;
 mysql) programs=(mariadbd mariadb-install-db mariadb mariadb-admin) ;;
 nats) programs=(nats-server) PATH=$PATH:${GOBIN:-${GOPATH:-$HOME/go}/bin} ;;
-*) echo "there is no store $store: redis, postgres, mysql or nats" >&2; exit 2 ;;
+*) echo "there is no store $store: redis, cluster, postgres, mysql or nats" >&2; exit 2 ;;
 esac
 seconds=${1:-60}
 seed=${2:-$((RANDOM * 32768 + RANDOM))}
@@ -91,7 +93,7 @@ own_folder() { mkdir -p "$1"; [ "$(id -u)" != 0 ] || chown nobody:nogroup "$1"; 
 
 # --- Redis: a primary, a replica, a Sentinel
 
-declare -A redis_port=()
+declare -A redis_port=() member_port=() member_bus=()
 redis() { # NAME [MASTER_PORT]
     local name=$1 port=${redis_port[$1]} follow=()
     [ -z "${2:-}" ] || follow=(--replicaof 127.0.0.1 "$2")
@@ -124,6 +126,87 @@ END
     pid[sentinel]=$!
     until_it "Sentinel knows both" 20 knows_replica
     export FIRSTCOME_STORE=redis+sentinel://127.0.0.1:$sentinel/main FIRSTCOME_DURABILITY=copies=1
+}
+
+# --- a Redis Cluster
+
+key=fc:{main}:head
+member() { # NUMBER: a server of the cluster, which keeps its list of the others in a file
+    redis-server --port "${member_port[$1]}" --bind 127.0.0.1 --save "" --appendonly no --dir "$folder" \
+        --cluster-enabled yes --cluster-node-timeout 1000 --cluster-config-file "nodes-$1.conf" \
+        --cluster-port "${member_bus[$1]}" --repl-diskless-sync-delay 0 >>"$folder/redis-$1.log" 2>&1 &
+    pid[redis-$1]=$!
+    until_it "redis $1 answers" 10 redis-cli -p "${member_port[$1]}" ping >/dev/null
+}
+owner() { # the number of the server that has the space
+    local number
+    for number in 1 2 3 4 5 6; do
+        case $(said "${member_port[$number]}" exists "$key") in 0 | 1) echo $number; return ;; esac
+    done
+    return 1
+}
+all_serve() { # every server sees the whole cluster, and every replica follows
+    local number
+    for number in 1 2 3 4 5 6; do
+        said "${member_port[$number]}" cluster info | grep -q cluster_state:ok || return 1
+        said "${member_port[$number]}" info replication | grep -Eq 'role:master|master_link_status:up' || return 1
+    done
+}
+start_cluster() {
+    local number first last
+    for number in 1 2 3 4 5 6; do
+        member_port[$number]=$(free_port) member_bus[$number]=$(free_port)
+        member $number
+    done
+    for number in 2 3 4 5 6; do
+        said "${member_port[1]}" cluster meet 127.0.0.1 "${member_port[$number]}" "${member_bus[$number]}" >/dev/null
+    done
+    for number in 1 2 3; do
+        first=$(((number - 1) * 16384 / 3)) last=$((number * 16384 / 3 - 1))
+        said "${member_port[$number]}" cluster addslotsrange $first $last >/dev/null
+    done
+    for number in 4 5 6; do until_it "server $number is a replica" 20 becomes_replica $number $((number - 3)); done
+    until_it "the cluster serves" 30 all_serve
+    export FIRSTCOME_STORE=redis+cluster://127.0.0.1:${member_port[1]},127.0.0.1:${member_port[5]}
+    export FIRSTCOME_DURABILITY=copies=1
+}
+becomes_replica() {
+    [ "$(said "${member_port[$1]}" cluster replicate "$(said "${member_port[$2]}" cluster myid)")" = OK ]
+}
+has_copy() { said "$1" info replication | grep -q '^slave0:.*state=online'; }
+kill_cluster() {
+    local old to slot number
+    old=$(owner)
+    if [ $((RANDOM % 2)) = 0 ]; then
+        echo "   its slot moves to another server"
+        for number in 1 2 3 4 5 6; do
+            [ $number != "$old" ] && said "${member_port[$number]}" role | grep -q master && to=$number
+        done
+        slot=$(said "${member_port[$old]}" cluster keyslot "$key")
+        move_slot "$old" "$to" "$slot"
+    else
+        # Killed before its replica has all of it, nobody could keep the promise.
+        until_it "the replica follows" 20 caught_up_in "${member_port[$old]}"
+        end redis-$old
+        until_it "another server has the slot" 40 owner >/dev/null
+        member $old
+    fi
+    until_it "the cluster serves again" 40 all_serve
+    until_it "a replica follows" 40 has_copy "${member_port[$(owner)]}"
+}
+caught_up_in() { [ "$(printf 'HSET %s probe 1\nWAIT 1 1000\nHDEL %s probe\n' fire:{main} fire:{main} | redis-cli -p "$1" | sed -n 2p)" = 1 ]; }
+move_slot() { # FROM TO SLOT
+    local from=${member_port[$1]} to=${member_port[$2]} keys number target
+    target=$(said "$to" cluster myid)
+    said "$to" cluster setslot "$3" importing "$(said "$from" cluster myid)" >/dev/null
+    said "$from" cluster setslot "$3" migrating "$target" >/dev/null
+    while keys=$(said "$from" cluster getkeysinslot "$3" 50) && [ -n "$keys" ]; do
+        # shellcheck disable=SC2086 # a word each
+        said "$from" migrate 127.0.0.1 "$to" "" 0 5000 keys $keys >/dev/null
+    done
+    for number in "$2" "$1" 1 2 3 4 5 6; do
+        said "${member_port[$number]}" cluster setslot "$3" node "$target" >/dev/null
+    done
 }
 
 # --- three NATS servers
@@ -194,7 +277,7 @@ start_mysql() {
 }
 
 start_$store
-case $store in redis | nats) ledger_beside ;; esac
+case $store in redis | cluster | nats) ledger_beside ;; esac
 
 # --- three servers
 

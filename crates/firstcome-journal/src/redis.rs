@@ -117,13 +117,13 @@ impl Redis {
     ///
     /// Cancel safe, but the space may have been made.
     pub async fn open(store: RedisOptions, options: Options) -> Result<Self, JournalError> {
-        let rest = Wire::connect(store).await.map_err(looked)?;
+        let keys = Keys::of(&options.space_name);
+        let rest = Wire::connect(keys.at_owner(store)).await.map_err(looked)?;
         let deadline = Instant::now() + rest.answer_within();
         let pinned = rest.pin(deadline).await.map_err(looked)?;
         let server = Server::look(&pinned, deadline).await?;
         let waits = server.check(options.durability)?;
         let warnings = server.warnings(options.durability);
-        let keys = Keys::of(&options.space_name);
         let space = opening::enter(&rest, &keys, &options).await?;
 
         // Only a connection on which somebody waits is in anybody's way.

@@ -128,6 +128,17 @@ impl Backend {
         }
     }
 
+    /// Tells holds apart that cannot be renewed with one request.
+    pub(crate) fn slot_of(&self, keys: &LockKeys) -> u16 {
+        match &self.store {
+            #[cfg(feature = "redis")]
+            LockStore::Redis(store) => store.slot_of(keys),
+            LockStore::Memory(_) => 0,
+            #[cfg(feature = "sql")]
+            LockStore::Sql(_) => 0,
+        }
+    }
+
     /// Asks once for several locks, of a store that takes them in one step.
     pub(crate) async fn acquire_together(
         &self,

@@ -71,13 +71,14 @@ impl Locks {
     /// | URL | store | feature |
     /// |---|---|---|
     /// | `redis://[user:password@]host[:port][/database]` | Redis, Valkey | `redis` |
+    /// | `redis+cluster://host[:port],host[:port]…` | Redis Cluster | `redis` |
     /// | `redis+sentinel://host[:port],host[:port]…/master[/database]` | Redis, Valkey behind Sentinel | `redis` |
     /// | `postgres://user[:password]@host[:port]/database` | PostgreSQL | `postgres` |
     /// | `mysql://user[:password]@host[:port]/database`, `mariadb://…` | MariaDB (MySQL untested) | `mysql` |
     /// | `nats://[user:password@]host[:port][,host…]` | NATS with JetStream | `nats` |
     /// | `sqlite://FILE` | a SQLite file that processes on one machine share | `sqlite` |
     ///
-    /// For TLS use `rediss://…`, `rediss+sentinel://…`, `tls://…` for NATS, and `?sslmode=require` for databases, which is the default for another
+    /// For TLS use `rediss://…`, `rediss+sentinel://…`, `rediss+cluster://…`, `tls://…` for NATS, and `?sslmode=require` for databases, which is the default for another
     /// machine. TLS needs the feature `tls`.
     ///
     /// # Errors
@@ -198,6 +199,9 @@ impl Builder {
 
     /// Connects to the Redis or Valkey that `options` name, and checks the rights of the user.
     ///
+    /// In a Redis Cluster each lock is at the server that has the slot of its name. Several locks are taken in one step only if
+    /// their names have the same part in braces, and [`Builder::replicas`] is not possible.
+    ///
     /// # Errors
     ///
     /// [`Error::Store`] with the reason of the first attempt. If the user lacks a right that the README lists, it is
@@ -210,6 +214,9 @@ impl Builder {
     #[cfg(feature = "redis")]
     pub async fn connect(self, options: RedisOptions) -> Result<Locks, Error> {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
+        if options.is_cluster() {
+            self.without_replicas()?;
+        }
         let replicas = match self.replicas {
             Some(replicas) => Some(ReplicaCheck::connect(check(replicas)?, options.clone()).await?),
             None => None,

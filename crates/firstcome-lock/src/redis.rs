@@ -5,7 +5,8 @@ mod rights;
 mod subscriber;
 mod together;
 
-use std::sync::LazyLock;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use firstcome_store::{Command, Redis, RedisReply, Script};
@@ -62,11 +63,12 @@ const LONGEST_RELEASE_ID: Duration = Duration::from_secs(86_400);
 /// How long the record of a leader is kept; it counts only while its owner holds the lock.
 const RECORD_LIFE_MS: u64 = 86_400_000;
 
-/// A connection, and what is known of the server's clock.
+/// The connections, and what is known of the servers' clocks.
 #[derive(Debug)]
 pub(crate) struct RedisBackend {
     redis: Redis,
-    clock: StoreClock,
+    /// One for each server of a cluster that has locks which are used.
+    clocks: Mutex<HashMap<u64, Arc<StoreClock>>>,
     generations: watch::Receiver<u64>,
     /// Where replicas have to acknowledge what is acquired.
     replicas: Option<ReplicaCheck>,
@@ -76,12 +78,24 @@ pub(crate) struct RedisBackend {
 impl RedisBackend {
     pub(crate) fn new(redis: Redis, replicas: Option<ReplicaCheck>, mistakes: Mistakes) -> Self {
         let generations = redis.generations();
-        Self { redis, clock: StoreClock::default(), generations, replicas, mistakes }
+        Self { redis, clocks: Mutex::default(), generations, replicas, mistakes }
+    }
+
+    /// Returns what is known of the clock of the server that has a lock.
+    fn clock_of(&self, name: &str) -> Arc<StoreClock> {
+        let server = self.redis.server_of(name);
+        let mut clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(clocks.entry(server).or_default())
+    }
+
+    /// Tells holds apart that cannot be renewed with one request: in a cluster, those of other slots.
+    pub(crate) fn slot_of(&self, keys: &LockKeys) -> u16 {
+        self.redis.slot_of(&keys.name)
     }
 
     pub(crate) async fn ready(&self) -> Result<(), Error> {
         self.redis.ready().await?;
-        if !self.clock.is_known() {
+        if !self.clock_of("").is_known() {
             self.ask_clock().await?;
         }
         Ok(())
@@ -94,11 +108,12 @@ impl RedisBackend {
         lease: Duration,
     ) -> Result<AcquireAnswer, (Error, NotAfter)> {
         let script = if keys.kind == Kind::Token { &*TOKEN_ACQUIRE } else { &*ACQUIRE };
+        let clock = self.clock_of(&keys.name);
         let mut not_after = NotAfter(0);
         // A request that is told it is late has certainly changed nothing, so it may be sent again: the first time
         // what was known of the clock may have been that of another server.
         for _ in 0..2 {
-            not_after = self.not_after();
+            not_after = self.not_after(&clock);
             let asked = Instant::now();
             let command = Command::script(script, &[&keys.name, &keys.fence])
                 .arg(owner)
@@ -111,7 +126,7 @@ impl RedisBackend {
             }
             let reply = reply.map_err(|failure| (failure.into(), not_after))?;
             let [kind, number, now] = three(&reply).map_err(|failure| (failure, not_after))?;
-            self.clock.note(now, asked);
+            clock.note(now, asked);
             match kind {
                 -1 => {}
                 0 => return Ok(AcquireAnswer::Held { remaining: remaining(number) }),
@@ -312,8 +327,15 @@ impl RedisBackend {
     }
 
     pub(crate) async fn forget(&self, release_ids: Vec<String>) -> Result<(), Error> {
-        let command = release_ids.iter().fold(Command::new("DEL"), |command, id| command.arg(id));
-        self.redis.send(&command).await?;
+        let mut by_slot: BTreeMap<u16, Command> = BTreeMap::new();
+        for id in &release_ids {
+            let slot = self.redis.slot_of(id);
+            let command = by_slot.remove(&slot).unwrap_or_else(|| Command::new("DEL"));
+            by_slot.insert(slot, command.arg(id));
+        }
+        for command in by_slot.into_values() {
+            self.redis.send(&command).await?;
+        }
         Ok(())
     }
 
@@ -404,7 +426,7 @@ impl RedisBackend {
         let asked = Instant::now();
         match self.redis.send(&Command::new("TIME")).await?.numbers()?[..] {
             [seconds, micros] => {
-                self.clock.note(seconds * 1_000_000 + micros, asked);
+                self.clock_of("").note(seconds * 1_000_000 + micros, asked);
                 Ok(())
             }
             _ => Err(Error::unexpected("two numbers")),
@@ -412,11 +434,11 @@ impl RedisBackend {
     }
 
     /// Returns the time on the server's clock after which nobody waits for an answer to what is sent now.
-    fn not_after(&self) -> NotAfter {
+    fn not_after(&self, clock: &StoreClock) -> NotAfter {
         if self.mistakes.makes(Mistake::AcceptLateAcquire) {
             return NotAfter(i64::MAX / 1024);
         }
-        NotAfter(self.clock.not_after(self.answer_within()))
+        NotAfter(clock.not_after(self.answer_within()))
     }
 }
 

@@ -44,7 +44,7 @@ impl ShedLock {
     ///
     /// | URL | where the locks are | feature |
     /// |---|---|---|
-    /// | `redis://…`, `rediss://…`, `redis+sentinel://…` | the keys `job-lock:default:NAME` | `redis` |
+    /// | `redis://…`, `rediss://…`, `redis+sentinel://…`, `redis+cluster://…` | the keys `job-lock:default:NAME` | `redis` |
     /// | `postgres://…` | the table `shedlock`, by the database's clock | `postgres` |
     /// | `mysql://…`, `mariadb://…` | the same | `mysql` |
     ///

@@ -77,11 +77,25 @@ pub enum StoreError {
         /// What needs it.
         feature: &'static str,
     },
-    /// The server is part of a Redis Cluster, of which this library reaches one part only.
-    #[error("the store at {place} is part of a Redis Cluster, which is not supported")]
+    /// The server is part of a Redis Cluster, and its URL names a server by itself.
+    #[error("the store at {place} is part of a Redis Cluster")]
     Cluster {
         /// Host and port.
         place: String,
+    },
+    /// The server is part of no Redis Cluster, and its URL names one.
+    #[error("the store at {place} is part of no Redis Cluster")]
+    NoCluster {
+        /// Host and port.
+        place: String,
+    },
+    /// The server does not have the slot of the key, or gives it to another one just now: nothing was carried out.
+    #[error("the store at {place} does not have the slot of the key: {detail}")]
+    Moved {
+        /// The slot, and some servers of the cluster.
+        place: String,
+        /// The server's words.
+        detail: String,
     },
     /// The server does not know a script that was called by its hash, and so has not run it.
     #[error("the store does not know a script, which was not run")]
@@ -190,6 +204,9 @@ impl StoreError {
     #[must_use]
     pub fn of_redis(place: &str, code: String, detail: String) -> Self {
         match Store::Redis.meaning(&code) {
+            _ if matches!(&*code, "MOVED" | "ASK") => {
+                Self::Moved { place: place.to_owned(), detail }
+            }
             Some(Meaning::ReadOnly) => Self::ReadOnly { place: place.to_owned() },
             Some(Meaning::WrongKind) => Self::WrongKind { detail },
             Some(Meaning::NoAccess) => Self::Denied { code, detail },
@@ -223,6 +240,8 @@ impl StoreError {
             | Self::WrongKind { .. }
             | Self::TooOld { .. }
             | Self::Cluster { .. }
+            | Self::NoCluster { .. }
+            | Self::Moved { .. }
             | Self::UnknownScript
             | Self::Tls { .. }
             | Self::NoTls { .. }
@@ -241,9 +260,10 @@ impl StoreError {
     #[must_use]
     pub fn meaning(&self) -> Option<Meaning> {
         match self {
-            Self::Unreachable { .. } | Self::Unknown { .. } | Self::UnknownScript => {
-                Some(Meaning::NotReady)
-            }
+            Self::Unreachable { .. }
+            | Self::Unknown { .. }
+            | Self::Moved { .. }
+            | Self::UnknownScript => Some(Meaning::NotReady),
             Self::ReadOnly { .. } | Self::ReadOnlySession { .. } => Some(Meaning::ReadOnly),
             Self::Held { .. } => Some(Meaning::InUse),
             Self::Full { .. } => Some(Meaning::NoRoom),
@@ -258,6 +278,7 @@ impl StoreError {
             | Self::OutOfRange { .. }
             | Self::TooOld { .. }
             | Self::Cluster { .. }
+            | Self::NoCluster { .. }
             | Self::Unexpected { .. }
             | Self::Tls { .. }
             | Self::NoTls { .. }
@@ -299,8 +320,10 @@ impl StoreError {
             }
             Self::TooOld { .. } => Some("use a newer server"),
             Self::Cluster { .. } => {
-                Some("give the address of a server by itself, or of one behind Sentinel")
+                Some("write redis+cluster://host:port,host:port instead of redis://host:port")
             }
+            Self::NoCluster { .. } => Some("write redis://host:port for a server by itself"),
+            Self::Moved { .. } => Some("it is tried again: the owner of the slot is asked for"),
             Self::Tls { .. } => Some(
                 "give the authority's certificate in the file that SSL_CERT_FILE names, or with RedisOptions::trust, and a \
                  host name that the certificate names",

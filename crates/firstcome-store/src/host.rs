@@ -1,7 +1,7 @@
 //! Hosts and ports, as URLs have them.
 
 /// A host and a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Host {
     pub(crate) name: String,
     pub(crate) port: u16,

@@ -1,16 +1,20 @@
 //! Redis and Valkey.
 
 mod address;
+mod cluster;
 mod command;
 mod dial;
 mod error_code;
 mod exchange;
+mod known;
 mod link;
 mod link_state;
 mod options;
 mod pinned;
 mod reply;
 mod sentinel;
+mod shards;
+mod slot;
 mod subscriptions;
 mod wire;
 
@@ -19,9 +23,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use self::address::Address;
-use self::link::Link;
-use self::subscriptions::Subscriptions;
+use self::address::{Address, Place};
+use self::shards::{Shard, Shards};
+use self::slot::Slot;
 use crate::error::StoreError;
 
 pub use self::command::{Command, Script};
@@ -31,7 +35,11 @@ pub use self::reply::RedisReply;
 pub use self::subscriptions::{Event, Subscription};
 pub use self::wire::Wire;
 
-/// One connection for commands and one for subscriptions, to one Redis or Valkey.
+/// One connection for commands and one for subscriptions, to one Redis or Valkey; in a Redis Cluster, to each server whose keys
+/// are used.
+///
+/// In a cluster a command goes to the server that has the slot of its first key; where another one has it now, it is sent
+/// there, up to its deadline.
 ///
 /// Cheap to clone; all clones share both connections. A lost connection is dialled again in the background for as
 /// long as a clone is alive; commands wait for it, up to their deadline.
@@ -42,9 +50,14 @@ pub struct Redis {
 
 #[derive(Debug)]
 struct Inner {
-    link: Link,
-    subscriptions: Subscriptions,
+    servers: Servers,
     options: Arc<RedisOptions>,
+}
+
+#[derive(Debug)]
+enum Servers {
+    One(Shard),
+    Cluster(Shards),
 }
 
 impl Redis {
@@ -63,10 +76,13 @@ impl Redis {
         options.check()?;
         let options = Arc::new(options);
         let address = Arc::new(Address::read(&options.url)?);
-        let dialler = Arc::new(dial::Dialler::new(Arc::clone(&options), address)?);
-        let link = Link::connect(Arc::clone(&dialler)).await?;
-        let subscriptions = Subscriptions::start(dialler, link.place());
-        Ok(Self { inner: Arc::new(Inner { link, subscriptions, options }) })
+        let servers = if let Place::In { .. } = address.place {
+            Servers::Cluster(Shards::connect(Arc::clone(&options), address).await?)
+        } else {
+            let dialler = dial::Dialler::new(Arc::clone(&options), address)?;
+            Servers::One(Shard::connect(dialler).await?)
+        };
+        Ok(Self { inner: Arc::new(Inner { servers, options }) })
     }
 
     /// Sends a command once and gives the answer.
@@ -81,7 +97,11 @@ impl Redis {
     ///
     /// Not cancel safe: a dropped command may or may not have been sent.
     pub async fn send(&self, command: &Command) -> Result<RedisReply, StoreError> {
-        self.inner.link.send(command, Instant::now() + self.inner.options.answer_within).await
+        let deadline = self.deadline();
+        match &self.inner.servers {
+            Servers::One(shard) => shard.link.send(command, deadline).await,
+            Servers::Cluster(shards) => shards.send(command, deadline).await,
+        }
     }
 
     /// Sends commands once, to be carried out together or not at all (MULTI and EXEC), and gives their answers.
@@ -101,8 +121,12 @@ impl Redis {
         &self,
         commands: Vec<Command>,
     ) -> Result<Vec<RedisReply>, StoreError> {
-        let deadline = Instant::now() + self.inner.options.answer_within;
-        match self.inner.link.send_together(commands, deadline).await? {
+        let deadline = self.deadline();
+        let reply = match &self.inner.servers {
+            Servers::One(shard) => shard.link.send_together(commands, deadline).await?,
+            Servers::Cluster(shards) => shards.send_together(commands, deadline).await?,
+        };
+        match reply {
             RedisReply::List(replies) => Ok(replies),
             other @ (RedisReply::Nil | RedisReply::Number(_) | RedisReply::Bytes(_)) => {
                 Err(StoreError::Unexpected { detail: format!("{other:?} instead of a list") })
@@ -123,8 +147,10 @@ impl Redis {
     ///
     /// Cancel safe.
     pub async fn denied(&self, commands: Vec<Command>) -> Result<Vec<Option<String>>, StoreError> {
-        let deadline = Instant::now() + self.inner.options.answer_within;
-        self.inner.link.denied(commands, deadline).await
+        match &self.inner.servers {
+            Servers::One(shard) => shard.link.denied(commands, self.deadline()).await,
+            Servers::Cluster(shards) => shards.denied(commands, self.deadline()).await,
+        }
     }
 
     /// Waits until there is a connection, up to [`RedisOptions::answer_within`].
@@ -137,8 +163,10 @@ impl Redis {
     ///
     /// Cancel safe.
     pub async fn ready(&self) -> Result<(), StoreError> {
-        let deadline = Instant::now() + self.inner.options.answer_within;
-        self.inner.link.up(deadline).await.map(drop)
+        match &self.inner.servers {
+            Servers::One(shard) => shard.link.up(self.deadline()).await.map(drop),
+            Servers::Cluster(shards) => shards.ready(self.deadline()).await,
+        }
     }
 
     /// Subscribes to a channel and waits until the server has confirmed it.
@@ -154,8 +182,10 @@ impl Redis {
     ///
     /// Cancel safe.
     pub async fn subscribe(&self, channel: &str) -> Result<Subscription, StoreError> {
-        let deadline = Instant::now() + self.inner.options.answer_within;
-        self.inner.subscriptions.join(channel, deadline).await
+        match &self.inner.servers {
+            Servers::One(shard) => shard.subscriptions.join(channel, self.deadline()).await,
+            Servers::Cluster(shards) => shards.subscribe(channel, self.deadline()).await,
+        }
     }
 
     /// Counts the connections made so far; it changes whenever commands go over a new connection.
@@ -163,7 +193,53 @@ impl Redis {
     /// The server behind a new connection may have lost what the one before it knew.
     #[must_use]
     pub fn generations(&self) -> tokio::sync::watch::Receiver<u64> {
-        self.inner.link.generations()
+        match &self.inner.servers {
+            Servers::One(shard) => shard.link.generations(),
+            Servers::Cluster(shards) => shards.generations(),
+        }
+    }
+
+    /// Returns which server has a key, as a number: another one for another server of a cluster. What is known of the clock of
+    /// one says nothing of another.
+    #[must_use]
+    pub fn server_of(&self, key: &str) -> u64 {
+        match &self.inner.servers {
+            Servers::One(_) => 0,
+            Servers::Cluster(shards) => shards.server(Slot::of(key)),
+        }
+    }
+
+    /// Returns the slot of a key in a cluster, 0 elsewhere: one command may have keys of one slot only.
+    #[must_use]
+    pub fn slot_of(&self, key: &str) -> u16 {
+        match &self.inner.servers {
+            Servers::One(_) => 0,
+            Servers::Cluster(_) => Slot::of(key).0,
+        }
+    }
+
+    /// Returns options that lead to each server which has keys: what asks about no key, as SCAN, is answered by one of them.
+    ///
+    /// # Errors
+    ///
+    /// Those of a cluster that does not say which servers it has.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn each_server(&self) -> Result<Vec<RedisOptions>, StoreError> {
+        let options = &*self.inner.options;
+        match &self.inner.servers {
+            Servers::One(_) => Ok(vec![options.clone()]),
+            Servers::Cluster(shards) => {
+                let slots = shards.slots().await?.into_iter();
+                Ok(slots.map(|slot| RedisOptions { slot, ..options.clone() }).collect())
+            }
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.inner.options.answer_within
     }
 
     /// Returns how long a command may take: [`RedisOptions::answer_within`].
@@ -178,7 +254,9 @@ impl Redis {
     ///
     /// Cancel safe: the tasks end all the same.
     pub async fn close(&self) {
-        self.inner.subscriptions.close().await;
-        self.inner.link.close().await;
+        match &self.inner.servers {
+            Servers::One(shard) => shard.close().await,
+            Servers::Cluster(shards) => shards.close().await,
+        }
     }
 }

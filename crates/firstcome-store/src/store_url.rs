@@ -4,7 +4,7 @@ use crate::error::StoreError;
 use crate::store_errors::Store;
 
 /// What the URLs look like.
-const FORM: &str = "write redis://[user:password@]host[:port][/database], rediss:// for TLS, redis+sentinel://…, \
+const FORM: &str = "write redis://[user:password@]host[:port][/database], rediss:// for TLS, redis+sentinel://…, redis+cluster://…, \
     postgres://…, mysql:// or mariadb://…, nats:// or tls:// for NATS, or sqlite://FILE";
 
 impl Store {
@@ -16,7 +16,10 @@ impl Store {
     pub fn of_url(url: &str) -> Result<Self, StoreError> {
         let wrong = |reason: String| StoreError::Address { reason, form: FORM };
         match url.split_once("://").map(|(scheme, _)| scheme) {
-            Some("redis" | "rediss" | "redis+sentinel" | "rediss+sentinel") => Ok(Self::Redis),
+            Some(
+                "redis" | "rediss" | "redis+sentinel" | "rediss+sentinel" | "redis+cluster"
+                | "rediss+cluster",
+            ) => Ok(Self::Redis),
             Some("postgres" | "postgresql") => Ok(Self::PostgreSql),
             Some("mysql" | "mariadb") => Ok(Self::MySql),
             Some("nats" | "tls") => Ok(Self::Nats),
@@ -49,6 +52,7 @@ mod tests {
         for (url, store) in [
             ("redis://localhost", Store::Redis),
             ("rediss+sentinel://a,b/main", Store::Redis),
+            ("rediss+cluster://a,b", Store::Redis),
             ("postgresql://localhost/x", Store::PostgreSql),
             ("mariadb://localhost/x", Store::MySql),
             ("nats://a,b", Store::Nats),

@@ -11,6 +11,7 @@
 //!   clock that jumps on request
 //! - [`OldServer`]: says that it is too old
 //! - [`Sentinels`]: a master, a replica, and three sentinels that watch them
+//! - [`RedisCluster`]: three masters of a Redis Cluster, each with a replica
 //! - [`Postgres`]: one PostgreSQL server, with or without TLS, and one that a whole test process shares
 //! - [`PgBouncer`]: a pooler in front of it
 //! - [`MariaDb`]: one MariaDB server, and one that a whole test process shares
@@ -25,6 +26,7 @@
 mod browser;
 mod certificates;
 mod clock;
+mod cluster;
 mod folder;
 mod java;
 mod mariadb;
@@ -44,6 +46,7 @@ mod shedlock;
 pub use browser::{Browser, Screen};
 pub use certificates::Certificates;
 pub use clock::shift_clock;
+pub use cluster::RedisCluster;
 pub use folder::Folder;
 pub use mariadb::MariaDb;
 pub use nats::{Nats, NatsCluster};

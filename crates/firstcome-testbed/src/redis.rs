@@ -129,6 +129,18 @@ impl RedisServer {
         self.port
     }
 
+    /// Says whether it runs, as far as this process knows.
+    pub(crate) fn is_running(&self) -> bool {
+        self.child.is_some()
+    }
+
+    /// Returns the word behind an option of its command line.
+    pub(crate) fn more_of(&self, option: &str) -> Option<&str> {
+        let mut words = self.settings.more.iter();
+        words.find(|word| *word == option)?;
+        words.next().map(String::as_str)
+    }
+
     /// Returns the URL a client connects to, with the password where there is one.
     #[must_use]
     pub fn url(&self) -> String {

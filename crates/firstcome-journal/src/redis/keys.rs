@@ -1,6 +1,7 @@
 //! The names of the keys of a space.
 
 use firstcome_core::names::PieceName;
+use firstcome_store::RedisOptions;
 
 /// The keys of one journal, all in one slot of a cluster.
 #[derive(Clone, Debug)]
@@ -32,6 +33,11 @@ impl Keys {
     }
 
     /// Returns the keys that have one name each, all but those of pieces, in the order in which scripts are given them.
+    /// Returns options that lead to the server which has these keys, in a cluster.
+    pub(super) fn at_owner(&self, store: RedisOptions) -> RedisOptions {
+        store.key(&self.journal)
+    }
+
     pub(super) fn all(&self) -> [&str; 7] {
         let Self { journal, head, manifests, pieces, nodes, forks, skips, piece: _ } = self;
         [head, journal, manifests, pieces, nodes, forks, skips]

@@ -1,6 +1,7 @@
 //! How a journal in Redis is opened.
 
 use super::info::replicas;
+use super::keys::Keys;
 use super::trouble::looked;
 use crate::error::JournalError;
 use crate::journal::promise::WhenLessDurable;
@@ -69,12 +70,13 @@ pub enum Durability {
 }
 
 impl Durability {
-    /// Returns what suits a store: one copy where a replica is connected, else memory.
+    /// Returns what suits the store of a space: one copy where a replica is connected, else memory.
     ///
     /// # Errors
     ///
     /// Those of the store being out of reach.
-    pub async fn default_for(store: RedisOptions) -> Result<Self, JournalError> {
+    pub async fn default_for(store: RedisOptions, space_name: &str) -> Result<Self, JournalError> {
+        let store = Keys::of(space_name).at_owner(store);
         let wire = Wire::connect(store).await.map_err(looked)?;
         let replication = wire.send(&Command::new("INFO").arg("replication")).await;
         wire.close().await;

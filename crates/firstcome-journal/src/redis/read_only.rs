@@ -47,8 +47,8 @@ impl ReadOnly {
         let cannot = |error: std::io::Error| JournalError::Unavailable(error.to_string());
         let runtime =
             Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(cannot)?;
-        let wire = runtime.block_on(Wire::connect(store)).map_err(looked)?;
         let (keys, name) = (Keys::of(space_name), space_name.to_owned());
+        let wire = runtime.block_on(Wire::connect(keys.at_owner(store))).map_err(looked)?;
         let head = runtime.block_on(ask_head(&wire, &keys))?;
         let head = head.ok_or_else(|| JournalError::NoSpace { name: name.clone() })?;
         let sealer = Sealer { space: head.space };

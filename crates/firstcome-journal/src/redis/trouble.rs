@@ -26,6 +26,7 @@ pub(super) fn trouble(failure: StoreError) -> JournalError {
     }
     if let StoreError::TooOld { .. }
     | StoreError::Cluster { .. }
+    | StoreError::NoCluster { .. }
     | StoreError::WrongKind { .. }
     | StoreError::Tls { .. }
     | StoreError::Address { .. } = &failure

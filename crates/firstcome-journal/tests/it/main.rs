@@ -27,6 +27,7 @@ mod postgres_failing;
 mod postgres_opening;
 mod postgres_together;
 mod postgres_waiting;
+mod redis_cluster;
 mod redis_codes;
 mod redis_failing;
 mod redis_opening;

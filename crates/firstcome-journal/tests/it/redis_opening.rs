@@ -153,13 +153,13 @@ async fn copies_need_as_many_replicas() {
         |copies| move |options: &mut Options| options.durability = Durability::Copies(copies);
     let failure = refused(&server, copies(1)).await;
     assert!(unfit(&failure).0.contains("copies=1"), "{failure}");
-    let default = Durability::default_for(RedisOptions::new(server.url())).await.unwrap();
+    let default = Durability::default_for(RedisOptions::new(server.url()), "test").await.unwrap();
     assert_eq!(default, Durability::Memory);
 
     let settings = RedisSettings { replica_of: Some(server.port()), ..RedisSettings::default() };
     let replica = Server::with(settings).unwrap();
     crate::redis_failing::until(|| server.ask("INFO replication").contains("state=online")).await;
-    let default = Durability::default_for(RedisOptions::new(server.url())).await.unwrap();
+    let default = Durability::default_for(RedisOptions::new(server.url()), "test").await.unwrap();
     assert_eq!(default, Durability::Copies(1));
     let redis = open(&server, copies(1)).await.unwrap();
     assert!(redis.promise().contains("1 of its replicas"), "{}", redis.promise());

@@ -13,7 +13,7 @@ use firstcome_journal::redis::{self, Durability, Redis};
 use firstcome_journal::sqlite::{Options, Sqlite};
 use firstcome_journal::{Append, AppendAnswer, Clock, Entry, Journal, JournalError, Name};
 use firstcome_testbed::{
-    MariaDb, Nats as NatsServer, NatsCluster, PgBouncer, Postgres as Database,
+    MariaDb, Nats as NatsServer, NatsCluster, PgBouncer, Postgres as Database, RedisCluster,
     RedisServer as Server,
 };
 use std::path::{Path, PathBuf};
@@ -140,6 +140,16 @@ impl Stage {
         let store = firstcome_store::RedisOptions::new(server.url());
         let journal = Journal::Redis(Redis::open(store, options).await.unwrap());
         Some(Self { server: Some(server), ..Self::bare(journal, hands) })
+    }
+
+    /// A space of a Redis Cluster, with a clock of ours.
+    pub(crate) async fn in_cluster(cluster: &RedisCluster, space_name: &str) -> Self {
+        let hands = Hands::new();
+        let mut options = redis::Options::new(SPACE, Durability::Memory);
+        (options.clock, options.space_name) = (Some(hands.clock()), space_name.to_owned());
+        let store = firstcome_store::RedisOptions::new(cluster.url());
+        let journal = Journal::Redis(Redis::open(store, options).await.unwrap());
+        Self::bare(journal, hands)
     }
 
     /// A database in a PostgreSQL, with a clock of ours; `None` where none is installed.

@@ -194,7 +194,8 @@ pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>, mistakes
                 for (group, holds) in watchdog.due() {
                     let backend = Arc::clone(&backend);
                     running.push(Box::pin(async move {
-                        let batches = futures_util::stream::iter(batches(group, holds));
+                        let batches = batches(&backend, group, holds);
+                        let batches = futures_util::stream::iter(batches);
                         // One that gets no answer must not use up the trust of the others.
                         let renewing = batches.for_each_concurrent(TOGETHER, |batch| {
                             renew(&backend, batch, group.0, mistakes)
@@ -216,13 +217,21 @@ pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>, mistakes
     }
 }
 
-/// Returns what is asked for together: so many locks, or the permits that stand in one row.
-fn batches((_, sort): Group, mut holds: Vec<Renewing>) -> Vec<Vec<Renewing>> {
+/// Returns what is asked for together: so many locks of one slot, or the permits that stand in one row.
+fn batches(backend: &Backend, (_, sort): Group, mut holds: Vec<Renewing>) -> Vec<Vec<Renewing>> {
     match sort {
         Sort::Lock | Sort::Token => {
-            let mut batches = Vec::new();
-            while !holds.is_empty() {
-                batches.push(holds.split_off(holds.len().saturating_sub(BATCH)));
+            holds.sort_by_cached_key(|held| backend.slot_of(&held.0.keys));
+            let mut batches: Vec<Vec<Renewing>> = Vec::new();
+            for held in holds {
+                let slot = backend.slot_of(&held.0.keys);
+                let fits = |batch: &&mut Vec<Renewing>| {
+                    batch.len() < BATCH && backend.slot_of(&batch[0].0.keys) == slot
+                };
+                match batches.last_mut().filter(fits) {
+                    Some(batch) => batch.push(held),
+                    None => batches.push(vec![held]),
+                }
             }
             batches
         }
@@ -306,8 +315,14 @@ async fn renew_once(
 async fn look(backend: &Backend, holds: Vec<Arc<HeldLock>>, mistakes: Mistakes) {
     let mut batches = Vec::new();
     for sort in Sort::ALL {
-        let holds: Vec<_> = holds.iter().filter(|held| held.keys.kind.sort() == *sort).collect();
-        batches.extend(holds.chunks(BATCH).map(|batch| batch.iter().copied().cloned().collect()));
+        let mut slots: HashMap<u16, Vec<_>> = HashMap::new();
+        for held in holds.iter().filter(|held| held.keys.kind.sort() == *sort) {
+            slots.entry(backend.slot_of(&held.keys)).or_default().push(held);
+        }
+        for holds in slots.values() {
+            batches
+                .extend(holds.chunks(BATCH).map(|batch| batch.iter().copied().cloned().collect()));
+        }
     }
     let looking = futures_util::stream::iter(batches);
     looking.for_each_concurrent(TOGETHER, |batch| look_at(backend, batch, mistakes)).await;

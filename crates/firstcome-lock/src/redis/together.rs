@@ -23,10 +23,17 @@ impl RedisBackend {
     ) -> Result<TogetherAnswer, (Error, NotAfter)> {
         let names: Vec<&str> =
             keys.iter().flat_map(|keys| [keys.name.as_str(), keys.fence.as_str()]).collect();
+        let mut slots = keys.iter().map(|keys| self.slot_of(keys));
+        let first = slots.next().unwrap_or_default();
+        if slots.any(|slot| slot != first) {
+            let reason = "in a Redis Cluster several locks are taken in one step only if their names have the same part in braces";
+            return Err((Error::Name { reason }, NotAfter(0)));
+        }
+        let clock = self.clock_of(keys.first().map_or("", |keys| &keys.name));
         let life = keys.first().map_or(0, |keys| keys.fence_life_ms);
         // As for one lock: a request that is told it is late has certainly changed nothing, so it may be sent again.
         for _ in 0..2 {
-            let not_after = self.not_after();
+            let not_after = self.not_after(&clock);
             let asked = Instant::now();
             let command = Command::script(&ACQUIRE_TOGETHER, &names)
                 .arg(owner)
@@ -37,7 +44,7 @@ impl RedisBackend {
             let numbers = answered.and_then(|reply| reply.numbers());
             let numbers = numbers.map_err(|failure| (failure.into(), not_after))?;
             if let [_, now, ..] = numbers[..] {
-                self.clock.note(now, asked);
+                clock.note(now, asked);
             }
             match numbers[..] {
                 [-1, _] => {}

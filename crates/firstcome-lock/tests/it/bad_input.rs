@@ -189,5 +189,6 @@ async fn a_redis_cluster() {
     };
     let refused = hinted(Locks::connect(&redis.url()).await.unwrap_err());
     assert!(refused.to_string().contains("is part of a Redis Cluster"), "{refused}");
+    assert!(refused.hint().is_some_and(|hint| hint.contains("redis+cluster://")));
     assert_eq!(refused.effect(), Effect::None);
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use firstcome_lock::{Lease, Locks, Loss, RedisOptions, TryLock};
 use firstcome_store::{Event, Subscription};
-use firstcome_testbed::{RedisServer, redisson};
+use firstcome_testbed::{RedisCluster, RedisServer, redisson};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::oneshot;
 
@@ -24,9 +24,14 @@ struct Java {
 
 impl Java {
     async fn start(redis: &RedisServer, watchdog_ms: u64) -> Option<Self> {
+        Self::at(&redis.url(), watchdog_ms).await
+    }
+
+    /// Starts it with the URL of a server, or of several with commas between: those of a cluster.
+    async fn at(url: &str, watchdog_ms: u64) -> Option<Self> {
         let java = tokio::task::spawn_blocking(|| redisson("Peer")).await.unwrap()?;
         let mut child = tokio::process::Command::from(java)
-            .args([&redis.url(), &watchdog_ms.to_string()])
+            .args([url, &watchdog_ms.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -160,6 +165,33 @@ async fn both_wake_each_other() {
         let left = redis.ask("PTTL marker");
         by_message(&left.replace(':', "true "));
         lease.release().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_exclude_and_wake_each_other_in_a_cluster() {
+    let Some(cluster) = tokio::task::block_in_place(RedisCluster::start) else { return };
+    let urls = (0..3).map(|place| cluster.server(place).url()).collect::<Vec<_>>().join(",");
+    let Some(mut java) = Java::at(&urls, 30_000).await else { return };
+    let rust = Locks::connect(&cluster.url()).await.unwrap();
+    for kind in KINDS {
+        let ours = lock(&rust, kind).lease(20 * SECOND);
+        let lease = take(&ours).await;
+        let waiting = java.begin(&format!("lock {kind} x 1 60000 20000")).await;
+        let owner = cluster.server(cluster.owner("x"));
+        let began = tokio::time::Instant::now();
+        tokio::time::sleep(SECOND).await;
+        lease.release().await.unwrap();
+        assert!(waiting.await.unwrap().starts_with("true"));
+        let waiter = {
+            let ours = ours.clone();
+            tokio::spawn(async move { ours.lock().await.unwrap() })
+        };
+        listens(owner).await;
+        assert_eq!(java.unlocks(kind, 1).await, "done");
+        let lease = tokio::time::timeout(5 * SECOND, waiter).await.expect("it is woken").unwrap();
+        lease.release().await.unwrap();
+        assert!(began.elapsed() < 15 * SECOND, "both were woken long before a lease of 20 s ended");
     }
 }
 

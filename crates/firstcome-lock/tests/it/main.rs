@@ -9,6 +9,7 @@ mod bad_input;
 mod bounds;
 mod by_hand;
 mod clocks;
+mod clusters;
 mod conformance;
 mod crowds;
 mod cuts;

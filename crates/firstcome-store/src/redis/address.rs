@@ -5,8 +5,8 @@ use crate::host::{Host, read_host};
 use crate::percent::decode;
 
 /// What an address looks like.
-pub(super) const FORM: &str = "write redis://[user:password@]host[:port][/database], rediss:// for TLS, or \
-    redis+sentinel://host:port,host:port/master[/database]";
+pub(super) const FORM: &str = "write redis://[user:password@]host[:port][/database], rediss:// for TLS, \
+    redis+sentinel://host:port,host:port/master[/database], or redis+cluster://host:port,host:port";
 
 /// A URL, read.
 #[derive(Clone, PartialEq, Eq)]
@@ -22,7 +22,14 @@ pub(crate) struct Address {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     At(Host),
-    Behind { sentinels: Vec<Host>, master: String },
+    Behind {
+        sentinels: Vec<Host>,
+        master: String,
+    },
+    /// In a cluster, of which these are some servers.
+    In {
+        cluster: Vec<Host>,
+    },
 }
 
 impl std::fmt::Debug for Address {
@@ -34,13 +41,11 @@ impl std::fmt::Debug for Address {
 impl Address {
     pub(crate) fn read(url: &str) -> Result<Self, StoreError> {
         let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("it has no scheme"))?;
-        let (tls, sentinel) = match scheme {
-            "redis" => (false, false),
-            "rediss" => (true, false),
-            "redis+sentinel" => (false, true),
-            "rediss+sentinel" => (true, true),
-            other => return Err(wrong(format!("nothing is known of the scheme {other:?}"))),
-        };
+        let (plain, kind) = scheme.split_once('+').unwrap_or((scheme, ""));
+        let tls = plain == "rediss";
+        if !matches!((plain, kind), ("redis" | "rediss", "" | "sentinel" | "cluster")) {
+            return Err(wrong(format!("nothing is known of the scheme {scheme:?}")));
+        }
         if rest.contains(['?', '#']) {
             return Err(wrong("it may have no ? and no #; both can be written with % escapes"));
         }
@@ -60,19 +65,26 @@ impl Address {
             return Err(wrong("it names a user without a password"));
         }
 
-        let default_port = if sentinel { 26_379 } else { 6379 };
+        let default_port = if kind == "sentinel" { 26_379 } else { 6379 };
         let mut hosts: Vec<Host> = hosts
             .split(',')
             .map(|host| read_host(host, default_port).map_err(wrong))
             .collect::<Result<_, _>>()?;
-        let (place, database) = if sentinel {
-            let (master, database) = path.split_once('/').unwrap_or((path, ""));
-            let master =
-                decode(master).map_err(wrong)?.ok_or_else(|| wrong("it names no master"))?;
-            (Place::Behind { sentinels: hosts, master }, database)
-        } else {
-            let host = hosts.pop().filter(|_| hosts.is_empty());
-            (Place::At(host.ok_or_else(|| wrong("it names several hosts"))?), path)
+        let (place, database) = match kind {
+            "sentinel" => {
+                let (master, database) = path.split_once('/').unwrap_or((path, ""));
+                let master =
+                    decode(master).map_err(wrong)?.ok_or_else(|| wrong("it names no master"))?;
+                (Place::Behind { sentinels: hosts, master }, database)
+            }
+            "cluster" if !matches!(path, "" | "0") => {
+                return Err(wrong("a cluster has database 0 only"));
+            }
+            "cluster" => (Place::In { cluster: hosts }, path),
+            _ => {
+                let host = hosts.pop().filter(|_| hosts.is_empty());
+                (Place::At(host.ok_or_else(|| wrong("it names several hosts"))?), path)
+            }
         };
         let database = match database {
             "" => 0,
@@ -115,6 +127,10 @@ mod tests {
         let sentinels = vec![at("a", 26_379), at("b", 1)];
         assert_eq!(sentinel.place, Place::Behind { sentinels, master: "main".to_owned() });
         assert_eq!(sentinel.database, 2);
+
+        let cluster = Address::read("rediss+cluster://ann:p@a,b:1").unwrap();
+        assert_eq!(cluster.place, Place::In { cluster: vec![at("a", 6379), at("b", 1)] });
+        assert!(cluster.tls && cluster.database == 0);
     }
 
     #[test]
@@ -132,6 +148,8 @@ mod tests {
             ("redis://[::1", "]"),
             ("redis://a?x=1", "?"),
             ("redis+sentinel://a", "master"),
+            ("redis+cluster://a/1", "database 0 only"),
+            ("redis+other://a", "redis+other"),
         ] {
             let failure = Address::read(url).unwrap_err();
             assert!(failure.to_string().contains(named), "{url}: {failure}");

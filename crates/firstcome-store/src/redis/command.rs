@@ -1,6 +1,13 @@
 //! Commands and scripts.
 
-use redis::ToRedisArgs;
+use std::borrow::Cow;
+
+use redis::{Arg, ToRedisArgs};
+
+use super::slot::Slot;
+
+/// Commands that are about no key.
+const KEYLESS: [&str; 7] = ["CONFIG", "INFO", "ROLE", "SCAN", "SCRIPT", "TIME", "WAIT"];
 
 /// A Lua script, known to the server by the hash of its text.
 #[derive(Debug)]
@@ -49,12 +56,30 @@ impl Command {
         Self { words, script: Some(script) }
     }
 
+    /// Returns the slot of its first key; none for one that is about no key.
+    pub(super) fn slot(&self) -> Option<Slot> {
+        let mut words = self.words.args_iter();
+        let name = words.next().and_then(word)?;
+        if KEYLESS.contains(&&*name) {
+            return None;
+        }
+        // Behind the hash of a script stands how many keys follow.
+        let key = if self.script.is_some() { words.nth(2) } else { words.next() };
+        key.and_then(word).map(|key| Slot::of(&key))
+    }
+
     /// Adds an argument: text, bytes or a number.
     #[must_use]
     pub fn arg(mut self, word: impl Word) -> Self {
         word.add_to(&mut self.words);
         self
     }
+}
+
+/// What a word of a command says; keys that are no text are none of ours.
+fn word(word: Arg<&[u8]>) -> Option<Cow<'_, str>> {
+    let Arg::Simple(bytes) = word else { return None };
+    Some(String::from_utf8_lossy(bytes))
 }
 
 /// What can be an argument of a [`Command`].

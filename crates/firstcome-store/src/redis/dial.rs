@@ -10,6 +10,7 @@ use tokio::net::TcpStream;
 
 use super::address::{Address, FORM, Place};
 use super::error_code;
+use super::known::Known;
 use super::options::RedisOptions;
 use crate::error::StoreError;
 use crate::host::Host;
@@ -27,6 +28,8 @@ pub(crate) struct Dialler {
     pub(crate) options: Arc<RedisOptions>,
     pub(crate) address: Arc<Address>,
     tls: Option<Tls>,
+    /// The servers of a cluster.
+    pub(super) known: Known,
 }
 
 /// A command connection, its driver, and where it goes.
@@ -52,7 +55,7 @@ impl Dialler {
             }
             false => None,
         };
-        Ok(Self { options, address, tls })
+        Ok(Self { options, address, tls, known: Known::default() })
     }
 
     /// Names where this goes, for messages.
@@ -63,6 +66,10 @@ impl Dialler {
                 let all: Vec<_> = sentinels.iter().map(Host::to_string).collect();
                 format!("master {master} of {}", all.join(","))
             }
+            Place::In { cluster } => {
+                let all: Vec<_> = cluster.iter().map(Host::to_string).collect();
+                format!("slot {} of the cluster of {}", self.options.slot.0, all.join(","))
+            }
         }
     }
 
@@ -72,7 +79,7 @@ impl Dialler {
         let mut line = Line { connection, driver, host };
         // The driver has to run for the line to answer.
         tokio::select! {
-            looked = look(&mut line.connection, &line.host, self.behind_sentinel()) => looked?,
+            looked = self.look(&mut line.connection, &line.host) => looked?,
             () = &mut line.driver => return Err(unreachable(&line.host, "it closed the connection")),
         }
         Ok(line)
@@ -82,6 +89,13 @@ impl Dialler {
     pub(crate) async fn sentinel_line(&self, host: &Host) -> Result<Line, StoreError> {
         let stream = self.stream(host).await?;
         let (connection, driver) = self.log_in(&self.sentinel_login(), stream, host).await?;
+        Ok(Line { connection, driver, host: host.clone() })
+    }
+
+    /// Connects to any server of a cluster, to ask it about the others.
+    pub(super) async fn line_for_questions(&self, host: &Host) -> Result<Line, StoreError> {
+        let stream = self.stream(host).await?;
+        let (connection, driver) = self.log_in(&self.login(), stream, host).await?;
         Ok(Line { connection, driver, host: host.clone() })
     }
 
@@ -101,11 +115,7 @@ impl Dialler {
         host: &Host,
     ) -> Result<PubSub, StoreError> {
         let stream = self.stream(host).await?;
-        PubSub::new(login, stream).await.map_err(|error| refused_login(host, &error))
-    }
-
-    fn behind_sentinel(&self) -> bool {
-        matches!(self.address.place, Place::Behind { .. })
+        PubSub::new(login, stream).await.map_err(|error| refused(host, &error))
     }
 
     fn login(&self) -> RedisConnectionInfo {
@@ -135,7 +145,7 @@ impl Dialler {
         let config = AsyncConnectionConfig::new().set_response_timeout(None);
         let (connection, driver) = MultiplexedConnection::new_with_config(login, stream, config)
             .await
-            .map_err(|error| refused_login(host, &error))?;
+            .map_err(|error| refused(host, &error))?;
         Ok((connection, Box::pin(driver)))
     }
 
@@ -170,6 +180,55 @@ impl Dialler {
     }
 }
 
+impl Dialler {
+    /// Refuses a server that is too old or part of a cluster that was not asked for, and, where others named it, one that is no
+    /// master (any more).
+    async fn look(
+        &self,
+        connection: &mut MultiplexedConnection,
+        host: &Host,
+    ) -> Result<(), StoreError> {
+        let named_by = match &self.address.place {
+            Place::At(_) => None,
+            Place::Behind { .. } => Some("the sentinels name it"),
+            Place::In { .. } => Some("its cluster names it"),
+        };
+        let info = redis::cmd("INFO").arg("server").query_async::<String>(connection).await;
+        if let Err(error) = &info
+            && error.code() == Some("NOAUTH")
+        {
+            let (code, detail) = error_code::read(error);
+            return Err(StoreError::Denied { code, detail });
+        }
+        // A user without the right to INFO is believed to have a server that is new enough and stands by itself.
+        let info = info.unwrap_or_default();
+        let said = |what: &str| info.lines().find_map(|line| line.strip_prefix(what));
+        if said("redis_mode:") == Some("cluster") && !matches!(self.address.place, Place::In { .. })
+        {
+            return Err(StoreError::Cluster { place: host.to_string() });
+        }
+        let version = said("redis_version:").map(str::to_owned);
+        if let Some(version) = version {
+            let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
+            let release = numbers.next().zip(numbers.next());
+            if release.is_some_and(|release| release < OLDEST.0) {
+                let feature = "a script that reads the server's clock, and SET with GET,";
+                return Err(StoreError::TooOld { version, needed: OLDEST.1, feature });
+            }
+        }
+        if let Some(named_by) = named_by {
+            let role = redis::cmd("ROLE").query_async::<Vec<redis::Value>>(connection).await;
+            let master = role.is_ok_and(|role| {
+            matches!(role.first(), Some(redis::Value::BulkString(name)) if name == b"master")
+        });
+            if !master {
+                return Err(unreachable(host, format!("{named_by}, but it is no master yet")));
+            }
+        }
+        Ok(())
+    }
+}
+
 pub(crate) fn unreachable(host: &Host, reason: impl Into<String>) -> StoreError {
     StoreError::Unreachable { place: host.to_string(), reason: reason.into() }
 }
@@ -189,7 +248,7 @@ fn with_password(
     }
 }
 
-fn refused_login(host: &Host, error: &RedisError) -> StoreError {
+pub(super) fn refused(host: &Host, error: &RedisError) -> StoreError {
     if error.is_io_error() {
         return unreachable(host, error.to_string());
     }
@@ -200,44 +259,4 @@ fn refused_login(host: &Host, error: &RedisError) -> StoreError {
     } else {
         StoreError::Refused { code, detail }
     }
-}
-
-/// Refuses a server that is too old or part of a cluster, and, where sentinels named it, one that is no master (any more).
-async fn look(
-    connection: &mut MultiplexedConnection,
-    host: &Host,
-    must_be_master: bool,
-) -> Result<(), StoreError> {
-    let info = redis::cmd("INFO").arg("server").query_async::<String>(connection).await;
-    if let Err(error) = &info
-        && error.code() == Some("NOAUTH")
-    {
-        let (code, detail) = error_code::read(error);
-        return Err(StoreError::Denied { code, detail });
-    }
-    // A user without the right to INFO is believed to have a server that is new enough and stands by itself.
-    let info = info.unwrap_or_default();
-    let said = |what: &str| info.lines().find_map(|line| line.strip_prefix(what));
-    if said("redis_mode:") == Some("cluster") {
-        return Err(StoreError::Cluster { place: host.to_string() });
-    }
-    let version = said("redis_version:").map(str::to_owned);
-    if let Some(version) = version {
-        let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
-        let release = numbers.next().zip(numbers.next());
-        if release.is_some_and(|release| release < OLDEST.0) {
-            let feature = "a script that reads the server's clock, and SET with GET,";
-            return Err(StoreError::TooOld { version, needed: OLDEST.1, feature });
-        }
-    }
-    if must_be_master {
-        let role = redis::cmd("ROLE").query_async::<Vec<redis::Value>>(connection).await;
-        let master = role.is_ok_and(|role| {
-            matches!(role.first(), Some(redis::Value::BulkString(name)) if name == b"master")
-        });
-        if !master {
-            return Err(unreachable(host, "the sentinels name it, but it is no master yet"));
-        }
-    }
-    Ok(())
 }

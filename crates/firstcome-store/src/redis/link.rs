@@ -33,7 +33,7 @@ pub(crate) struct Link {
 impl Link {
     /// Dials once, and keeps the connection up from then on.
     pub(crate) async fn connect(dialler: Arc<Dialler>) -> Result<Self, StoreError> {
-        let line = dialler.line().await?;
+        let line = dialler.line(None).await?;
         let shared = Arc::new(LinkState {
             state: watch::Sender::new(State::Up(line.connection.clone(), 1)),
             generation: watch::Sender::new(1),
@@ -231,9 +231,10 @@ async fn keep_up(shared: &LinkState, dialler: &Dialler, mut line: Line, changed:
     loop {
         let why = stay(shared, dialler, &mut line, changed).await;
         shared.state.send_replace(State::Down(why));
+        let left = line.host.clone();
         // Dropping the driver closes the connection, and everybody who waits on it learns so.
         drop(line);
-        line = redial(shared, dialler).await;
+        line = redial(shared, dialler, &left).await;
         shared.place.send_if_modified(|place| {
             let moved = place.as_ref() != Some(&line.host);
             *place = Some(line.host.clone());
@@ -245,10 +246,10 @@ async fn keep_up(shared: &LinkState, dialler: &Dialler, mut line: Line, changed:
     }
 }
 
-async fn redial(shared: &LinkState, dialler: &Dialler) -> Line {
+async fn redial(shared: &LinkState, dialler: &Dialler, left: &Host) -> Line {
     let mut tries = 0;
     loop {
-        match dialler.line().await {
+        match dialler.line(Some(left)).await {
             Ok(line) => return line,
             Err(failure) => {
                 shared.state.send_replace(State::Down(failure));
@@ -284,7 +285,7 @@ async fn stay(
                 // Denied, or an answer: either way somebody is there.
                 Ok(_) => {}
             }
-            match tokio::time::timeout(patience, dialler.host()).await {
+            match tokio::time::timeout(patience, dialler.host(Some(&line.host))).await {
                 Ok(Ok(host)) if host != line.host => {
                     return left(format!("the master is now {host}"));
                 }

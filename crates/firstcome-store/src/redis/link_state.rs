@@ -15,7 +15,7 @@ pub(super) struct LinkState {
     pub(super) state: watch::Sender<State>,
     pub(super) generation: watch::Sender<u64>,
     pub(super) place: watch::Sender<Option<Host>>,
-    /// A command timed out or was answered READONLY: look at the connection now.
+    /// A command timed out, or was answered READONLY or MOVED: look at the connection now.
     pub(super) suspect: Notify,
     pub(super) stop: Notify,
     pub(super) name: String,
@@ -70,7 +70,7 @@ impl LinkState {
             Err(Trouble::Said(error)) => {
                 let (code, detail) = error_code::read(&error);
                 let failure = StoreError::of_redis(&self.name, code, detail);
-                if matches!(failure, StoreError::ReadOnly { .. }) {
+                if let StoreError::ReadOnly { .. } | StoreError::Moved { .. } = failure {
                     self.suspect.notify_one();
                 }
                 Err(failure)

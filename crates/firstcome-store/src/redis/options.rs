@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::slot::Slot;
 use crate::error::StoreError;
 
 /// What one request may take at most, and a sign of life: beyond that nobody is there.
@@ -24,6 +25,7 @@ pub struct RedisOptions {
     pub(crate) trust: Option<String>,
     pub(crate) identity: Option<(String, String)>,
     pub(crate) sentinel_user: Option<(Option<String>, String)>,
+    pub(crate) slot: Slot,
 }
 
 impl RedisOptions {
@@ -33,6 +35,8 @@ impl RedisOptions {
     /// - `rediss://…` the same over TLS
     /// - `redis+sentinel://[user:password@]host[:port],host[:port]…/master[/database]`, port 26379 where none is
     ///   given; `rediss+sentinel://…` with TLS to the sentinels and the servers
+    /// - `redis+cluster://[user:password@]host[:port],host[:port]…`: some servers of a Redis Cluster, of which the one is used
+    ///   that has the slot of [`RedisOptions::key`]; `rediss+cluster://…` with TLS
     ///
     /// User and password are those of the server; `%` escapes in them are resolved.
     #[must_use]
@@ -45,6 +49,7 @@ impl RedisOptions {
             trust: None,
             identity: None,
             sentinel_user: None,
+            slot: Slot::of(""),
         }
     }
 
@@ -70,6 +75,22 @@ impl RedisOptions {
     pub fn heartbeat(mut self, time: Duration) -> Self {
         self.heartbeat = time;
         self
+    }
+
+    /// Sets a key of those that are used: in a Redis Cluster, connections lead to the server that has its slot, and follow the
+    /// slot to other servers. All keys of one connection must be in the slots of one server.
+    ///
+    /// [`Redis`](super::Redis) does so for each key by itself.
+    #[must_use]
+    pub fn key(mut self, key: &str) -> Self {
+        self.slot = Slot::of(key);
+        self
+    }
+
+    /// Tells whether the URL names a Redis Cluster.
+    #[must_use]
+    pub fn is_cluster(&self) -> bool {
+        self.url.starts_with("redis+cluster:") || self.url.starts_with("rediss+cluster:")
     }
 
     /// Checks that every time is one that can be counted with.

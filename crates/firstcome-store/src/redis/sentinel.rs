@@ -1,26 +1,42 @@
-//! Finding the server: at its address, or by asking the sentinels which is the master.
+//! Finding the server: at its address, or by asking the sentinels which is the master, or a cluster who has the slot.
 
 use futures_util::StreamExt;
 use tokio::sync::Notify;
 
 use super::address::{FORM, Place};
+use super::cluster::owner;
 use super::dial::{Dialler, Line, unreachable};
 use crate::client::pause;
 use crate::error::StoreError;
 use crate::host::Host;
 
 impl Dialler {
-    /// Finds the master, connects, logs in, and looks at the server's version.
-    pub(crate) async fn line(&self) -> Result<Line, StoreError> {
-        let host = self.within(self.host()).await?;
-        self.within(self.line_to(host)).await
+    /// Finds the master, connects, logs in, and looks at the server's version; `left` is where this was connected before.
+    pub(crate) async fn line(&self, left: Option<&Host>) -> Result<Line, StoreError> {
+        let host = self.within(self.host(left)).await?;
+        let line = self.within(self.line_to(host)).await;
+        line.map_err(|failure| {
+            let StoreError::Unreachable { place, reason } = &failure else { return failure };
+            if !self.is_in_cluster() {
+                return failure;
+            }
+            let why = "its cluster announces this address: it must be one that can be reached from here \
+                (cluster-announce-ip, cluster-announce-hostname)";
+            let reason = format!("{reason}; {why}");
+            StoreError::Unreachable { place: place.clone(), reason }
+        })
+    }
+
+    fn is_in_cluster(&self) -> bool {
+        matches!(self.address.place, Place::In { .. })
     }
 
     /// Finds where the server is now.
-    pub(crate) async fn host(&self) -> Result<Host, StoreError> {
+    pub(crate) async fn host(&self, left: Option<&Host>) -> Result<Host, StoreError> {
         match &self.address.place {
             Place::At(host) => Ok(host.clone()),
             Place::Behind { sentinels, master } => ask_for_master(self, sentinels, master).await,
+            Place::In { cluster } => owner(self, cluster, self.options.slot, left).await,
         }
     }
 }

@@ -8,6 +8,8 @@ pub(super) const ERRORS: &[ErrorCode] = &[
     error("BUSY", NotReady, "a script of somebody else takes long"),
     error("TRYAGAIN", NotReady, "keys of one command are being moved between servers of a cluster"),
     error("CLUSTERDOWN", NotReady, "part of the cluster has no master until it has elected one"),
+    error("MOVED", NotReady, "another server of the cluster has the slot; its owner is asked for"),
+    error("ASK", NotReady, "the slot is being moved to another server of the cluster"),
     error("MASTERDOWN", NotReady, "a replica has lost its master, or has not copied it yet"),
     error("NOREPLICAS", NotReady, "fewer replicas are there than `min-replicas-to-write` asks for"),
     error("NOMASTERLINK", NotReady, "a replica is not connected to its master yet"),

@@ -38,11 +38,13 @@ pub enum StoreOptions {
     Nats(NatsOptions),
 }
 
-const KNOWN: [(&str, StoreKind); 10] = [
+const KNOWN: [(&str, StoreKind); 12] = [
     ("redis", StoreKind::Redis),
     ("rediss", StoreKind::Redis),
     ("redis+sentinel", StoreKind::Redis),
     ("rediss+sentinel", StoreKind::Redis),
+    ("redis+cluster", StoreKind::Redis),
+    ("rediss+cluster", StoreKind::Redis),
     ("postgres", StoreKind::Postgres),
     ("postgresql", StoreKind::Postgres),
     ("mysql", StoreKind::MySql),
@@ -127,7 +129,7 @@ impl FromStr for StoreUrl {
             }
             Some((scheme, _)) => Err(format!(
                 "names a `{scheme}` store: this build knows redis://, rediss://, redis+sentinel://, rediss+sentinel://, \
-                 postgres://, mysql:// and nats:// (or tls://)"
+                 redis+cluster://, rediss+cluster://, postgres://, mysql:// and nats:// (or tls://)"
             )),
             None => Err("must be a URL such as redis://127.0.0.1:6379".to_owned()),
         }
@@ -145,8 +147,8 @@ impl fmt::Display for StoreUrl {
         write!(f, "{scheme}://")?;
         match login.map(|login| login.split_once(':').ok_or(login)) {
             Some(Ok((user, _))) => write!(f, "{user}:…@")?,
-            // Alone it is a password of Sentinels, or a token of NATS.
-            Some(Err(_)) if self.kind() == StoreKind::Nats || scheme.ends_with("+sentinel") => {
+            // Alone it is a password of Sentinels or a cluster, or a token of NATS.
+            Some(Err(_)) if self.kind() == StoreKind::Nats || scheme.contains('+') => {
                 f.write_str("…@")?;
             }
             Some(Err(user)) => write!(f, "{user}@")?,
@@ -245,6 +247,7 @@ mod tests {
             ("redis://ann:se@cret@host:1/2", "redis://ann:…@host:1/2"),
             ("rediss+sentinel://:secret@a,b/main", "rediss+sentinel://:…@a,b/main"),
             ("redis+sentinel://secret@a,b/main", "redis+sentinel://…@a,b/main"),
+            ("redis+cluster://ann:secret@a,b", "redis+cluster://ann:…@a,b"),
             ("nats://token@a:4222", "nats://…@a:4222"),
             ("postgres://host/db?password=se@cret", "postgres://…"),
             ("postgres://ann:se?cret@host/db", "postgres://…"),

@@ -84,7 +84,7 @@ impl SharedJournal {
         entry: Entry,
     ) -> anyhow::Result<(Self, StoreOptions)> {
         let durability = match config.durability {
-            Wanted::Auto => redis::Durability::default_for(options.clone()).await?,
+            Wanted::Auto => redis::Durability::default_for(options.clone(), &config.space).await?,
             Wanted::Memory => redis::Durability::Memory,
             Wanted::Copies(copies) => redis::Durability::Copies(copies),
             Wanted::Fsync => redis::Durability::Fsync,

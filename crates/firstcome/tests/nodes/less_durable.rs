@@ -34,7 +34,9 @@ async fn run(scene: &Scene, words: &str) {
             sleep(Duration::from_millis(200)).await;
         }
         Primary::MariaDb(mariadb, _) => drop(mariadb.sql(words)),
-        Primary::Nats(_) | Primary::NatsCluster(_) => panic!("this story is not about NATS"),
+        Primary::Cluster(_) | Primary::Nats(_) | Primary::NatsCluster(_) => {
+            panic!("no story of it has an operator")
+        }
     }
 }
 

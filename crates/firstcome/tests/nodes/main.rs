@@ -8,6 +8,7 @@
 #![expect(clippy::print_stdout, reason = "figures and seeds are for people")]
 
 mod clocks;
+mod clusters;
 mod codes;
 mod codes_at_once;
 mod databases;

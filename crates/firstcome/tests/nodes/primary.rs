@@ -1,11 +1,13 @@
 //! The store that the servers of a story share.
 
-use firstcome_testbed::{Folder, MariaDb, Nats, NatsCluster, Postgres, RedisServer};
+use firstcome_testbed::{Folder, MariaDb, Nats, NatsCluster, Postgres, RedisCluster, RedisServer};
 use serde_json::Value;
 
 /// The store that the servers share.
 pub(crate) enum Primary {
     Redis(RedisServer),
+    /// It is reached without a proxy: its servers say where they are.
+    Cluster(Box<RedisCluster>),
     Postgres(Postgres),
     /// And the name of the database.
     MariaDb(MariaDb, String),
@@ -17,6 +19,7 @@ impl Primary {
     pub(crate) fn port(&self) -> u16 {
         match self {
             Self::Redis(redis) => redis.port(),
+            Self::Cluster(cluster) => cluster.server(0).port(),
             Self::Postgres(postgres) => postgres.port(),
             Self::MariaDb(mariadb, _) => mariadb.port(),
             Self::Nats(nats) => nats.port(),
@@ -28,6 +31,7 @@ impl Primary {
     pub(crate) fn url_through(&self, port: u16) -> String {
         match self {
             Self::Redis(_) => format!("redis://127.0.0.1:{port}"),
+            Self::Cluster(cluster) => cluster.url(),
             Self::Postgres(postgres) => postgres.url_through(port),
             Self::MariaDb(mariadb, database) => mariadb.url_through(port, database),
             Self::Nats(_) => format!("nats://127.0.0.1:{port}"),
@@ -53,7 +57,9 @@ impl Primary {
                 let sql = format!("SELECT last_position FROM {database}.fc_journal_main_head");
                 mariadb.try_sql(&sql).ok()?.parse().ok()
             }
-            Self::Nats(_) | Self::NatsCluster(_) => panic!("no story has a replica of NATS"),
+            Self::Cluster(_) | Self::Nats(_) | Self::NatsCluster(_) => {
+                panic!("no story has a replica of it")
+            }
         }
     }
 
@@ -61,6 +67,7 @@ impl Primary {
     pub(crate) fn restart(&mut self) {
         match self {
             Self::Redis(redis) => redis.restart(),
+            Self::Cluster(_) => panic!("no story restarts a whole cluster"),
             Self::Postgres(postgres) => postgres.restart(),
             Self::MariaDb(mariadb, _) => mariadb.restart(),
             Self::Nats(nats) => nats.restart(),
@@ -80,7 +87,7 @@ impl Primary {
                 nats.replace_data(&Folder::new("nats-empty"));
                 nats.restart();
             }
-            Self::NatsCluster(_) => panic!("no story empties a cluster"),
+            Self::Cluster(_) | Self::NatsCluster(_) => panic!("no story empties a cluster"),
         }
     }
 
@@ -88,6 +95,7 @@ impl Primary {
     pub(crate) async fn empty(&self) {
         match self {
             Self::Redis(redis) => drop(redis.ask("FLUSHALL")),
+            Self::Cluster(_) => panic!("no story empties a cluster"),
             Self::Postgres(postgres) => drop(postgres.sql("ledger", DROP_SCHEMA)),
             Self::MariaDb(mariadb, database) => drop_tables(mariadb, database),
             Self::Nats(_) | Self::NatsCluster(_) => {
@@ -109,7 +117,7 @@ impl Primary {
     /// Stops a database as it stands: connections stay open and nothing is answered.
     pub(crate) fn pause(&self) {
         match self {
-            Self::Redis(_) => panic!("this story is about databases"),
+            Self::Redis(_) | Self::Cluster(_) => panic!("this story is about databases"),
             Self::Postgres(postgres) => postgres.pause(),
             Self::MariaDb(mariadb, _) => mariadb.pause(),
             Self::Nats(nats) => nats.pause(),
@@ -120,7 +128,7 @@ impl Primary {
     /// Lets a paused database go on.
     pub(crate) fn resume(&self) {
         match self {
-            Self::Redis(_) => panic!("this story is about databases"),
+            Self::Redis(_) | Self::Cluster(_) => panic!("this story is about databases"),
             Self::Postgres(postgres) => postgres.resume(),
             Self::MariaDb(mariadb, _) => mariadb.resume(),
             Self::Nats(nats) => nats.resume(),

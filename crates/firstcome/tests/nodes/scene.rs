@@ -3,8 +3,8 @@
 use crate::primary::Primary;
 use crate::server::{PATIENCE, Server};
 use firstcome_testbed::{
-    Folder, MariaDb, Nats, NatsCluster, Postgres, PostgresSettings, Proxy, ProxyFault, RedisServer,
-    RedisSettings,
+    Folder, MariaDb, Nats, NatsCluster, Postgres, PostgresSettings, Proxy, ProxyFault,
+    RedisCluster, RedisServer, RedisSettings,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -15,6 +15,8 @@ use tokio::time::{Instant, sleep};
 #[derive(Default)]
 pub(crate) struct Setup<'a> {
     pub(crate) redis: RedisSettings,
+    /// A Redis Cluster in the place of the Redis.
+    pub(crate) cluster: bool,
     /// A PostgreSQL with these settings in the place of the Redis.
     pub(crate) postgres: Option<PostgresSettings>,
     /// A MariaDB with these settings in the place of the Redis.
@@ -111,6 +113,7 @@ impl Scene {
         let test = std::thread::current().name().unwrap_or_default().to_owned();
         eprintln!("seed {seed} {test}");
         let primary = match (setup.postgres, setup.mariadb) {
+            _ if setup.cluster => Primary::Cluster(Box::new(block_in_place(RedisCluster::start)?)),
             _ if setup.nats == 1 => Primary::Nats(Nats::start()?),
             _ if setup.nats_links => {
                 Primary::NatsCluster(Box::new(NatsCluster::with_links().await?))
@@ -159,7 +162,8 @@ impl Scene {
     pub(crate) fn redis(&self) -> &RedisServer {
         match &self.primary {
             Primary::Redis(redis) => redis,
-            Primary::Postgres(_)
+            Primary::Cluster(_)
+            | Primary::Postgres(_)
             | Primary::MariaDb(..)
             | Primary::Nats(_)
             | Primary::NatsCluster(_) => panic!("this story is about Redis"),
@@ -179,7 +183,10 @@ impl Scene {
                 let standby = tokio::task::block_in_place(|| postgres.standby(link.port()));
                 Primary::Postgres(standby)
             }
-            Primary::MariaDb(..) | Primary::Nats(_) | Primary::NatsCluster(_) => {
+            Primary::Cluster(_)
+            | Primary::MariaDb(..)
+            | Primary::Nats(_)
+            | Primary::NatsCluster(_) => {
                 panic!("no story has a replica of it")
             }
         };
@@ -196,7 +203,10 @@ impl Scene {
                 let sql = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
                 postgres.sql("postgres", sql) == "1"
             }
-            Primary::MariaDb(..) | Primary::Nats(_) | Primary::NatsCluster(_) => {
+            Primary::Cluster(_)
+            | Primary::MariaDb(..)
+            | Primary::Nats(_)
+            | Primary::NatsCluster(_) => {
                 panic!("no story has a replica of it")
             }
         };
@@ -259,7 +269,10 @@ impl Scene {
                 self.copy = Some(nats.copy_of_data());
                 nats.restart();
             }
-            Primary::Redis(_) | Primary::Postgres(_) | Primary::NatsCluster(_) => {
+            Primary::Redis(_)
+            | Primary::Cluster(_)
+            | Primary::Postgres(_)
+            | Primary::NatsCluster(_) => {
                 panic!("it needs a replica")
             }
         });
@@ -278,7 +291,10 @@ impl Scene {
                 nats.replace_data(self.copy.as_ref().expect("it was kept"));
                 nats.restart();
             }
-            Primary::Redis(_) | Primary::Postgres(_) | Primary::NatsCluster(_) => {
+            Primary::Redis(_)
+            | Primary::Cluster(_)
+            | Primary::Postgres(_)
+            | Primary::NatsCluster(_) => {
                 panic!("it needs a replica")
             }
         }
@@ -291,14 +307,19 @@ impl Scene {
             Primary::Redis(redis) => redis.kill(),
             Primary::Postgres(postgres) => postgres.kill(),
             Primary::MariaDb(mariadb, _) => mariadb.kill(),
-            Primary::Nats(_) | Primary::NatsCluster(_) => panic!("no story has a replica of it"),
+            Primary::Cluster(_) | Primary::Nats(_) | Primary::NatsCluster(_) => {
+                panic!("no story has a replica of it")
+            }
         }
         // What was kept back is lost with the connection.
         link.cut();
         match &replica {
             Primary::Redis(redis) => assert_eq!(redis.ask("REPLICAOF NO ONE"), "+OK"),
             Primary::Postgres(postgres) => postgres.promote(),
-            Primary::MariaDb(..) | Primary::Nats(_) | Primary::NatsCluster(_) => {
+            Primary::Cluster(_)
+            | Primary::MariaDb(..)
+            | Primary::Nats(_)
+            | Primary::NatsCluster(_) => {
                 panic!("no story has a replica of it")
             }
         }

@@ -167,10 +167,12 @@ async fn list(args: &LockListArgs, json: bool) -> Result<Exit, Complaint> {
 
 /// Finds the locks by the counters of their fences, which are the only list there is.
 async fn held_in_redis(args: &LockListArgs) -> Result<Vec<(String, Holder)>, Complaint> {
-    let keys = args.store.keys().await?;
-    let names = names(&keys).await;
-    keys.close().await;
-    let names = names.map_err(Error::from)?;
+    let mut names = BTreeSet::new();
+    for server in args.store.servers().await? {
+        let found = names_at(&server).await;
+        server.close().await;
+        names.extend(found.map_err(Error::from)?);
+    }
     let locks = args.store.look().await?;
     let mut held = Vec::new();
     for name in names {
@@ -189,14 +191,14 @@ async fn held_in_redis(args: &LockListArgs) -> Result<Vec<(String, Holder)>, Com
     Ok(held)
 }
 
-/// Returns the names of all locks that have a counter of fences.
-async fn names(keys: &Redis) -> Result<BTreeSet<String>, firstcome_store::StoreError> {
+/// Returns the names of all locks that have a counter of fences at a server.
+async fn names_at(server: &Redis) -> Result<BTreeSet<String>, firstcome_store::StoreError> {
     let mut names = BTreeSet::new();
     for prefix in COUNTERS {
         let mut cursor = "0".to_owned();
         loop {
             let look = Command::new("SCAN").arg(&cursor).arg("MATCH").arg(format!("{prefix}*"));
-            let answer = keys.send(&look.arg("COUNT").arg(KEYS_PER_LOOK)).await?;
+            let answer = server.send(&look.arg("COUNT").arg(KEYS_PER_LOOK)).await?;
             let (next, found) = match answer.list()? {
                 [next, found] => (next.text()?, found.list()?),
                 _ => break,

@@ -13,6 +13,8 @@ const KNOWN: &[&str] = &[
     "rediss",
     "redis+sentinel",
     "rediss+sentinel",
+    "redis+cluster",
+    "rediss+cluster",
     "postgres",
     "postgresql",
     "mysql",
@@ -28,7 +30,7 @@ pub(in crate::cli) struct StoreArgs {
     /// The store of the locks.
     ///
     /// `redis://USER:PASSWORD@HOST:PORT/DATABASE` (all but the host may be left out), `rediss://…` for TLS,
-    /// `redis+sentinel://HOST,HOST/MASTER`, `postgres://USER:PASSWORD@HOST/DATABASE`,
+    /// `redis+sentinel://HOST,HOST/MASTER`, `redis+cluster://HOST,HOST`, `postgres://USER:PASSWORD@HOST/DATABASE`,
     /// `mysql://USER:PASSWORD@HOST/DATABASE`, `nats://USER:PASSWORD@HOST:PORT,HOST:PORT`, `sqlite://FILE`. If it has a
     /// password, set it as FIRSTCOME_STORE: all users of the machine can read a command line.
     #[arg(long, env = "FIRSTCOME_STORE", hide_env_values = true, value_name = "URL")]
@@ -66,18 +68,23 @@ impl StoreArgs {
 
     /// Tells whether the store is a Redis, which keeps no list of locks.
     pub(super) fn is_redis(&self) -> bool {
-        self.store.as_deref().is_none_or(|url| !has_scheme(url, &KNOWN[4..]))
+        self.store.as_deref().is_none_or(|url| !has_scheme(url, &KNOWN[6..]))
     }
 
     fn is_postgres(&self) -> bool {
         self.store.as_deref().is_some_and(|url| has_scheme(url, &["postgres", "postgresql"]))
     }
 
-    /// Connects to look at keys.
-    pub(super) async fn keys(&self) -> Result<Redis, Complaint> {
-        Redis::connect(RedisOptions::new(self.url()?))
-            .await
-            .map_err(|failure| Error::from(failure).into())
+    /// Connects to look at the keys of each server that has some: there is one, or those of a cluster.
+    pub(super) async fn servers(&self) -> Result<Vec<Redis>, Complaint> {
+        let mut servers = Vec::new();
+        let failed = |failure| Complaint::from(Error::from(failure));
+        let first = Redis::connect(RedisOptions::new(self.url()?)).await.map_err(failed)?;
+        for options in first.each_server().await.map_err(failed)? {
+            servers.push(Redis::connect(options).await.map_err(failed)?);
+        }
+        first.close().await;
+        Ok(servers)
     }
 
     fn url(&self) -> Result<&str, Complaint> {

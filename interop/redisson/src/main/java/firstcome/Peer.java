@@ -10,6 +10,7 @@ import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
+import org.redisson.config.ShardedSubscriptionMode;
 
 /**
  * Real Redisson, told what to do line by line.
@@ -27,7 +28,13 @@ public final class Peer {
     public static void main(String[] args) throws Exception {
         Config config = new Config();
         config.setLockWatchdogTimeout(Long.parseLong(args[1]));
-        config.useSingleServer().setAddress(args[0]).setConnectionMinimumIdleSize(2);
+        if (args[0].contains(",")) {
+            // Servers of a cluster. Our clients hear what is sent to all of its servers.
+            config.useClusterServers().addNodeAddress(args[0].split(","))
+                    .setShardedSubscriptionMode(ShardedSubscriptionMode.OFF);
+        } else {
+            config.useSingleServer().setAddress(args[0]).setConnectionMinimumIdleSize(2);
+        }
         Peer peer = new Peer(Redisson.create(config));
         say("0", "ready");
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
