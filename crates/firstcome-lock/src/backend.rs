@@ -129,7 +129,11 @@ impl Backend {
     }
 
     /// Tells holds apart that cannot be renewed with one request.
-    pub(crate) fn slot_of(&self, keys: &LockKeys) -> u16 {
+    pub(crate) fn slot_of(
+        &self,
+        #[cfg_attr(not(feature = "redis"), expect(unused, reason = "others have no slots"))]
+        keys: &LockKeys,
+    ) -> u16 {
         match &self.store {
             #[cfg(feature = "redis")]
             LockStore::Redis(store) => store.slot_of(keys),
