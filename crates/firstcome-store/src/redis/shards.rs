@@ -117,9 +117,12 @@ impl Shards {
     }
 
     async fn find(&self, slot: Slot) -> Result<(Arc<Shard>, u64), StoreError> {
-        let known = self.map().owner(slot).is_some();
-        if !known {
-            self.ask(0).await?;
+        let (is_known, version) = {
+            let map = self.map();
+            (map.owner(slot).is_some(), map.version)
+        };
+        if !is_known {
+            self.ask(version).await?;
         }
         let (cell, version) = {
             let mut map = self.map();
