@@ -409,7 +409,7 @@ impl Builder {
         Err(Error::Unfit {
             what: "the setting `replicas`",
             reason: "this store cannot be asked for replicas".to_owned(),
-            hint: "leave it out; a database waits for its replicas as its own settings say",
+            hint: "leave it out: a database waits for its replicas as its own settings say, and in a Redis Cluster it is not possible",
         })
     }
 }

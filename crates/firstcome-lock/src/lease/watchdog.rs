@@ -218,23 +218,9 @@ pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>, mistakes
 }
 
 /// Returns what is asked for together: so many locks of one slot, or the permits that stand in one row.
-fn batches(backend: &Backend, (_, sort): Group, mut holds: Vec<Renewing>) -> Vec<Vec<Renewing>> {
+fn batches(backend: &Backend, (_, sort): Group, holds: Vec<Renewing>) -> Vec<Vec<Renewing>> {
     match sort {
-        Sort::Lock | Sort::Token => {
-            holds.sort_by_cached_key(|held| backend.slot_of(&held.0.keys));
-            let mut batches: Vec<Vec<Renewing>> = Vec::new();
-            for held in holds {
-                let slot = backend.slot_of(&held.0.keys);
-                let fits = |batch: &&mut Vec<Renewing>| {
-                    batch.len() < BATCH && backend.slot_of(&batch[0].0.keys) == slot
-                };
-                match batches.last_mut().filter(fits) {
-                    Some(batch) => batch.push(held),
-                    None => batches.push(vec![held]),
-                }
-            }
-            batches
-        }
+        Sort::Lock | Sort::Token => in_slots(holds, |held| backend.slot_of(&held.0.keys)),
         #[cfg(feature = "permits")]
         Sort::Permit => {
             let mut rows: HashMap<crate::keys::QueueKey, Vec<Renewing>> = HashMap::new();
@@ -244,6 +230,21 @@ fn batches(backend: &Backend, (_, sort): Group, mut holds: Vec<Renewing>) -> Vec
             rows.into_values().collect()
         }
     }
+}
+
+/// Divides holds into batches of one slot each.
+fn in_slots<T>(mut holds: Vec<T>, slot_of: impl Fn(&T) -> u16) -> Vec<Vec<T>> {
+    holds.sort_by_cached_key(&slot_of);
+    let mut batches: Vec<Vec<T>> = Vec::new();
+    for held in holds {
+        let fits =
+            |batch: &&mut Vec<T>| batch.len() < BATCH && slot_of(&batch[0]) == slot_of(&held);
+        match batches.last_mut().filter(fits) {
+            Some(batch) => batch.push(held),
+            None => batches.push(vec![held]),
+        }
+    }
+    batches
 }
 
 /// Renews holds of one group, again and again while an answer is missing and there is trust left.
@@ -315,14 +316,8 @@ async fn renew_once(
 async fn look(backend: &Backend, holds: Vec<Arc<HeldLock>>, mistakes: Mistakes) {
     let mut batches = Vec::new();
     for sort in Sort::ALL {
-        let mut slots: HashMap<u16, Vec<_>> = HashMap::new();
-        for held in holds.iter().filter(|held| held.keys.kind.sort() == *sort) {
-            slots.entry(backend.slot_of(&held.keys)).or_default().push(held);
-        }
-        for holds in slots.values() {
-            batches
-                .extend(holds.chunks(BATCH).map(|batch| batch.iter().copied().cloned().collect()));
-        }
+        let holds = holds.iter().filter(|held| held.keys.kind.sort() == *sort).cloned();
+        batches.extend(in_slots(holds.collect(), |held| backend.slot_of(&held.keys)));
     }
     let looking = futures_util::stream::iter(batches);
     looking.for_each_concurrent(TOGETHER, |batch| look_at(backend, batch, mistakes)).await;

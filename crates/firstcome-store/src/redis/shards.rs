@@ -63,24 +63,43 @@ struct Map {
     ranges: Vec<Range>,
     /// How often they were asked for.
     version: u64,
-    shards: HashMap<Host, (Slot, Cell)>,
+    shards: Vec<Follower>,
 }
 
 type Cell = Arc<OnceCell<Arc<Shard>>>;
+
+/// The connections that follow a slot, and who has it. None is ever given up: somebody may wait for a message on it, also
+/// where the slots of two have come to one server.
+#[derive(Debug)]
+struct Follower {
+    slot: Slot,
+    owner: Option<Host>,
+    cell: Cell,
+}
 
 impl Map {
     fn owner(&self, slot: Slot) -> Option<&Host> {
         self.ranges.iter().find(|range| range.has(slot)).map(|range| &range.owner)
     }
 
-    /// Takes in who has the slots now: a shard is at the owner of the slot that it follows.
+    /// Takes in who has the slots now.
     fn learn(&mut self, ranges: Vec<Range>) {
         self.ranges = ranges;
         self.version += 1;
-        for (host, (slot, cell)) in std::mem::take(&mut self.shards) {
-            let host = self.owner(slot).cloned().unwrap_or(host);
-            self.shards.entry(host).or_insert((slot, cell));
+        let mut shards = std::mem::take(&mut self.shards);
+        shards.iter_mut().for_each(|shard| shard.owner = self.owner(shard.slot).cloned());
+        self.shards = shards;
+    }
+
+    /// Returns connections to the server that has a slot, which may have to be made; none where nobody has it.
+    fn cell(&mut self, slot: Slot) -> Option<Cell> {
+        let owner = self.owner(slot)?.clone();
+        if let Some(shard) = self.shards.iter().find(|shard| shard.owner.as_ref() == Some(&owner)) {
+            return Some(Arc::clone(&shard.cell));
         }
+        let cell = Cell::default();
+        self.shards.push(Follower { slot, owner: Some(owner), cell: Arc::clone(&cell) });
+        Some(cell)
     }
 }
 
@@ -126,9 +145,7 @@ impl Shards {
         }
         let (cell, version) = {
             let mut map = self.map();
-            let owner = map.owner(slot).cloned().ok_or_else(|| self.nobody_has(slot))?;
-            let (_, cell) = map.shards.entry(owner).or_insert_with(|| (slot, Cell::default()));
-            (Arc::clone(cell), map.version)
+            (map.cell(slot).ok_or_else(|| self.nobody_has(slot))?, map.version)
         };
         // Nobody else waits for one that cannot be reached.
         let shard = cell.get_or_try_init(|| self.make(slot)).await?;
@@ -263,7 +280,7 @@ impl Shards {
 
     pub(super) async fn close(&self) {
         let cells: Vec<Cell> =
-            self.map().shards.values().map(|(_, cell)| Arc::clone(cell)).collect();
+            self.map().shards.iter().map(|shard| Arc::clone(&shard.cell)).collect();
         for cell in cells {
             if let Some(shard) = cell.get() {
                 shard.close().await;
