@@ -1,9 +1,9 @@
 //! The journal in a SQLite file, with nothing installed.
 //!
 //! One connection writes. An append is one row in one transaction, and is on the disk (`synchronous=FULL`, write-ahead
-//! log) before anybody hears an answer. It runs on the thread that asks for it, which waits for the disk: two changes of
-//! thread for each batch would cost more than the rest of it. Everything else is done by a thread of the journal's own,
-//! in bites, so that appends go in between. One process per folder: see [`crate::folder`].
+//! log) before anybody hears an answer. A thread does nothing but appends. On a fast disk whoever asks for one stands still
+//! until it is done, so that callers who come meanwhile share the next one; on a slow disk it goes on with other work.
+//! Everything else is done by another thread, in bites, so that appends go in between. One process per folder: see [`crate::folder`].
 //!
 //! A write that finds no room fails with [`JournalError::Full`] and leaves nothing half done; the next
 //! one that finds room works. Where a commit itself fails it is looked into, on the same connection,
@@ -30,26 +30,35 @@ use crate::entry::{Append, AppendAnswer, EntriesRead};
 use crate::error::JournalError;
 use crate::folder::DataFolder;
 use crate::transaction::{Seen, Transaction};
-use crate::worker::{Lost, Worker};
+use crate::worker::{Lost, Owned, Worker};
 use firstcome_core::state::Skip;
 use keeper::{Keeper, SharedWriter};
 use log::{CHECKPOINT_PAGES, ObservedLog};
 use parking_lot::Mutex;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::Duration;
 use tokio::time::Instant;
 use writer::Writer;
 
+/// How long the thread of a caller stands still for an append at most.
+const STILL: Duration = Duration::from_millis(1);
+/// How long an append takes on a disk for which a caller's thread stands still: what it would do meanwhile is not worth two
+/// changes of thread for each of its callers.
+const FAST: Duration = Duration::from_micros(500);
+
 /// A journal in a SQLite file.
 ///
-/// An append blocks its caller's thread for as long as the disk takes: give it a thread of its own. Clones are the same
-/// journal. When the last one is dropped, its thread does what was queued, closes the file and lets go of the folder;
+/// On a fast disk an append blocks its caller's thread, for a millisecond at most. Clones are the same journal. When the last one is dropped, its thread does what was queued, closes the file and lets go of the folder;
 /// [`Sqlite::close`] waits for that.
 #[derive(Clone)]
 pub struct Sqlite {
-    /// Fair from time to time, so that appends one after the other let the journal's own thread come in between.
-    writer: SharedWriter,
     worker: Worker<Keeper>,
+    appends: Worker<Appends>,
+    pace: Arc<Pace>,
     log: Arc<ObservedLog>,
     keep_for: Duration,
 }
@@ -75,7 +84,11 @@ impl Sqlite {
         let keeper = Keeper { writer: Arc::clone(&writer), checkpointer };
         let worker = Worker::start("journal", options.queue.max(1), keeper)
             .map_err(|error| JournalError::Unavailable(error.to_string()))?;
-        Ok(Self { writer, worker, log, keep_for: options.keep_for })
+        let pace = Arc::new(Pace::default());
+        let appends = Appends { writer, pace: Arc::clone(&pace) };
+        let appends = Worker::start("append", options.queue.max(1), appends)
+            .map_err(|error| JournalError::Unavailable(error.to_string()))?;
+        Ok(Self { worker, appends, pace, log, keep_for: options.keep_for })
     }
 
     /// Ends the writer's thread after what is queued, and waits until the file is closed and the
@@ -97,32 +110,26 @@ impl Sqlite {
         &self,
         job: impl FnOnce(&mut Keeper) -> Result<R, JournalError> + Send + 'static,
     ) -> Result<R, JournalError> {
-        match self.worker.call(job).await {
-            Ok(answer) => answer,
-            Err(lost @ (Lost::Busy | Lost::Closed)) => {
-                Err(JournalError::Unavailable(lost.to_string()))
-            }
-            Err(Lost::Unknown) => Err(JournalError::Unknown(Lost::Unknown.to_string())),
-        }
+        self.worker.call(job).await.map_err(lost)?
     }
 
     pub(crate) async fn append(&self, append: Append) -> Result<AppendAnswer, JournalError> {
-        let closed = || JournalError::Unavailable(Lost::Closed.to_string());
         if self.worker.is_closed() {
-            return Err(closed());
+            return Err(JournalError::Unavailable(Lost::Closed.to_string()));
         }
-        let mut held = self.writer.lock();
-        let writer = held.as_mut().ok_or_else(closed)?;
-        let was_tidy = !writer.untidy;
-        let exchange = writer.append(append, Instant::now());
-        let is_due = writer.checkpoint.is_due(CHECKPOINT_PAGES);
-        drop(held);
+        let asked = Instant::now();
+        let mut done = pin!(self.appends.call(move |appends| appends.append(append, asked)));
+        let done = match stand_still(&mut done, self.pace.still()) {
+            Some(done) => done,
+            None => done.await,
+        };
+        let Appended { answer, is_due, was_tidy } = done.map_err(lost)??;
         if is_due {
             self.worker.post(|keeper| keeper.checkpoint());
         } else if was_tidy {
             self.worker.post(|_| {});
         }
-        exchange
+        answer
     }
 
     pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, JournalError> {
@@ -152,5 +159,94 @@ impl Sqlite {
 
     pub(crate) fn keep_for(&self) -> Duration {
         self.keep_for
+    }
+}
+
+/// Says what has become of a call without an answer.
+fn lost(lost: Lost) -> JournalError {
+    match lost {
+        Lost::Busy | Lost::Closed => JournalError::Unavailable(lost.to_string()),
+        Lost::Unknown => JournalError::Unknown(lost.to_string()),
+    }
+}
+
+/// What the appending thread owns.
+struct Appends {
+    writer: SharedWriter,
+    pace: Arc<Pace>,
+}
+
+/// An append as the thread answers it.
+struct Appended {
+    answer: Result<AppendAnswer, JournalError>,
+    /// Whether the log is to be written into the file.
+    is_due: bool,
+    was_tidy: bool,
+}
+
+impl Appends {
+    fn append(&self, append: Append, asked: Instant) -> Result<Appended, JournalError> {
+        let begun = Instant::now();
+        let mut held = self.writer.lock();
+        let closed = || JournalError::Unavailable(Lost::Closed.to_string());
+        let writer = held.as_mut().ok_or_else(closed)?;
+        let was_tidy = !writer.untidy;
+        let answer = writer.append(append, asked);
+        let is_due = writer.checkpoint.is_due(CHECKPOINT_PAGES);
+        drop(held);
+        self.pace.took(begun.elapsed());
+        Ok(Appended { answer, is_due, was_tidy })
+    }
+}
+
+impl Owned for Appends {
+    fn is_untidy(&self) -> bool {
+        false
+    }
+
+    fn tidy(&mut self) {}
+
+    fn end(self) {}
+}
+
+/// How long appends take, in nanoseconds: of the last eight or so.
+#[derive(Debug, Default)]
+struct Pace(AtomicU64);
+
+impl Pace {
+    fn took(&self, time: Duration) {
+        let (before, now) = (self.0.load(Ordering::Relaxed), time.as_nanos() as u64);
+        self.0.store(before - before / 8 + now / 8, Ordering::Relaxed);
+    }
+
+    /// Returns how long a caller's thread stands still for the next append.
+    fn still(&self) -> Duration {
+        let usual = Duration::from_nanos(self.0.load(Ordering::Relaxed));
+        if usual <= FAST { STILL } else { Duration::ZERO }
+    }
+}
+
+/// Waits for something on this thread, which does nothing else meanwhile, for so long at most.
+fn stand_still<F: Future + Unpin>(waited_for: &mut F, most: Duration) -> Option<F::Output> {
+    let end = Instant::now() + most;
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(done) = Pin::new(&mut *waited_for).poll(&mut cx) {
+            return Some(done);
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return None;
+        }
+        thread::park_timeout(left);
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }

@@ -34,6 +34,7 @@ mod redis_opening;
 mod redis_trimming;
 mod sharing;
 mod skips;
+mod slow_disk;
 mod space_file;
 mod sqlite_codes;
 mod stored;
