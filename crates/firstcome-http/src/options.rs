@@ -47,6 +47,8 @@ pub struct RareOptions {
     pub hsts: Option<HeaderValue>,
     /// The clock, where it may be moved: on a server for tests.
     pub dev_clock: Option<DevClock>,
+    /// Whether hyper reads every request, plain ones too: for tests that compare the two.
+    pub hyper_only: bool,
 }
 
 /// The pages for people.

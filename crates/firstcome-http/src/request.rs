@@ -71,7 +71,7 @@ where
 }
 
 /// Reads a body to its end: a small one is its first frame, and needs no buffer beside that.
-async fn whole<B: hyper::body::Body<Data = Bytes>>(body: B) -> Result<Bytes, B::Error> {
+pub(crate) async fn whole<B: hyper::body::Body<Data = Bytes>>(body: B) -> Result<Bytes, B::Error> {
     let mut body = pin!(body);
     let (mut first, mut all) = (Bytes::new(), Vec::new());
     while let Some(frame) = body.frame().await.transpose()? {

@@ -3,6 +3,7 @@
 pub(crate) mod accepting;
 pub(crate) mod admission;
 pub(crate) mod base_path;
+pub(crate) mod connection;
 pub(crate) mod dev_clock;
 pub(crate) mod drain;
 pub(crate) mod frames;
@@ -10,6 +11,7 @@ pub(crate) mod idle;
 pub(crate) mod latency;
 pub(crate) mod memory;
 pub(crate) mod observed;
+pub(crate) mod plain;
 pub(crate) mod process;
 pub(crate) mod runtimes;
 pub(crate) mod serves;
@@ -19,23 +21,20 @@ pub(crate) mod tls;
 use crate::answer::Code;
 use crate::answer::problem::{Problem, ToCount};
 use crate::app::App;
-use crate::bulk::requests::CutBy;
 use crate::codes::Origin;
 use crate::codes::steps::{self, Step};
 use crate::guard::cors::Allowed;
-use crate::metrics::Metrics;
 use crate::routes::router;
-use crate::seat_map::events::EndsAt;
 use crate::server::accepting::Accepting;
 use crate::server::base_path::BasePath;
-use crate::server::drain::{Drain, Drained};
-use crate::server::idle::{Answer, CoarseClock, IdleTimer, TimeLimits, Timed};
+use crate::server::connection::{Permits, Tasks};
+use crate::server::drain::Drain;
+use crate::server::idle::{CoarseClock, IdleTimer, TimeLimits};
 use crate::server::latency::Route;
 use crate::server::observed::Observed;
 use crate::server::runtimes::Runtimes;
 use crate::server::serves::{ForOperations, OPERATIONS, Serves};
 use crate::server::slots::{Admission, KEPT_LIFE, Slot};
-use crate::server::tls::Tls;
 use crate::{claims, holds};
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -43,18 +42,12 @@ use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, 
 use firstcome_api::problem::MEDIA_TYPE;
 use firstcome_node::{Task, log};
 use http_body_util::{Either, Full};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use std::convert::Infallible;
-use std::future::poll_fn;
+use std::error::Error;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
@@ -62,10 +55,6 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
-/// Bytes of a request's head, and so of its longest line, that are read at most.
-const HEAD_BYTES: usize = 32 << 10;
-/// Headers a request may have.
-const HEADERS: usize = 64;
 /// How long a refused connection may take to read its answer.
 const REFUSING: Duration = Duration::from_secs(1);
 
@@ -89,7 +78,8 @@ pub async fn serve(
     let slots = serves.slots(app.options.connections);
     let router = router(Arc::clone(&app));
     let draining = Arc::new(Drain::default());
-    let mut connections = JoinSet::new();
+    let tasks = Tasks::new(Arc::clone(&draining));
+    let mut refusals = JoinSet::new();
     let (clock, head) = (CoarseClock::new(), app.options.header_time);
     let mut check_times = interval(CoarseClock::period(head));
     check_times.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -108,8 +98,8 @@ pub async fn serve(
                 draining.check_times(&clock);
                 continue;
             }
-            // Only its memory is to be given back. A panic in it is logged, and ended that connection only.
-            Some(_) = connections.join_next() => continue,
+            // Only its memory is to be given back.
+            Some(_) = refusals.join_next() => continue,
             () = stop.cancelled() => break,
         };
         let address = (!app.guards.proxies.trusts(peer)).then_some(peer);
@@ -123,7 +113,7 @@ pub async fn serve(
             app.metrics.connections_refused.inc();
             // Who speaks TLS could not read it, and is not worth the keys.
             if app.options.rare.tls.is_none() {
-                connections.spawn(refuse(stream, app.options.rare.base_path.clone(), full, slot));
+                refusals.spawn(refuse(stream, app.options.rare.base_path.clone(), full, slot));
             }
             continue;
         }
@@ -137,141 +127,37 @@ pub async fn serve(
         let life = (!is_whole).then_some(KEPT_LIFE);
         let timer = IdleTimer::new(&clock, TimeLimits { head, idle: app.options.idle_time, life });
         let (runtime, thread) = runtimes.fewest().unzip();
-        let of_requests = Arc::new(Connection {
+        let connection = Arc::new(Connection {
             app: Arc::clone(&app),
             router: router.clone(),
-            slow: runtime.is_some().then(Handle::current),
+            threads: Threads {
+                event_loop: runtimes.event_loop().cloned(),
+                slow: runtime.is_some().then(Handle::current),
+                other: runtime.cloned().unwrap_or_else(Handle::current),
+            },
             source: Source { peer, serves, admission },
             timer: Arc::clone(&timer),
+            tasks: tasks.clone(),
         });
-        let permits = (slot, thread, is_whole.then(|| Open::new(&app.metrics)));
-        let drained = draining.connection(timer);
-        let connection = async move {
-            let _permits = permits;
-            serve_connection(stream, of_requests, drained).await;
-        };
-        match runtime {
-            Some(runtime) => connections.spawn_on(connection, runtime),
-            None => connections.spawn(connection),
-        };
+        let permits = Permits::new(slot, thread, is_whole.then(|| Arc::clone(&app.metrics)));
+        connection.begin(stream, draining.connection(timer), permits);
     }
-    drop(listener);
+    drop((listener, refusals));
     let left = draining.begin();
     let finished = async {
+        let mut ended = pin!(tasks.ended());
         loop {
             tokio::select! {
-                ended = connections.join_next() => if ended.is_none() { break },
+                () = &mut ended => break,
                 _ = check_times.tick() => draining.check_times(&clock),
             }
         }
     };
     let cut = if timeout(drain, finished).await.is_ok() { 0 } else { left };
     // What was accepted by the journal is finished without the connections.
-    connections.shutdown().await;
+    draining.cut();
+    tasks.ended().await;
     cut
-}
-
-/// Secures a connection, where that is set, and serves its requests until it ends.
-async fn serve_connection(
-    stream: std::net::TcpStream,
-    of_requests: Arc<Connection>,
-    drained: Drained,
-) {
-    let Ok(stream) = TcpStream::from_std(stream) else { return };
-    let stream = Timed { stream, timer: Arc::clone(&of_requests.timer) };
-    let options = &of_requests.app.options;
-    let Some(tls) = options.rare.tls.as_ref().map(Tls::acceptor) else {
-        return serve_requests(stream, of_requests, drained).await;
-    };
-    match timeout(options.header_time, tls.accept(stream)).await {
-        Ok(Ok(stream)) => serve_requests(stream, of_requests, drained).await,
-        // No key, no certificate that counts, no TLS at all: it is nobody whom an answer would reach.
-        Ok(Err(_)) => {
-            of_requests.app.metrics.connections_insecure.inc();
-        }
-        Err(_) => {
-            of_requests.app.metrics.connections_too_slow.inc();
-        }
-    }
-}
-
-/// Serves the requests of a connection until it ends.
-async fn serve_requests(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send,
-    of_requests: Arc<Connection>,
-    mut drained: Drained,
-) {
-    let metrics = Arc::clone(&of_requests.app.metrics);
-    let timer = Arc::clone(&of_requests.timer);
-    let mut builder = connection();
-    builder.keep_alive(of_requests.source.admission == Admission::Everything);
-    let service = service_fn(move |request: Request<Incoming>| {
-        // The connection's own count, which no other thread touches.
-        let of_request = Arc::clone(&of_requests);
-        async move {
-            let timer = &of_request.timer;
-            timer.answering();
-            let answer = answer(&of_request, request).await;
-            note_end(&answer, timer);
-            Ok::<_, Infallible>(answer.map(|body| Answer::new(body, Arc::clone(timer))))
-        }
-    });
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-    let mut is_ending = false;
-    let ended = poll_fn(|cx| {
-        if !is_ending && drained.has_begun(cx) {
-            is_ending = true;
-            connection.as_mut().graceful_shutdown();
-        }
-        if timer.outlasts_answer() {
-            return Poll::Ready(None);
-        }
-        // The connection first, so that an answer which is ready leaves.
-        match connection.as_mut().poll(cx) {
-            // Nothing is under way, or nobody reads it: no answer is lost.
-            Poll::Pending if timer.is_over() => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(ended) => Poll::Ready(Some(ended)),
-        }
-    });
-    match ended.await {
-        // A peer that goes away or sends what is no HTTP ends its own connection only.
-        Some(ended) => {
-            if ended.is_err_and(|why| why.is_parse()) {
-                metrics.connections_unreadable.inc();
-            }
-        }
-        None if timer.outlived() => {}
-        None => {
-            metrics.connections_too_slow.inc();
-        }
-    }
-}
-
-/// Notes when an answer ends at the latest, or gives its request what can end it later.
-fn note_end<B>(answer: &Response<B>, timer: &Arc<IdleTimer>) {
-    if let Some(EndsAt(end)) = answer.extensions().get() {
-        timer.ends_at(*end);
-    }
-    if let Some(CutBy(of_request)) = answer.extensions().get() {
-        of_request.get_or_init(|| Arc::clone(timer));
-    }
-}
-
-/// A connection in the count of those that are open, however it ends: by itself, cut at the end of the drain, or by a panic.
-struct Open(Arc<Metrics>);
-
-impl Open {
-    fn new(metrics: &Arc<Metrics>) -> Self {
-        metrics.connections.inc();
-        Self(Arc::clone(metrics))
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.connections.dec();
-    }
 }
 
 /// Where a request came in, and from where.
@@ -286,17 +172,31 @@ struct Source {
 struct Connection {
     app: Arc<App>,
     router: Router,
-    /// The runtime on which those routes are answered that may take long; none where that is this one.
-    slow: Option<Handle>,
+    threads: Threads,
     source: Source,
     timer: Arc<IdleTimer>,
+    tasks: Tasks,
+}
+
+/// The runtimes that serve a connection.
+struct Threads {
+    /// That of plain requests; none where they are answered beside the others.
+    event_loop: Option<Handle>,
+    /// That of the other requests.
+    other: Handle,
+    /// The one on which those routes are answered that may take long; none where that is the same.
+    slow: Option<Handle>,
 }
 
 /// Answers a request, with the headers its browser needs where a page of another origin asks.
-async fn answer(
+async fn answer<B>(
     connection: &Connection,
-    mut request: Request<Incoming>,
-) -> Response<Either<Full<Bytes>, Body>> {
+    mut request: Request<B>,
+) -> Response<Either<Full<Bytes>, Body>>
+where
+    B: hyper::body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
     let app = &*connection.app;
     app.options.rare.base_path.remove_from(&mut request);
     let mut observed = Observed::new(&request);
@@ -345,13 +245,17 @@ async fn answer(
 /// Answers a request: a claim, a hold and a step on a code straight away, everything else by its route.
 ///
 /// The table of headers that a request came with is emptied, and is that of its answer.
-async fn decide(
+async fn decide<B>(
     connection: &Connection,
     address: IpAddr,
     preflight: Option<Result<(), Problem>>,
-    mut request: Request<Incoming>,
+    mut request: Request<B>,
     (route, table): (&mut Route, &mut HeaderMap),
-) -> Result<Response<Either<Full<Bytes>, Body>>, Problem> {
+) -> Result<Response<Either<Full<Bytes>, Body>>, Problem>
+where
+    B: hyper::body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
     let Connection { app, source, .. } = connection;
     let checked = source.serves.check(request.uri().path(), source.admission);
     if let Err(problem) = checked {
@@ -396,14 +300,18 @@ async fn decide(
 }
 
 /// Answers a request by its route.
-async fn routed(
+async fn routed<B>(
     connection: &Connection,
     address: IpAddr,
-    mut request: Request<Incoming>,
-) -> Result<Response<Either<Full<Bytes>, Body>>, Problem> {
-    let Connection { router, slow, .. } = connection;
+    mut request: Request<B>,
+) -> Result<Response<Either<Full<Bytes>, Body>>, Problem>
+where
+    B: hyper::body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let Connection { router, threads, .. } = connection;
     request.extensions_mut().insert(Origin(address));
-    let slow = slow.as_ref().filter(|_| may_take_long(request.uri().path()));
+    let slow = threads.slow.as_ref().filter(|_| may_take_long(request.uri().path()));
     let answering = router.clone().call(request.map(Body::new));
     let Ok(answer) = match slow {
         // Dropped with the connection, it ends as well.
@@ -419,14 +327,26 @@ async fn routed(
 /// Says whether a route may keep a thread for long: results, imports, maps, lists. The steps of claims and holds do not;
 /// nor do the probes, which must not wait behind them.
 fn may_take_long(path: &str) -> bool {
-    let in_campaign = || path.strip_prefix("/v1/campaigns/")?.split_once('/').map(|(_, rest)| rest);
-    let under = ["claims/", "holds/", "waitlist/"];
-    let is_step = |rest: &str| {
-        under.iter().any(|begin| rest.starts_with(begin)) || Step::of_path(rest).is_some()
-    };
     // Many commands are not answered where they are read: their lines are, as their client takes the answers.
     let is_many = path == "/v1/commands";
-    !(is_many || OPERATIONS.contains(&path) || in_campaign().is_some_and(is_step))
+    !(is_many || OPERATIONS.contains(&path) || behind_campaign(path).is_some_and(is_step))
+}
+
+/// Says whether a POST to this target is a command about one subject or code: its answer is short and there at once.
+fn is_command(target: &str) -> bool {
+    let path = target.split_once('?').map_or(target, |(path, _)| path);
+    behind_campaign(path).is_some_and(|end| ["claims", "holds"].contains(&end) || is_step(end))
+}
+
+/// Returns the end of a path, behind the campaign in it.
+fn behind_campaign(path: &str) -> Option<&str> {
+    path.strip_prefix("/v1/campaigns/")?.split_once('/').map(|(_, end)| end)
+}
+
+/// Says whether this end of a path is that of a step of a claim, a hold, a wish or a code.
+fn is_step(end: &str) -> bool {
+    let under = ["claims/", "holds/", "waitlist/"];
+    under.iter().any(|begin| end.starts_with(begin)) || Step::of_path(end).is_some()
 }
 
 /// Returns the campaign if this is the path of its claims, or of what else ends it, with nothing in it that is
@@ -440,15 +360,6 @@ fn campaign_in<'a>(path: &'a str, end: &str) -> Option<&'a str> {
 fn code_step_in(path: &str) -> Option<(Step, &str)> {
     let (campaign, end) = path.strip_prefix("/v1/campaigns/")?.split_once('/')?;
     Some((Step::of_path(end)?, campaign)).filter(|_| !campaign.contains('%'))
-}
-
-fn connection() -> http1::Builder {
-    let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(None);
-    // Answers are not held back for requests that follow (`pipeline_flush`): half a request behind a
-    // whole one, or a head that is refused, would keep its answer from ever leaving.
-    builder.max_buf_size(HEAD_BYTES).max_headers(HEADERS);
-    builder
 }
 
 /// Answers `too_many_connections`, and hangs up.

@@ -43,7 +43,7 @@ pub use health::Condition;
 pub use intake::{Intake, Limits};
 pub use metrics::Metrics;
 pub use metrics::histogram::Histogram;
-pub use node::{APPENDER, Given, Node};
+pub use node::{APPENDER, Core, Given, Node};
 pub use replica::load::CannotStart;
 pub use replica::{Replica, Stop, Stuck};
 pub use runtime_thread::RuntimeThread;

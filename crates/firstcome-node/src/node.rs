@@ -55,15 +55,23 @@ pub struct Given {
     pub metrics: Arc<Metrics>,
     /// Where it says what it found out.
     pub says: Says,
-    /// The runtime that appends and applies, with a thread of its own: the embedded store is written there, and whoever
-    /// writes waits for the disk. Without one it is the runtime that starts the node.
-    pub core: Option<Handle>,
+    /// The thread that appends and applies. Without one it is the runtime that starts the node.
+    pub core: Option<Core>,
     /// The settings that every server of the space should have alike: announced from the first heartbeat on.
     pub settings: BTreeMap<String, String>,
     /// Whether it may put the space back into an emptied store by itself.
     pub on_emptied: OnEmptied,
     /// The keys that codes are made and kept with; none where there are no coded pools.
     pub codes: Arc<CodeKeys>,
+}
+
+/// The thread on which a node appends and applies.
+#[derive(Clone, Debug)]
+pub struct Core {
+    /// Its runtime.
+    pub runtime: Handle,
+    /// Whether it serves connections, too.
+    pub serves: bool,
 }
 
 /// A running node.
@@ -179,8 +187,9 @@ impl Node {
             let check = DivergenceCheck { journal, replica, says, last: None };
             panics.spawn("heartbeat", heartbeat.run(check, stop.clone()))
         });
+        let core = given.core.as_ref().map(|core| core.runtime.clone());
         let several = incarnations.map(|incarnations| Several {
-            follower: Follower::new(given.journal.clone(), asked, given.core.as_ref()),
+            follower: Follower::new(given.journal.clone(), asked, core.as_ref()),
             healer: Healer::new(
                 incarnations,
                 membership,
@@ -205,13 +214,12 @@ impl Node {
         let slow = SlowBatches::default();
         let next_append_at = asked;
         // Nothing else runs on the core thread of a journal that this process alone writes.
-        let alone = given.core.is_some() && several.is_none();
+        let alone = given.core.as_ref().is_some_and(|core| !core.serves) && several.is_none();
         let gathering = alone.then(Gathering::default);
         let appender = Appender { applier, clock, several, next_append_at, gathering, slow, says };
         let abandoned = Arc::clone(&intake);
         let abandon = move || abandon(&abandoned);
-        let core = given.core.as_ref();
-        let appender = panics.spawn_on(core, APPENDER, appender.run(), abandon);
+        let appender = panics.spawn_on(core.as_ref(), APPENDER, appender.run(), abandon);
         let ticker = ticker::run(Arc::clone(&intake), given.random, stop);
         Ok(Self {
             id,

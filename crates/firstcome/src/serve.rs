@@ -40,7 +40,7 @@ use firstcome_journal::folder::DataFolder;
 use firstcome_node::leader::{self, Leadership};
 use firstcome_node::ledger::Ledger;
 use firstcome_node::ledger::choice::LedgerChoice;
-use firstcome_node::{Event, Given, Limits, Node, RuntimeThread, log};
+use firstcome_node::{Core, Event, Given, Limits, Node, RuntimeThread, log};
 use firstcome_webhooks::{Allowed, Dispatcher};
 use listen::listen;
 use prometheus_client::metrics::counter::Counter;
@@ -66,6 +66,9 @@ pub use dev::Dev;
 
 /// The file a generated admin key is kept in.
 pub const ADMIN_KEY_FILE: &str = "admin-key";
+
+/// Processors up to which the thread that decides plain requests also answers them (measured with 2).
+const FEW_CORES: usize = 2;
 
 /// Serves until a stop signal, then drains. Says where it is on stdout, with `json` as JSON objects. With `dev` nothing outlives it,
 /// and its clock may be moved. Keys and the level of the log are taken from `file` again when it changes.
@@ -141,8 +144,7 @@ async fn serve(
     let url = format!("{}://{address}", config.scheme());
     may_be_reached(&config, address)?;
 
-    // One thread appends and applies, and waits for the disk where the store is embedded; one for each core serves
-    // connections; this runtime does everything else.
+    // One thread appends and applies, one for each core serves connections, and this runtime does everything else.
     let core = RuntimeThread::start("core")?;
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let runtimes = Runtimes::start(cores)?;
@@ -155,6 +157,9 @@ async fn serve(
         let opening = async move { Store::open(&config, folder.as_ref(), fresh, &main).await };
         core.handle().spawn(opening).await??
     };
+    let of_node =
+        Core { runtime: core.handle().clone(), serves: answers_where_decided(&store, cores) };
+    let runtimes = runtimes.with_event_loop(of_node.serves.then(|| core.handle().clone()));
     let head = store.journal().head().await?;
     let ledger = ledger(&config, folder.as_ref(), head.space).await?;
     let given = Given {
@@ -165,7 +170,7 @@ async fn serve(
         limits: limits(&config),
         metrics: Arc::clone(&counts),
         says: firstcome_node::in_log(),
-        core: Some(core.handle().clone()),
+        core: Some(of_node),
         settings: alike::settings(&config, &admin_key, head.space),
         on_emptied: config.on_emptied,
         codes: Arc::new(codes),
@@ -236,6 +241,12 @@ async fn serve(
     none_panicked(&panics)?;
     log!(Stopped, "stopped cleanly");
     Ok(())
+}
+
+/// Says whether plain requests are answered on the thread that decides them: with few cores a change of thread costs more
+/// than it brings.
+fn answers_where_decided(store: &Store, cores: usize) -> bool {
+    store.is_of_this_process() && cores <= FEW_CORES
 }
 
 /// Refuses to serve other machines with a key that nobody chose.
@@ -385,6 +396,7 @@ fn rare(config: &Config, dev: Option<&Dev>) -> anyhow::Result<RareOptions> {
         tls: config.tls.clone().map(Tls::read).transpose().map_err(anyhow::Error::msg)?,
         hsts: config.hsts_s.map(|seconds| format!("max-age={seconds}").parse()).transpose()?,
         dev_clock: dev.map(|dev| dev.clock.clone()),
+        hyper_only: false,
     })
 }
 

@@ -4,8 +4,11 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::BytesMut;
 use http_body_util::Full;
+use httpdate::HttpDate;
 use serde::Serialize;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::io::Write;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Bytes of memory that the small answers of a thread share: one that nobody reads keeps as many.
 const SHARED_BYTES: usize = 4 << 10;
@@ -13,6 +16,9 @@ const SHARED_BYTES: usize = 4 << 10;
 const SMALL_BYTES: usize = 512;
 
 thread_local! {
+    /// Where whole answers are written, and the time of day in their heads: of which second, and as text.
+    static LEAVING: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    static DATE: RefCell<(u64, String)> = const { RefCell::new((0, String::new())) };
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     static SHARED: Cell<BytesMut> = Cell::default();
 }
@@ -106,4 +112,54 @@ pub(crate) fn tagged(status: StatusCode, version: u32, answer: &impl Serialize) 
         response.headers_mut().insert(header::ETAG, tag);
     }
     response
+}
+
+/// Writes an answer: status, headers, and a body that is there whole. The last answer of a connection says so.
+pub(crate) fn as_bytes(
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &[u8],
+    is_last: bool,
+) -> Vec<u8> {
+    let mut out = LEAVING.take();
+    out.extend_from_slice(b"HTTP/1.1 ");
+    out.extend_from_slice(status.as_str().as_bytes());
+    out.push(b' ');
+    out.extend_from_slice(status.canonical_reason().unwrap_or_default().as_bytes());
+    out.extend_from_slice(b"\r\n");
+    for (name, value) in headers {
+        for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+            out.extend_from_slice(part);
+        }
+    }
+    if !headers.contains_key(header::CONTENT_LENGTH) && status != StatusCode::NO_CONTENT {
+        write!(out, "content-length: {}\r\n", body.len()).expect("memory takes what is written");
+    }
+    if is_last {
+        out.extend_from_slice(b"connection: close\r\n");
+    }
+    out.extend_from_slice(b"date: ");
+    date(&mut out);
+    out.extend_from_slice(b"\r\n\r\n");
+    out.extend_from_slice(body);
+    out
+}
+
+/// Gives back the buffer of an answer that has left.
+pub(crate) fn have_left(mut out: Vec<u8>) {
+    out.clear();
+    out.shrink_to(SHARED_BYTES);
+    LEAVING.set(out);
+}
+
+/// Writes the time of day, as text once a second.
+fn date(out: &mut Vec<u8>) {
+    let second = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    DATE.with_borrow_mut(|(of, text)| {
+        if *of != second || text.is_empty() {
+            *of = second;
+            *text = HttpDate::from(UNIX_EPOCH + Duration::from_secs(second)).to_string();
+        }
+        out.extend_from_slice(text.as_bytes());
+    });
 }

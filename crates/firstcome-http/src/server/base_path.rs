@@ -22,6 +22,11 @@ impl BasePath {
         &self.0
     }
 
+    /// Returns a target without it, if that begins with it and goes on as a path.
+    pub(crate) fn without<'a>(&self, target: &'a str) -> &'a str {
+        target.strip_prefix(&self.0).filter(|rest| rest.starts_with('/')).unwrap_or(target)
+    }
+
     /// Removes it from the path of a request, if that begins with it.
     pub(crate) fn remove_from<B>(&self, request: &mut Request<B>) {
         if self.0.is_empty() {

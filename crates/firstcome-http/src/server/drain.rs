@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
+use tokio::task::AbortHandle;
 
 /// Whether a listener's connections are to end, and which there are.
 ///
@@ -19,6 +20,8 @@ pub(crate) struct Drain {
 #[derive(Debug, Default)]
 struct Connections {
     next: u64,
+    /// Whether those that are left were cut.
+    is_cut: bool,
     open: BTreeMap<u64, Open>,
 }
 
@@ -27,6 +30,8 @@ struct Open {
     timer: Arc<IdleTimer>,
     /// Once it was polled.
     waker: Option<Waker>,
+    /// The task that serves it now, and how often it had moved then.
+    task: Option<(u32, AbortHandle)>,
 }
 
 /// One connection's entry, removed when this is dropped.
@@ -34,6 +39,7 @@ struct Open {
 pub(crate) struct Drained {
     drain: Arc<Drain>,
     number: u64,
+    moves: u32,
     is_known: bool,
 }
 
@@ -43,14 +49,14 @@ impl Drain {
         let mut connections = self.lock();
         let number = connections.next;
         connections.next += 1;
-        connections.open.insert(number, Open { timer, waker: None });
-        Drained { drain: Arc::clone(self), number, is_known: false }
+        connections.open.insert(number, Open { timer, waker: None, task: None });
+        Drained { drain: Arc::clone(self), number, moves: 0, is_known: false }
     }
 
     /// Moves their clock on, and wakes the connections that take too long by it.
     pub(crate) fn check_times(&self, clock: &CoarseClock) {
         clock.advance();
-        for Open { timer, waker } in self.lock().open.values() {
+        for Open { timer, waker, .. } in self.lock().open.values() {
             if timer.looks_over()
                 && let Some(waker) = waker
             {
@@ -68,12 +74,46 @@ impl Drain {
         connections.open.len()
     }
 
+    /// Notes which task serves a connection, once it is spawned. It may have run meanwhile, and the connection moved on.
+    pub(crate) fn serves(&self, (number, moves): (u64, u32), task: AbortHandle) {
+        let mut connections = self.lock();
+        if connections.is_cut {
+            task.abort();
+        } else if let Some(open) = connections.open.get_mut(&number)
+            && open.task.as_ref().is_none_or(|(before, _)| *before < moves)
+        {
+            open.task = Some((moves, task));
+        }
+    }
+
+    /// Ends all that are left.
+    pub(crate) fn cut(&self) {
+        let mut connections = self.lock();
+        connections.is_cut = true;
+        let tasks: Vec<_> =
+            connections.open.values_mut().filter_map(|open| open.task.take()).collect();
+        // A task that ends gives its entry back.
+        drop(connections);
+        tasks.iter().for_each(|(_, task)| task.abort());
+    }
+
     fn lock(&self) -> MutexGuard<'_, Connections> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drained {
+    /// Returns its number among the connections of the listener, and how often it moved.
+    pub(crate) fn number(&self) -> (u64, u32) {
+        (self.number, self.moves)
+    }
+
+    /// Notes that another task is to serve it.
+    pub(crate) fn moves(&mut self) {
+        self.moves += 1;
+        self.is_known = false;
+    }
+
     /// Says whether the connection is to end; it is polled again when that changes.
     pub(crate) fn has_begun(&mut self, cx: &Context<'_>) -> bool {
         if !self.is_known {

@@ -115,6 +115,11 @@ impl IdleTimer {
         self.set(IDLE);
     }
 
+    /// Says whether the answer has left, and nothing came since.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.state.load(Ordering::Relaxed) & 3 == IDLE && self.stalled.load(Ordering::Relaxed) == 0
+    }
+
     /// Notes that bytes were read: if the connection was idle they are the beginning of a head.
     fn bytes_read(&self) {
         if self.state.load(Ordering::Relaxed) & 3 == IDLE {

@@ -11,7 +11,10 @@ use tokio::runtime::Handle;
 
 /// The threads that serve connections; none of them where the accepting runtime serves them itself.
 #[derive(Debug, Default)]
-pub struct Runtimes(Vec<HttpThread>);
+pub struct Runtimes {
+    threads: Vec<HttpThread>,
+    event_loop: Option<Handle>,
+}
 
 /// One thread, and how many connections it has: as many as there are places beside its own.
 #[derive(Debug)]
@@ -37,7 +40,19 @@ impl Runtimes {
             let thread = RuntimeThread::start(&format!("http-{number}"))?;
             Ok(HttpThread { thread, connections: Arc::new(()) })
         };
-        (0..threads).map(http).collect::<io::Result<_>>().map(Self)
+        let threads = (0..threads).map(http).collect::<io::Result<_>>()?;
+        Ok(Self { threads, event_loop: None })
+    }
+
+    /// Has plain requests answered on this runtime, if there is one for them: the one that decides them.
+    #[must_use]
+    pub fn with_event_loop(self, event_loop: Option<Handle>) -> Self {
+        Self { event_loop, ..self }
+    }
+
+    /// Returns the runtime for plain requests, if there is one for them.
+    pub(crate) fn event_loop(&self) -> Option<&Handle> {
+        self.event_loop.as_ref()
     }
 
     /// Waits until a thread has ended by itself, because of a bug; its connections ended with it.
@@ -46,7 +61,7 @@ impl Runtimes {
     ///
     /// Cancel safe.
     pub(crate) fn one_ended(&self) -> impl Future<Output = ()> + Send + 'static {
-        let ended: Vec<_> = self.0.iter().map(|http| Box::pin(http.thread.ended())).collect();
+        let ended: Vec<_> = self.threads.iter().map(|http| Box::pin(http.thread.ended())).collect();
         async move {
             match ended.is_empty() {
                 true => pending().await,
@@ -58,14 +73,14 @@ impl Runtimes {
     /// Returns the runtime of the thread with the fewest connections, and a place there for one more; none where there is no
     /// such thread, or all have ended.
     pub(crate) fn fewest(&self) -> Option<(&Handle, ThreadPlace)> {
-        let serving = self.0.iter().filter(|http| !http.thread.has_ended());
+        let serving = self.threads.iter().filter(|http| !http.thread.has_ended());
         let http = serving.min_by_key(|http| Arc::strong_count(&http.connections))?;
         Some((http.thread.handle(), ThreadPlace(Arc::clone(&http.connections))))
     }
 
     /// Ends the threads and waits until they have ended.
     pub async fn stop(self) {
-        for http in self.0 {
+        for http in self.threads {
             http.thread.stop().await;
         }
     }
@@ -84,7 +99,7 @@ mod tests {
         let runtimes = Runtimes::start(3).unwrap();
         let counts = || {
             let of = |http: &HttpThread| Arc::strong_count(&http.connections) - 1;
-            runtimes.0.iter().map(of).collect::<Vec<_>>()
+            runtimes.threads.iter().map(of).collect::<Vec<_>>()
         };
         let mut places = Vec::new();
         for (connections, expected) in
@@ -121,7 +136,7 @@ mod tests {
     #[tokio::test]
     async fn a_thread_that_panicked_is_noticed_and_gets_no_connection() {
         let runtimes = Runtimes::start(2).unwrap();
-        let broken = runtimes.0[0].thread.handle();
+        let broken = runtimes.threads[0].thread.handle();
         broken.spawn(async {
             let mut timer = pin!(sleep(Duration::from_millis(1)));
             let waker = Waker::from(Arc::new(HasBug));
@@ -130,8 +145,8 @@ mod tests {
         });
         runtimes.one_ended().await;
         let places: Vec<_> = (0..3).map(|_| runtimes.fewest().unwrap().1).collect();
-        assert_eq!(Arc::strong_count(&runtimes.0[0].connections), 1, "nobody is sent there");
-        assert_eq!(Arc::strong_count(&runtimes.0[1].connections), 1 + places.len());
+        assert_eq!(Arc::strong_count(&runtimes.threads[0].connections), 1, "nobody is sent there");
+        assert_eq!(Arc::strong_count(&runtimes.threads[1].connections), 1 + places.len());
         drop(places);
         runtimes.stop().await;
     }

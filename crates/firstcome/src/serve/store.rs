@@ -69,6 +69,14 @@ impl Store {
         Ok(Self::Shared { journal, locks })
     }
 
+    /// Says whether this process alone has it.
+    pub(super) fn is_of_this_process(&self) -> bool {
+        match self {
+            Self::InMemory(..) | Self::Embedded(_) => true,
+            Self::Shared { .. } => false,
+        }
+    }
+
     pub(super) fn journal(&self) -> Journal {
         match self {
             Self::InMemory(memory, _) => Journal::Memory(memory.clone()),

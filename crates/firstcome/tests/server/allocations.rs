@@ -6,7 +6,7 @@ use allocation_counter::measure;
 use axum::body::Body;
 use axum::http::Request;
 use firstcome_http::{Runtimes, Serves};
-use firstcome_node::RuntimeThread;
+use firstcome_node::{Core, RuntimeThread};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +55,10 @@ fn a_claim_asks_for_memory_a_few_times_only() {
     let core = RuntimeThread::start("core").unwrap();
     let stop = CancellationToken::new();
     let (mut stream, serving) = runtime.block_on(async {
-        let setup = Setup { core: Some(core.handle().clone()), ..Setup::default() };
+        let setup = Setup {
+            core: Some(Core { runtime: core.handle().clone(), serves: false }),
+            ..Setup::default()
+        };
         let inside = Inside::with(setup).await;
         let campaign =
             r#"{"opens_at":"2020-01-01T00:00:00Z","pools":[{"name":"main","capacity":2000}]}"#;

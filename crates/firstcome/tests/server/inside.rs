@@ -24,7 +24,7 @@ use firstcome_journal::{Clock, Journal};
 use firstcome_node::codes::CodeKeys;
 use firstcome_node::intake::QUEUE_BYTES;
 use firstcome_node::leader::{self, Election, Leadership};
-use firstcome_node::{Given, Limits, Node, OnEmptied};
+use firstcome_node::{Core, Given, Limits, Node, OnEmptied};
 use http_body_util::BodyExt;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
@@ -33,7 +33,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
@@ -73,7 +72,9 @@ pub(crate) struct Setup {
     /// A bug in the task that lets time pass: it panics once this is set.
     pub(crate) ticker_bug: Arc<AtomicBool>,
     /// The runtime of the journal's work, if it is another one.
-    pub(crate) core: Option<Handle>,
+    pub(crate) core: Option<Core>,
+    /// Whether hyper reads every request.
+    pub(crate) hyper_only: bool,
 }
 
 impl Default for Setup {
@@ -92,6 +93,7 @@ impl Default for Setup {
             key_rate: None,
             ticker_bug,
             core: None,
+            hyper_only: false,
         }
     }
 }
@@ -150,6 +152,7 @@ impl Inside {
             ticker_bug,
             code_keys,
             core,
+            hyper_only,
         } = setup;
         let given = Given {
             journal: journal.journal(),
@@ -197,11 +200,9 @@ impl Inside {
             stream_time: Duration::from_secs(600),
             pages: None,
             strict_subjects: false,
-            rare: RareOptions::default(),
+            rare: RareOptions { hyper_only, ..RareOptions::default() },
             durability: Durability::fixed("for a test".into()),
         };
-        let draining = CancellationToken::new();
-        let openapi = firstcome_http::openapi();
         let app = App {
             node,
             leader,
@@ -214,8 +215,8 @@ impl Inside {
             seat_maps: SeatMaps::default(),
             metrics,
             options,
-            openapi,
-            draining,
+            openapi: firstcome_http::openapi(),
+            draining: CancellationToken::new(),
         };
         let app = Arc::new(app);
         Self { router: firstcome_http::router(Arc::clone(&app)), app, journal, micros }
