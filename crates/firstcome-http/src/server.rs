@@ -79,6 +79,7 @@ pub async fn serve(
     let router = router(Arc::clone(&app));
     let draining = Arc::new(Drain::default());
     let tasks = Tasks::new(Arc::clone(&draining));
+    let _cuts = CutsAll(Arc::clone(&draining));
     let mut refusals = JoinSet::new();
     let (clock, head) = (CoarseClock::new(), app.options.header_time);
     let mut check_times = interval(CoarseClock::period(head));
@@ -158,6 +159,15 @@ pub async fn serve(
     draining.cut();
     tasks.ended().await;
     cut
+}
+
+/// Cuts the connections that are left when the accept loop is dropped.
+struct CutsAll(Arc<Drain>);
+
+impl Drop for CutsAll {
+    fn drop(&mut self) {
+        self.0.cut();
+    }
 }
 
 /// Where a request came in, and from where.

@@ -85,7 +85,7 @@ impl Sqlite {
         let worker = Worker::start("journal", options.queue.max(1), keeper)
             .map_err(|error| JournalError::Unavailable(error.to_string()))?;
         let pace = Arc::new(Pace::default());
-        let appends = Appends { writer, pace: Arc::clone(&pace) };
+        let appends = Appends { writer, pace: Arc::clone(&pace), worker: worker.clone() };
         let appends = Worker::start("append", options.queue.max(1), appends)
             .map_err(|error| JournalError::Unavailable(error.to_string()))?;
         Ok(Self { worker, appends, pace, log, keep_for: options.keep_for })
@@ -98,6 +98,7 @@ impl Sqlite {
     ///
     /// Cancel safe: it closes all the same.
     pub async fn close(&self) {
+        self.appends.close().await;
         self.worker.close().await;
     }
 
@@ -110,7 +111,13 @@ impl Sqlite {
         &self,
         job: impl FnOnce(&mut Keeper) -> Result<R, JournalError> + Send + 'static,
     ) -> Result<R, JournalError> {
-        self.worker.call(job).await.map_err(lost)?
+        match self.worker.call(job).await {
+            Ok(answer) => answer,
+            Err(lost @ (Lost::Busy | Lost::Closed)) => {
+                Err(JournalError::Unavailable(lost.to_string()))
+            }
+            Err(Lost::Unknown) => Err(JournalError::Unknown(Lost::Unknown.to_string())),
+        }
     }
 
     pub(crate) async fn append(&self, append: Append) -> Result<AppendAnswer, JournalError> {
@@ -123,13 +130,14 @@ impl Sqlite {
             Some(done) => done,
             None => done.await,
         };
-        let Appended { answer, is_due, was_tidy } = done.map_err(lost)??;
-        if is_due {
-            self.worker.post(|keeper| keeper.checkpoint());
-        } else if was_tidy {
-            self.worker.post(|_| {});
+        match done {
+            Ok(answer) => answer,
+            // So that the task that appends is lost with it, and the server is not left refusing everything.
+            Err(Lost::Unknown) => unreachable!("an append panicked: see the log"),
+            Err(lost @ (Lost::Busy | Lost::Closed)) => {
+                Err(JournalError::Unavailable(lost.to_string()))
+            }
         }
-        answer
     }
 
     pub(crate) async fn read(&self, after: u64) -> Result<EntriesRead, JournalError> {
@@ -162,30 +170,16 @@ impl Sqlite {
     }
 }
 
-/// Says what has become of a call without an answer.
-fn lost(lost: Lost) -> JournalError {
-    match lost {
-        Lost::Busy | Lost::Closed => JournalError::Unavailable(lost.to_string()),
-        Lost::Unknown => JournalError::Unknown(lost.to_string()),
-    }
-}
-
 /// What the appending thread owns.
 struct Appends {
     writer: SharedWriter,
     pace: Arc<Pace>,
-}
-
-/// An append as the thread answers it.
-struct Appended {
-    answer: Result<AppendAnswer, JournalError>,
-    /// Whether the log is to be written into the file.
-    is_due: bool,
-    was_tidy: bool,
+    /// Goes on until this thread has ended.
+    worker: Worker<Keeper>,
 }
 
 impl Appends {
-    fn append(&self, append: Append, asked: Instant) -> Result<Appended, JournalError> {
+    fn append(&self, append: Append, asked: Instant) -> Result<AppendAnswer, JournalError> {
         let begun = Instant::now();
         let mut held = self.writer.lock();
         let closed = || JournalError::Unavailable(Lost::Closed.to_string());
@@ -195,7 +189,12 @@ impl Appends {
         let is_due = writer.checkpoint.is_due(CHECKPOINT_PAGES);
         drop(held);
         self.pace.took(begun.elapsed());
-        Ok(Appended { answer, is_due, was_tidy })
+        if is_due {
+            self.worker.post(|keeper| keeper.checkpoint());
+        } else if was_tidy {
+            self.worker.post(|_| {});
+        }
+        answer
     }
 }
 
@@ -226,7 +225,8 @@ impl Pace {
     }
 }
 
-/// Waits for something on this thread, which does nothing else meanwhile, for so long at most.
+/// Waits for something on this thread, which does nothing else meanwhile, for so long at most: by the clock of the runtime,
+/// so that where a test stops that nothing else happens meanwhile.
 fn stand_still<F: Future + Unpin>(waited_for: &mut F, most: Duration) -> Option<F::Output> {
     let end = Instant::now() + most;
     let waker = Waker::from(Arc::new(Unpark(thread::current())));

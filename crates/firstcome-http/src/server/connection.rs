@@ -25,6 +25,7 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -180,11 +181,14 @@ impl Connection {
                 return Some(Moving { stream, unread: wire.unread, next, drained, permits });
             }
             next = None;
-            if !wire.can_write(&self.timer, &mut drained).await {
-                return None;
+            if let Err(cut) = wire.can_write(&self.timer, &mut drained).await {
+                next = Some(cut);
+                continue;
             }
-            let mut lent = Lent::new(&mut wire, bytes);
-            let has_ended = self.serve_with_hyper(&mut lent, &mut drained, bytes.is_some()).await;
+            let used_up = AtomicBool::new(false);
+            let mut lent = Lent::new(&mut wire, bytes, &used_up);
+            let has_ended =
+                self.serve_with_hyper(&mut lent, &mut drained, bytes.map(|_| &used_up)).await;
             if !(has_ended && lent.is_back()) {
                 return None;
             }
@@ -205,7 +209,7 @@ impl Connection {
         let stream = Timed { stream, timer: Arc::clone(&self.timer) };
         match timeout(options.header_time, Tls::acceptor(tls).accept(stream)).await {
             Ok(Ok(stream)) => {
-                self.serve_with_hyper(stream, &mut drained, false).await;
+                self.serve_with_hyper(stream, &mut drained, None).await;
             }
             // No key, no certificate that counts, no TLS at all: it is nobody whom an answer would reach.
             Ok(Err(_)) => {
@@ -224,7 +228,7 @@ impl Connection {
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send,
         drained: &mut Drained,
-        once: bool,
+        used_up: Option<&AtomicBool>,
     ) -> bool {
         let metrics = &self.app.metrics;
         let timer = &self.timer;
@@ -239,16 +243,20 @@ impl Connection {
         let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
         let mut is_ending = false;
         let ended = poll_fn(|cx| {
-            if !is_ending && drained.has_begun(cx) {
-                is_ending = true;
-                connection.as_mut().graceful_shutdown();
-            }
             if timer.outlasts_answer() {
                 return Poll::Ready(None);
             }
-            // The connection first, so that an answer which is ready leaves.
+            // The connection first, so that an answer which is ready leaves, and what was read already is answered.
             let mut polled = connection.as_mut().poll(cx);
-            if once && polled.is_pending() && timer.has_answered() {
+            if !is_ending && drained.has_begun(cx) {
+                is_ending = true;
+                connection.as_mut().graceful_shutdown();
+                if polled.is_pending() {
+                    polled = connection.as_mut().poll(cx);
+                }
+            }
+            let is_used_up = used_up.is_some_and(|used_up| used_up.load(Ordering::Relaxed));
+            if is_used_up && polled.is_pending() && timer.has_answered() {
                 // It finds the end of what it was lent.
                 polled = connection.as_mut().poll(cx);
             }

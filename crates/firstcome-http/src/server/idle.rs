@@ -115,9 +115,10 @@ impl IdleTimer {
         self.set(IDLE);
     }
 
-    /// Says whether the answer has left, and nothing came since.
+    /// Says whether the answer has left. The next request may have begun.
     pub(crate) fn has_answered(&self) -> bool {
-        self.state.load(Ordering::Relaxed) & 3 == IDLE && self.stalled.load(Ordering::Relaxed) == 0
+        self.state.load(Ordering::Relaxed) & 3 != ANSWERING
+            && self.stalled.load(Ordering::Relaxed) == 0
     }
 
     /// Notes that bytes were read: if the connection was idle they are the beginning of a head.

@@ -77,8 +77,7 @@ pub(super) async fn serve(
                 // Half a request: hyper says what becomes of it.
                 Ok(0) => return Next::HyperForGood,
                 Ok(_) => continue,
-                Err(Cut::Broken) => return Next::End,
-                Err(Cut::TooSlow) => return Next::TooSlow,
+                Err(cut) => return cut,
             },
         };
         match head.kind {
@@ -88,11 +87,11 @@ pub(super) async fn serve(
             Kind::ForGood => return Next::HyperForGood,
         }
         let length = head.bytes() as usize;
-        while wire.unread.len() < length {
-            match timeout(BODY_WAIT, wire.read(timer, None)).await {
-                Ok(Ok(1..)) => {}
-                Ok(Ok(0)) | Err(_) => return Next::HyperForGood,
-                Ok(Err(_)) => return Next::End,
+        if wire.unread.len() < length {
+            match timeout(BODY_WAIT, wire.has_whole(length, timer)).await {
+                Ok(Ok(true)) => {}
+                Ok(Ok(false)) | Err(_) => return Next::HyperForGood,
+                Ok(Err(cut)) => return cut,
             }
         }
         let bytes = wire.unread.split_to(length).freeze();
@@ -117,10 +116,8 @@ pub(super) async fn serve(
         let out = respond::as_bytes(parts.status, &parts.headers, &body, is_last);
         parts.headers.clear();
         *table = parts.headers;
-        match wire.write(out, timer).await {
-            Ok(()) => {}
-            Err(Cut::Broken) => return Next::End,
-            Err(Cut::TooSlow) => return Next::TooSlow,
+        if let Err(cut) = wire.write(out, timer).await {
+            return cut;
         }
         if is_last {
             // A peer that has gone needs no end.
@@ -130,16 +127,10 @@ pub(super) async fn serve(
     }
 }
 
-/// Why a connection is not read or written any more.
-enum Cut {
-    /// The operating system says so.
-    Broken,
-    TooSlow,
-}
-
-impl From<io::Error> for Cut {
+impl From<io::Error> for Next {
+    /// What the operating system does not read or write any more is over.
     fn from(_: io::Error) -> Self {
-        Self::Broken
+        Self::End
     }
 }
 
@@ -149,17 +140,31 @@ impl Wire {
         &mut self,
         timer: &IdleTimer,
         mut drained: Option<&mut Drained>,
-    ) -> Result<usize, Cut> {
+    ) -> Result<usize, Next> {
         poll_fn(|cx| {
             let is_ending = drained.as_mut().is_some_and(|drained| drained.has_begun(cx));
             match self.poll_read(cx)? {
                 Poll::Ready(read) => Poll::Ready(Ok(read)),
-                Poll::Pending if is_ending && self.unread.is_empty() => Poll::Ready(Ok(0)),
-                Poll::Pending if timer.is_over() => Poll::Ready(Err(Cut::TooSlow)),
+                // Lines may stand between two requests.
+                Poll::Pending if is_ending && self.unread.trim_ascii().is_empty() => {
+                    self.unread.clear();
+                    Poll::Ready(Ok(0))
+                }
+                Poll::Pending if timer.is_over() => Poll::Ready(Err(Next::TooSlow)),
                 Poll::Pending => Poll::Pending,
             }
         })
         .await
+    }
+
+    /// Reads until so many bytes are there; says whether they came.
+    async fn has_whole(&mut self, length: usize, timer: &IdleTimer) -> Result<bool, Next> {
+        while self.unread.len() < length {
+            if self.read(timer, None).await? == 0 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
@@ -170,13 +175,17 @@ impl Wire {
     }
 
     /// Waits until bytes can leave: on another thread that is not known at once. Hyper would read on while its first answer
-    /// waits, and could not say then what is wrong with a second request. Returns whether they can.
-    pub(super) async fn can_write(&self, timer: &IdleTimer, drained: &mut Drained) -> bool {
+    /// waits, and could not say then what is wrong with a second request.
+    pub(super) async fn can_write(
+        &self,
+        timer: &IdleTimer,
+        drained: &mut Drained,
+    ) -> Result<(), Next> {
         poll_fn(|cx| {
             drained.has_begun(cx);
             match self.timed.stream.poll_write_ready(cx) {
-                Poll::Ready(ready) => Poll::Ready(ready.is_ok()),
-                Poll::Pending if timer.is_over() => Poll::Ready(false),
+                Poll::Ready(ready) => Poll::Ready(ready.map_err(Next::from)),
+                Poll::Pending if timer.is_over() => Poll::Ready(Err(Next::TooSlow)),
                 Poll::Pending => Poll::Pending,
             }
         })
@@ -195,14 +204,14 @@ impl Wire {
         self.unread.extend_from_slice(&behind);
     }
 
-    async fn write(&mut self, out: Vec<u8>, timer: &IdleTimer) -> Result<(), Cut> {
+    async fn write(&mut self, out: Vec<u8>, timer: &IdleTimer) -> Result<(), Next> {
         let mut written = 0;
         while written < out.len() {
             written +=
                 poll_fn(|cx| match Pin::new(&mut self.timed).poll_write(cx, &out[written..])? {
-                    Poll::Ready(0) => Poll::Ready(Err(Cut::Broken)),
+                    Poll::Ready(0) => Poll::Ready(Err(Next::End)),
                     Poll::Ready(more) => Poll::Ready(Ok(more)),
-                    Poll::Pending if timer.is_over() => Poll::Ready(Err(Cut::TooSlow)),
+                    Poll::Pending if timer.is_over() => Poll::Ready(Err(Next::TooSlow)),
                     Poll::Pending => Poll::Pending,
                 })
                 .await?;

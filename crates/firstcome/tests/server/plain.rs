@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -252,6 +252,64 @@ async fn the_own_reader_and_hyper_answer_the_same_bytes_alike() {
     println!("{count} conversations, {yes} yes");
     for server in [hyper, own, moving] {
         server.stop().await;
+    }
+    core.stop().await;
+}
+
+/// Reads an answer as it comes, slowly at first, and returns how many heads there were.
+async fn answers_of_a_slow_reader(server: &Serving) -> usize {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4 << 10).unwrap();
+    let mut stream = socket.connect(server.address).await.unwrap();
+    stream.write_all(b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    // The answer is larger than what the two sockets take.
+    sleep(Duration::from_millis(100)).await;
+    stream.write_all(LAST.as_bytes()).await.unwrap();
+    sleep(Duration::from_millis(100)).await;
+    let mut all = Vec::new();
+    timeout(LONGEST, stream.read_to_end(&mut all)).await.expect("it ends").unwrap();
+    assert!(all.len() > 100_000, "{} bytes", all.len());
+    String::from_utf8_lossy(&all).matches("HTTP/1.1 200").count()
+}
+
+#[tokio::test]
+async fn a_request_that_comes_while_an_answer_still_leaves_is_answered() {
+    let core = RuntimeThread::start("core").unwrap();
+    for hyper_only in [true, false] {
+        for event_loop in [None, Some(&core)] {
+            let server = Serving::start(Setup { hyper_only, ..Setup::default() }, event_loop).await;
+            assert_eq!(answers_of_a_slow_reader(&server).await, 2, "hyper only: {hyper_only}");
+            server.stop().await;
+        }
+    }
+    core.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_whose_head_is_there_is_answered_though_the_server_stops() {
+    let core = RuntimeThread::start("core").unwrap();
+    for hyper_only in [true, false] {
+        for event_loop in [None, Some(&core)] {
+            let server = Serving::start(Setup { hyper_only, ..Setup::default() }, event_loop).await;
+            let mut stream = TcpStream::connect(server.address).await.unwrap();
+            let body = r#"{"subject":"ann","pool":"main"}"#;
+            let head = format!(
+                "POST {CLAIMS} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEY}\r\n\
+                 content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                body.len()
+            );
+            stream.write_all(head.as_bytes()).await.unwrap();
+            sleep(Duration::from_millis(20)).await;
+            server.stop.cancel();
+            // Longer than the own reader waits for a body.
+            sleep(Duration::from_millis(100)).await;
+            stream.write_all(body.as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            timeout(LONGEST, stream.read_to_string(&mut answer)).await.expect("it ends").unwrap();
+            assert!(answer.starts_with("HTTP/1.1 201"), "hyper only: {hyper_only}: {answer:?}");
+            assert!(answer.contains("connection: close"), "{answer:?}");
+            server.stop().await;
+        }
     }
     core.stop().await;
 }

@@ -4,6 +4,7 @@ use super::Wire;
 use crate::server::idle::IdleTimer;
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -14,6 +15,8 @@ pub(crate) struct Lent<'a> {
     pub(super) wire: &'a mut Wire,
     /// Bytes that it may still have; no limit where it has the connection for good.
     left: Option<u64>,
+    /// Whether it has had all of them.
+    used_up: &'a AtomicBool,
     /// Whether bytes of its answer wait to leave.
     is_stalled: bool,
     /// Whether the other end has gone.
@@ -22,12 +25,12 @@ pub(crate) struct Lent<'a> {
 
 impl<'a> Lent<'a> {
     /// Lends a connection for one request of so many bytes, or for good.
-    pub(crate) fn new(wire: &'a mut Wire, bytes: Option<u64>) -> Self {
+    pub(crate) fn new(wire: &'a mut Wire, bytes: Option<u64>, used_up: &'a AtomicBool) -> Self {
         if bytes.is_some() {
             // Its head is there. Until its answer has left, nothing else is taken for idle.
             wire.timed.timer.answering();
         }
-        Self { wire, left: bytes, is_stalled: false, is_over: false }
+        Self { wire, left: bytes, used_up, is_stalled: false, is_over: false }
     }
 
     /// Says whether the connection is to be read again, once hyper has ended without an error.
@@ -79,8 +82,9 @@ impl AsyncRead for Lent<'_> {
         let most = self.left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX));
         let count = self.wire.unread.len().min(buf.remaining()).min(most);
         buf.put_slice(&self.wire.unread.split_to(count));
-        if let Some(left) = &mut self.left {
-            *left -= count as u64;
+        if let Some(left) = self.left {
+            self.left = Some(left - count as u64);
+            self.used_up.store(left == count as u64, Ordering::Relaxed);
         }
         Poll::Ready(Ok(()))
     }
