@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -41,7 +41,11 @@ impl Serving {
             Request::put("/v1/campaigns/spring").header("authorization", format!("Bearer {KEY}"));
         let put = put.header("content-type", "application/json").body(Body::from(campaign));
         assert_eq!(inside.send(put.unwrap()).await.status, 201);
-        let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
+        // Its connections take little at one time, so that a large answer waits for its reader.
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_send_buffer_size(8 << 10).unwrap();
+        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let listener = socket.listen(64).unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
         let (app, stopped) = (Arc::clone(&inside.app), stop.clone());
