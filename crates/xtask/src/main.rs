@@ -23,7 +23,8 @@ use std::time::Instant;
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
-  test [ARGS…]    install what the tests need (as root, with apt), or say what to install,
+  test [--no-install] [ARGS…]
+                  install what the tests need (as root, with apt), or say what to install,
                   then run `cargo test --workspace` with ARGS; without any, its test programs side by
                   side, beside them 3,000 simulated worlds, 1,000 of them with seeds from the commit,
                   and every mistake they must notice
@@ -106,7 +107,9 @@ fn main() -> ExitCode {
 
 /// Runs the tests: all that the test command promises, or what ARGS of `cargo test` say.
 fn test(rest: &[String]) -> ExitCode {
-    if let Err(why) = needs::provide() {
+    let installs = rest.first().is_none_or(|arg| arg != "--no-install");
+    let rest = if installs { rest } else { &rest[1..] };
+    if let Err(why) = needs::provide(installs) {
         eprintln!("{why}");
         return ExitCode::FAILURE;
     }

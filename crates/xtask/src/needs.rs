@@ -79,11 +79,17 @@ pub(crate) fn list() {
     }
 }
 
-/// Makes everything be here that the tests need: as root with apt, otherwise by saying exactly what to install.
-pub(crate) fn provide() -> Result<(), String> {
-    provide_all(&NEEDS, "the tests need")?;
-    provide_nats();
-    Ok(())
+/// Makes everything be here that the tests need: as root with apt, if it may; otherwise by saying exactly what to install.
+pub(crate) fn provide(installs: bool) -> Result<(), String> {
+    if installs {
+        provide_all(&NEEDS, "the tests need")?;
+        provide_nats();
+        return Ok(());
+    }
+    match missing(&NEEDS) {
+        missing if missing.is_empty() => Ok(()),
+        missing => Err(to_install("the tests need", &missing)),
+    }
 }
 
 /// Makes the stores be here; tests that need NATS say so where it is still missing.
@@ -118,9 +124,8 @@ fn provide_all(needs: &[Need], who: &str) -> Result<(), String> {
     if missing.is_empty() {
         return Ok(());
     }
-    let line = format!("apt-get install --yes --no-install-recommends {}", missing.join(" "));
     if !is_root() || find("apt-get").is_none() {
-        return Err(format!("{who} programs that are not here; as root:\n\n    {line}\n"));
+        return Err(to_install(who, &missing));
     }
     eprintln!("installing what {who}: {}", missing.join(" "));
     if !install(&missing) {
@@ -135,8 +140,18 @@ fn provide_all(needs: &[Need], who: &str) -> Result<(), String> {
     if missing.is_empty() {
         Ok(())
     } else {
-        Err(format!("this failed; run it to see why:\n\n    {line}\n"))
+        Err(format!("this failed; run it to see why:\n\n    {}\n", line(&missing)))
     }
+}
+
+/// Says what to install, and for what.
+fn to_install(who: &str, missing: &[&str]) -> String {
+    format!("{who} programs that are not here; as root:\n\n    {}\n", line(missing))
+}
+
+/// Returns the command that installs these packages.
+fn line(packages: &[&str]) -> String {
+    format!("apt-get install --yes --no-install-recommends {}", packages.join(" "))
 }
 
 /// Which programs may be missing.
