@@ -16,11 +16,10 @@ use tokio_util::sync::CancellationToken;
 
 /// Claims that are counted, after as many that are not.
 const CLAIMS: usize = 1_000;
-/// What a claim may ask for on the thread of its connection: what it asks for now, and less than one more. All that an
-/// accepted one asks for is the HTTP library's, but for what both ends of the reply channel share.
-const ACCEPTED: f64 = 4.5;
-const REPEATED: f64 = 4.5;
-const SOLD_OUT: f64 = 10.5;
+/// What a claim may ask for on the thread of its connection: what it asks for now, and less than one more.
+const ACCEPTED: f64 = 1.5;
+const REPEATED: f64 = 1.5;
+const SOLD_OUT: f64 = 5.5;
 
 /// Requests as bytes, made before anything is counted.
 fn requests(from: usize) -> Vec<Vec<u8>> {

@@ -276,15 +276,25 @@ async fn answers_of_a_slow_reader(server: &Serving) -> usize {
     String::from_utf8_lossy(&all).matches("HTTP/1.1 200").count()
 }
 
+/// Starts a server of each kind: with hyper alone and with the own reader, without an event loop and with one.
+async fn one_of_each_kind(core: &RuntimeThread) -> Vec<(String, Serving)> {
+    let mut servers = Vec::new();
+    for hyper_only in [true, false] {
+        for event_loop in [None, Some(core)] {
+            let kind = format!("hyper only: {hyper_only}, event loop: {}", event_loop.is_some());
+            let setup = Setup { hyper_only, ..Setup::default() };
+            servers.push((kind, Serving::start(setup, event_loop).await));
+        }
+    }
+    servers
+}
+
 #[tokio::test]
 async fn a_request_that_comes_while_an_answer_still_leaves_is_answered() {
     let core = RuntimeThread::start("core").unwrap();
-    for hyper_only in [true, false] {
-        for event_loop in [None, Some(&core)] {
-            let server = Serving::start(Setup { hyper_only, ..Setup::default() }, event_loop).await;
-            assert_eq!(answers_of_a_slow_reader(&server).await, 2, "hyper only: {hyper_only}");
-            server.stop().await;
-        }
+    for (kind, server) in one_of_each_kind(&core).await {
+        assert_eq!(answers_of_a_slow_reader(&server).await, 2, "{kind}");
+        server.stop().await;
     }
     core.stop().await;
 }
@@ -292,28 +302,25 @@ async fn a_request_that_comes_while_an_answer_still_leaves_is_answered() {
 #[tokio::test]
 async fn a_request_whose_head_is_there_is_answered_though_the_server_stops() {
     let core = RuntimeThread::start("core").unwrap();
-    for hyper_only in [true, false] {
-        for event_loop in [None, Some(&core)] {
-            let server = Serving::start(Setup { hyper_only, ..Setup::default() }, event_loop).await;
-            let mut stream = TcpStream::connect(server.address).await.unwrap();
-            let body = r#"{"subject":"ann","pool":"main"}"#;
-            let head = format!(
-                "POST {CLAIMS} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEY}\r\n\
-                 content-type: application/json\r\ncontent-length: {}\r\n\r\n",
-                body.len()
-            );
-            stream.write_all(head.as_bytes()).await.unwrap();
-            sleep(Duration::from_millis(20)).await;
-            server.stop.cancel();
-            // Longer than the own reader waits for a body.
-            sleep(Duration::from_millis(100)).await;
-            stream.write_all(body.as_bytes()).await.unwrap();
-            let mut answer = String::new();
-            timeout(LONGEST, stream.read_to_string(&mut answer)).await.expect("it ends").unwrap();
-            assert!(answer.starts_with("HTTP/1.1 201"), "hyper only: {hyper_only}: {answer:?}");
-            assert!(answer.contains("connection: close"), "{answer:?}");
-            server.stop().await;
-        }
+    for (kind, server) in one_of_each_kind(&core).await {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let body = r#"{"subject":"ann","pool":"main"}"#;
+        let head = format!(
+            "POST {CLAIMS} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEY}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        sleep(Duration::from_millis(20)).await;
+        server.stop.cancel();
+        // Longer than the own reader waits for a body.
+        sleep(Duration::from_millis(100)).await;
+        stream.write_all(body.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        timeout(LONGEST, stream.read_to_string(&mut answer)).await.expect("it ends").unwrap();
+        assert!(answer.starts_with("HTTP/1.1 201"), "{kind}: {answer:?}");
+        assert!(answer.contains("connection: close"), "{kind}: {answer:?}");
+        server.stop().await;
     }
     core.stop().await;
 }

@@ -27,15 +27,15 @@ fn a_disk_that_stands_still_keeps_only_those_who_need_it() {
     // To who writes, a lock of somebody else's is what a disk is that does not answer.
     let other = Connection::open(folder.path().join("journal.sqlite")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let (told, heard) = std::sync::mpsc::channel();
+    let (sender, outcomes) = std::sync::mpsc::channel();
     let callers: Vec<_> = waiting
         .into_iter()
         .enumerate()
         .map(|(number, mut talk)| {
-            let told = told.clone();
+            let sender = sender.clone();
             thread::spawn(move || {
                 let answer = talk.claim("drop", &format!("late-{number}"));
-                told.send(answer.outcome()).unwrap();
+                sender.send(answer.outcome()).unwrap();
             })
         })
         .collect();
@@ -45,7 +45,7 @@ fn a_disk_that_stands_still_keeps_only_those_who_need_it() {
     talk.claim("tiny", "bob").refuses("sold_out", "");
     assert_eq!(server.talk().get("/livez").status, 200);
     for _ in &callers {
-        let outcome = heard.recv_timeout(STANDS_STILL).expect("every caller hears in time");
+        let outcome = outcomes.recv_timeout(STANDS_STILL).expect("every caller hears in time");
         assert!(["unknown", "unavailable"].contains(&outcome.as_str()), "{outcome}");
     }
     other.execute_batch("ROLLBACK").unwrap();
