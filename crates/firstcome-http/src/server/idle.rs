@@ -117,8 +117,12 @@ impl IdleTimer {
 
     /// Says whether the answer has left. The next request may have begun.
     pub(crate) fn has_answered(&self) -> bool {
-        self.state.load(Ordering::Relaxed) & 3 != ANSWERING
-            && self.stalled.load(Ordering::Relaxed) == 0
+        self.state.load(Ordering::Relaxed) & 3 != ANSWERING && !self.is_stalled()
+    }
+
+    /// Says whether bytes wait to leave.
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.stalled.load(Ordering::Relaxed) != 0
     }
 
     /// Notes that bytes were read: if the connection was idle they are the beginning of a head.

@@ -17,8 +17,6 @@ pub(crate) struct Lent<'a> {
     left: Option<u64>,
     /// Whether it has had all of them.
     used_up: &'a AtomicBool,
-    /// Whether bytes of its answer wait to leave.
-    is_stalled: bool,
     /// Whether the other end has gone.
     is_over: bool,
 }
@@ -30,7 +28,7 @@ impl<'a> Lent<'a> {
             // Its head is there. Until its answer has left, nothing else is taken for idle.
             wire.timed.timer.answering();
         }
-        Self { wire, left: bytes, used_up, is_stalled: false, is_over: false }
+        Self { wire, left: bytes, used_up, is_over: false }
     }
 
     /// Says whether the connection is to be read again, once hyper has ended without an error.
@@ -97,8 +95,9 @@ impl AsyncWrite for Lent<'_> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        let was_stalled = this.timer().is_stalled();
         let polled = Pin::new(&mut this.wire.timed).poll_write(cx, bytes);
-        this.note(&polled, cx);
+        this.look_again(was_stalled, cx);
         polled
     }
 
@@ -108,8 +107,9 @@ impl AsyncWrite for Lent<'_> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        let was_stalled = this.timer().is_stalled();
         let polled = Pin::new(&mut this.wire.timed).poll_write_vectored(cx, slices);
-        this.note(&polled, cx);
+        this.look_again(was_stalled, cx);
         polled
     }
 
@@ -130,11 +130,10 @@ impl AsyncWrite for Lent<'_> {
 }
 
 impl Lent<'_> {
-    /// Notes whether bytes of the answer wait to leave. Once they have, hyper has to look once more for what it reads.
-    fn note(&mut self, polled: &Poll<io::Result<usize>>, cx: &Context<'_>) {
-        if polled.is_ready() && self.is_stalled && self.left == Some(0) {
+    /// Has hyper look once more for what it reads, once bytes leave that had to wait.
+    fn look_again(&self, was_stalled: bool, cx: &Context<'_>) {
+        if was_stalled && !self.timer().is_stalled() && self.left == Some(0) {
             cx.waker().wake_by_ref();
         }
-        self.is_stalled = polled.is_pending();
     }
 }
