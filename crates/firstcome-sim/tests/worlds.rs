@@ -25,7 +25,7 @@ fn story(seed: u64) -> (u64, Vec<String>) {
 #[test]
 fn the_same_number_is_the_same_world() {
     let mut hashes = BTreeSet::new();
-    for seed in 0..12 {
+    for seed in 0..6 {
         let (once, first) = story(seed);
         // On another thread nothing is left of the first time.
         let (again, second) = std::thread::spawn(move || story(seed)).join().unwrap();
@@ -36,13 +36,13 @@ fn the_same_number_is_the_same_world() {
         assert_eq!(trial(&Plan::draw(seed), None, None).world_run.hash, once, "world {seed}");
         hashes.insert(once);
     }
-    assert_eq!(hashes.len(), 12, "another number is another world");
+    assert_eq!(hashes.len(), 6, "another number is another world");
 }
 
 #[test]
 fn the_first_worlds_keep_every_promise() {
     let (mut claims, mut failovers, mut put_back) = (0, 0, 0);
-    for seed in 0..60 {
+    for seed in 0..20 {
         let trial = trial(&Plan::draw(seed), None, None);
         failovers += trial.world_run.failovers;
         put_back += trial.world_run.put_back;
@@ -51,7 +51,7 @@ fn the_first_worlds_keep_every_promise() {
             Err(broken) => panic!("world {seed}: {broken:#?}"),
         }
     }
-    assert!(claims > 500 && failovers > 20 && put_back > 50, "{claims} {failovers} {put_back}");
+    assert!(claims > 150 && failovers > 10 && put_back > 50, "{claims} {failovers} {put_back}");
 }
 
 #[test]

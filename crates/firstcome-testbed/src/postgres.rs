@@ -320,7 +320,9 @@ impl Postgres {
     }
 
     fn psql(&self, database: &str) -> Command {
-        let mut psql = Command::new("psql");
+        // What Debian has on the path finds this one, and starts Perl for it.
+        let beside = self.programs.join("psql");
+        let mut psql = Command::new(if beside.exists() { beside } else { "psql".into() });
         psql.args(["--no-psqlrc", "--no-align", "--tuples-only"])
             .args(["--field-separator", " | ", "--set", "ON_ERROR_STOP=1"])
             .args(["--host", "127.0.0.1", "--username", USER])

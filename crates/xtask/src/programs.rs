@@ -14,14 +14,16 @@ use std::time::{Duration, Instant};
 
 /// Test programs that start servers, in the order in which they begin: what they weigh. The others weigh one, and so do those
 /// that wait nearly all of their time: for leases, or for a peer.
-const FIRST: [(&str, usize); 9] = [
+const FIRST: [(&str, usize); 11] = [
     ("firstcome nodes", 2),
     ("firstcome-lock it", 1),
+    ("firstcome-shedlock it", 1),
     ("firstcome cli", 2),
-    ("firstcome-journal it", 2),
-    ("firstcome server", 2),
     ("firstcome-lock neighbours", 1),
     ("firstcome locks", 1),
+    ("firstcome-journal it", 2),
+    ("firstcome server", 2),
+    ("firstcome-node it", 1),
     ("firstcome pages", 2),
     ("firstcome-client peers", 1),
 ];
@@ -123,8 +125,8 @@ fn program(message: &Value) -> Option<Program> {
 /// Runs programs, as many at once as the machine bears; says how each ended, and all that one printed that failed.
 fn side_by_side(programs: &[Program], prepare: &dyn Fn(&mut Command)) -> bool {
     let cores = thread::available_parallelism().map_or(2, usize::from);
-    // On two cores a program that starts servers, and one that does not or that waits.
-    let (most, mut weight) = (cores + 1, 0);
+    // On two cores a program that starts servers, and two that do not or that wait.
+    let (most, mut weight) = (2 * cores, 0);
     let (sender, receiver) = mpsc::channel();
     let mut waiting: Vec<usize> = (0..programs.len()).rev().collect();
     let (mut running, mut failed, mut slow) = (0, Vec::new(), Vec::new());
