@@ -21,13 +21,13 @@ use utoipa::openapi::OpenApi;
 #[derive(Debug)]
 pub struct Description {
     make: fn() -> Value,
-    made: OnceLock<Made>,
+    made: OnceLock<Rendered>,
     /// The page for people.
     page: OnceLock<Bytes>,
 }
 
 #[derive(Debug)]
-struct Made {
+struct Rendered {
     document: Value,
     /// The document as JSON.
     text: Bytes,
@@ -53,14 +53,14 @@ impl Description {
         self.page.get_or_init(|| make(&self.made(base).document)).clone()
     }
 
-    fn made(&self, base: &BasePath) -> &Made {
+    fn made(&self, base: &BasePath) -> &Rendered {
         self.made.get_or_init(|| {
             let mut document = (self.make)();
             if *base != BasePath::default() {
                 document["servers"] = json!([{ "url": base.as_str() }]);
             }
             let text = document.to_string().into();
-            Made { document, text }
+            Rendered { document, text }
         })
     }
 }

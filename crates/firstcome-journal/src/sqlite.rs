@@ -58,7 +58,7 @@ const FAST: Duration = Duration::from_micros(500);
 pub struct Sqlite {
     worker: Worker<Keeper>,
     appends: Worker<Appends>,
-    pace: Arc<Pace>,
+    pace: Arc<DiskPace>,
     log: Arc<ObservedLog>,
     keep_for: Duration,
 }
@@ -84,7 +84,7 @@ impl Sqlite {
         let keeper = Keeper { writer: Arc::clone(&writer), checkpointer };
         let worker = Worker::start("journal", options.queue.max(1), keeper)
             .map_err(|error| JournalError::Unavailable(error.to_string()))?;
-        let pace = Arc::new(Pace::default());
+        let pace = Arc::new(DiskPace::default());
         let appends = Appends { writer, pace: Arc::clone(&pace), worker: worker.clone() };
         let appends = Worker::start("append", options.queue.max(1), appends)
             .map_err(|error| JournalError::Unavailable(error.to_string()))?;
@@ -173,7 +173,7 @@ impl Sqlite {
 /// What the appending thread owns.
 struct Appends {
     writer: SharedWriter,
-    pace: Arc<Pace>,
+    pace: Arc<DiskPace>,
     /// Goes on until this thread has ended.
     worker: Worker<Keeper>,
 }
@@ -210,9 +210,9 @@ impl Owned for Appends {
 
 /// How long appends take, in nanoseconds: of the last eight or so.
 #[derive(Debug, Default)]
-struct Pace(AtomicU64);
+struct DiskPace(AtomicU64);
 
-impl Pace {
+impl DiskPace {
     fn took(&self, time: Duration) {
         let (before, now) = (self.0.load(Ordering::Relaxed), time.as_nanos() as u64);
         self.0.store(before - before / 8 + now / 8, Ordering::Relaxed);

@@ -35,12 +35,12 @@ pub(super) struct Own {
     is_behind: bool,
     /// When it may look again.
     due: Instant,
-    sent: Sent,
+    sent: ShownSeats,
 }
 
 /// What was sent.
 #[derive(Clone, Debug, Default)]
-struct Sent {
+struct ShownSeats {
     /// Of which branch of the journal and which campaign it is: of another one all is sent again.
     of: Option<(u64, u32)>,
     pools: BTreeMap<usize, SentClaims>,
@@ -97,7 +97,7 @@ impl Own {
     pub(super) fn new(app: Arc<App>, watched: &Watched, subject: Box<str>) -> Self {
         let campaign = watched.shared.campaign.clone();
         let seen = watched.shared.seen.subscribe();
-        let (due, sent) = (Instant::now(), Sent::default());
+        let (due, sent) = (Instant::now(), ShownSeats::default());
         Self { app, campaign, subject, seen, is_behind: true, due, sent }
     }
 
@@ -137,7 +137,7 @@ impl Own {
     }
 
     /// Reads what changed since the last event; nothing where nothing did, and where the campaign is gone or cannot be read.
-    fn read(&mut self) -> Option<(Sent, Value, Position)> {
+    fn read(&mut self) -> Option<(ShownSeats, Value, Position)> {
         // Entries that come from now on wake it again.
         let branch = self.seen.borrow_and_update().branch;
         self.app.readable(&self.campaign).ok()?;
@@ -145,7 +145,8 @@ impl Own {
             let campaign = state.campaign(&self.campaign).ok()?;
             let of = Some((branch, campaign.number()));
             let whole = self.sent.of != of;
-            let mut sent = if whole { Sent { of, ..Sent::default() } } else { self.sent.clone() };
+            let mut sent =
+                if whole { ShownSeats { of, ..ShownSeats::default() } } else { self.sent.clone() };
             let (claims, more) = changed(campaign, &self.subject, &mut sent);
             let rest = rest(state, campaign, &self.subject);
             let before = std::mem::replace(&mut sent.rest, hash(&rest.to_string()));
@@ -165,7 +166,7 @@ impl Own {
 /// Returns the claims of a subject that were not sent as they are, and says whether there are more of them than one event has.
 ///
 /// An address is seen by others: a stream never has a code.
-fn changed(campaign: &Campaign, subject: &str, sent: &mut Sent) -> (Vec<Claim>, bool) {
+fn changed(campaign: &Campaign, subject: &str, sent: &mut ShownSeats) -> (Vec<Claim>, bool) {
     let mut claims = Vec::new();
     for (index, pool) in campaign.pools().iter().enumerate() {
         let Some(latest) = pool.latest(subject) else { continue };

@@ -30,10 +30,10 @@ const COMMANDS: [u64; 7] = [1, 4, 16, 64, 256, 1_024, 4_096];
 
 /// How many observations there were up to each of several bounds, and their sum.
 #[derive(Clone, Debug)]
-pub struct Histogram(Arc<Content>);
+pub struct Histogram(Arc<Buckets>);
 
 #[derive(Debug)]
-struct Content {
+struct Buckets {
     /// Upper bounds, inclusive, in ascending order.
     bounds: &'static [u64],
     /// Observations up to each bound and above the one before it; the last are beyond all bounds.
@@ -56,7 +56,7 @@ impl Histogram {
 
     fn new(bounds: &'static [u64], scale: f64) -> Self {
         let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
-        Self(Arc::new(Content { bounds, counts, sum: AtomicU64::new(0), scale }))
+        Self(Arc::new(Buckets { bounds, counts, sum: AtomicU64::new(0), scale }))
     }
 
     /// Counts a time.
@@ -66,7 +66,7 @@ impl Histogram {
 
     /// Counts a number.
     pub fn count(&self, number: u64) {
-        let Content { bounds, counts, sum, .. } = &*self.0;
+        let Buckets { bounds, counts, sum, .. } = &*self.0;
         let bucket = bounds.partition_point(|bound| *bound < number);
         if let Some(count) = counts.get(bucket) {
             count.fetch_add(1, Ordering::Relaxed);
@@ -86,7 +86,7 @@ impl TypedMetric for Histogram {
 
 impl EncodeMetric for Histogram {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let Content { bounds, counts, sum, scale } = &*self.0;
+        let Buckets { bounds, counts, sum, scale } = &*self.0;
         let bounds = bounds.iter().map(|bound| *bound as f64 / scale).chain([f64::INFINITY]);
         let counts = counts.iter().map(|count| count.load(Ordering::Relaxed));
         let buckets: Vec<(f64, u64)> = bounds.zip(counts).collect();
