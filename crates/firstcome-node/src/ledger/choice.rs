@@ -30,6 +30,9 @@ impl fmt::Display for LedgerChoice {
     }
 }
 
+/// What a ledger may be.
+const FORM: &str = "must be sqlite, sqlite:FILE, none, postgres://… or mysql://…";
+
 impl std::str::FromStr for LedgerChoice {
     type Err = String;
 
@@ -46,9 +49,9 @@ impl std::str::FromStr for LedgerChoice {
                 let url = DatabaseUrl::new(url)?;
                 Ok(if url.is_mysql() { Self::MySql(url) } else { Self::Postgres(url) })
             }
-            _ => Err(format!(
-                "must be sqlite, sqlite:FILE, none, postgres://… or mysql://…, not `{text}`"
-            )),
+            word if word.chars().all(char::is_alphanumeric) => Err(format!("{FORM}, not `{word}`")),
+            // There may be a password in it.
+            _ => Err(FORM.to_owned()),
         }
     }
 }

@@ -102,7 +102,11 @@ fn read(url: &str) -> Result<Address, String> {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         match pair.split_once('=') {
             Some(("sslrootcert", file)) => authorities = decode(file)?.map(PathBuf::from),
-            _ => return Err(format!("nothing is known of {pair:?}")),
+            // What is behind the name may be a secret.
+            other => {
+                let name = other.map_or("…", |(name, _)| name);
+                return Err(format!("{name:?} is no parameter of it: there is sslrootcert"));
+            }
         }
     }
     Ok(Address { servers, login, authorities, place: hosts.to_owned() })
@@ -135,6 +139,7 @@ mod tests {
             let refused = read(url).unwrap_err();
             assert!(refused.contains(why), "{url}: {refused}");
         }
+        assert!(!read("nats://a?token=secret").unwrap_err().contains("secret"));
         let options = NatsOptions::new("nats://ann:secret@a");
         assert!(!format!("{options:?}").contains("secret"));
     }

@@ -76,7 +76,7 @@ fn shown(config: &Config, key: &str) -> Option<String> {
     let text = match key {
         // Written down it would be named: a shared store goes without a folder unless one is.
         "data" if config.has_data => quoted(&config.data.to_string_lossy()),
-        "store" => quoted(config.store.as_ref().filter(|store| !store.has_password())?.reveal()),
+        "store" => quoted(config.store.as_ref().filter(|store| !store.has_secret())?.reveal()),
         "durability" => quoted(&config.durability.to_string()),
         "when_less_durable" => quoted(&config.when_less_durable.to_string()),
         "on_emptied" => quoted(&config.on_emptied.to_string()),

@@ -53,6 +53,9 @@ const KNOWN: [(&str, StoreKind); 12] = [
     ("tls", StoreKind::Nats),
 ];
 
+/// The parameters of a URL that hold no secret. Others are refused, but not before the URL was named somewhere.
+const SHOWN: [&str; 2] = ["sslmode", "sslrootcert"];
+
 impl StoreUrl {
     /// Returns the URL, password and all.
     pub fn reveal(&self) -> &str {
@@ -110,10 +113,9 @@ impl StoreUrl {
         Cow::Owned(format!("{}{and}sslrootcert={escaped}", self.0))
     }
 
-    /// Says whether it holds a password.
-    pub fn has_password(&self) -> bool {
-        let rest = self.0.split_once("://").map_or("", |(_, rest)| rest);
-        rest.rsplit_once('@').is_some_and(|(login, _)| login.contains(':'))
+    /// Says whether it holds what is never printed: a password, or what may be one.
+    pub fn has_secret(&self) -> bool {
+        self.to_string() != *self.0
     }
 }
 
@@ -159,8 +161,9 @@ impl fmt::Display for StoreUrl {
         for (at, parameter) in query.split('&').enumerate() {
             f.write_str(if at == 0 { "?" } else { "&" })?;
             match parameter.split_once('=') {
-                Some((name, _)) if name.contains("password") => write!(f, "{name}=…")?,
-                Some(_) | None => f.write_str(parameter)?,
+                Some((name, _)) if SHOWN.contains(&name) => f.write_str(parameter)?,
+                Some((name, _)) => write!(f, "{name}=…")?,
+                None => f.write_str("…")?,
             }
         }
         Ok(())
@@ -229,8 +232,10 @@ pub(super) fn monitors(text: &str) -> Result<Vec<String>, String> {
         let place = monitor.strip_prefix("http://").unwrap_or_default();
         let (host, port) = place.rsplit_once(':').unwrap_or_default();
         let fits = !host.is_empty() && !host.contains('/') && port.parse::<u16>().is_ok();
+        // There may be a password before an @.
+        let shown = monitor.rsplit_once('@').map_or(monitor, |_| "one with a login");
         let wrong =
-            format!("must be http://HOST:PORT, or several with commas between, not `{monitor}`");
+            format!("must be http://HOST:PORT, or several with commas between, not `{shown}`");
         fits.then(|| monitor.to_owned()).ok_or(wrong)
     };
     text.split(',').map(read).collect()
@@ -249,6 +254,7 @@ mod tests {
             ("redis+sentinel://secret@a,b/main", "redis+sentinel://…@a,b/main"),
             ("redis+cluster://ann:secret@a,b", "redis+cluster://ann:…@a,b"),
             ("nats://token@a:4222", "nats://…@a:4222"),
+            ("nats://a?token=secret&sslrootcert=f&secret", "nats://a?token=…&sslrootcert=f&…"),
             ("postgres://host/db?password=se@cret", "postgres://…"),
             ("postgres://ann:se?cret@host/db", "postgres://…"),
             ("postgres://ann@host/db", "postgres://ann@host/db"),
@@ -260,6 +266,7 @@ mod tests {
             let url: StoreUrl = text.parse().unwrap();
             assert_eq!((url.to_string().as_str(), url.reveal()), (printed, text));
             assert_eq!(format!("{url:?}"), printed);
+            assert_eq!(url.has_secret(), text != printed);
         }
         let url: StoreUrl = "postgres://ann:secret@host/db?sslmode=require".parse().unwrap();
         assert_eq!(url.to_string(), "postgres://ann:…@host/db?sslmode=require");

@@ -157,7 +157,7 @@ fn a_secret_shows_itself_nowhere() {
 
 #[test]
 fn the_store_is_printed_without_its_password() {
-    for url in ["redis://127.0.0.1:6379", "rediss+sentinel://ann@a,b/main"] {
+    for url in ["redis://127.0.0.1:6379", "rediss+sentinel://a,b/main", "postgres://ann@h/db"] {
         let first = nothing().flag("store", url).resolve().unwrap();
         let page = print(&first);
         assert!(page.contains(&format!("\nstore = \"{url}\" ")), "{page}");
@@ -173,6 +173,13 @@ fn the_store_is_printed_without_its_password() {
     assert_eq!(document["store"]["value"]["without_password"], shown);
     let everything = format!("{resolved:?} {page} {document}");
     assert!(!everything.contains("hunter2"), "{everything}");
+    // Alone before the @ it is a password, too.
+    for url in ["rediss+sentinel://hunter2@a,b/main", "nats://hunter2@a", "nats://a?token=hunter2"]
+    {
+        let resolved = nothing().flag("store", url).resolve().unwrap();
+        let everything = format!("{resolved:?} {} {}", print(&resolved), print_json(&resolved));
+        assert!(!everything.contains("hunter2"), "{everything}");
+    }
     let none = nothing().resolve().unwrap();
     assert!(print(&none).contains("\n# store: none "));
     assert_eq!(print_json(&none)["store"]["value"], serde_json::Value::Null);
@@ -199,6 +206,7 @@ fn a_ledger_in_a_database_is_named_by_its_url_and_its_password_is_not_shown() {
         ("postgres://ann:hunter2@/shop", "it names no host"),
         ("mysql://ann:hunter2@/shop", "it names no host"),
         ("mssql://ann:hunter2@db/shop", "names a `mssql` database"),
+        ("ann:hunter2@db/shop", "must be sqlite, sqlite:FILE, none, postgres://… or mysql://…"),
         (
             "postgres",
             "must be sqlite, sqlite:FILE, none, postgres://… or mysql://…, not `postgres`",

@@ -10,15 +10,16 @@ const PLANTED: &str = "PLANTED-7341-XYZQ";
 const PLANTED_CAMPAIGN: &str = "planted-7341";
 
 /// All that a server wrote, each with where.
-struct Written(Vec<(String, Vec<u8>)>);
+#[derive(Default)]
+pub(crate) struct Written(Vec<(String, Vec<u8>)>);
 
 impl Written {
-    fn add(&mut self, place: &str, bytes: impl Into<Vec<u8>>) {
+    pub(crate) fn add(&mut self, place: &str, bytes: impl Into<Vec<u8>>) {
         self.0.push((place.to_owned(), bytes.into()));
     }
 
     /// Adds every file of a folder, but keys.
-    fn files(&mut self, folder: &Path) {
+    pub(crate) fn files(&mut self, folder: &Path) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
@@ -30,7 +31,7 @@ impl Written {
     }
 
     /// Returns where a text is, in either case, with its hyphens or without.
-    fn places(&self, text: &str) -> Vec<&str> {
+    pub(crate) fn places(&self, text: &str) -> Vec<&str> {
         let plain = text.to_ascii_lowercase();
         let forms = [plain.replace('-', ""), plain.replace('-', " "), plain];
         let has = |bytes: &[u8]| {
@@ -81,7 +82,7 @@ fn a_code_is_in_no_log_count_journal_snapshot_ledger_or_answer_of_others() {
     let settings = [("LOG_LEVEL", "debug"), ("SNAPSHOT_EVERY", "1s"), ("LOG_FORMAT", "json")];
     let server = Server::of(serve(folder.path(), &settings));
     let mut talk = server.talk();
-    let mut written = Written(Vec::new());
+    let mut written = Written::default();
     let imported = "PARTNER-SECRET-77";
     let pool = |codes: Value, capacity: Option<u32>| {
         let mut pool = json!({"name": "main", "kind": "coded", "codes": codes});

@@ -56,6 +56,7 @@ mod rates;
 mod readers;
 mod reseating;
 mod results;
+mod secrets;
 mod settling;
 mod slow_disk;
 mod steering;
