@@ -63,6 +63,10 @@ const LONGEST_RELEASE_ID: Duration = Duration::from_secs(86_400);
 /// How long the record of a leader is kept; it counts only while its owner holds the lock.
 const RECORD_LIFE_MS: u64 = 86_400_000;
 
+/// Servers of a cluster whose clocks are known at one time: those that were replaced would stay for ever. A clock that is forgotten is
+/// learned from the next answer.
+const CLOCKS: usize = 1_024;
+
 /// The connections, and what is known of the servers' clocks.
 #[derive(Debug)]
 pub(crate) struct RedisBackend {
@@ -85,6 +89,9 @@ impl RedisBackend {
     fn clock_of(&self, name: &str) -> Arc<StoreClock> {
         let server = self.redis.server_of(name);
         let mut clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
+        if clocks.len() >= CLOCKS && !clocks.contains_key(&server) {
+            clocks.clear();
+        }
         Arc::clone(clocks.entry(server).or_default())
     }
 

@@ -49,6 +49,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("firstcome-journal/src/nats/tail.rs", &["AGAIN_AFTER"]),
     ("firstcome-store/src/nats/stream.rs", &["MANY", "NEVER"]),
     ("firstcome-lock/src/keys.rs", &["*"]),
+    ("firstcome-lock/src/redis.rs", &["*"]),
     ("firstcome-lock/src/multi.rs", &[]),
     ("firstcome-lock/src/event/teller.rs", &[]),
 ];

@@ -69,7 +69,7 @@ struct Map {
 type Cell = Arc<OnceCell<Arc<Shard>>>;
 
 /// The connections that follow a slot, and who has it. None is ever given up: somebody may wait for a message on it, also
-/// where the slots of two have come to one server.
+/// where the slots of two have come to one server. There is at most one for each slot.
 #[derive(Debug)]
 struct Follower {
     slot: Slot,

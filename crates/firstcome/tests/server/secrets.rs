@@ -118,6 +118,18 @@ fn use_all(server: &Server, talk: &mut Talk, written: &mut Written) -> Vec<Strin
     vec![token, secret(&hook), secret(&rotated)]
 }
 
+/// Takes in all keys that a store has.
+fn dump(redis: &RedisServer, written: &mut Written) {
+    let mut stored = redis::Client::open(redis.url()).unwrap().get_connection().unwrap();
+    // Long texts would be compressed.
+    redis::cmd("CONFIG").arg("SET").arg("rdbcompression").arg("no").exec(&mut stored).unwrap();
+    let keys: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut stored).unwrap();
+    for key in keys {
+        let dump: Vec<u8> = redis::cmd("DUMP").arg(&key).query(&mut stored).unwrap();
+        written.add("the store", dump);
+    }
+}
+
 #[test]
 fn a_secret_is_in_no_log_count_store_answer_or_word_of_a_verb() {
     let (Some(redis), Some(mut postgres)) = (RedisServer::start(), Postgres::start()) else {
@@ -145,9 +157,9 @@ fn a_secret_is_in_no_log_count_store_answer_or_word_of_a_verb() {
     let_in("another");
     until(&mut talk, &mut written, "refused by the store", |ready| !ready.contains("\"ready\""));
     written.add("claim meanwhile", talk.claim("drop", "cid").body);
-    for args in
-        [&["journal", "show"][..], &["audit"], &["locks", "list"], &["lock", "a", "--", "true"]]
-    {
+    let verbs =
+        [&["journal", "show"][..], &["audit"], &["locks", "list"], &["lock", "a", "--", "true"]];
+    for args in verbs {
         let (code, said, why) = verb(folder.path(), &[("STORE", &store)], args);
         assert_ne!(code, 0, "{args:?}: {said}");
         written.add(&format!("{args:?} refused"), said + &why);
@@ -156,13 +168,10 @@ fn a_secret_is_in_no_log_count_store_answer_or_word_of_a_verb() {
     until(&mut talk, &mut written, "let in again", |ready| ready.contains("\"ready\""));
     postgres.kill();
     talk.claim("drop", "dan").says(201, "won");
-    until(&mut talk, &mut written, "ledger gone", |ready| {
-        !ready.contains("\"settle_trouble\":null")
-    });
+    let settles = |ready: &str| ready.contains("\"settle_trouble\":null");
+    until(&mut talk, &mut written, "ledger gone", |ready| !settles(ready));
     postgres.restart();
-    until(&mut talk, &mut written, "ledger back", |ready| {
-        ready.contains("\"settle_trouble\":null")
-    });
+    until(&mut talk, &mut written, "ledger back", settles);
     for args in [
         &["serve", "--print-config"][..],
         &["serve", "--print-config", "--json"],
@@ -178,14 +187,7 @@ fn a_secret_is_in_no_log_count_store_answer_or_word_of_a_verb() {
     assert!(ended.success(), "{log}");
     written.add("log", log);
     written.files(&folder.path().join("data"));
-    let mut stored = redis::Client::open(redis.url()).unwrap().get_connection().unwrap();
-    // Long texts would be compressed.
-    redis::cmd("CONFIG").arg("SET").arg("rdbcompression").arg("no").exec(&mut stored).unwrap();
-    let keys: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut stored).unwrap();
-    for key in keys {
-        let dump: Vec<u8> = redis::cmd("DUMP").arg(&key).query(&mut stored).unwrap();
-        written.add("the store", dump);
-    }
+    dump(&redis, &mut written);
 
     let planted = [STORE, SHOP, TOKENS, OLD_TOKENS, &CODES[..64], CHECK, GUESS, of_ledger, KEY];
     secrets.extend(planted.map(str::to_owned));
@@ -195,7 +197,11 @@ fn a_secret_is_in_no_log_count_store_answer_or_word_of_a_verb() {
         let inside = secret.strip_prefix("whsec_").unwrap_or(secret);
         assert_eq!(written.places(inside), [""; 0], "{inside}");
     }
-    // The twin: what is no secret is found where each might have been.
+    assert_all_was_searched(&written);
+}
+
+/// The twin: what is no secret is found where each might have been.
+fn assert_all_was_searched(written: &Written) {
     for (open, place) in
         [("ann", "the store"), ("leader_elected", "log"), ("app:…@", "serve --print-config")]
     {
