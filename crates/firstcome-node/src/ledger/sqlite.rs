@@ -29,7 +29,7 @@ impl SqliteLedger {
     pub(super) fn open(path: &Path, space: SpaceId) -> Result<Self, LedgerError> {
         let unavailable = |error: std::io::Error| LedgerError::Unavailable(error.to_string());
         let mut writer = Connection::to(path, space, Writer::open);
-        let mut reader = Connection::to(path, space, Reader::open);
+        let mut reader = Connection::to(path, space, Reader::beside_writer);
         // The reader comes second: a file that is only half made it would take for something else than a ledger.
         let opened = writer.opened().map(drop).and_then(|()| reader.opened().map(drop));
         opened.or_else(|why| if why.passes_by_itself() { Ok(()) } else { Err(why) })?;

@@ -3,7 +3,7 @@
 use crate::ledger::row::{by_of, kind_of};
 use crate::ledger::{Details, LAYOUT, LedgerError, Row, Standing};
 use firstcome_core::{SpaceId, Timestamp};
-use firstcome_journal::sqlite::durable::{Form, open_read_only};
+use firstcome_journal::sqlite::durable::{Form, open_beside_writer, open_read_only};
 use firstcome_journal::worker::Owned;
 use rusqlite::Connection;
 use std::path::Path;
@@ -22,13 +22,21 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Opens the ledger of a space for reading, whether somebody writes to it or not.
+    /// Opens the ledger of a space for one look, whether somebody writes to it or not.
     ///
     /// # Errors
     ///
     /// There is none, it is of another space, or it is of a layout above this build's.
     pub fn open(path: &Path, space: SpaceId) -> Result<Self, LedgerError> {
-        let connection = open_read_only(path, FORM)?;
+        Self::of(open_read_only(path, FORM)?, space)
+    }
+
+    /// Opens the ledger of a space for reading it beside whoever writes it, for as long as wanted.
+    pub(super) fn beside_writer(path: &Path, space: SpaceId) -> Result<Self, LedgerError> {
+        Self::of(open_beside_writer(path, FORM)?, space)
+    }
+
+    fn of(connection: Connection, space: SpaceId) -> Result<Self, LedgerError> {
         check_meta(&connection, space)?;
         Ok(Self { connection })
     }
