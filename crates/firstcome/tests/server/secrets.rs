@@ -192,7 +192,7 @@ fn a_secret_is_in_no_log_count_store_answer_or_word_of_a_verb() {
     let planted = [STORE, SHOP, TOKENS, OLD_TOKENS, &CODES[..64], CHECK, GUESS, of_ledger, KEY];
     secrets.extend(planted.map(str::to_owned));
     for secret in &secrets {
-        // A path that somebody asked for is theirs, and written nowhere either.
+        // Among them the key that stood in paths.
         assert_eq!(written.places(secret), [""; 0], "{secret}");
         let inside = secret.strip_prefix("whsec_").unwrap_or(secret);
         assert_eq!(written.places(inside), [""; 0], "{inside}");
