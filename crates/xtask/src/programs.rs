@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// Test programs that start servers, in the order in which they begin: what they weigh. The others weigh one, and so do those
 /// that wait nearly all of their time: for leases, or for a peer.
-const FIRST: [(&str, usize); 11] = [
+const FIRST: [(&str, usize); 14] = [
     ("firstcome nodes", 2),
     ("firstcome-lock it", 1),
     ("firstcome-shedlock it", 1),
@@ -26,6 +26,9 @@ const FIRST: [(&str, usize); 11] = [
     ("firstcome-node it", 1),
     ("firstcome pages", 2),
     ("firstcome-client peers", 1),
+    ("firstcome client", 1),
+    ("firstcome hostile", 1),
+    ("firstcome-store it", 1),
 ];
 /// The simulation, as [`Program::name`] has it.
 const SIMULATION: &str = "firstcome-sim firstcome-sim";
