@@ -1,4 +1,4 @@
-//! Checks of what stands around the program: clients in other languages, rules for Prometheus, the chart, the site.
+//! Checks of what stands around the program: clients in other languages, examples, rules for Prometheus, the chart, the site.
 //!
 //! Each is a script in the folder of what it checks, which its users can run, too. It gets the program by its path in
 //! `FIRSTCOME`, and ends with 0 if all is well.
@@ -8,10 +8,12 @@ use std::process::Command;
 use std::time::Instant;
 
 /// The name of each, and its script.
-const SCRIPTS: [(&str, &str); 7] = [
+const SCRIPTS: [(&str, &str); 9] = [
     ("python", "clients/python/check.sh"),
     ("typescript", "clients/typescript/check.sh"),
     ("java", "clients/java/check.sh"),
+    ("spring-shop", "examples/spring-shop/check.sh"),
+    ("moving-in", "examples/moving-in/check.sh"),
     ("webhooks", "clients/webhooks/check.py"),
     ("watch", "packaging/watch/check.py"),
     ("chart", "packaging/helm/firstcome/check.py"),

@@ -57,7 +57,8 @@ usage: cargo xtask TASK
                   the same layers; with --check also run it with podman: claims, a full stop within
                   leave_ms + drain_ms, a start that has everything, its memory (as root)
   around [NAME…]  check what stands around the program, against a debug build of it: the clients (python;
-                  typescript, needs node and npm; java, needs mvn), receivers of webhooks
+                  typescript, needs node and npm; java, needs mvn), examples (spring-shop, needs
+                  mvn; moving-in, needs mvn, npm, python3 and the servers), receivers of webhooks
                   (webhooks, needs npm and python3), watch (rules and dashboards, needs
                   prometheus), chart (needs go and python3), site (needs python3)
   nightly [PART…] what CI leaves out because it takes long or asks registries, or only these of its parts:
