@@ -67,6 +67,14 @@ const RECORD_LIFE_MS: u64 = 86_400_000;
 /// learned from the next answer.
 const CLOCKS: usize = 1_024;
 
+/// Returns the clock of a server among those that are known.
+fn clock_in(clocks: &mut HashMap<u64, Arc<StoreClock>>, server: u64) -> Arc<StoreClock> {
+    if clocks.len() >= CLOCKS && !clocks.contains_key(&server) {
+        clocks.clear();
+    }
+    Arc::clone(clocks.entry(server).or_default())
+}
+
 /// The connections, and what is known of the servers' clocks.
 #[derive(Debug)]
 pub(crate) struct RedisBackend {
@@ -88,11 +96,7 @@ impl RedisBackend {
     /// Returns what is known of the clock of the server that has a lock.
     fn clock_of(&self, name: &str) -> Arc<StoreClock> {
         let server = self.redis.server_of(name);
-        let mut clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
-        if clocks.len() >= CLOCKS && !clocks.contains_key(&server) {
-            clocks.clear();
-        }
-        Arc::clone(clocks.entry(server).or_default())
+        clock_in(&mut self.clocks.lock().unwrap_or_else(PoisonError::into_inner), server)
     }
 
     /// Tells holds apart that cannot be renewed with one request: in a cluster, those of other slots.
@@ -478,4 +482,19 @@ fn remaining(left: i64) -> Option<Duration> {
 
 fn three(reply: &RedisReply) -> Result<[i64; 3], Error> {
     reply.numbers()?.try_into().map_err(|_| Error::unexpected("three numbers"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_clocks_are_known_and_one_more_server_begins_anew() {
+        let mut clocks = HashMap::new();
+        let first = clock_in(&mut clocks, 0);
+        (1..CLOCKS as u64).for_each(|server| drop(clock_in(&mut clocks, server)));
+        assert!(Arc::ptr_eq(&first, &clock_in(&mut clocks, 0)), "it is still known");
+        drop(clock_in(&mut clocks, u64::MAX));
+        assert_eq!(clocks.len(), 1);
+    }
 }

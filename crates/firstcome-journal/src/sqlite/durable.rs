@@ -180,16 +180,7 @@ pub fn execute(connection: &Connection, sql: &str, values: impl Params) -> rusql
 ///
 /// It is not there, is something else, or cannot be read.
 pub fn open_read_only(path: &Path, form: Form) -> Result<Connection, Trouble> {
-    open_to_read(path, form, || {
-        // In a folder that cannot be written to, SQLite cannot make the files it coordinates with. Without a log there is nobody
-        // to coordinate with.
-        (!has_log(path)).then(|| {
-            let flags = READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-            let connection = Connection::open_with_flags(immutable(path), flags)?;
-            let id = application_id(&connection)?;
-            Ok((connection, id))
-        })
-    })
+    open_to_read(path, form, true)
 }
 
 /// Opens a file for reading it again and again, beside somebody who writes to it: what they write later is seen.
@@ -198,23 +189,27 @@ pub fn open_read_only(path: &Path, form: Form) -> Result<Connection, Trouble> {
 ///
 /// It is not there, is something else, or cannot be read, also because the disk is full: SQLite coordinates with files.
 pub fn open_beside_writer(path: &Path, form: Form) -> Result<Connection, Trouble> {
-    open_to_read(path, form, || None)
+    open_to_read(path, form, false)
 }
 
-const READ_ONLY: OpenFlags =
-    OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
-
-fn open_to_read(
-    path: &Path,
-    form: Form,
-    otherwise: impl Fn() -> Option<rusqlite::Result<(Connection, i32)>>,
-) -> Result<Connection, Trouble> {
+fn open_to_read(path: &Path, form: Form, is_one_look: bool) -> Result<Connection, Trouble> {
     let open = || {
-        let connection = Connection::open_with_flags(path, READ_ONLY)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         match application_id(&connection) {
             Ok(id) => Ok((connection, id)),
-            Err(error) => otherwise().unwrap_or(Err(error)),
+            // In a folder that cannot be written to, SQLite cannot make the files it coordinates
+            // with. Without a log there is nobody to coordinate with.
+            Err(_) if is_one_look && !has_log(path) => {
+                let connection = Connection::open_with_flags(
+                    immutable(path),
+                    flags | OpenFlags::SQLITE_OPEN_URI,
+                )?;
+                let id = application_id(&connection)?;
+                Ok((connection, id))
+            }
+            Err(error) => Err(error),
         }
     };
     match std::fs::File::open(path) {

@@ -1,9 +1,10 @@
-//! What a configuration keeps secret is used and told to nobody: all that a server, its verbs and its stores say is searched, also
+//! What a configuration keeps secret is used and shown to nobody: all that a server, its verbs and its stores say is searched, also
 //! where the stores refuse it.
 
 use crate::code_secrets::Written;
 use crate::process::{KEY, Server, serve, verb};
 use crate::wire::Talk;
+use data_encoding::HEXLOWER;
 use firstcome_testbed::{Postgres, RedisServer};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -14,14 +15,14 @@ const STORE: &str = "planted-password-of-the-store";
 const SHOP: &str = "planted-key-of-the-shop";
 const TOKENS: &str = "planted-secret-that-signs-the-tokens";
 const OLD_TOKENS: &str = "planted-secret-that-signed-the-tokens";
-const CODES: &str = "706c616e7465642d6b65792d6f662d7468652d636f6465732d333262797465730a";
+const CODES: &str = "planted-key-of-the-codes-32bytes";
 const CHECK: &str = "planted-words-for-the-check";
 /// What is wrong about an attempt.
 const GUESS: &str = "planted-key-that-nobody-has";
 
 /// Writes a configuration with a secret wherever there may be one.
 fn configuration(folder: &Path, store: &str, ledger: &str) -> String {
-    let shop: String = Sha256::digest(SHOP).iter().map(|byte| format!("{byte:02x}")).collect();
+    let shop = HEXLOWER.encode(&Sha256::digest(SHOP));
     let text = format!(
         r#"
 store = "{store}"
@@ -50,7 +51,7 @@ url = "http://127.0.0.1:9/eligible"
 when_down = "refuse"
 authorization = "Bearer {CHECK}"
 "#,
-        &CODES[..64]
+        HEXLOWER.encode(CODES.as_bytes())
     );
     let file = folder.join("firstcome.toml");
     std::fs::write(&file, text).unwrap();
@@ -71,7 +72,7 @@ fn until(talk: &mut Talk, written: &mut Written, what: &str, there: impl Fn(&str
     }
 }
 
-/// Uses every secret once, rightly or wrongly; returns those that the server made.
+/// Has the server need its secrets, with right and wrong requests; returns those that it made.
 fn use_all(server: &Server, talk: &mut Talk, written: &mut Written) -> Vec<String> {
     let mut shop = Talk::to(server.address, SHOP).unwrap();
     talk.open_campaign("drop", 50);
@@ -189,8 +190,9 @@ fn a_secret_is_in_no_log_count_store_answer_or_word_of_a_verb() {
     written.files(&folder.path().join("data"));
     dump(&redis, &mut written);
 
-    let planted = [STORE, SHOP, TOKENS, OLD_TOKENS, &CODES[..64], CHECK, GUESS, of_ledger, KEY];
+    let planted = [STORE, SHOP, TOKENS, OLD_TOKENS, CODES, CHECK, GUESS, of_ledger, KEY];
     secrets.extend(planted.map(str::to_owned));
+    secrets.push(HEXLOWER.encode(CODES.as_bytes()));
     for secret in &secrets {
         // Among them the key that stood in paths.
         assert_eq!(written.places(secret), [""; 0], "{secret}");
@@ -200,7 +202,7 @@ fn a_secret_is_in_no_log_count_store_answer_or_word_of_a_verb() {
     assert_all_was_searched(&written);
 }
 
-/// The twin: what is no secret is found where each might have been.
+/// The search finds what is no secret, where each secret might have been.
 fn assert_all_was_searched(written: &Written) {
     for (open, place) in
         [("ann", "the store"), ("leader_elected", "log"), ("app:…@", "serve --print-config")]
