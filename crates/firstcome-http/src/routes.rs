@@ -13,14 +13,16 @@ use crate::{bulk, claims, holds, minute, pages, seat_map, seats, status, waitlis
 use axum::Router;
 use axum::body::Body;
 use axum::extract::MatchedPath;
+use axum::handler::Handler;
 use axum::http::{Method, Request, Response, Uri};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::routing::get;
+use axum::routing::{MethodRouter, get};
+use std::pin::Pin;
 use std::sync::Arc;
 use utoipa::OpenApi;
-use utoipa::openapi::PathItem;
+use utoipa::openapi::{PathItem, Paths};
+use utoipa_axum::PathItemExt;
 use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -46,6 +48,41 @@ use utoipa_axum::routes;
     ),
 )]
 struct Handlers;
+
+type Reply = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
+
+/// A handler whose type is not seen, so that the compiler makes what stands around handlers once and not for each.
+#[derive(Clone)]
+struct Erased(Arc<dyn Fn(Request<Body>, Arc<App>) -> Reply + Send + Sync>);
+
+impl Erased {
+    fn new<T>(handler: impl Handler<T, Arc<App>, Future = Reply>) -> Self {
+        Self(Arc::new(move |request, app| handler.clone().call(request, app)))
+    }
+}
+
+impl Handler<(), Arc<App>> for Erased {
+    type Future = Reply;
+
+    fn call(self, request: Request<Body>, app: Arc<App>) -> Reply {
+        (self.0)(request, app)
+    }
+}
+
+/// The handlers of one path, with their description.
+macro_rules! routes {
+    ($($handler:path),+) => {{
+        let (mut schemas, mut paths, mut methods) = (Vec::new(), Paths::new(), MethodRouter::new());
+        $(
+            let (path, operation, of) = utoipa_axum::routes!(@resolve_types $handler : schemas);
+            for method in &of {
+                methods = methods.on(method.to_method_filter(), Erased::new($handler));
+            }
+            paths.add_path_operation(path, of, operation);
+        )+
+        (schemas, paths, methods)
+    }};
+}
 
 fn routes_and_handlers() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
     OpenApiRouter::with_openapi(Handlers::openapi())
