@@ -43,19 +43,19 @@ mod world;
 
 /// What a store must do, stamped for each of them: `one` for a store of one node, `several` for one that nodes share.
 macro_rules! conformance {
-    ($store:ident, one, $make:expr) => {
-        mod $store {
-            conformance!(@one $make);
-        }
+    (one: $($store:ident)+) => {
+        $(mod $store {
+            conformance!(@one $store);
+        })+
     };
-    ($store:ident, several, $make:expr) => {
-        mod $store {
-            conformance!(@one $make);
-            conformance!(@several $make);
-        }
+    (several: $($store:ident)+) => {
+        $(mod $store {
+            conformance!(@one $store);
+            conformance!(@several $store);
+        })+
     };
-    (@one $make:expr) => {
-        conformance!(@each conformance, $make,
+    (@one $store:ident) => {
+        conformance!(@each conformance, $store,
             a_new_journal_is_empty,
             an_append_comes_back_with_what_was_missed,
             entries_form_a_chain,
@@ -78,14 +78,14 @@ macro_rules! conformance {
             many_pieces_go_in_one_trim,
             many_at_once_keep_one_order,
         );
-        conformance!(@each skips, $make,
+        conformance!(@each skips, $store,
             an_entry_is_skipped_for_everybody,
             only_an_entry_that_is_there_under_its_name_is_skipped,
             an_entry_that_a_snapshot_has_is_not_skipped,
         );
     };
-    (@several $make:expr) => {
-        conformance!(@each sharing, $make,
+    (@several $store:ident) => {
+        conformance!(@each sharing, $store,
             waiting_ends_with_the_entry,
             waiting_ends_with_the_time,
             following_sees_everything_in_order,
@@ -110,26 +110,18 @@ macro_rules! conformance {
             only_so_many_reports_are_kept_and_the_oldest_epochs_go_first,
             what_is_removed_is_gone_and_can_be_removed_again,
         );
-        conformance!(@each skips, $make, an_entry_that_a_node_applied_is_not_skipped,);
+        conformance!(@each skips, $store, an_entry_that_a_node_applied_is_not_skipped,);
     };
-    (@each $list:ident, $make:expr, $($test:ident,)*) => {
-        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        async fn $test() {
-            let Some(stage) = $make else { return };
-            crate::$list::$test(&stage).await;
+    (@each $list:ident, $store:ident, $($test:ident,)*) => {
+        $(#[test]
+        fn $test() {
+            crate::world::run(stringify!($store), |stage| Box::pin(crate::$list::$test(stage)));
         })*
     };
 }
 
-conformance!(memory, several, Some(crate::world::Stage::memory()));
-conformance!(memory_without_conditions, several, Some(crate::world::Stage::log()));
-conformance!(distant_without_conditions, several, Some(crate::world::Stage::distant_log()));
-conformance!(sqlite, one, Some(crate::world::Stage::sqlite()));
-conformance!(redis, several, crate::world::Stage::redis().await);
-conformance!(postgres, several, crate::world::Stage::postgres().await);
-conformance!(mariadb, several, crate::world::Stage::mariadb().await);
-conformance!(nats, several, crate::world::Stage::nats().await);
-conformance!(nats_cluster, several, crate::world::Stage::nats_cluster().await);
-conformance!(postgres_behind_a_pooler, several, crate::world::Stage::pooled_postgres().await);
-conformance!(faulty_without_faults, several, Some(crate::world::Stage::faulty()));
-conformance!(distant_without_faults, several, Some(crate::world::Stage::distant()));
+conformance!(one: sqlite);
+conformance!(several:
+    memory memory_without_conditions distant_without_conditions faulty_without_faults distant_without_faults
+    redis postgres postgres_behind_a_pooler mariadb nats nats_cluster
+);

@@ -17,6 +17,7 @@ use firstcome_testbed::{
     RedisServer as Server,
 };
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -71,6 +72,21 @@ impl Hands {
     }
 }
 
+/// A test of a store that is running. All have this one type, so that the compiler makes each once and not once for each store.
+pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// Runs a test on one of the stores, if its server is installed.
+pub(crate) fn run(store: &str, test: for<'a> fn(&'a Stage) -> Running<'a>) {
+    let whole: Running<'_> = Box::pin(async move {
+        if let Some(stage) = Stage::named(store).await {
+            test(&stage).await;
+        }
+    });
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.unwrap().block_on(whole);
+}
+
 /// A journal to play on, with its clock.
 pub(crate) struct Stage {
     pub(crate) journal: Journal,
@@ -89,7 +105,25 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    pub(crate) fn memory() -> Self {
+    async fn named(store: &str) -> Option<Self> {
+        match store {
+            "memory" => Some(Self::memory()),
+            "memory_without_conditions" => Some(Self::log()),
+            "distant_without_conditions" => Some(Self::distant_log()),
+            "distant_without_faults" => Some(Self::distant()),
+            "faulty_without_faults" => Some(Self::faulty()),
+            "sqlite" => Some(Self::sqlite()),
+            "redis" => Self::redis().await,
+            "postgres" => Self::postgres().await,
+            "postgres_behind_a_pooler" => Self::pooled_postgres().await,
+            "mariadb" => Self::mariadb().await,
+            "nats" => Self::nats().await,
+            "nats_cluster" => Self::nats_cluster().await,
+            other => panic!("{other} is no store"),
+        }
+    }
+
+    fn memory() -> Self {
         let hands = Hands::new();
         let memory = Memory::new(SPACE, hands.clock()).for_several();
         let (journal, beyond) = (Journal::Memory(memory.clone()), Some(memory));
@@ -97,7 +131,7 @@ impl Stage {
     }
 
     /// One that takes each append without a condition.
-    pub(crate) fn log() -> Self {
+    fn log() -> Self {
         let hands = Hands::new();
         let memory = Memory::new(SPACE, hands.clock()).for_several().without_conditions(1024);
         let (journal, beyond) = (Journal::Memory(memory.clone()), Some(memory));
@@ -105,7 +139,7 @@ impl Stage {
     }
 
     /// The same at the end of a way, with an entry that counts only behind the one before it.
-    pub(crate) fn distant_log() -> Self {
+    fn distant_log() -> Self {
         let stage = Self::log();
         let memory = stage.beyond.clone().map(|memory| memory.without_conditions(1));
         Self { beyond: memory, ..stage }
@@ -113,12 +147,12 @@ impl Stage {
     }
 
     /// One at the end of a way on which everything arrives.
-    pub(crate) fn distant() -> Self {
+    fn distant() -> Self {
         Self::memory().wrapped(|memory| crate::distant::Road::to(memory).journal())
     }
 
     /// One with faults, of which none is planned.
-    pub(crate) fn faulty() -> Self {
+    fn faulty() -> Self {
         Self::memory().wrapped(|memory| Faulty::new(Journal::Memory(memory.clone())).journal())
     }
 
@@ -126,14 +160,14 @@ impl Stage {
         Self { journal: wrap(self.beyond.as_ref().unwrap()), ..self }
     }
 
-    pub(crate) fn sqlite() -> Self {
+    fn sqlite() -> Self {
         let (hands, scratch) = (Hands::new(), Scratch::new());
         let journal = Journal::Sqlite(open(&scratch.data(), &hands));
         Self { folder: Some(scratch), ..Self::bare(journal, hands) }
     }
 
     /// A server with a clock of ours; `None` where none is installed.
-    pub(crate) async fn redis() -> Option<Self> {
+    async fn redis() -> Option<Self> {
         let (hands, server) = (Hands::new(), Server::start()?);
         let mut options = redis::Options::new(SPACE, Durability::Memory);
         options.clock = Some(hands.clock());
@@ -153,14 +187,14 @@ impl Stage {
     }
 
     /// A database in a PostgreSQL, with a clock of ours; `None` where none is installed.
-    pub(crate) async fn postgres() -> Option<Self> {
+    async fn postgres() -> Option<Self> {
         let server = Database::shared()?;
         let url = server.new_database();
         Self::in_database(server, &url, url.clone()).await
     }
 
     /// The same behind a pooler that gives each transaction any of two connections.
-    pub(crate) async fn pooled_postgres() -> Option<Self> {
+    async fn pooled_postgres() -> Option<Self> {
         let server = Database::shared()?;
         let pooler = PgBouncer::start(server, 2)?;
         let url = server.new_database();
@@ -181,7 +215,7 @@ impl Stage {
     }
 
     /// A database in a MariaDB, with a clock of ours; `None` where none is installed.
-    pub(crate) async fn mariadb() -> Option<Self> {
+    async fn mariadb() -> Option<Self> {
         let server = MariaDb::shared()?;
         let (url, hands) = (server.new_database(), Hands::new());
         let mut options = mysql::DatabaseOptions::new(SPACE, mysql::Durability::Memory);
@@ -192,12 +226,12 @@ impl Stage {
     }
 
     /// A space in a NATS server, with a clock of ours; `None` where none is installed.
-    pub(crate) async fn nats() -> Option<Self> {
+    async fn nats() -> Option<Self> {
         Self::in_nats(NatsServer::shared()?.url()).await
     }
 
     /// A space in three NATS servers that are a cluster.
-    pub(crate) async fn nats_cluster() -> Option<Self> {
+    async fn nats_cluster() -> Option<Self> {
         Self::in_nats(NatsCluster::shared()?.url()).await
     }
 

@@ -7,35 +7,15 @@ use crate::crowds::{drop_many, names_held};
 use crate::processes::Actor;
 use crate::stage::{Inside, SECOND, Stage, ms, take, until, until_free};
 
-macro_rules! on_every_database {
-    ($($name:ident)+) => {
-        mod postgres { $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                if let Some(stage) = crate::stage::Stage::postgres() { super::$name(stage).await }
-            }
-        )+ }
-        mod mariadb { $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                if let Some(stage) = crate::stage::Stage::mariadb() { super::$name(stage).await }
-            }
-        )+ }
-        mod sqlite { $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                if let Some(stage) = crate::stage::Stage::sqlite() { super::$name(stage).await }
-            }
-        )+ }
-    };
-}
-
-on_every_database! {
-    futures_dropped_at_random_leave_nothing_held
-    long_and_odd_names_are_locks_of_their_own
-    a_leader_that_slept_is_refused_when_it_wakes
-    what_is_held_is_listed
-    two_hundred_leases_are_renewed_together
+on_stores! {
+    [postgres mariadb sqlite]
+    {
+        futures_dropped_at_random_leave_nothing_held
+        long_and_odd_names_are_locks_of_their_own
+        a_leader_that_slept_is_refused_when_it_wakes
+        what_is_held_is_listed
+        two_hundred_leases_are_renewed_together
+    }
 }
 
 async fn futures_dropped_at_random_leave_nothing_held(stage: Stage) {

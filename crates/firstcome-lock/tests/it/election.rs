@@ -362,7 +362,7 @@ async fn periodic_work_has_the_lease_that_was_set() {
 
 #[tokio::test]
 async fn a_disk_needs_a_longer_lease_than_a_server() {
-    let stage = Stage::sqlite().unwrap();
+    let stage = Stage::sqlite();
     let election = Election::new(&stage.client().await, "beat").unwrap().factor(1.5);
     let refused = election.every(SECOND, |_| async {}).await.unwrap_err();
     assert!(matches!(refused, Error::Unfit { what: "the factor", .. }), "{refused}");

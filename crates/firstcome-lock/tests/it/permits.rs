@@ -5,51 +5,25 @@ use futures_util::future::join_all;
 
 use crate::stage::{Inside, SECOND, Stage, ms, take, until};
 
-macro_rules! on_every_database {
-    ($($name:ident)+) => {
-        mod postgres { $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                if let Some(stage) = crate::stage::Stage::postgres() { super::$name(stage).await }
-            }
-        )+ }
-        mod pgbouncer { $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                if let Some(stage) = crate::stage::Stage::pooled() { super::$name(stage).await }
-            }
-        )+ }
-        mod mariadb { $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                if let Some(stage) = crate::stage::Stage::mariadb() { super::$name(stage).await }
-            }
-        )+ }
-        mod sqlite { $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                if let Some(stage) = crate::stage::Stage::sqlite() { super::$name(stage).await }
-            }
-        )+ }
-    };
-}
-
-on_every_database! {
-    as_many_as_there_are
-    a_permit_ends_by_itself
-    a_renewed_permit_outlives_itself
-    an_extension_of_a_permit_lasts
-    a_permit_given_back_wakes_the_one_who_waits
-    a_wait_for_a_permit_ends_in_time
-    dropped_permits_are_given_back
-    closing_gives_permits_back
-    readers_read_together_and_a_writer_writes_alone
-    a_writer_comes_when_the_last_reader_has_gone
-    fences_of_permits_grow
-    forty_tasks_are_never_more_than_permits
-    readers_and_writers_never_meet
-    never_more_even_in_the_same_moment
-    calls_dropped_at_random_leave_no_permit_out
+on_stores! {
+    [postgres pgbouncer mariadb sqlite]
+    {
+        as_many_as_there_are
+        a_permit_ends_by_itself
+        a_renewed_permit_outlives_itself
+        an_extension_of_a_permit_lasts
+        a_permit_given_back_wakes_the_one_who_waits
+        a_wait_for_a_permit_ends_in_time
+        dropped_permits_are_given_back
+        closing_gives_permits_back
+        readers_read_together_and_a_writer_writes_alone
+        a_writer_comes_when_the_last_reader_has_gone
+        fences_of_permits_grow
+        forty_tasks_are_never_more_than_permits
+        readers_and_writers_never_meet
+        never_more_even_in_the_same_moment
+        calls_dropped_at_random_leave_no_permit_out
+    }
 }
 
 async fn is_refused(lock: &Lock) -> bool {

@@ -209,7 +209,7 @@ async fn keeping_locks_while_waiting_for_others_ends_in_a_circle() {
 /// Has two try at once for the same names in different order, again and again; counts the times when neither got them.
 async fn tries_that_nobody_wins(builder: impl Fn() -> firstcome_lock::Builder) -> u32 {
     // A store that is asked for one after the other, and that takes its time.
-    let stage = Stage::sqlite().unwrap();
+    let stage = Stage::sqlite();
     let (ann, bob) = (stage.client_with(builder()).await, stage.client_with(builder()).await);
     let mut nobody = 0;
     for _ in 0..60 {

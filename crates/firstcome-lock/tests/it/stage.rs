@@ -30,15 +30,29 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
+    /// Sets the stage of the store of a name, as the lists of stores have it; `None` where its server is not installed.
+    pub(crate) async fn named(store: &str) -> Option<Self> {
+        match store {
+            "redis" => Self::redis(),
+            "valkey" => RedisServer::valkey().map(Self::Redis),
+            "redis_with_the_documented_rights" => Self::limited(),
+            "postgres" => Self::postgres(),
+            "postgres_with_the_documented_rights" => Self::limited_postgres().await,
+            "pgbouncer" => Self::pooled(),
+            "mariadb" => Self::mariadb(),
+            "mariadb_with_the_documented_rights" => Self::limited_mariadb().await,
+            "nats" => Self::nats(),
+            "sqlite" => Some(Self::sqlite()),
+            "memory" => Some(Self::Memory(Memory::new())),
+            other => panic!("{other} is no store"),
+        }
+    }
+
     pub(crate) fn redis() -> Option<Self> {
         RedisServer::start().map(Self::Redis)
     }
 
-    pub(crate) fn valkey() -> Option<Self> {
-        RedisServer::valkey().map(Self::Redis)
-    }
-
-    pub(crate) fn limited() -> Option<Self> {
+    fn limited() -> Option<Self> {
         let redis = RedisServer::start()?;
         let url = crate::rights::limited_user(&redis);
         Some(Self::Limited(redis, url))
@@ -49,7 +63,7 @@ impl Stage {
     }
 
     /// The same as a role with the documented grants.
-    pub(crate) async fn limited_postgres() -> Option<Self> {
+    async fn limited_postgres() -> Option<Self> {
         let server = Postgres::shared()?;
         let url = server.new_database();
         let run = |database: &str, statements: &str| drop(server.sql(database, statements));
@@ -57,7 +71,7 @@ impl Stage {
     }
 
     /// The same as a user with the documented grants.
-    pub(crate) async fn limited_mariadb() -> Option<Self> {
+    async fn limited_mariadb() -> Option<Self> {
         let server = MariaDb::shared()?;
         let url = server.new_database();
         let run = |database: &str, statements: &str| {
@@ -66,7 +80,7 @@ impl Stage {
         Some(Self::Database(crate::rights::limited_role(&url, run).await))
     }
 
-    pub(crate) fn pooled() -> Option<Self> {
+    fn pooled() -> Option<Self> {
         let server = Postgres::shared()?;
         let pooler = PgBouncer::start(server, 5)?;
         let port = |port: u16| format!("127.0.0.1:{port}/");
@@ -82,20 +96,8 @@ impl Stage {
         Nats::start().map(Self::Nats)
     }
 
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "the same shape as the stores that can be missing"
-    )]
-    pub(crate) fn sqlite() -> Option<Self> {
-        Some(Self::File(Folder::new("locks")))
-    }
-
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "the same shape as the stores that can be missing"
-    )]
-    pub(crate) fn memory() -> Option<Self> {
-        Some(Self::Memory(Memory::new()))
+    pub(crate) fn sqlite() -> Self {
+        Self::File(Folder::new("locks"))
     }
 
     /// Returns the URL, where there is one.

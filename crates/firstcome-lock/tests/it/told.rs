@@ -291,7 +291,7 @@ async fn a_client_that_is_closed_tells_the_loss_and_ends(stage: Stage) {
 
 #[tokio::test]
 async fn permits_readers_and_writers_are_told_as_locks_are() {
-    let stage = Stage::sqlite().unwrap();
+    let stage = Stage::sqlite();
     let ann = stage.client().await;
     let mut events = ann.events();
     let locks = [
