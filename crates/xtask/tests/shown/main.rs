@@ -88,7 +88,7 @@ fn wrong_with(command: &Command, program: &Program, tasks: &BTreeSet<String>) ->
 
 /// Returns the tasks that `cargo xtask` lists.
 fn tasks() -> BTreeSet<String> {
-    let text = read("crates/xtask/src/main.rs");
+    let text = read("crates/xtask/src/lib.rs");
     let (_, usage) = text.split_once("usage: cargo xtask TASK").expect("the list of tasks");
     let (usage, _) = usage.split_once("\n\";").expect("the end of the list");
     let lines = usage.lines().filter_map(|line| line.strip_prefix("  "));
