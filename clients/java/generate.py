@@ -20,8 +20,8 @@ CALLS = HERE / "client" / "src" / "main" / PACKAGE / "AsyncFirstcomeClient.java"
 
 # The Java name of a record, its schema, and the outcomes it is one of.
 RECORDS = {
-    "Won": ("Won", ["ClaimOutcome", "JoinOutcome"]),
-    "AlreadyWon": ("Won", ["ClaimOutcome", "JoinOutcome"]),
+    "Won": ("Won", ["WonPlace"]),
+    "AlreadyWon": ("Won", ["WonPlace"]),
     "Cancelled": ("Cancelled", ["CancelOutcome"]),
     "Confirmed": ("EndedView", ["HoldOutcome", "ConfirmOutcome"]),
     "Released": ("EndedView", ["ReleaseOutcome"]),
@@ -51,11 +51,15 @@ RECORDS = {
     "Ready": ("ReadyView", []),
     "Problem": ("Problem", []),
 }
+# Interfaces over records of one schema, with the accessors of all: the outcomes each is one of, and what it is.
+SHARED = {
+    "WonPlace": ("ClaimOutcome, JoinOutcome", "A place that the subject has: won by this call, or before"),
+}
 # What each outcome can be beside its records, and what it is about.
 OUTCOMES = {
-    "ClaimOutcome": ("Refused Unknown", "a claim"),
+    "ClaimOutcome": ("WonPlace Refused Unknown", "a claim"),
     "CancelOutcome": ("Refused Unknown", "the cancel of a claim"),
-    "JoinOutcome": ("Held Refused Unknown", "a claim that waits if nothing is free. {@link Held} is an offer: confirm it or let it go"),
+    "JoinOutcome": ("WonPlace Held Refused Unknown", "a claim that waits if nothing is free. {@link Held} is an offer: confirm it or let it go"),
     "PlaceOutcome": ("Refused", "looking for a place on a waitlist: none is {@link Reason#NOT_ON_WAITLIST}"),
     "LeaveOutcome": ("Refused Unknown", "leaving a waitlist"),
     "ConfirmOutcome": ("RefundDue Refused Unknown", "a confirm. {@link RefundDue} means: give back what was paid"),
@@ -122,8 +126,8 @@ def java_type(name, schema, nested):
     raise SystemExit(f"{name}: cannot say this in Java: {schema}")
 
 
-def record(name, schema, outcomes, indent=""):
-    nested, fields, docs, lists = {}, [], [], []
+def components(schema, nested):
+    """The components of a record: the type, the name and the description of each."""
     required = schema.get("required", [])
     for field, about in schema["properties"].items():
         kind, nullable = java_type(field, about, nested)
@@ -132,14 +136,19 @@ def record(name, schema, outcomes, indent=""):
         optional = (nullable or field not in required) and not is_list and not (is_truth and not nullable)
         if not optional:
             kind = {"Long": "long", "Boolean": "boolean"}.get(kind, kind)
-        if is_list:
-            empty = "List" if kind.startswith("List") else "Map"
-            lists.append(f"{camel(field)} = {camel(field)} == null ? {empty}.of() : {empty}.copyOf({camel(field)});")
         text = about.get("description", "The stable name of the outcome." if field == "outcome" else field)
         text = sentence(text).rstrip(".")
         null = "; {@code null} if it is not given" if optional and "null" not in text else ""
-        docs.append(f"@param {camel(field)} {text}{null}")
-        fields.append(f"{kind} {camel(field)}")
+        yield kind, camel(field), text + null
+
+
+def record(name, schema, outcomes, indent=""):
+    nested = {}
+    members = list(components(schema, nested))
+    docs = [f"@param {field} {text}" for _, field, text in members]
+    fields = [f"{kind} {field}" for kind, field, _ in members]
+    lists = [f"{field} = {field} == null ? {kind.split('<')[0]}.of() : {kind.split('<')[0]}.copyOf({field});"
+             for kind, field, _ in members if kind.startswith(("List", "Map"))]
     lines = ["/**"]
     lines += [f" * {line}" for line in wrap(sentence(schema.get("description", name)))] + [" *"]
     for doc in docs:
@@ -151,11 +160,11 @@ def record(name, schema, outcomes, indent=""):
     lines.append(f"){implements} {{")
     if lists:
         lines += ["    /**", "     * Copies its lists, so that nobody changes them.", "     *"]
-        lines += [f"     * @param {camel(field)} as in the record" for field in schema["properties"]]
+        lines += [f"     * @param {field} as in the record" for _, field, _ in members]
         lines += ["     */", f"    public {name} {{"]
         lines += [f"        {line}" for line in lists] + ["    }", ""]
     if "code" in schema["properties"]:
-        shown = [camel(field) for field in schema["properties"] if field != "code"]
+        shown = [field for _, field, _ in members if field != "code"]
         parts = [f'"{", " if at else name + "["}{field}=" + {field}' for at, field in enumerate(shown)]
         lines += ["    /** Does not show the code. */", "    @Override", "    public String toString() {"]
         lines += [f"        return {parts[0]}"] + [f"                + {part}" for part in parts[1:]]
@@ -166,6 +175,16 @@ def record(name, schema, outcomes, indent=""):
         lines.pop()
     lines.append("}")
     return [f"{indent}{line}".rstrip() for line in lines]
+
+
+def shared(name, schemas):
+    """An interface over records of one schema."""
+    extends, about = SHARED[name]
+    records = [record for record, (_, outcomes) in RECORDS.items() if name in outcomes]
+    lines = [f"/** {about}. */", f"public sealed interface {name} extends {extends} permits {', '.join(records)} {{"]
+    for kind, field, text in components(schemas[RECORDS[records[0]][0]], {}):
+        lines += [f"    /** {{@return {text[0].lower()}{text[1:]}}} */", f"    {kind} {field}();", ""]
+    return "\n".join(lines[:-1] + ["}"]) + "\n"
 
 
 def wrap(text, further=""):
@@ -263,8 +282,10 @@ def files():
     yield "BlockingCalls.java", blocking()
     for name in OUTCOMES:
         yield f"{name}.java", outcome(name)
+    bodies = {name: shared(name, schemas) for name in SHARED}
     for name, (schema, outcomes) in RECORDS.items():
-        body = "\n".join(record(name, schemas[schema], outcomes)) + "\n"
+        bodies[name] = "\n".join(record(name, schemas[schema], outcomes)) + "\n"
+    for name, body in bodies.items():
         imports = [f"import java.{path};" for path, word in
                    [("time.Instant", "Instant "), ("util.List", "List<"), ("util.Map", "Map<")] if word in body]
         yield f"{name}.java", HEADER + "".join(f"{line}\n" for line in imports) + ("\n" if imports else "") + body

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the Java files that stand whole in a README into a folder: python3 samples.py README.md FOLDER."""
+"""Writes the files of Java and Kotlin that stand whole in a README into a folder: python3 samples.py README.md FOLDER."""
 
 import pathlib
 import re
@@ -7,13 +7,13 @@ import sys
 
 text, folder = pathlib.Path(sys.argv[1]).read_text(), pathlib.Path(sys.argv[2])
 found = 0
-for block in re.findall(r"^```java\n(.*?)^```", text, re.M | re.S):
-    package = re.search(r"^package ([\w.]+);", block, re.M)
+for language, block in re.findall(r"^```(java|kotlin)\n(.*?)^```", text, re.M | re.S):
+    package = re.search(r"^package ([\w.]+)", block, re.M)
     name = re.search(r"^(?:public )?(?:final )?(?:class|record|interface) (\w+)", block, re.M)
     if package and name:
-        path = folder.joinpath(*package[1].split("."), f"{name[1]}.java")
+        path = folder.joinpath(*package[1].split("."), f"{name[1]}.{language.replace('kotlin', 'kt')}")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block)
         found += 1
 if not found:
-    sys.exit(f"{sys.argv[1]} has no whole Java file")
+    sys.exit(f"{sys.argv[1]} has no whole file")

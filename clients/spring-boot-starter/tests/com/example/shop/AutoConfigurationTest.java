@@ -1,9 +1,11 @@
 package com.example.shop;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.firstcome.client.AsyncFirstcomeClient;
 import io.firstcome.client.FirstcomeClient;
+import io.firstcome.client.WebhookVerifier;
 import io.firstcome.spring.FirstcomeBuilderCustomizer;
 import io.firstcome.spring.FirstcomeConnectionDetails;
 import io.firstcome.spring.FirstcomeObserver;
@@ -81,6 +83,25 @@ class AutoConfigurationTest {
     }
 
     @Test
+    void webhooksNeedASecretWhereTheyAreVerified() {
+        runner.run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThatThrownBy(() -> context.getBean(WebhookVerifier.class)).rootCause().hasMessage("firstcome.webhook-secrets has no secret");
+        });
+        String one = "whsec_" + "A".repeat(32);
+        String two = "whsec_" + "B".repeat(32);
+        for (String key : List.of("firstcome.webhook-secrets=" + one + "," + two, "firstcome.webhook-secrets[0]=" + one)) {
+            runner.withPropertyValues(key).run(context -> {
+                String signature = WebhookVerifier.of(one).sign("id", "1", new byte[0]);
+                assertThat(context.getBean(WebhookVerifier.class).sign("id", "1", new byte[0]).split(" ")).startsWith(signature)
+                        .hasSize(key.contains(two) ? 2 : 1);
+            });
+        }
+        WebhookVerifier own = WebhookVerifier.of(one);
+        runner.withBean(WebhookVerifier.class, () -> own).run(context -> assertThat(context.getBean(WebhookVerifier.class)).isSameAs(own));
+    }
+
+    @Test
     void observationsNeedARegistry() {
         runner.withBean(ObservationRegistry.class, ObservationRegistry::create)
                 .run(context -> assertThat(context).hasSingleBean(FirstcomeObserver.class));
@@ -99,7 +120,7 @@ class AutoConfigurationTest {
     @Test
     void thePropertiesHaveMetadata() throws IOException {
         String metadata = all("META-INF/spring-configuration-metadata.json");
-        for (String name : List.of("firstcome.url", "firstcome.key", "firstcome.deadline", "firstcome.attempt", "firstcome.connect-timeout",
+        for (String name : List.of("firstcome.url", "firstcome.key", "firstcome.deadline", "firstcome.attempt", "firstcome.connect-timeout", "firstcome.webhook-secrets",
                 "firstcome.retry.first-pause", "firstcome.retry.longest-pause", "firstcome.retry.attempts", "firstcome.ssl.bundle",
                 "management.health.firstcome.enabled")) {
             assertThat(metadata).contains("\"name\": \"" + name + "\"");

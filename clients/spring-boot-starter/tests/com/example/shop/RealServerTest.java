@@ -10,6 +10,7 @@ import io.firstcome.client.FirstcomeClient;
 import io.firstcome.client.Held;
 import io.firstcome.client.Late;
 import io.firstcome.client.Reason;
+import io.firstcome.client.WebhookVerifier;
 import io.firstcome.client.Winner;
 import io.firstcome.client.Won;
 import io.firstcome.junit.FirstcomeExtension;
@@ -20,6 +21,8 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -37,6 +40,8 @@ import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
+import org.springframework.http.HttpHeaders;
 import org.springframework.test.context.DynamicPropertyRegistry;
 import org.springframework.test.context.DynamicPropertySource;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -44,6 +49,10 @@ import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RequestBody;
+import org.springframework.web.bind.annotation.RequestHeader;
+import org.springframework.web.bind.annotation.RestController;
 
 /** A Spring Boot application and the real program. */
 @SpringBootTest(webEnvironment = SpringBootTest.WebEnvironment.RANDOM_PORT, properties = {
@@ -57,6 +66,7 @@ class RealServerTest {
         registry.add("firstcome.url", () -> firstcome.server().url());
         registry.add("firstcome.key", () -> firstcome.server().key());
         registry.add("firstcome.deadline", () -> "10s");
+        registry.add("firstcome.webhook-secrets", () -> "whsec_" + "A".repeat(32));
     }
 
     record Customer(String id) {
@@ -107,8 +117,18 @@ class RealServerTest {
         }
     }
 
+    @RestController
+    record Hooks(WebhookVerifier verifier) {
+        @PostMapping("/hooks")
+        String take(@RequestHeader HttpHeaders headers, @RequestBody byte[] body) {
+            verifier.verify(headers::getFirst, body);
+            return "taken";
+        }
+    }
+
     @SpringBootApplication
     @EnableTransactionManagement
+    @Import(Hooks.class)
     static class Application {
         @Bean
         Shop shop() {
@@ -245,6 +265,20 @@ class RealServerTest {
         String metrics = get("/actuator/metrics/firstcome.client?tag=operation:claim&tag=outcome:won");
         assertThat(metrics).contains("\"name\":\"firstcome.client\"").contains("\"statistic\":\"COUNT\"");
         assertThat(get("/actuator/metrics/firstcome.client")).contains("sold_out");
+    }
+
+    @Test
+    void aWebhookThatIsNotSignedIsRefusedAndTheAnswerSaysWhy(@Autowired WebhookVerifier verifier) throws Exception {
+        byte[] body = "{\"type\":\"webhook.test\"}".getBytes(StandardCharsets.UTF_8);
+        String now = String.valueOf(Instant.now().getEpochSecond());
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/hooks"))
+                .header("webhook-id", "id_1").header("webhook-timestamp", now).header("content-type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofByteArray(body));
+        HttpResponse<String> no = HttpClient.newHttpClient().send(request.build(), HttpResponse.BodyHandlers.ofString());
+        assertThat(no.statusCode() + " " + no.body()).isEqualTo("401 the header webhook-signature is missing");
+        HttpResponse<String> yes = HttpClient.newHttpClient().send(
+                request.header("webhook-signature", verifier.sign("id_1", now, body)).build(), HttpResponse.BodyHandlers.ofString());
+        assertThat(yes.statusCode() + " " + yes.body()).isEqualTo("200 taken");
     }
 
     @Test

@@ -21,8 +21,11 @@ class SamplesTest {
         assertEquals("opens at 2099-01-01T00:00:00Z", drop.ask("ann"));
         server.open("spring", 1);
         assertEquals("ann has rank 1", drop.ask("ann"));
-        assertEquals("ann has rank 1 already", drop.ask("ann"));
+        assertEquals("ann has rank 1", drop.ask("ann"));
         assertEquals("sold out", drop.ask("bob"));
+        KotlinDrop kotlin = new KotlinDrop(FirstcomeClient.builder(server.url()).key(server.key()).build());
+        assertEquals("ann has rank 1", kotlin.ask("ann"));
+        assertEquals("sold out", kotlin.ask("bob"));
     }
 
     @Test

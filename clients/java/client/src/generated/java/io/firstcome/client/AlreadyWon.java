@@ -26,7 +26,7 @@ public record AlreadyWon(
         String position,
         long rank,
         String subject
-) implements ClaimOutcome, JoinOutcome {
+) implements WonPlace {
     /** Does not show the code. */
     @Override
     public String toString() {

@@ -2,5 +2,5 @@
 package io.firstcome.client;
 
 /** What became of a claim. */
-public sealed interface ClaimOutcome permits Won, AlreadyWon, Refused, Unknown {
+public sealed interface ClaimOutcome permits WonPlace, Refused, Unknown {
 }

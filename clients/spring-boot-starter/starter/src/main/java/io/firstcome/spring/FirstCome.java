@@ -27,8 +27,8 @@ import java.lang.annotation.Target;
  * </ul>
  *
  * <p>The texts may have expressions of Spring in <code>#{…}</code>: <code>#name</code> is an argument of the method (compile with
- * {@code -parameters}), <code>#a0</code> the first one, {@code @name} a bean. An argument of the type {@code ClaimOutcome} or
- * {@code Held} for which the caller gives {@code null} becomes what was won or held.
+ * {@code -parameters}), <code>#a0</code> the first one, {@code @name} a bean. An argument of the type {@code WonPlace},
+ * {@code ClaimOutcome} or {@code Held} for which the caller gives {@code null} becomes what was won or held.
  *
  * <p>It works on public methods of Spring beans that are called from outside of the bean, around all other advice: a
  * transaction begins after the claim and has ended before the confirm.

@@ -9,11 +9,13 @@ import io.firstcome.client.HoldOutcome;
 import io.firstcome.client.HoldRequest;
 import io.firstcome.client.Pick;
 import io.firstcome.client.Won;
+import io.firstcome.client.WonPlace;
 import java.lang.reflect.Method;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
@@ -78,7 +80,7 @@ final class FirstComeInterceptor implements MethodInterceptor {
 
     private Object claimed(MethodInvocation call, FirstCome wanted, ClaimOutcome outcome) throws Throwable {
         if (outcome instanceof Won || outcome instanceof AlreadyWon && wanted.again()) {
-            return proceed(call, ClaimOutcome.class, outcome);
+            return proceed(call, Set.of(ClaimOutcome.class, WonPlace.class), outcome);
         }
         throw new NotFirstException(outcome, false);
     }
@@ -89,7 +91,7 @@ final class FirstComeInterceptor implements MethodInterceptor {
             if (!(outcome instanceof Held held)) {
                 throw new NotFirstException(outcome, false);
             }
-            Object result = proceed(call, Held.class, held);
+            Object result = proceed(call, Set.of(Held.class), held);
             Object end = held.confirm(wanted.late());
             if (!(end instanceof Confirmed)) {
                 throw new NotFirstException(end, true);
@@ -98,12 +100,12 @@ final class FirstComeInterceptor implements MethodInterceptor {
         }
     }
 
-    /** Runs the method, with what was won or held as an argument if it wants it. */
-    private static Object proceed(MethodInvocation call, Class<?> type, Object value) throws Throwable {
+    /** Runs the method, with what was won or held as each argument of one of these types that is null. */
+    private static Object proceed(MethodInvocation call, Set<Class<?>> wanted, Object value) throws Throwable {
         Object[] arguments = call.getArguments().clone();
         Class<?>[] types = call.getMethod().getParameterTypes();
         for (int at = 0; at < types.length; at++) {
-            if (types[at] == type && arguments[at] == null) {
+            if (wanted.contains(types[at]) && arguments[at] == null) {
                 arguments[at] = value;
                 ((ProxyMethodInvocation) call).setArguments(arguments);
             }

@@ -1,8 +1,6 @@
 package com.example.shop;
 
-import io.firstcome.client.AlreadyWon;
-import io.firstcome.client.ClaimOutcome;
-import io.firstcome.client.Won;
+import io.firstcome.client.WonPlace;
 import io.firstcome.spring.FirstCome;
 import java.util.List;
 import org.springframework.jdbc.core.simple.JdbcClient;
@@ -29,9 +27,8 @@ public class Orders {
      */
     @FirstCome(campaign = "drop", subject = "#{#customer}")
     @Transactional
-    public long order(String customer, ClaimOutcome place) {
-        long number = place instanceof Won won ? won.rank() : ((AlreadyWon) place).rank();
-        database.sql("INSERT INTO orders (customer, place) VALUES (?, ?) ON CONFLICT DO NOTHING").params(customer, number).update();
+    public long order(String customer, WonPlace place) {
+        database.sql("INSERT INTO orders (customer, place) VALUES (?, ?) ON CONFLICT DO NOTHING").params(customer, place.rank()).update();
         // Reading it back fails if the place was somebody else's.
         return database.sql("SELECT place FROM orders WHERE customer = ?").param(customer).query(Long.class).single();
     }

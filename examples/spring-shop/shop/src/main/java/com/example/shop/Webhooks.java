@@ -1,14 +1,17 @@
 package com.example.shop;
 
+import io.firstcome.client.WebhookVerifier;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import org.springframework.beans.factory.annotation.Value;
-import org.springframework.http.ResponseEntity;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpStatus;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestHeader;
+import org.springframework.web.bind.annotation.ResponseStatus;
 import org.springframework.web.bind.annotation.RestController;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -16,25 +19,24 @@ import tools.jackson.databind.json.JsonMapper;
 /** Takes results from Firstcome, and writes a mail for each into the outbox. */
 @RestController
 class Webhooks {
-    private final Signature signature;
+    private final WebhookVerifier verifier;
     private final Path outbox;
     private final JsonMapper json;
 
-    Webhooks(@Value("${shop.webhook-secret}") String secret, @Value("${shop.outbox}") String outbox, JsonMapper json) throws IOException {
-        this.signature = new Signature(secret);
+    Webhooks(WebhookVerifier verifier, @Value("${shop.outbox}") String outbox, JsonMapper json) throws IOException {
+        this.verifier = verifier;
         this.outbox = Files.createDirectories(Path.of(outbox));
         this.json = json;
     }
 
     /** The body is taken as bytes: the signature is over exactly those. One at a time, so the same event cannot come twice at once. */
     @PostMapping("/webhooks/firstcome")
-    synchronized ResponseEntity<Void> take(@RequestHeader("webhook-id") String id, @RequestHeader("webhook-timestamp") String timestamp,
-            @RequestHeader("webhook-signature") String signatures, @RequestBody byte[] body) throws IOException {
-        if (!signature.isGood(id, timestamp, signatures, body)) {
-            return ResponseEntity.status(401).build();
-        }
+    @ResponseStatus(HttpStatus.NO_CONTENT)
+    synchronized void take(@RequestHeader HttpHeaders headers, @RequestBody byte[] body) throws IOException {
+        verifier.verify(headers::getFirst, body);
         JsonNode event = json.readTree(body);
         // Events come at least once, with the same id each time. The id is the name of the file: what is there is done.
+        String id = headers.getFirst("webhook-id");
         Path mail = outbox.resolve(id + ".eml");
         if (event.path("type").asString().equals("claim.won") && Files.notExists(mail)) {
             JsonNode won = event.path("data");
@@ -47,6 +49,5 @@ class Webhooks {
                     """.formatted(won.path("subject").asString(), won.path("rank").asLong()));
             Files.move(draft, mail, StandardCopyOption.ATOMIC_MOVE);
         }
-        return ResponseEntity.noContent().build();
     }
 }

@@ -4,6 +4,8 @@ import io.firstcome.client.AsyncFirstcomeClient;
 import io.firstcome.client.CallObserver;
 import io.firstcome.client.FirstcomeClient;
 import io.firstcome.client.Retry;
+import io.firstcome.client.WebhookVerificationException;
+import io.firstcome.client.WebhookVerifier;
 import io.firstcome.spring.FirstComePostProcessor;
 import io.firstcome.spring.FirstcomeBuilderCustomizer;
 import io.firstcome.spring.FirstcomeConnectionDetails;
@@ -20,8 +22,13 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.boot.ssl.SslBundles;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
+import org.springframework.http.MediaType;
+import org.springframework.http.ResponseEntity;
+import org.springframework.web.bind.annotation.ControllerAdvice;
+import org.springframework.web.bind.annotation.ExceptionHandler;
 
-/** Makes the client beans, and lets {@link io.firstcome.spring.FirstCome} work. */
+/** Makes the beans of the client and of webhooks, and lets {@link io.firstcome.spring.FirstCome} work. */
 @AutoConfiguration(afterName = {
     "org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration",
     "org.springframework.boot.actuate.autoconfigure.observation.ObservationAutoConfiguration",
@@ -80,9 +87,31 @@ public class FirstcomeAutoConfiguration {
         return client.async();
     }
 
+    /** Made when something asks for it: who takes no webhooks has no secret. */
+    @Bean
+    @Lazy
+    @ConditionalOnMissingBean
+    WebhookVerifier firstcomeWebhookVerifier(FirstcomeProperties properties) {
+        List<String> secrets = properties.getWebhookSecrets();
+        if (secrets.isEmpty()) {
+            throw new IllegalStateException("firstcome.webhook-secrets has no secret");
+        }
+        return WebhookVerifier.of(secrets.toArray(String[]::new));
+    }
+
     @Bean
     static FirstComePostProcessor firstComePostProcessor() {
         return new FirstComePostProcessor();
+    }
+
+    /** Says why a webhook was refused: the server keeps the text for {@code firstcome webhooks show}. */
+    @ControllerAdvice
+    @ConditionalOnClass(ControllerAdvice.class)
+    static class RefusedWebhooks {
+        @ExceptionHandler
+        ResponseEntity<String> refused(WebhookVerificationException no) {
+            return ResponseEntity.status(401).contentType(MediaType.TEXT_PLAIN).body(no.getMessage());
+        }
     }
 
     @Configuration(proxyBeanMethods = false)

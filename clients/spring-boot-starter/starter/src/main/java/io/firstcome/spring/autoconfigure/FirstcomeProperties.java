@@ -19,6 +19,8 @@ public class FirstcomeProperties {
     private Duration attempt = Duration.ofSeconds(6);
     /** How long connecting may take. */
     private Duration connectTimeout = Duration.ofSeconds(2);
+    /** Secrets of webhooks (whsec_…), with commas between: the old and the new one while it is replaced. */
+    private List<String> webhookSecrets = List.of();
     @NestedConfigurationProperty
     private final Retry retry = new Retry();
     @NestedConfigurationProperty
@@ -116,6 +118,24 @@ public class FirstcomeProperties {
      */
     public void setConnectTimeout(Duration connectTimeout) {
         this.connectTimeout = connectTimeout;
+    }
+
+    /**
+     * Returns the secrets of webhooks.
+     *
+     * @return the secrets; none if no webhook comes here
+     */
+    public List<String> getWebhookSecrets() {
+        return webhookSecrets;
+    }
+
+    /**
+     * Sets the secrets of webhooks.
+     *
+     * @param webhookSecrets the secrets
+     */
+    public void setWebhookSecrets(List<String> webhookSecrets) {
+        this.webhookSecrets = webhookSecrets;
     }
 
     /**
