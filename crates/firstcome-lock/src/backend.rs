@@ -199,7 +199,7 @@ impl Backend {
     pub(crate) fn has_permits(&self) -> bool {
         match &self.store {
             #[cfg(feature = "redis")]
-            LockStore::Redis(_) => false,
+            LockStore::Redis(_) => true,
             LockStore::Memory(_) => false,
             #[cfg(feature = "sql")]
             LockStore::Sql(store) => store.has_permits(),

@@ -84,6 +84,17 @@ impl Kind {
         }
     }
 
+    /// Returns what the names of Redisson's channels of this kind begin with.
+    fn channel(self) -> &'static str {
+        match self {
+            Self::Plain | Self::Fenced | Self::Token => "redisson_lock__channel",
+            #[cfg(feature = "permits")]
+            Self::Semaphore { .. } => "redisson_sc",
+            #[cfg(feature = "permits")]
+            Self::Read | Self::Write => "redisson_rwlock",
+        }
+    }
+
     fn prefix(self) -> &'static str {
         match self {
             Self::Plain | Self::Fenced | Self::Token => "",
@@ -141,7 +152,7 @@ impl LockKeys {
             kind,
             fence,
             fence_life_ms,
-            channel: prefixed("redisson_lock__channel", name),
+            channel: prefixed(kind.channel(), name),
             release_id: prefixed("redisson_unlock_latch", name),
             queue: QueueKey { prefix: kind.prefix(), name: name.to_owned() },
             name: name.to_owned(),
@@ -159,9 +170,14 @@ impl LockKeys {
     }
 }
 
-/// Joins a prefix and a name the way Redisson does: a name with an opening brace anywhere is taken as it is.
+/// Returns a name as it stands in other keys, the way Redisson does it: one with an opening brace anywhere is taken as it is.
+pub(crate) fn braced(name: &str) -> Cow<'_, str> {
+    if name.contains('{') { Cow::Borrowed(name) } else { Cow::Owned(format!("{{{name}}}")) }
+}
+
+/// Joins a prefix and a name the way Redisson does.
 pub(crate) fn prefixed(prefix: &str, name: &str) -> String {
-    if name.contains('{') { format!("{prefix}:{name}") } else { format!("{prefix}:{{{name}}}") }
+    format!("{prefix}:{}", braced(name))
 }
 
 fn check(name: &str) -> Result<(), Error> {

@@ -83,9 +83,15 @@ impl Locks {
 
     /// Returns the semaphore of this name with `permits` permits, 1 to 1,000: each permit is a [`Lease`](crate::Lease).
     ///
-    /// All clients should use the same number: one with a smaller number waits until fewer permits are taken, and one with a
-    /// larger number may take more. The fence of a permit shows the order in which permits were given. A [`FencedValue`]
-    /// cannot use it, because there are several holders. Semaphores exist in databases only.
+    /// In Redis it is the same one as Redisson's `getSemaphore`. The number counts only where nobody has set another one before,
+    /// as `trySetPermits` does. A permit of this client has an end, and comes back when its process dies; one of Redisson's does
+    /// not.
+    ///
+    /// In a database all clients should use the same number: one with a smaller number waits until fewer permits are taken, and
+    /// one with a larger number may take more.
+    ///
+    /// The fence of a permit shows the order in which permits were given. A [`FencedValue`] cannot use it, because there are
+    /// several holders. Memory and NATS have no semaphores.
     ///
     /// # Errors
     ///
@@ -105,8 +111,10 @@ impl Locks {
     /// Returns the read lock of this name: up to 1,000 readers at the same time, if there is no writer.
     ///
     /// A waiting writer does not stop new readers. If readers overlap without end, a writer of another process waits without
-    /// end; in its own process it gets its turn. A reader that asks for the write lock waits for itself. Read/write locks
-    /// exist in databases only.
+    /// end; in its own process it gets its turn. A reader that asks for the write lock waits for itself.
+    ///
+    /// In Redis it is the same one as Redisson's `getReadWriteLock`, and the name must not be that of another kind of lock. Memory
+    /// and NATS have no read/write locks.
     ///
     /// # Errors
     ///
@@ -134,7 +142,7 @@ impl Locks {
             return Err(Error::Unfit {
                 what: "this store",
                 reason: "it has neither semaphores nor read/write locks".to_owned(),
-                hint: "use PostgreSQL, MariaDB or a SQLite file for them",
+                hint: "use Redis, PostgreSQL, MariaDB or a SQLite file for them",
             });
         }
         Lock::new(&self.shared, kind, name)

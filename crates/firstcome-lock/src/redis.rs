@@ -1,5 +1,16 @@
 //! Locks in Redis and Valkey.
 
+/// A script of one file or of several, one behind the other.
+macro_rules! script {
+    ($name:ident, $first:literal $(, $more:literal)*) => {
+        static $name: LazyLock<Script> = LazyLock::new(|| {
+            Script::new(concat!(include_str!($first) $(, "\n", include_str!($more))*))
+        });
+    };
+}
+
+#[cfg(feature = "permits")]
+mod permits;
 mod replicas;
 mod rights;
 mod subscriber;
@@ -24,15 +35,9 @@ use crate::backend::requests::{
 use crate::backend::store_clock::StoreClock;
 use crate::error::Error;
 use crate::inject::{Mistake, Mistakes};
-use crate::keys::{Kind, LockKeys, prefixed};
+use crate::keys::{Kind, LockKeys, Sort, prefixed};
 
-macro_rules! script {
-    ($name:ident, $file:literal) => {
-        static $name: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!($file)));
-    };
-}
-
-script!(ACQUIRE, "redis/acquire.lua");
+script!(ACQUIRE, "redis/mint.lua", "redis/acquire.lua");
 script!(RELEASE, "redis/release.lua");
 script!(PASS, "redis/pass.lua");
 script!(UNDO, "redis/undo.lua");
@@ -43,18 +48,8 @@ script!(TOKEN_RENEW, "redis/token_renew.lua");
 script!(ANNOUNCE, "redis/announce.lua");
 script!(LEADER, "redis/leader.lua");
 script!(GUARD, "redis/guard.lua");
-
-/// The scripts for operators begin with the same look at the key.
-macro_rules! script_for_operators {
-    ($name:ident, $file:literal) => {
-        static $name: LazyLock<Script> = LazyLock::new(|| {
-            Script::new(concat!(include_str!("redis/holder.lua"), "\n", include_str!($file)))
-        });
-    };
-}
-
-script_for_operators!(FORCE, "redis/force.lua");
-script_for_operators!(INSPECT, "redis/inspect.lua");
+script!(FORCE, "redis/holder.lua", "redis/force.lua");
+script!(INSPECT, "redis/holder.lua", "redis/inspect.lua");
 
 /// How much longer a release id is kept than a release is sent again, and how long at most.
 const RELEASE_ID_GRACE: Duration = Duration::from_secs(20);
@@ -118,7 +113,6 @@ impl RedisBackend {
         owner: &str,
         lease: Duration,
     ) -> Result<AcquireAnswer, (Error, NotAfter)> {
-        let script = if keys.kind == Kind::Token { &*TOKEN_ACQUIRE } else { &*ACQUIRE };
         let clock = self.clock_of(&keys.name);
         let mut not_after = NotAfter(0);
         // A request that is told it is late has certainly changed nothing, so it may be sent again: the first time
@@ -126,11 +120,7 @@ impl RedisBackend {
         for _ in 0..2 {
             not_after = self.not_after(&clock);
             let asked = Instant::now();
-            let command = Command::script(script, &[&keys.name, &keys.fence])
-                .arg(owner)
-                .arg(millis(lease))
-                .arg(not_after.0)
-                .arg(keys.fence_life_ms);
+            let command = acquire(keys, owner, lease, not_after);
             let mut reply = self.redis.send(&command).await;
             if self.mistakes.makes(Mistake::ResendAcquire) && lost(&reply) {
                 reply = self.redis.send(&command).await;
@@ -160,10 +150,11 @@ impl RedisBackend {
         keep: u64,
         not_after: NotAfter,
     ) -> Result<UndoAnswer, Error> {
-        let command = if keys.kind == Kind::Token {
-            Command::script(&TOKEN_RELEASE, &[&keys.name]).arg(owner)
-        } else {
-            Command::script(&UNDO, &[&keys.name, &keys.channel]).arg(owner).arg(keep)
+        let command = match keys.kind.sort() {
+            Sort::Token => Command::script(&TOKEN_RELEASE, &[&keys.name]).arg(owner),
+            Sort::Lock => Command::script(&UNDO, &[&keys.name, &keys.channel]).arg(owner).arg(keep),
+            #[cfg(feature = "permits")]
+            Sort::Permit => permits::release(keys, owner, None),
         };
         let numbers = self.redis.send(&command).await?.numbers()?;
         let (taken_back, now) = match numbers[..] {
@@ -189,6 +180,15 @@ impl RedisBackend {
                 ReleaseAnswer::Free { receivers: 0 }
             } else {
                 ReleaseAnswer::Nothing
+            });
+        }
+        #[cfg(feature = "permits")]
+        if keys.kind.permits().is_some() {
+            let kept = Some((asked.request, self.release_id_life(lease)));
+            let numbers = self.redis.send(&permits::release(keys, owner, kept)).await?.numbers()?;
+            return Ok(match numbers.first() {
+                Some(1) => ReleaseAnswer::Free { receivers: 0 },
+                _ => ReleaseAnswer::Nothing,
             });
         }
         if !asked.reentrant {
@@ -453,8 +453,26 @@ impl RedisBackend {
     }
 }
 
+/// Returns the command that asks once for a lock.
+fn acquire(keys: &LockKeys, owner: &str, lease: Duration, not_after: NotAfter) -> Command {
+    #[cfg(feature = "permits")]
+    if let Some(most) = keys.kind.permits() {
+        return permits::acquire(keys, most, owner, lease, not_after);
+    }
+    let script = if keys.kind == Kind::Token { &*TOKEN_ACQUIRE } else { &*ACQUIRE };
+    Command::script(script, &[&keys.name, &keys.fence])
+        .arg(owner)
+        .arg(millis(lease))
+        .arg(not_after.0)
+        .arg(keys.fence_life_ms)
+}
+
 /// Returns the command that renews holds of one kind, or only looks at them, and its script.
 fn renewal(holds: &[RenewalRequest<'_>], lease: Option<Duration>) -> (&'static Script, Command) {
+    #[cfg(feature = "permits")]
+    if holds.first().is_some_and(|(keys, _)| keys.kind.permits().is_some()) {
+        return permits::renewal(holds, lease);
+    }
     let tokens = holds.first().is_some_and(|(keys, _)| keys.kind == Kind::Token);
     let names: Vec<&str> = holds.iter().map(|(keys, _)| keys.name.as_str()).collect();
     let script = if tokens { &*TOKEN_RENEW } else { &*RENEW };

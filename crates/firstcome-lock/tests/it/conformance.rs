@@ -86,10 +86,10 @@ async fn a_fixed_lease_ends_by_itself(stage: Stage) {
 }
 
 async fn a_renewed_lease_outlives_itself(stage: Stage) {
-    let ann = stage.client_with(Locks::builder().watchdog(SECOND)).await;
+    let ann = stage.client_with(Locks::builder().watchdog(2 * SECOND)).await;
     let bob = stage.client().await;
     let lease = take(&ann.mutex("x").unwrap()).await;
-    let waited = bob.mutex("x").unwrap().lock_within(ms(2500)).await.unwrap();
+    let waited = bob.mutex("x").unwrap().lock_within(5 * SECOND).await.unwrap();
     assert!(waited.acquired().is_none(), "two leases later it is still held");
     assert!(lease.is_valid());
     assert_eq!(lease.release().await.unwrap(), Released::Free);

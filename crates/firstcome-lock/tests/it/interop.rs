@@ -15,7 +15,7 @@ use crate::stage::{SECOND, client_of, is_held, ms, take, until, until_free};
 type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<String>>>>;
 
 /// A process with real Redisson in it.
-struct Java {
+pub(crate) struct Java {
     child: tokio::process::Child,
     hears: tokio::process::ChildStdin,
     waiting: Waiting,
@@ -23,7 +23,7 @@ struct Java {
 }
 
 impl Java {
-    async fn start(redis: &RedisServer, watchdog_ms: u64) -> Option<Self> {
+    pub(crate) async fn start(redis: &RedisServer, watchdog_ms: u64) -> Option<Self> {
         Self::at(&redis.url(), watchdog_ms).await
     }
 
@@ -57,7 +57,7 @@ impl Java {
     }
 
     /// Begins something and gives what its answer comes through.
-    async fn begin(&mut self, what: &str) -> oneshot::Receiver<String> {
+    pub(crate) async fn begin(&mut self, what: &str) -> oneshot::Receiver<String> {
         let (to, answer) = oneshot::channel();
         self.waiting.lock().unwrap().insert(self.next, to);
         let (verb, rest) = what.split_once(' ').unwrap();
@@ -67,7 +67,7 @@ impl Java {
         answer
     }
 
-    async fn ask(&mut self, what: &str) -> String {
+    pub(crate) async fn ask(&mut self, what: &str) -> String {
         let answer = self.begin(what).await;
         tokio::time::timeout(30 * SECOND, answer).await.expect(what).unwrap()
     }
@@ -89,21 +89,23 @@ fn lock(locks: &Locks, kind: &str) -> firstcome_lock::Lock {
 }
 
 /// Sets a key that lives as long as a fixed lease that begins now.
-fn mark(redis: &RedisServer, lease_ms: u64) {
+pub(crate) fn mark(redis: &RedisServer, lease_ms: u64) {
     assert_eq!(redis.ask(&format!("SET marker 1 PX {lease_ms}")), "+OK");
 }
 
 /// What is left of the marker when a lock was entered: nearly all of it, if a message opened the door.
-fn by_message(entered: &str) {
+pub(crate) fn by_message(entered: &str) {
     let left: i64 = entered.strip_prefix("true ").expect("it got in").parse().unwrap();
     assert!(left > 10_000, "{left} ms are left of 20 s: it waited for the end of the lease");
 }
 
 async fn listens(redis: &RedisServer) {
-    until("somebody listens", async || {
-        redis.ask("PUBSUB NUMSUB redisson_lock__channel:{x}").ends_with(":1")
-    })
-    .await;
+    listens_to(redis, "redisson_lock__channel:{x}").await;
+}
+
+pub(crate) async fn listens_to(redis: &RedisServer, channel: &str) {
+    let asked = format!("PUBSUB NUMSUB {channel}");
+    until("somebody listens", async || redis.ask(&asked).ends_with(":1")).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

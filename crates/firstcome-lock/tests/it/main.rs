@@ -33,6 +33,7 @@ mod permits;
 mod postgres;
 mod processes;
 mod reconnecting;
+mod redis_permits;
 mod reentrancy;
 mod refusals;
 mod reigns;

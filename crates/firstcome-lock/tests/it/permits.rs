@@ -1,4 +1,4 @@
-//! Semaphores and read/write locks in databases.
+//! Semaphores and read/write locks, in Redis and in databases.
 
 use firstcome_lock::{Error, Lock, Locks, Loss, Mistake, Released, Remaining, TryLock};
 use futures_util::future::join_all;
@@ -6,9 +6,8 @@ use futures_util::future::join_all;
 use crate::stage::{Inside, SECOND, Stage, ms, take, until};
 
 on_stores! {
-    [postgres pgbouncer mariadb sqlite]
+    [redis valkey postgres pgbouncer mariadb sqlite]
     {
-        as_many_as_there_are
         a_permit_ends_by_itself
         a_renewed_permit_outlives_itself
         an_extension_of_a_permit_lasts
@@ -21,8 +20,20 @@ on_stores! {
         fences_of_permits_grow
         forty_tasks_are_never_more_than_permits
         readers_and_writers_never_meet
-        never_more_even_in_the_same_moment
         calls_dropped_at_random_leave_no_permit_out
+    }
+}
+
+/// In Redis the first one says how many there are, and a name is one thing only.
+mod in_databases {
+    use super::{as_many_as_there_are, never_more_even_in_the_same_moment};
+
+    on_stores! {
+        [postgres pgbouncer mariadb sqlite]
+        {
+            as_many_as_there_are
+            never_more_even_in_the_same_moment
+        }
     }
 }
 
@@ -325,7 +336,7 @@ async fn calls_dropped_at_random_leave_no_permit_out(stage: Stage) {
     let (locks, bob) = (stage.client().await, stage.client().await);
     for _ in 0..60 {
         let lock = match fastrand::u8(..3) {
-            0 => locks.semaphore("x", 2).unwrap(),
+            0 => locks.semaphore("s", 2).unwrap(),
             1 => locks.read("x").unwrap(),
             _ => locks.write("x").unwrap(),
         };
@@ -334,9 +345,14 @@ async fn calls_dropped_at_random_leave_no_permit_out(stage: Stage) {
             .await
             .ok();
     }
-    for lock in [bob.semaphore("x", 1).unwrap(), bob.write("x").unwrap()] {
-        let got = lock.lock_within(10 * SECOND).await.unwrap().acquired();
-        got.expect("all are given back").release().await.unwrap();
+    // Both permits, and the lock alone.
+    let all = ["s", "s", "x"].map(|name| match name {
+        "s" => bob.semaphore(name, 2).unwrap(),
+        _ => bob.write(name).unwrap(),
+    });
+    let got = join_all(all.iter().map(|lock| lock.lock_within(10 * SECOND))).await;
+    for got in got {
+        got.unwrap().acquired().expect("all are given back").release().await.unwrap();
     }
 }
 

@@ -63,7 +63,8 @@ Examples:
   firstcome lock nightly-report --store redis://127.0.0.1:6379 -- ./report.sh
   firstcome lock deploy --wait 0s -- ./deploy.sh || echo 'somebody else deploys'
   firstcome lock import --lease 10m --grace 1m -- \\
-    sh -c './import --fence \"$FIRSTCOME_FENCE\"'")]
+    sh -c './import --fence \"$FIRSTCOME_FENCE\"'
+  firstcome lock encoders --permits 3 -- ./encode.sh")]
 pub(super) struct LockArgs {
     /// The name of the lock.
     name: String,
@@ -73,10 +74,34 @@ pub(super) struct LockArgs {
     /// Hold the lock at most for this time, and do not renew it.
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     lease: Option<Duration>,
+    /// Take the read lock of this name, beside other readers.
+    #[arg(long, conflicts_with_all = ["write", "permits"])]
+    read: bool,
+    /// Take the write lock of this name, alone.
+    #[arg(long, conflicts_with = "permits")]
+    write: bool,
+    /// Take one of so many permits of the semaphore of this name, 1 to 1000.
+    #[arg(long, value_name = "N")]
+    permits: Option<u32>,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
     command: CommandArgs,
+}
+
+impl LockArgs {
+    fn lock(&self, locks: &Locks) -> Result<Lock, firstcome_lock::Error> {
+        let lock = match self.permits {
+            Some(permits) => locks.semaphore(&self.name, permits)?,
+            None if self.read => locks.read(&self.name)?,
+            None if self.write => locks.write(&self.name)?,
+            None => locks.mutex(&self.name)?,
+        };
+        Ok(match self.lease {
+            Some(lease) => lock.lease(lease),
+            None => lock,
+        })
+    }
 }
 
 pub(super) async fn run(args: LockArgs) -> Result<Exit, Complaint> {
@@ -90,10 +115,7 @@ pub(super) async fn run(args: LockArgs) -> Result<Exit, Complaint> {
 async fn under_lock(args: &LockArgs, locks: &Locks) -> Result<Exit, Complaint> {
     let mut signals = Signals::listen()?;
     let deadline = Deadline::new(args.lease.unwrap_or(RENEWED), args.command.grace)?;
-    let mut lock = locks.mutex(&args.name)?;
-    if let Some(lease) = args.lease {
-        lock = lock.lease(lease);
-    }
+    let lock = args.lock(locks)?;
     let mut events = locks.events();
     let tried = tokio::select! {
         tried = acquire(&lock, args.wait) => tried?,

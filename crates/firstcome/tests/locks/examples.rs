@@ -42,9 +42,10 @@ fn shell(scene: &Scene, folder: &Path, line: &str) -> Shell {
 #[test]
 fn the_examples_of_lock_do_what_they_say() {
     let Some(scene) = Scene::new() else { return };
-    let folder = folder_of(&["report.sh", "deploy.sh", "import"]);
-    let [report, deploy, import] = &examples(&scene, "lock")[..] else { panic!("three") };
-    for (line, says) in [(report, "./report.sh fenced"), (deploy, "./deploy.sh fenced")] {
+    let folder = folder_of(&["report.sh", "deploy.sh", "import", "encode.sh"]);
+    let [report, deploy, import, encode] = &examples(&scene, "lock")[..] else { panic!("four") };
+    let fenced = [(report, "report"), (deploy, "deploy"), (encode, "encode")];
+    for (line, says) in fenced.map(|(line, name)| (line, format!("./{name}.sh fenced"))) {
         assert_eq!(shell(&scene, folder.path(), line).end().ends(0), says);
     }
     let said = shell(&scene, folder.path(), import).end().ends(0);

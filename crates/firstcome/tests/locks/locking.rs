@@ -34,6 +34,29 @@ fn two_shells_exclude_each_other_and_the_fence_grows() {
 }
 
 #[test]
+fn readers_run_together_a_writer_alone_and_permits_as_many_as_there_are() {
+    let Some(scene) = Scene::new() else { return };
+    for (name, together, one_more) in
+        [("page", "--read", "--write"), ("seats", "--permits=2", "--permits=2")]
+    {
+        let args = ["lock", name, together, "--", "sh", "-c", STAY];
+        let mut both = [scene.start(&args), scene.start(&args)];
+        for shell in &mut both {
+            assert!(shell.line().starts_with("in "));
+        }
+        let one_more = ["lock", name, one_more, "--wait", "0s", "--", "echo", "in"];
+        scene.run(&one_more).ends(120);
+        for shell in both {
+            shell.tell(Signal::TERM);
+            assert_eq!(shell.end().code, 128 + 15);
+        }
+        assert_eq!(scene.run(&one_more).ends(0), "in");
+    }
+    scene.run(&["lock", "page", "--read", "--write", "--", "true"]).ends(125);
+    scene.run(&["lock", "seats", "--permits", "0", "--", "true"]).ends(125);
+}
+
+#[test]
 fn the_exit_code_is_the_commands() {
     let Some(scene) = Scene::new() else { return };
     scene.run(&["lock", "a", "--", "true"]).ends(0);

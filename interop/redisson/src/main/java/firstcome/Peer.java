@@ -2,11 +2,13 @@ package firstcome;
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import org.redisson.Redisson;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
+import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
@@ -16,7 +18,7 @@ import org.redisson.config.ShardedSubscriptionMode;
  * Real Redisson, told what to do line by line.
  *
  * <p>Each line is ID VERB KIND NAME and arguments; each answer is a line ID ANSWER, given when it is known. KIND is
- * plain or fenced. A lease of -1 is renewed by Redisson's watchdog.
+ * plain, fenced, read, write or semaphore. A lease of -1 is renewed by Redisson's watchdog.
  */
 public final class Peer {
     private final RedissonClient redisson;
@@ -51,7 +53,16 @@ public final class Peer {
 
     private void act(String[] words) {
         String id = words[0];
-        RLock lock = words[2].equals("fenced") ? redisson.getFencedLock(words[3]) : redisson.getLock(words[3]);
+        if (words[2].equals("semaphore")) {
+            act(id, words, redisson.getSemaphore(words[3]));
+            return;
+        }
+        RLock lock = switch (words[2]) {
+            case "fenced" -> redisson.getFencedLock(words[3]);
+            case "read" -> redisson.getReadWriteLock(words[3]).readLock();
+            case "write" -> redisson.getReadWriteLock(words[3]).writeLock();
+            default -> redisson.getLock(words[3]);
+        };
         switch (words[1]) {
             // THREAD WAIT_MS LEASE_MS: answers true or false, and what is left of the key "marker" at that moment.
             case "lock" -> lock.tryLockAsync(number(words, 5), number(words, 6), TimeUnit.MILLISECONDS, number(words, 4))
@@ -71,6 +82,18 @@ public final class Peer {
             case "token" -> answer(id, ((RFencedLock) lock).getTokenAsync(), null);
             // THREAD
             case "held" -> say(id, String.valueOf(lock.isHeldByThread(number(words, 4))));
+            default -> say(id, "problem no such verb");
+        }
+    }
+
+    private static void act(String id, String[] words, RSemaphore semaphore) {
+        switch (words[1]) {
+            // PERMITS
+            case "set" -> answer(id, semaphore.trySetPermitsAsync((int) number(words, 4)), null);
+            // WAIT_MS
+            case "acquire" -> answer(id, semaphore.tryAcquireAsync(1, Duration.ofMillis(number(words, 4))), null);
+            case "release" -> answer(id, semaphore.releaseAsync(1), "done");
+            case "available" -> answer(id, semaphore.availablePermitsAsync(), null);
             default -> say(id, "problem no such verb");
         }
     }
