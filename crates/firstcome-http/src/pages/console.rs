@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("console/console.html");
 const STYLE: &str = include_str!("console/console.css");
 
 /// The script, in the order in which its parts use each other.
-const SCRIPT: [&str; 13] = [
+const SCRIPT: [&str; 14] = [
     include_str!("console/words.js"),
     LANGUAGE,
     BROWSER,
@@ -27,6 +27,7 @@ const SCRIPT: [&str; 13] = [
     include_str!("console/form.js"),
     include_str!("console/seats.js"),
     include_str!("console/people.js"),
+    include_str!("console/webhooks.js"),
     include_str!("console/console.js"),
 ];
 

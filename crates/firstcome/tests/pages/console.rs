@@ -12,7 +12,7 @@ const VIEWER: &str = "a-key-that-only-reads";
 const OWNER: &str = "a-key-for-own-campaigns";
 
 /// A server that knows these keys too.
-fn scene() -> Scene {
+pub(crate) fn scene() -> Scene {
     let digest =
         |key: &str| data_encoding::HEXLOWER.encode(&<sha2::Sha256 as sha2::Digest>::digest(key));
     let file = format!(
@@ -24,11 +24,12 @@ fn scene() -> Scene {
     let config = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(config.path(), file).unwrap();
     // It is read at the start only.
-    Scene::with(&[("CONFIG", config.path().to_str().unwrap())])
+    let webhooks = ("WEBHOOK_ALLOW", "127.0.0.0/8");
+    Scene::with(&[("CONFIG", config.path().to_str().unwrap()), webhooks])
 }
 
 /// Types a text into a field, as a person does.
-fn fill_in(browser: &mut Browser, selector: &str, text: &str) {
+pub(crate) fn fill_in(browser: &mut Browser, selector: &str, text: &str) {
     browser.until(&format!("document.querySelector({selector:?})?.checkVisibility()"));
     let set = format!(
         "(input => {{ input.value = {text:?}; input.dispatchEvent(new Event('input', {{bubbles: true}})); }})(document.querySelector({selector:?}))"
@@ -37,7 +38,7 @@ fn fill_in(browser: &mut Browser, selector: &str, text: &str) {
 }
 
 /// Opens the console and logs in.
-fn log_in(scene: &Scene, screen: &Screen, key: &str) -> Option<Browser> {
+pub(crate) fn log_in(scene: &Scene, screen: &Screen, key: &str) -> Option<Browser> {
     let mut browser = scene.browse(screen, &scene.url("/console"))?;
     fill_in(&mut browser, "#key", key);
     click(&mut browser, "#enter");
@@ -45,13 +46,13 @@ fn log_in(scene: &Scene, screen: &Screen, key: &str) -> Option<Browser> {
     Some(browser)
 }
 
-fn view(browser: &mut Browser, hash: &str, shown: &str) {
+pub(crate) fn view(browser: &mut Browser, hash: &str, shown: &str) {
     browser.evaluate(&format!("location.hash = {hash:?}; 1")).unwrap();
     browser.until(shown);
 }
 
 /// Answers the question with yes, with a reason where one is wanted.
-fn agree(browser: &mut Browser, reason: Option<&str>) {
+pub(crate) fn agree(browser: &mut Browser, reason: Option<&str>) {
     browser.until("document.querySelector('#ask').open");
     if let Some(reason) = reason {
         fill_in(browser, "#askReason", reason);
@@ -85,9 +86,13 @@ fn campaigns(scene: &Scene) {
     talk.post("/v1/campaigns/hall/holds", &hold("h2", "ann", &["B1"])).says(201, "held");
     scene
         .put("draft", &json!({"title": "Not decided", "pools": [{"name": "main", "capacity": 5}]}));
+    // Nobody listens there.
+    let hook =
+        json!({"url": "http://127.0.0.1:9/hook", "campaigns": ["spring", "sum*"], "after": 0});
+    talk.post("/v1/webhooks", &hook);
 }
 
-const VIEWS: [(&str, &str, &str); 10] = [
+const VIEWS: [(&str, &str, &str); 12] = [
     ("campaigns", "#/", "document.querySelectorAll('tbody tr').length === 3"),
     (
         "overview",
@@ -102,6 +107,8 @@ const VIEWS: [(&str, &str, &str); 10] = [
     ("subject", "#/subject/ann", "document.querySelectorAll('#story table').length === 2"),
     ("barred", "#/subject/eve", "document.querySelector('#story .unbar')"),
     ("servers", "#/servers", "document.querySelector('#servers tbody tr')"),
+    ("webhooks", "#/webhooks", "document.querySelector('#main tbody tr')"),
+    ("webhook", "#/webhooks/{webhook}", "document.querySelector('#tries tbody tr')"),
 ];
 
 fn every_view(screen: &Screen) {
@@ -127,8 +134,10 @@ fn every_view(screen: &Screen) {
     check(&mut browser, "login");
     fill_in(&mut browser, "#key", KEY);
     click(&mut browser, "#enter");
+    let hooks = scene.talk().get("/v1/webhooks").json();
     for (name, hash, shown) in VIEWS {
-        view(&mut browser, hash, shown);
+        let hash = hash.replace("{webhook}", hooks["webhooks"][0]["webhook"].as_str().unwrap());
+        view(&mut browser, &hash, shown);
         if name == "new" {
             browser
                 .evaluate(
@@ -394,6 +403,10 @@ fn who_may_only_read_sees_no_button_that_acts() {
     let forbidden =
         metrics.lines().find(|line| line.contains("answers_total{outcome=\"forbidden\"}")).unwrap();
     assert!(forbidden.ends_with(" 0"), "{forbidden}");
+    // Only administrators see webhooks.
+    let hooks = "!!document.querySelector('a[href=\"#/webhooks\"]')";
+    assert_eq!(browser.evaluate(hooks).unwrap(), json!(false));
+    view(&mut browser, "#/webhooks", &has("h1", "Campaigns"));
     // A key for some campaigns sees those, and nothing of the servers.
     let Some(mut owner) = log_in(&scene, &PHONE, OWNER) else { return };
     owner.until(&has("main", "None yet."));

@@ -15,6 +15,9 @@ mod own;
 #[expect(dead_code, reason = "other tests use the rest")]
 mod process;
 mod public;
+#[path = "../server/webhooks/receiver.rs"]
+#[expect(dead_code, reason = "other tests use the rest")]
+mod receiver;
 mod scene;
 mod seats;
 mod several;
@@ -22,6 +25,7 @@ mod shop;
 mod states;
 mod trouble;
 mod under_a_path;
+mod webhooks;
 #[path = "../server/wire.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
 mod wire;

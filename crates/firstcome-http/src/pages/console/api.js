@@ -49,10 +49,13 @@ function asked(title, text, rows = [], field = null) {
   const input = at("askReason");
   Object.assign(input, { required: Boolean(field), type: field?.type ?? "text", value: field?.value ?? "", min: field?.min ?? "", max: field?.max ?? "" });
   if (field) set(at("askWhy").firstElementChild, field.label);
-  dialog.returnValue = "no";
   dialog.showModal();
   (field ? input : at("askNo")).focus();
-  return new Promise(done => dialog.addEventListener("close", () => done(dialog.returnValue === "yes" ? { typed: input.value.trim() } : null), { once: true }));
+  return new Promise(done => {
+    // The event of its close comes later, when the next question may be asked already.
+    dialog.onsubmit = ({ submitter }) => done(submitter.value === "yes" ? { typed: input.value.trim() } : null);
+    dialog.oncancel = () => done(null);
+  });
 }
 
 // Sends an act until it is known what came of it: it has an id, so it happens once. Says what came of it.

@@ -3,9 +3,11 @@ let view = null, turn = 0, wake = () => {};
 
 function viewOf(hash) {
   const [, first, name, part] = hash.slice(1).split("/").map(decodeURIComponent);
+  if (first !== "webhooks" || name !== withSecret?.webhook) withSecret = null;
   if (first === "new" && mayOperate()) return newView();
   if (first === "subject") return subjectView(name);
   if (first === "servers" && seesAll()) return serversView();
+  if (first === "webhooks" && mayHook()) return name ? webhookView(name) : webhooksView();
   if (first !== "c" || !name) return campaignsView();
   if (part === "seats") return seatsView(name);
   if (part === "results") return resultsView(name);
@@ -50,7 +52,7 @@ function frame() {
   at("nav").setAttribute("aria-label", "Firstcome");
   if (!me) return;
   set(at("who"), say(me.campaigns ? "youFor" : "you", { name: me.name, role: me.role, prefix: me.campaigns }));
-  const places = [["#/", "campaigns"], ["#/subject", "subjects"], ...(seesAll() ? [["#/servers", "servers"]] : [])];
+  const places = [["#/", "campaigns"], ["#/subject", "subjects"], ...(seesAll() ? [["#/servers", "servers"]] : []), ...(mayHook() ? [["#/webhooks", "webhooks"]] : [])];
   const here = location.hash.split("/")[1] ?? "";
   fill(at("nav"), [here, me], () => places.map(([href, text]) => make("a", { href, "aria-current": (href.slice(2) === here || (href === "#/" && ["c", "new"].includes(here))) ? "page" : null }, say(text))));
 }
