@@ -21,9 +21,13 @@ const NEEDS: [Need; 9] = [
     ("psql", "postgresql-client", "looks into that server from beside"),
     ("pgbouncer", "pgbouncer", "locks work through a pooler in front of that server"),
     ("mariadbd", "mariadb-server", "locks and elections run on a real server"),
-    ("chromium", "chromium", "pages are opened in a real browser"),
+    ("chromium", "chromium-headless-shell", "pages are opened in a real browser"),
     ("faketime", "faketime", "the clock of the server that has the locks jumps"),
 ];
+
+/// The names of the browser: the tests take the first one that is there.
+const CHROMIUM: [&str; 4] =
+    ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 
 /// Those among them that servers keep their journal in; beside them there is NATS.
 const STORES: [&str; 3] = ["redis-server", "postgres", "mariadbd"];
@@ -228,5 +232,7 @@ fn find(program: &str) -> Option<PathBuf> {
         folder("HOME").map(|path| path.join("go/bin")),
     ];
     let places = places.chain(go.into_iter().flatten()).chain([PathBuf::from("/usr/local/go/bin")]);
-    places.map(|place| place.join(program)).find(|path| path.is_file())
+    let names = if program == "chromium" { &CHROMIUM[..] } else { &[program] };
+    let mut paths = places.flat_map(|place| names.iter().map(move |name| place.join(name)));
+    paths.find(|path| path.is_file())
 }
