@@ -63,9 +63,9 @@ usage: cargo xtask TASK
                   prometheus), chart (needs go and python3), site (needs python3)
   nightly [PART…] what CI leaves out because it takes long or asks registries, or only these of its parts:
                   worlds (100,000 simulated ones that were never run before), demo (on the release
-                  build that is shipped), pairs, packages, api-clients (in every language), api-fuzz,
-                  around, dist (with --check), container (with --check); one that fails keeps no other
-                  from running
+                  build that is shipped), examples (those of the help that are loads), pairs, packages,
+                  api-clients (in every language), api-fuzz, around, dist (with --check), container
+                  (with --check); one that fails keeps no other from running
   needs           say what the tests need and whether it is here
 ";
 
@@ -128,9 +128,10 @@ fn test(rest: &[String]) -> ExitCode {
 
 /// Runs what takes long or asks registries, or only the parts that are named. One that fails keeps no other from running.
 fn nightly(named: &[String]) -> ExitCode {
-    let parts: [(&str, &dyn Fn() -> u8); 9] = [
+    let parts: [(&str, &dyn Fn() -> u8); 10] = [
         ("worlds", &worlds::of_night),
         ("demo", &shipped::demo),
+        ("examples", &examples),
         ("pairs", &|| pairs(&[])),
         ("packages", &packages::check),
         ("api-clients", &|| api_clients::check(&[])),
@@ -191,6 +192,20 @@ fn neighbours(rest: &[String]) -> ExitCode {
         cargo.env("FIRSTCOME_NEIGHBOURS_SEED", seed);
     }
     finish(cargo)
+}
+
+/// Types the examples of the help which are loads that the test command leaves out.
+fn examples() -> u8 {
+    run(cargo(&[
+        "test",
+        "--workspace",
+        "--locked",
+        "--test",
+        "cli",
+        "--",
+        "--ignored",
+        "examples::",
+    ]))
 }
 
 /// How many pairs there are on each store, unless it is said.
