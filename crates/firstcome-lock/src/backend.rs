@@ -102,13 +102,16 @@ impl Backend {
         keys: &LockKeys,
         owner: &str,
         lease: Duration,
-        #[cfg_attr(not(feature = "sql"), expect(unused, reason = "others tell everybody"))]
+        #[cfg_attr(
+            not(any(feature = "redis", feature = "sql")),
+            expect(unused, reason = "others tell everybody")
+        )]
         waits: bool,
     ) -> Result<AcquireAnswer, (Error, NotAfter)> {
         let sent = Instant::now();
         let answer = match &self.store {
             #[cfg(feature = "redis")]
-            LockStore::Redis(store) => store.acquire(keys, owner, lease).await,
+            LockStore::Redis(store) => store.acquire(keys, owner, lease, waits).await,
             #[cfg(feature = "sql")]
             LockStore::Sql(store) => store.acquire(keys, owner, lease, waits).await,
             LockStore::Memory(store) => store.acquire(keys, owner, lease).await,
@@ -125,6 +128,22 @@ impl Backend {
             LockStore::Memory(_) => false,
             #[cfg(feature = "sql")]
             LockStore::Sql(_) => false,
+        }
+    }
+
+    /// Returns until when, on the store's clock, a request for a fair lock that is under way may take effect; `None` where there are
+    /// no fair locks.
+    pub(crate) fn last_moment(
+        &self,
+        #[cfg_attr(not(feature = "redis"), expect(unused, reason = "others have no fair locks"))]
+        keys: &LockKeys,
+    ) -> Option<NotAfter> {
+        match &self.store {
+            #[cfg(feature = "redis")]
+            LockStore::Redis(store) => Some(store.last_moment(keys)),
+            LockStore::Memory(_) => None,
+            #[cfg(feature = "sql")]
+            LockStore::Sql(_) => None,
         }
     }
 

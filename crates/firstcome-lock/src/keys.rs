@@ -25,6 +25,8 @@ pub(crate) enum Kind {
     Plain,
     /// Redisson's fenced lock: the same hash, another counter.
     Fenced,
+    /// Redisson's fair lock: the same hash, and a line of those who wait.
+    Fair,
     /// The lock of the SET NX PX family: a string.
     Token,
     /// A permit of a semaphore that has so many.
@@ -60,7 +62,7 @@ impl Kind {
     /// Returns how many may have it together, 0 for one who has to be alone; `None` for a lock.
     pub(crate) fn permits(self) -> Option<u32> {
         match self {
-            Self::Plain | Self::Fenced | Self::Token => None,
+            Self::Plain | Self::Fenced | Self::Fair | Self::Token => None,
             #[cfg(feature = "permits")]
             Self::Semaphore { permits } => Some(permits),
             #[cfg(feature = "permits")]
@@ -72,12 +74,12 @@ impl Kind {
 
     /// Tells whether the same owner may have it several times, and whether it can be passed to the next one.
     pub(crate) fn has_owners(self) -> bool {
-        self.sort() == Sort::Lock
+        matches!(self, Self::Plain | Self::Fenced)
     }
 
     pub(crate) fn sort(self) -> Sort {
         match self {
-            Self::Plain | Self::Fenced => Sort::Lock,
+            Self::Plain | Self::Fenced | Self::Fair => Sort::Lock,
             Self::Token => Sort::Token,
             #[cfg(feature = "permits")]
             Self::Semaphore { .. } | Self::Read | Self::Write => Sort::Permit,
@@ -87,7 +89,7 @@ impl Kind {
     /// Returns what the names of Redisson's channels of this kind begin with.
     fn channel(self) -> &'static str {
         match self {
-            Self::Plain | Self::Fenced | Self::Token => "redisson_lock__channel",
+            Self::Plain | Self::Fenced | Self::Fair | Self::Token => "redisson_lock__channel",
             #[cfg(feature = "permits")]
             Self::Semaphore { .. } => "redisson_sc",
             #[cfg(feature = "permits")]
@@ -97,7 +99,7 @@ impl Kind {
 
     fn prefix(self) -> &'static str {
         match self {
-            Self::Plain | Self::Fenced | Self::Token => "",
+            Self::Plain | Self::Fenced | Self::Fair | Self::Token => "",
             #[cfg(feature = "permits")]
             Self::Semaphore { .. } => "semaphore:",
             #[cfg(feature = "permits")]
@@ -142,7 +144,7 @@ impl LockKeys {
         check(name)?;
         let (fence, fence_life_ms) = match kind {
             Kind::Fenced => (prefixed(REDISSONS, name), 0),
-            Kind::Plain | Kind::Token => (prefixed(OURS, name), COUNTER_LIFE_MS),
+            Kind::Plain | Kind::Fair | Kind::Token => (prefixed(OURS, name), COUNTER_LIFE_MS),
             #[cfg(feature = "permits")]
             Kind::Semaphore { .. } | Kind::Read | Kind::Write => {
                 (prefixed(OURS, name), COUNTER_LIFE_MS)

@@ -53,7 +53,8 @@ pub struct Lock {
 impl Lock {
     pub(crate) fn new(shared: &Arc<Shared>, kind: Kind, name: &str) -> Result<Self, Error> {
         let options = LeaseOptions { lease: shared.watchdog_lease, renewed: true, at_most: None };
-        let ask = Ask { keys: Arc::new(LockKeys::new(kind, name)?), options, owner: None };
+        let keys = Arc::new(LockKeys::new(kind, name)?);
+        let ask = Ask { keys, options, owner: None, in_line: None };
         let poll = (kind == Kind::Token).then(Backoff::default);
         Ok(Self { shared: Arc::clone(shared), ask, poll })
     }
@@ -94,7 +95,7 @@ impl Lock {
     /// Takes the lock as `owner`, which may hold it already.
     ///
     /// If the owner takes it again, a fixed lease is replaced by the new one, even by a shorter one, as in Redisson; a renewed
-    /// lease does not change. Token locks, permits, readers and writers have no owners and ignore this.
+    /// lease does not change. Token and fair locks, permits, readers and writers have no owners and ignore this.
     #[must_use]
     pub fn owner(mut self, owner: &Owner) -> Self {
         if self.ask.keys.kind.has_owners() {
@@ -129,7 +130,8 @@ impl Lock {
 
     /// Waits for the lock without a time limit.
     ///
-    /// Waiters of the same process get it in order. There is no order between processes.
+    /// Waiters of the same process get it in order. There is no order between processes, except for
+    /// [fair locks](crate::Locks::fair).
     ///
     /// # Errors
     ///
@@ -227,6 +229,10 @@ impl Lock {
 
     async fn wait(&self, until: Until, call: &mut Call<'_>) -> Result<TryLock, Error> {
         let waited = match &self.poll {
+            #[cfg(feature = "redis")]
+            _ if self.ask.keys.kind == Kind::Fair => {
+                wait::in_line::in_line(&self.shared, &self.ask, until, call).await?
+            }
             Some(backoff) => wait::polling(&self.shared, &self.ask, until, backoff, call).await?,
             None => wait::in_queue(&self.shared, &self.ask, until, call).await?,
         };

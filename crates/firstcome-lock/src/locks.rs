@@ -70,6 +70,27 @@ impl Locks {
         Lock::new(&self.shared, Kind::Fenced, name)
     }
 
+    /// Returns the fair lock of this name, in Redis: who asks first gets it first, whatever the process, with Redisson's
+    /// `getFairLock` as well.
+    ///
+    /// A waiter says every 5 s that it is there; a free lock waits up to 15 s for one that died, and up to 5 minutes for one of
+    /// Redisson's. [`Lock::try_lock`] does not stand in line, and does not get a free lock that others wait for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Locks::mutex`], and [`Error::Unfit`] if the store is not Redis.
+    pub fn fair(&self, name: &str) -> Result<Lock, Error> {
+        let lock = Lock::new(&self.shared, Kind::Fair, name)?;
+        if self.shared.backend.last_moment(&LockKeys::new(Kind::Fair, name)?).is_none() {
+            return Err(Error::Unfit {
+                what: "this store",
+                reason: "it has no fair locks".to_owned(),
+                hint: "use Redis for them, or a plain lock",
+            });
+        }
+        Ok(lock)
+    }
+
     /// Returns the token lock of this name: a string key as set by `SET NX PX`, as many languages use it.
     ///
     /// It sends no message when it is free, so waiters poll: see [`Lock::backoff`].

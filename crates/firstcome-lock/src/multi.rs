@@ -86,7 +86,7 @@ impl MultiLock {
         let options = LeaseOptions { lease: shared.watchdog_lease, renewed: true, at_most: None };
         let ask = |name| {
             let keys = Arc::new(LockKeys::new(Kind::Plain, name)?);
-            Ok(Ask { keys, options, owner: None })
+            Ok(Ask { keys, options, owner: None, in_line: None })
         };
         let asks = names.into_iter().map(ask).collect::<Result<_, Error>>()?;
         Ok(Self { shared: Arc::clone(shared), asks })

@@ -9,6 +9,7 @@ macro_rules! script {
     };
 }
 
+mod fair;
 #[cfg(feature = "permits")]
 mod permits;
 mod replicas;
@@ -35,7 +36,7 @@ use crate::backend::requests::{
 use crate::backend::store_clock::StoreClock;
 use crate::error::Error;
 use crate::inject::{Mistake, Mistakes};
-use crate::keys::{Kind, LockKeys, Sort, prefixed};
+use crate::keys::{Kind, LockKeys, prefixed};
 
 script!(ACQUIRE, "redis/mint.lua", "redis/acquire.lua");
 script!(RELEASE, "redis/release.lua");
@@ -94,6 +95,11 @@ impl RedisBackend {
         clock_in(&mut self.clocks.lock().unwrap_or_else(PoisonError::into_inner), server)
     }
 
+    /// Returns until when, on the server's clock, a request that is sent now may take effect.
+    pub(crate) fn last_moment(&self, keys: &LockKeys) -> NotAfter {
+        self.not_after(&self.clock_of(&keys.name))
+    }
+
     /// Tells holds apart that cannot be renewed with one request: in a cluster, those of other slots.
     pub(crate) fn slot_of(&self, keys: &LockKeys) -> u16 {
         self.redis.slot_of(&keys.name)
@@ -112,6 +118,7 @@ impl RedisBackend {
         keys: &LockKeys,
         owner: &str,
         lease: Duration,
+        waits: bool,
     ) -> Result<AcquireAnswer, (Error, NotAfter)> {
         let clock = self.clock_of(&keys.name);
         let mut not_after = NotAfter(0);
@@ -120,7 +127,7 @@ impl RedisBackend {
         for _ in 0..2 {
             not_after = self.not_after(&clock);
             let asked = Instant::now();
-            let command = acquire(keys, owner, lease, not_after);
+            let command = acquire(keys, owner, lease, not_after, waits);
             let mut reply = self.redis.send(&command).await;
             if self.mistakes.makes(Mistake::ResendAcquire) && lost(&reply) {
                 reply = self.redis.send(&command).await;
@@ -150,11 +157,16 @@ impl RedisBackend {
         keep: u64,
         not_after: NotAfter,
     ) -> Result<UndoAnswer, Error> {
-        let command = match keys.kind.sort() {
-            Sort::Token => Command::script(&TOKEN_RELEASE, &[&keys.name]).arg(owner),
-            Sort::Lock => Command::script(&UNDO, &[&keys.name, &keys.channel]).arg(owner).arg(keep),
+        let command = match keys.kind {
+            Kind::Token => Command::script(&TOKEN_RELEASE, &[&keys.name]).arg(owner),
+            Kind::Plain | Kind::Fenced => {
+                Command::script(&UNDO, &[&keys.name, &keys.channel]).arg(owner).arg(keep)
+            }
+            Kind::Fair => fair::release(keys, owner, None),
             #[cfg(feature = "permits")]
-            Sort::Permit => permits::release(keys, owner, None),
+            Kind::Semaphore { .. } | Kind::Read | Kind::Write => {
+                permits::release(keys, owner, None)
+            }
         };
         let numbers = self.redis.send(&command).await?.numbers()?;
         let (taken_back, now) = match numbers[..] {
@@ -182,10 +194,17 @@ impl RedisBackend {
                 ReleaseAnswer::Nothing
             });
         }
-        #[cfg(feature = "permits")]
-        if keys.kind.permits().is_some() {
-            let kept = Some((asked.request, self.release_id_life(lease)));
-            let numbers = self.redis.send(&permits::release(keys, owner, kept)).await?.numbers()?;
+        let kept = Some((asked.request, self.release_id_life(lease)));
+        let only = match keys.kind {
+            Kind::Fair => Some(fair::release(keys, owner, kept)),
+            #[cfg(feature = "permits")]
+            Kind::Semaphore { .. } | Kind::Read | Kind::Write => {
+                Some(permits::release(keys, owner, kept))
+            }
+            Kind::Plain | Kind::Fenced | Kind::Token => None,
+        };
+        if let Some(command) = only {
+            let numbers = self.redis.send(&command).await?.numbers()?;
             return Ok(match numbers.first() {
                 Some(1) => ReleaseAnswer::Free { receivers: 0 },
                 _ => ReleaseAnswer::Nothing,
@@ -454,7 +473,16 @@ impl RedisBackend {
 }
 
 /// Returns the command that asks once for a lock.
-fn acquire(keys: &LockKeys, owner: &str, lease: Duration, not_after: NotAfter) -> Command {
+fn acquire(
+    keys: &LockKeys,
+    owner: &str,
+    lease: Duration,
+    not_after: NotAfter,
+    waits: bool,
+) -> Command {
+    if keys.kind == Kind::Fair {
+        return fair::acquire(keys, owner, lease, not_after, waits);
+    }
     #[cfg(feature = "permits")]
     if let Some(most) = keys.kind.permits() {
         return permits::acquire(keys, most, owner, lease, not_after);

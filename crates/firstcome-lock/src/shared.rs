@@ -1,5 +1,9 @@
 //! What every handle of one client shares.
 
+#[cfg(feature = "redis")]
+use std::collections::HashMap;
+#[cfg(feature = "redis")]
+use std::sync::MutexGuard;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +16,8 @@ use crate::backend::{Backend, LockStore};
 use crate::error::Error;
 use crate::event::teller::Teller;
 use crate::inject::Mistakes;
+#[cfg(feature = "redis")]
+use crate::keys::LockKeys;
 use crate::lease::held_lock::{Grant, HeldLock};
 use crate::lease::loss::Loss;
 use crate::lease::watchdog::{self, Watchdog};
@@ -34,6 +40,9 @@ pub(crate) struct Shared {
     /// How many times in a row a lock is passed on within this process, before everybody may try.
     pub(crate) passes: u32,
     pub(crate) mistakes: Mistakes,
+    /// Who stands in line for a fair lock: a client that is closed leaves all lines.
+    #[cfg(feature = "redis")]
+    places: Mutex<HashMap<Arc<str>, Arc<LockKeys>>>,
     closed: watch::Sender<bool>,
     renewing: Mutex<Option<JoinHandle<()>>>,
 }
@@ -63,6 +72,8 @@ impl Shared {
             ride_out,
             passes,
             mistakes,
+            #[cfg(feature = "redis")]
+            places: Mutex::default(),
             closed: watch::Sender::new(false),
             renewing: Mutex::new(Some(renewing)),
         })
@@ -103,6 +114,11 @@ impl Shared {
         held
     }
 
+    #[cfg(feature = "redis")]
+    pub(crate) fn places(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<LockKeys>>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) async fn close(self: &Arc<Self>) {
         self.closed.send_replace(true);
         for held in self.watchdog.all() {
@@ -116,6 +132,13 @@ impl Shared {
                     drop(undone.await);
                 });
             }
+        }
+        #[cfg(feature = "redis")]
+        for (owner, keys) in std::mem::take(&mut *self.places()) {
+            let backend = Arc::clone(&self.backend);
+            self.background.run(async move {
+                drop(backend.undo(&keys, &owner, 0, NotAfter(0)).await);
+            });
         }
         // What is not answered in this time is not waited for: the leases end by themselves.
         drop(

@@ -3,6 +3,8 @@
 pub(crate) mod attempt;
 pub(crate) mod backoff;
 pub(crate) mod call;
+#[cfg(feature = "redis")]
+pub(crate) mod in_line;
 pub(crate) mod local_waiters;
 pub(crate) mod remaining;
 pub(crate) mod signal;

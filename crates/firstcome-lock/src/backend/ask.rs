@@ -12,4 +12,6 @@ pub(crate) struct Ask {
     pub(crate) keys: Arc<LockKeys>,
     pub(crate) options: LeaseOptions,
     pub(crate) owner: Option<Owner>,
+    /// Who stands in the line of a fair lock, and asks as the same one until it has it or leaves.
+    pub(crate) in_line: Option<Arc<str>>,
 }

@@ -107,6 +107,8 @@ impl From<bool> for RenewalAnswer {
 pub(crate) enum Topic<'a> {
     /// The releases of a lock.
     Lock(&'a LockKeys),
+    /// The turn of this owner, who stands in the line of a fair lock.
+    Turn(&'a LockKeys, &'a str),
     /// The changes of who leads in the election of this name.
     Leader(&'a str),
 }
@@ -116,6 +118,7 @@ impl Topic<'_> {
     pub(crate) fn channel(&self) -> Cow<'_, str> {
         match self {
             Self::Lock(keys) => Cow::Borrowed(&keys.channel),
+            Self::Turn(keys, owner) => Cow::Owned(format!("{}:{owner}", keys.channel)),
             Self::Leader(name) => Cow::Owned(prefixed("fc:leader", name)),
         }
     }

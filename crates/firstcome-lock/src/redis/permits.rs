@@ -35,7 +35,7 @@ impl Hold {
                 Self { what: "write", field: format!("{owner}:write"), beside: keys.name.clone() }
             }
             // Locks do not come here.
-            Kind::Read | Kind::Plain | Kind::Fenced | Kind::Token => Self {
+            Kind::Read | Kind::Plain | Kind::Fenced | Kind::Fair | Kind::Token => Self {
                 what: "read",
                 field: owner.to_owned(),
                 beside: format!("{}:{owner}:rwlock_timeout:1", braced(&keys.name)),

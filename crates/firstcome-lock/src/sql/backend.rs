@@ -243,7 +243,7 @@ impl SqlBackend {
     pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<SqlSubscriber, Error> {
         let (kind, name) = match topic {
             Topic::Lock(keys) if keys.kind.permits().is_some() => ("permits", keys.queue.row()),
-            Topic::Lock(keys) => ("lock", keys.queue.row()),
+            Topic::Lock(keys) | Topic::Turn(keys, _) => ("lock", keys.queue.row()),
             Topic::Leader(name) => ("leader", name.into()),
         };
         self.table.listen(format!("{kind} {}", name::stored(&name))).await

@@ -58,7 +58,7 @@ async fn carry_out(
     shared.open()?;
     let (owner, known_holds) = match (&ask.owner, &entry) {
         (Some(owner), Some(entry)) => (owner.id().to_owned(), entry.holds()),
-        _ => (shared.fresh_owner(), 0),
+        _ => (ask.in_line.as_deref().map_or_else(|| shared.fresh_owner(), str::to_owned), 0),
     };
     // A renewed lease stays renewed, and as long as it was, however it is taken again.
     let mut options = ask.options;
@@ -107,21 +107,15 @@ async fn carry_out(
             if lease.is_valid() { Ok(TryLock::Acquired(lease)) } else { Err(Error::Late) }
         }
         Err((failure, not_after)) => {
+            // Who stands in line asks again as the same owner, and undoes it all when it leaves.
             if failure.effect() == Effect::Unknown
+                && ask.in_line.is_none()
                 && !shared.mistakes.makes(Mistake::LeaveLostGrants)
             {
                 let give_up = later(sent, options.lease + 2 * shared.backend.answer_within());
-                let undo = undo(
-                    Arc::clone(&shared.backend),
-                    ask.keys,
-                    owner,
-                    known_holds,
-                    not_after,
-                    give_up,
-                    entry,
-                );
+                let backend = Arc::clone(&shared.backend);
                 shared.background.run(async move {
-                    undo.await;
+                    undo(backend, ask.keys, owner, known_holds, not_after, give_up, entry).await;
                 });
             }
             Err(failure)

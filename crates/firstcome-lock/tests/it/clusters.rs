@@ -100,6 +100,14 @@ async fn what_a_cluster_must_be_like_is_said() {
     assert!(refused.to_string().contains(&closed), "{refused}");
     assert!(refused.to_string().contains("cluster-announce-ip"), "{refused}");
 
+    // A user who may not ask which server has a slot.
+    let Some(cluster) = block_in_place(|| RedisCluster::lone(&[])) else { return };
+    let user = "ACL SETUSER ann on >pw ~* &* +@all -cluster|slots";
+    assert_eq!(cluster.ask(user), "+OK");
+    let url = format!("redis+cluster://ann:pw@127.0.0.1:{}", cluster.port());
+    let refused = Locks::connect(&url).await.unwrap_err();
+    assert!(refused.to_string().contains("cluster|slots"), "{refused}");
+
     let Some(plain) = firstcome_testbed::RedisServer::start() else { return };
     let url = plain.url().replace("redis://", "redis+cluster://");
     let refused = Locks::connect(&url).await.unwrap_err();

@@ -20,6 +20,7 @@ mod endings;
 mod examples;
 mod failover_of_many;
 mod failovers;
+mod fair;
 mod faults;
 mod health;
 mod interop;

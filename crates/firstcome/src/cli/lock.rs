@@ -74,6 +74,9 @@ pub(super) struct LockArgs {
     /// Hold the lock at most for this time, and do not renew it.
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     lease: Option<Duration>,
+    /// Take the fair lock of this name: who asks first gets it first. In Redis only.
+    #[arg(long, conflicts_with_all = ["read", "write", "permits"])]
+    fair: bool,
     /// Take the read lock of this name, beside other readers.
     #[arg(long, conflicts_with_all = ["write", "permits"])]
     read: bool,
@@ -93,6 +96,7 @@ impl LockArgs {
     fn lock(&self, locks: &Locks) -> Result<Lock, firstcome_lock::Error> {
         let lock = match self.permits {
             Some(permits) => locks.semaphore(&self.name, permits)?,
+            None if self.fair => locks.fair(&self.name)?,
             None if self.read => locks.read(&self.name)?,
             None if self.write => locks.write(&self.name)?,
             None => locks.mutex(&self.name)?,

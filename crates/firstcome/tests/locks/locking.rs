@@ -52,6 +52,7 @@ fn readers_run_together_a_writer_alone_and_permits_as_many_as_there_are() {
         }
         assert_eq!(scene.run(&one_more).ends(0), "in");
     }
+    assert_eq!(scene.run(&["lock", "line", "--fair", "--", "echo", "in"]).ends(0), "in");
     scene.run(&["lock", "page", "--read", "--write", "--", "true"]).ends(125);
     scene.run(&["lock", "seats", "--permits", "0", "--", "true"]).ends(125);
 }

@@ -18,7 +18,7 @@ import org.redisson.config.ShardedSubscriptionMode;
  * Real Redisson, told what to do line by line.
  *
  * <p>Each line is ID VERB KIND NAME and arguments; each answer is a line ID ANSWER, given when it is known. KIND is
- * plain, fenced, read, write or semaphore. A lease of -1 is renewed by Redisson's watchdog.
+ * plain, fenced, fair, read, write or semaphore. A lease of -1 is renewed by Redisson's watchdog.
  */
 public final class Peer {
     private final RedissonClient redisson;
@@ -59,6 +59,7 @@ public final class Peer {
         }
         RLock lock = switch (words[2]) {
             case "fenced" -> redisson.getFencedLock(words[3]);
+            case "fair" -> redisson.getFairLock(words[3]);
             case "read" -> redisson.getReadWriteLock(words[3]).readLock();
             case "write" -> redisson.getReadWriteLock(words[3]).writeLock();
             default -> redisson.getLock(words[3]);
