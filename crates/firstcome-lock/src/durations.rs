@@ -23,3 +23,8 @@ pub(crate) fn within(
         Err(Error::OutOfRange { what, given, least, most })
     }
 }
+
+/// For how long a waiter for a fair lock is waited for that does not ask again: so long one that died may keep the others from a free
+/// lock.
+#[cfg(feature = "redis")]
+pub(crate) const WAITED_FOR: Duration = Duration::from_secs(15);

@@ -16,13 +16,13 @@ use crate::backend::{Backend, LockStore};
 use crate::error::Error;
 use crate::event::teller::Teller;
 use crate::inject::Mistakes;
-#[cfg(feature = "redis")]
-use crate::keys::LockKeys;
 use crate::lease::held_lock::{Grant, HeldLock};
 use crate::lease::loss::Loss;
 use crate::lease::watchdog::{self, Watchdog};
 use crate::release::ids::UsedReleaseIds;
 use crate::wait::local_waiters::LocalWaiters;
+#[cfg(feature = "redis")]
+use crate::wait::standing::Standing;
 
 pub(crate) struct Shared {
     pub(crate) backend: Arc<Backend>,
@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     pub(crate) mistakes: Mistakes,
     /// Who stands in line for a fair lock: a client that is closed leaves all lines.
     #[cfg(feature = "redis")]
-    places: Mutex<HashMap<Arc<str>, Arc<LockKeys>>>,
+    places: Mutex<HashMap<Arc<str>, Standing>>,
     closed: watch::Sender<bool>,
     renewing: Mutex<Option<JoinHandle<()>>>,
 }
@@ -115,7 +115,7 @@ impl Shared {
     }
 
     #[cfg(feature = "redis")]
-    pub(crate) fn places(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<LockKeys>>> {
+    pub(crate) fn places(&self) -> MutexGuard<'_, HashMap<Arc<str>, Standing>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -134,11 +134,8 @@ impl Shared {
             }
         }
         #[cfg(feature = "redis")]
-        for (owner, keys) in std::mem::take(&mut *self.places()) {
-            let backend = Arc::clone(&self.backend);
-            self.background.run(async move {
-                drop(backend.undo(&keys, &owner, 0, NotAfter(0)).await);
-            });
+        for (owner, standing) in std::mem::take(&mut *self.places()) {
+            standing.leave(&self.backend, &self.background, &owner);
         }
         // What is not answered in this time is not waited for: the leases end by themselves.
         drop(

@@ -8,6 +8,8 @@ pub(crate) mod in_line;
 pub(crate) mod local_waiters;
 pub(crate) mod remaining;
 pub(crate) mod signal;
+#[cfg(feature = "redis")]
+pub(crate) mod standing;
 pub(crate) mod subscriber;
 pub(crate) mod undo;
 

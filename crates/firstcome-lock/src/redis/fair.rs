@@ -6,8 +6,8 @@ use std::time::Duration;
 use firstcome_store::{Command, Script};
 
 use super::{NotAfter, millis};
+use crate::durations::WAITED_FOR;
 use crate::keys::{LockKeys, prefixed};
-use crate::wait::in_line::WAITED_FOR;
 
 script!(ACQUIRE, "line.lua", "mint.lua", "fair_acquire.lua");
 script!(RELEASE, "line.lua", "fair_release.lua");
@@ -31,7 +31,8 @@ pub(super) fn acquire(
         .arg(millis(lease))
         .arg(not_after.0)
         .arg(keys.fence_life_ms)
-        .arg(if waits { millis(WAITED_FOR) } else { 0 })
+        .arg(millis(WAITED_FOR))
+        .arg(u8::from(waits))
 }
 
 /// Returns the request to give one back, or to leave its line; one that is recognised when it is sent again has a number, which is

@@ -14,9 +14,7 @@ local held = call('HDEL', KEYS[1], ARGV[1]) == 1
 local place = call('LPOS', KEYS[4], ARGV[1])
 if place then
     for _, other in ipairs(call('LRANGE', KEYS[4], place + 1, -1)) do
-        if call('ZSCORE', KEYS[5], other) then
-            call('ZINCRBY', KEYS[5], -ARGV[3], other)
-        end
+        give_time_back(KEYS[5], other, tonumber(ARGV[3]), math.floor(now / 1000))
     end
     call('LREM', KEYS[4], 1, ARGV[1])
 end

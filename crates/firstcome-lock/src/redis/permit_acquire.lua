@@ -10,19 +10,24 @@ if not call('GET', KEYS[1]) then
     call('DEL', KEYS[3])
 end
 local ended = call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, 1000)
-if #ended > 0 then
-    call('ZREM', KEYS[3], unpack(ended))
-    call('INCRBY', KEYS[1], #ended)
-end
-local free = tonumber(call('GET', KEYS[1]))
+local free = tonumber(call('GET', KEYS[1])) + #ended
 if free < 1 then
-    local first = call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')[2]
+    local first = call('ZRANGE', KEYS[3], #ended, #ended, 'WITHSCORES')[2]
     return {0, first and math.ceil((first - now) / 1000) or -1, now}
 end
 local fence = mint()
-call('ZADD', KEYS[3], now + ARGV[2] * 1000, ARGV[1])
-call('DECR', KEYS[1])
+-- The number first: if the user has no right to change who has permits, it is as it was.
+call('INCRBY', KEYS[1], #ended - 1)
+local changed = redis.pcall('ZADD', KEYS[3], now + ARGV[2] * 1000, ARGV[1])
+if type(changed) ~= 'table' and #ended > 0 then
+    changed = redis.pcall('ZREM', KEYS[3], unpack(ended))
+end
+if type(changed) == 'table' then
+    redis.pcall('ZREM', KEYS[3], ARGV[1])
+    call('INCRBY', KEYS[1], 1 - #ended)
+    return changed
+end
 if #ended > 0 and free > 1 then
-    call('PUBLISH', KEYS[4], free - 1)
+    redis.pcall('PUBLISH', KEYS[4], free - 1)
 end
 return {1, fence, now}

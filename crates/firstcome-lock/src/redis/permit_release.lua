@@ -15,7 +15,15 @@ if not ends then
     return {0, now}
 end
 call('ZREM', KEYS[4], ARGV[1])
-call('PUBLISH', KEYS[2], call('INCR', KEYS[1]))
+-- Where somebody has removed the semaphore, whoever comes next says anew how many permits there are.
+if call('EXISTS', KEYS[1]) == 1 then
+    local free = redis.pcall('INCRBY', KEYS[1], 1)
+    if type(free) == 'table' then
+        call('ZADD', KEYS[4], ends, ARGV[1])
+        return free
+    end
+    redis.pcall('PUBLISH', KEYS[2], free)
+end
 -- Its lease may be over, and nobody has needed the permit since.
 local held = tonumber(ends) > now
 if held and ARGV[3] ~= '0' then

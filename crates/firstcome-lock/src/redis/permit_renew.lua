@@ -25,7 +25,7 @@ for i = 1, #KEYS, 2 do
                 call('PEXPIRE', beside, lease)
             end
             -- That of another reader may last longer.
-            if call('PTTL', lock) < lease then
+            if what == 'write' or call('PTTL', lock) < lease then
                 call('PEXPIRE', lock, lease)
             end
         end

@@ -32,8 +32,8 @@ if longest > 0 and is_read then
         -- Those who wait think that it lasts until then.
         call('PUBLISH', KEYS[2], '0')
     end
-elseif is_read or #fields == 2 then
-    -- Nobody is left, or only readers whose time is over.
+elseif is_read or #fields == 2 and fields[1] == 'mode' then
+    -- Nobody is left, or only readers whose time is over. A lock of another kind has no mode.
     call('DEL', KEYS[1])
     call('PUBLISH', KEYS[2], ARGV[2] == 'write' and '1' or '0')
 end

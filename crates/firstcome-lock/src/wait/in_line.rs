@@ -1,13 +1,11 @@
 //! Waiting for a fair lock: in the line that its store keeps.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use crate::backend::ask::Ask;
-use crate::backend::requests::{NotAfter, Topic};
-use crate::durations::LONGEST;
+use crate::backend::requests::Topic;
 use crate::error::Error;
 use crate::lease::{Lease, TryLock};
 use crate::shared::Shared;
@@ -15,14 +13,10 @@ use crate::wait::attempt::attempt_and_wait;
 use crate::wait::call::Call;
 use crate::wait::remaining::Remaining;
 use crate::wait::signal::Signal;
+use crate::wait::standing::Standing;
 use crate::wait::subscriber::Subscriber;
-use crate::wait::undo::undo;
 use crate::wait::{LONGEST_SLEEP, Patience, Until};
 use firstcome_store::Effect;
-use firstcome_store::client::later;
-
-/// For how long a waiter is waited for that does not ask again: so long one that died may keep the others from a free lock.
-pub(crate) const WAITED_FOR: Duration = Duration::from_secs(15);
 
 /// How often a waiter says that it is still there.
 const LOOK: Duration = Duration::from_secs(5);
@@ -33,8 +27,8 @@ struct Place<'a> {
     /// It asks as the same owner all the time.
     ask: Ask,
     owner: Arc<str>,
-    /// Until then a request whose answer is not known may still arrive; at any time while one is under way.
-    uncertain: Option<Instant>,
+    /// A request may still arrive: it is under way, or nobody knows what became of it.
+    asking: Arc<AtomicBool>,
     /// The lease gives itself back.
     granted: bool,
 }
@@ -43,36 +37,44 @@ impl<'a> Place<'a> {
     fn new(shared: &'a Arc<Shared>, ask: &Ask) -> Self {
         let owner: Arc<str> = shared.fresh_owner().into();
         let ask = Ask { in_line: Some(Arc::clone(&owner)), ..ask.clone() };
-        shared.places().insert(Arc::clone(&owner), Arc::clone(&ask.keys));
-        Self { shared, ask, owner, uncertain: None, granted: false }
+        let asking = Arc::new(AtomicBool::new(false));
+        let (keys, lease) = (Arc::clone(&ask.keys), ask.options.lease);
+        let standing = Standing { keys, lease, asking: Arc::clone(&asking) };
+        shared.places().insert(Arc::clone(&owner), standing);
+        Self { shared, ask, owner, asking, granted: false }
     }
 
-    /// Asks once; may be asked again after any failure, as the same owner.
+    /// Asks once. After a failure that leaves open what is granted, or that gave something back, it stands in line anew, as another
+    /// owner: what the one before may still be granted is undone.
     async fn ask(&mut self) -> Result<TryLock, Error> {
-        let before = self.uncertain.replace(later(Instant::now(), LONGEST));
+        self.asking.store(true, Ordering::Release);
         let tried = attempt_and_wait(self.shared, &self.ask).await;
-        let lost = tried.as_ref().is_err_and(|failure| failure.effect() == Effect::Unknown);
-        let within = self.shared.backend.answer_within();
-        self.uncertain = if lost { Some(later(Instant::now(), within)) } else { before };
-        self.granted = matches!(tried, Ok(TryLock::Acquired(_)));
+        match &tried {
+            Ok(answer) => {
+                self.asking.store(false, Ordering::Release);
+                self.granted = matches!(answer, TryLock::Acquired(_));
+            }
+            Err(failure) if failure.effect() == Effect::None && !gave_back(failure) => {
+                self.asking.store(false, Ordering::Release);
+            }
+            Err(_) => *self = Self::new(self.shared, &self.ask),
+        }
         tried
     }
 }
 
+/// Says whether the lock was granted, and is being given back.
+fn gave_back(failure: &Error) -> bool {
+    matches!(failure, Error::Late | Error::TooFewReplicas { .. } | Error::Lost(_))
+}
+
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        let stands = self.shared.places().remove(&self.owner).is_some();
-        if self.granted || !stands {
-            return;
+        let standing = self.shared.places().remove(&self.owner);
+        if let Some(standing) = standing.filter(|_| !self.granted) {
+            let Shared { backend, background, .. } = &**self.shared;
+            standing.leave(backend, background, &self.owner);
         }
-        let (backend, keys) = (Arc::clone(&self.shared.backend), Arc::clone(&self.ask.keys));
-        let owner = self.owner.as_ref().to_owned();
-        let uncertain = self.uncertain.is_some_and(|until| until > Instant::now());
-        let not_after = backend.last_moment(&keys).filter(|_| uncertain).unwrap_or(NotAfter(0));
-        let give_up = later(Instant::now(), self.ask.options.lease + 2 * backend.answer_within());
-        self.shared.background.run(async move {
-            undo(backend, keys, owner, 0, not_after, give_up, None).await;
-        });
     }
 }
 

@@ -152,6 +152,40 @@ async fn the_dead_are_waited_for_a_while_and_the_living_for_ever() {
     nothing_is_left(&redis);
 }
 
+/// Who takes its turn, or leaves, takes back the time that those behind it had been given for it, but not what they have as waiters that
+/// said a moment ago that they are there. One of ours that died is waited for no longer than that, however long the lease would have been.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_leaves_those_behind_their_time_and_the_dead_no_more_than_that() {
+    let Some(redis) = RedisServer::start() else { return };
+    let (ann, bob) = (client_of(&redis).await, client_of(&redis).await);
+    let now = || {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        now.as_millis() as u64
+    };
+    const DEAD: &str = "00000000-0000-4000-8000-000000000000:12345678901";
+    let until_when = |dead: &str| -> u64 {
+        let said = redis.ask(&format!("ZSCORE redisson_lock_timeout:{{x}} {dead}"));
+        said.lines().last().unwrap().parse().unwrap()
+    };
+    let held = take(&ann.fair("x").unwrap()).await;
+    let order = Order::default();
+    let next = comes(bob.fair("x").unwrap(), &order, 1);
+    stands(&redis, 1).await;
+    assert_eq!(redis.ask(&format!("RPUSH redisson_lock_queue:{{x}} {DEAD}")), ":2");
+    let deadline = now() + 15_000;
+    assert_eq!(redis.ask(&format!("ZADD redisson_lock_timeout:{{x}} {deadline} {DEAD}")), ":1");
+    held.release().await.unwrap();
+    next.await.unwrap();
+    assert!(until_when(DEAD) > now() + 10_000);
+
+    let an_hour = now() + 3_600_000;
+    assert_eq!(redis.ask(&format!("ZADD redisson_lock_timeout:{{x}} {an_hour} {DEAD}")), ":0");
+    let lock = ann.fair("x").unwrap();
+    let lease = lock.lock_within(30 * SECOND).await.unwrap().acquired().expect("it is dropped");
+    assert_eq!(lease.release().await.unwrap(), Released::Free);
+    nothing_is_left(&redis);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_stand_in_one_line_and_wake_each_other() {
     let Some(redis) = RedisServer::start() else { return };

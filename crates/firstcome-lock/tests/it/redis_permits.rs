@@ -130,6 +130,12 @@ async fn permits_of_both_are_counted_together_and_ours_come_back() {
     }
     assert_eq!(java.ask("available semaphore s").await, "2");
     assert_eq!(redis.ask("EXISTS fc:permits:{s}"), ":0");
+
+    // One that was removed while somebody had a permit has as many as the next one says.
+    let lease = take(&ours).await;
+    assert_eq!(redis.ask("DEL s"), ":1");
+    assert_eq!(lease.release().await.unwrap(), Released::Free);
+    assert_eq!(redis.ask("EXISTS s"), ":0");
 }
 
 /// What is in the store, without what differs from one run to the next: owners and our own keys.
@@ -184,6 +190,13 @@ async fn what_is_written_is_what_redisson_writes() {
     let plain = take(&rust.mutex("x").unwrap()).await;
     assert!(!is_free(&lock(&rust, "read")).await && !is_free(&lock(&rust, "write")).await);
     plain.release().await.unwrap();
+    // One that is given back too late leaves it alone.
+    let reader = take(&rust.read("x").unwrap().lease(SECOND)).await;
+    assert_eq!(reader.lost().await, Loss::RanOut);
+    until("it is free", async || redis.ask("EXISTS x") == ":0").await;
+    let plain = take(&rust.mutex("x").unwrap()).await;
+    assert_eq!(reader.release().await.unwrap(), Released::AlreadyLost);
+    assert_eq!(plain.release().await.unwrap(), Released::Free);
     assert_eq!(redis.ask("SET x text"), "+OK");
     let refused = rust.read("x").unwrap().try_lock().await.unwrap_err();
     assert!(matches!(refused, Error::Store(StoreError::WrongKind { .. })), "{refused}");
