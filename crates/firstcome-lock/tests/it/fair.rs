@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use firstcome_lock::{Error, Lock, Locks, Released, TryLock};
-use firstcome_testbed::RedisServer;
+use firstcome_lock::{Error, Lock, Locks, RedisOptions, Released, TryLock};
+use firstcome_testbed::{Proxy, ProxyFault, RedisServer};
 
 use crate::interop::{Java, by_message, mark};
-use crate::stage::{SECOND, client_of, ms, take, until};
+use crate::stage::{SECOND, client_of, ms, quiet, take, until};
 
 fn line(redis: &RedisServer) -> usize {
     redis.ask("LLEN redisson_lock_queue:{x}")[1..].parse().unwrap()
@@ -182,6 +182,31 @@ async fn a_turn_leaves_those_behind_their_time_and_the_dead_no_more_than_that() 
     assert_eq!(redis.ask(&format!("ZADD redisson_lock_timeout:{{x}} {an_hour} {DEAD}")), ":0");
     let lock = ann.fair("x").unwrap();
     let lease = lock.lock_within(30 * SECOND).await.unwrap().acquired().expect("it is dropped");
+    assert_eq!(lease.release().await.unwrap(), Released::Free);
+    nothing_is_left(&redis);
+}
+
+/// The lock is granted, and the answer is lost: the waiter stands in line anew as another owner, and what the first one was granted goes
+/// long before its lease ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_grant_whose_answer_is_lost_is_in_nobodys_way() {
+    let Some(redis) = RedisServer::start() else { return };
+    let proxy = Proxy::start(redis.port()).await;
+    let options = RedisOptions::new(redis.url_through(proxy.port()))
+        .answer_within(ms(400))
+        .connect_within(2 * SECOND)
+        .heartbeat(ms(500));
+    let ann = Locks::builder().connect(options).await.unwrap();
+    let lock = ann.fair("x").unwrap().lease(60 * SECOND);
+    assert_eq!(take(&lock).await.release().await.unwrap(), Released::Free);
+    quiet(&proxy).await;
+    proxy.set(ProxyFault::CutAtReply);
+    let waiter = tokio::spawn(async move { lock.lock_within(30 * SECOND).await });
+    until("it is granted", async || redis.ask("HLEN x") == ":1").await;
+    let first = redis.ask("HKEYS x");
+    proxy.set(ProxyFault::None);
+    let lease = waiter.await.unwrap().unwrap().acquired().expect("nothing is in the way");
+    assert_ne!(redis.ask("HKEYS x"), first, "another owner has it");
     assert_eq!(lease.release().await.unwrap(), Released::Free);
     nothing_is_left(&redis);
 }
