@@ -202,6 +202,34 @@ async fn what_is_written_is_what_redisson_writes() {
     assert!(matches!(refused, Error::Store(StoreError::WrongKind { .. })), "{refused}");
 }
 
+/// A user who may not note who has a permit gets none, however often, and none is lost or made.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_missing_right_changes_no_number_of_permits() {
+    let Some(redis) = RedisServer::start() else { return };
+    for right in ["zadd", "zrem"] {
+        let user = format!("ACL SETUSER {right} on >pw ~* &* +@all -{right}");
+        assert_eq!(redis.ask(&user), "+OK");
+        let url = format!("redis://{right}:pw@127.0.0.1:{}", redis.port());
+        let (eve, ann) = (Locks::connect(&url).await.unwrap(), client_of(&redis).await);
+        // One has ended that nobody gave back.
+        take(&ann.semaphore(right, 3).unwrap().lease(SECOND)).await.leak();
+        tokio::time::sleep(ms(1_100)).await;
+        for _ in 0..3 {
+            let refused = eve.semaphore(right, 3).unwrap().try_lock().await.unwrap_err();
+            assert!(matches!(refused, Error::Store(StoreError::Denied { .. })), "{refused}");
+        }
+        let mut all = Vec::new();
+        for _ in 0..3 {
+            all.push(take(&ann.semaphore(right, 3).unwrap()).await);
+        }
+        assert!(!is_free(&ann.semaphore(right, 3).unwrap()).await);
+        for lease in all {
+            assert_eq!(lease.release().await.unwrap(), Released::Free);
+        }
+        assert!(redis.ask(&format!("GET {right}")).ends_with('3'));
+    }
+}
+
 /// In contrast: who looks first, and takes one in a second step, takes too many.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn twelve_at_once_get_three_permits_in_one_step_and_more_in_two() {
