@@ -131,19 +131,20 @@ impl Backend {
         }
     }
 
-    /// Returns until when, on the store's clock, a request for a fair lock that is under way may take effect; `None` where there are
-    /// no fair locks.
-    pub(crate) fn last_moment(
-        &self,
-        #[cfg_attr(not(feature = "redis"), expect(unused, reason = "others have no fair locks"))]
-        keys: &LockKeys,
-    ) -> Option<NotAfter> {
+    /// Tells whether there are fair locks.
+    pub(crate) fn has_fair_locks(&self) -> bool {
+        // They need one script for a step, too.
+        self.takes_several_at_once()
+    }
+
+    /// Returns until when, on the store's clock, a request that is sent now may take effect; in a store that has fair locks.
+    #[cfg(feature = "redis")]
+    pub(crate) fn last_moment(&self, keys: &LockKeys) -> NotAfter {
         match &self.store {
-            #[cfg(feature = "redis")]
-            LockStore::Redis(store) => Some(store.last_moment(keys)),
-            LockStore::Memory(_) => None,
+            LockStore::Redis(store) => store.last_moment(keys),
+            LockStore::Memory(_) => NotAfter(0),
             #[cfg(feature = "sql")]
-            LockStore::Sql(_) => None,
+            LockStore::Sql(_) => NotAfter(0),
         }
     }
 

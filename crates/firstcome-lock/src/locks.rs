@@ -80,15 +80,14 @@ impl Locks {
     ///
     /// As [`Locks::mutex`], and [`Error::Unfit`] if the store is not Redis.
     pub fn fair(&self, name: &str) -> Result<Lock, Error> {
-        let lock = Lock::new(&self.shared, Kind::Fair, name)?;
-        if self.shared.backend.last_moment(&LockKeys::new(Kind::Fair, name)?).is_none() {
+        if !self.shared.backend.has_fair_locks() {
             return Err(Error::Unfit {
                 what: "this store",
                 reason: "it has no fair locks".to_owned(),
                 hint: "use Redis for them, or a plain lock",
             });
         }
-        Ok(lock)
+        Lock::new(&self.shared, Kind::Fair, name)
     }
 
     /// Returns the token lock of this name: a string key as set by `SET NX PX`, as many languages use it.

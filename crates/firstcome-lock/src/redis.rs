@@ -38,12 +38,12 @@ use crate::error::Error;
 use crate::inject::{Mistake, Mistakes};
 use crate::keys::{Kind, LockKeys, prefixed};
 
-script!(ACQUIRE, "redis/mint.lua", "redis/acquire.lua");
+script!(ACQUIRE, "redis/mint.lua", "redis/late.lua", "redis/acquire.lua");
 script!(RELEASE, "redis/release.lua");
-script!(PASS, "redis/pass.lua");
+script!(PASS, "redis/mint.lua", "redis/pass.lua");
 script!(UNDO, "redis/undo.lua");
 script!(RENEW, "redis/renew.lua");
-script!(TOKEN_ACQUIRE, "redis/token_acquire.lua");
+script!(TOKEN_ACQUIRE, "redis/mint.lua", "redis/late.lua", "redis/token_acquire.lua");
 script!(TOKEN_RELEASE, "redis/token_release.lua");
 script!(TOKEN_RENEW, "redis/token_renew.lua");
 script!(ANNOUNCE, "redis/announce.lua");

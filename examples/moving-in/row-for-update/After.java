@@ -1,9 +1,8 @@
-import io.firstcome.client.AlreadyWon;
 import io.firstcome.client.ClaimOutcome;
 import io.firstcome.client.FirstcomeClient;
 import io.firstcome.client.Reason;
 import io.firstcome.client.Refused;
-import io.firstcome.client.Won;
+import io.firstcome.client.WonPlace;
 
 /** Places of a campaign, with Firstcome. Nobody waits for a row. */
 final class After {
@@ -15,9 +14,7 @@ final class After {
 
     String takePlace(String campaign, String customer) {
         ClaimOutcome outcome = firstcome.claim(campaign, customer);
-        if (outcome instanceof Won won) {
-            return "You have place " + won.rank();
-        } else if (outcome instanceof AlreadyWon won) {
+        if (outcome instanceof WonPlace won) {
             return "You have place " + won.rank();
         } else if (outcome instanceof Refused no) {
             return no.reason() == Reason.SOLD_OUT ? "Sold out" : "Not possible: " + no.reason();

@@ -1,7 +1,7 @@
 -- Takes a lock if it is free, or once more for its owner; the fence is minted in the same step.
 --
 -- KEYS  1 lock  2 fence counter
--- ARGV  1 owner  2 lease (ms)  3 not after (µs of this server's clock)  4 life of the counter (ms, 0 for ever)
+-- ARGV  1 owner  2 lease (ms)  3 and 4 as in late.lua and mint.lua
 -- Gives {holds, fence, now} to the owner, {0, remaining ms, now} to others, {-1, 0, now} to a request that is late.
 
 local left = call('PTTL', KEYS[1])

@@ -9,8 +9,8 @@ use super::{NotAfter, millis};
 use crate::durations::WAITED_FOR;
 use crate::keys::{LockKeys, prefixed};
 
-script!(ACQUIRE, "line.lua", "mint.lua", "fair_acquire.lua");
-script!(RELEASE, "line.lua", "fair_release.lua");
+script!(ACQUIRE, "line.lua", "mint.lua", "late.lua", "fair_acquire.lua");
+script!(RELEASE, "line.lua", "latch.lua", "fair_release.lua");
 
 /// The keys of the line: who stands in it, and until when each is waited for.
 fn line(keys: &LockKeys) -> [String; 2] {

@@ -1,7 +1,7 @@
 -- Takes a fair lock if it is free and nobody is before the owner in line, and otherwise has it stand in line, if it waits.
 --
 -- KEYS  1 lock  2 fence counter  3 line  4 until when each is waited for
--- ARGV  1 owner, who asks again as the same one while it waits  2 lease (ms)  3 and 4 as in mint.lua  5 for how long a waiter is
+-- ARGV  1 owner, who asks again as the same one while it waits  2 lease (ms)  3 and 4 as in late.lua and mint.lua  5 for how long a waiter is
 --       waited for (ms)  6 '1' for one who waits
 -- Gives {1, fence, now} to the owner, {0, remaining ms, now} to others, {-1, 0, now} to a request that is late.
 
@@ -19,7 +19,7 @@ if left == -2 and (not head or head == ARGV[1]) then
         call('LPOP', KEYS[3])
         call('ZREM', KEYS[4], head)
         -- Those behind it had been given its time, too.
-        for _, other in ipairs(call('ZRANGE', KEYS[4], 0, -1)) do
+        for _, other in ipairs(call('ZRANGEBYSCORE', KEYS[4], ms + wait, '+inf')) do
             give_time_back(KEYS[4], other, wait, ms)
         end
     end

@@ -6,8 +6,8 @@
 -- Takes back the time that somebody before it in line had been given, but leaves it as much as one who asks now has.
 local function give_time_back(deadlines, owner, wait, ms)
     local deadline = tonumber(redis.call('ZSCORE', deadlines, owner))
-    if deadline then
-        redis.call('ZADD', deadlines, math.max(deadline - wait, math.min(deadline, ms + wait)), owner)
+    if deadline and deadline > ms + wait then
+        redis.call('ZADD', deadlines, math.max(deadline - wait, ms + wait), owner)
     end
 end
 

@@ -1,15 +1,11 @@
--- Stands before the scripts that take something: turns away what is late, and mints fences.
+-- Stands before the scripts that give a lock to somebody: the time in µs, and how fences are minted.
 --
 -- KEYS  2 fence counter
--- ARGV  3 not after (µs of this server's clock)  4 life of the counter (ms, 0 for ever)
+-- ARGV  4 life of the counter (ms, 0 for ever)
 
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-if now > tonumber(ARGV[3]) then
-    -- Its sender has given up on it and has undone, or will undo, what it asked for.
-    return {-1, 0, now}
-end
 
 -- Gives the next fence.
 local function mint()

@@ -2,12 +2,12 @@
 -- lease, so that the permit of a process that died comes back; those of Redisson's own processes are not known.
 --
 -- KEYS  1 semaphore  2 fence counter  3 who has permits  4 channel
--- ARGV  1 owner  2 lease (ms)  3 and 4 as in mint.lua  5 how many permits there are, where nobody has said so before
+-- ARGV  1 owner  2 lease (ms)  3 and 4 as in late.lua and mint.lua  5 how many permits there are, where nobody has said so before
 -- Gives {1, fence, now} to the owner, {0, remaining ms or -1, now} to others, {-1, 0, now} to a request that is late.
 
 if not call('GET', KEYS[1]) then
-    call('SET', KEYS[1], ARGV[5])
     call('DEL', KEYS[3])
+    call('SET', KEYS[1], ARGV[5])
 end
 local ended = call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, 1000)
 local free = tonumber(call('GET', KEYS[1])) + #ended

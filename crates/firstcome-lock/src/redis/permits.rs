@@ -8,10 +8,10 @@ use firstcome_store::{Command, Script};
 use super::{NotAfter, RenewalRequest, millis};
 use crate::keys::{Kind, LockKeys, braced, prefixed};
 
-script!(RW_ACQUIRE, "mint.lua", "rw_acquire.lua");
-script!(PERMIT_ACQUIRE, "mint.lua", "permit_acquire.lua");
-script!(RW_RELEASE, "rw_release.lua");
-script!(PERMIT_RELEASE, "permit_release.lua");
+script!(RW_ACQUIRE, "mint.lua", "late.lua", "rw_acquire.lua");
+script!(PERMIT_ACQUIRE, "mint.lua", "late.lua", "permit_acquire.lua");
+script!(RW_RELEASE, "latch.lua", "rw_release.lua");
+script!(PERMIT_RELEASE, "latch.lua", "permit_release.lua");
 script!(PERMIT_RENEW, "permit_renew.lua");
 
 /// One hold, as it is written.
@@ -73,8 +73,8 @@ pub(super) fn release(keys: &LockKeys, owner: &str, kept: Option<(u128, Duration
     let release_id = keys.release_id(request);
     Command::script(script, &[&keys.name, &keys.channel, &release_id, &hold.beside])
         .arg(&hold.field)
-        .arg(hold.what)
         .arg(millis(life))
+        .arg(hold.what)
         .arg(&*braced(&keys.name))
 }
 

@@ -1,7 +1,7 @@
 -- Takes a read/write lock, which is Redisson's: for one writer alone, or beside other readers.
 --
 -- KEYS  1 lock  2 fence counter  3 what the hold of a reader ends with
--- ARGV  1 field of the hold  2 lease (ms)  3 and 4 as in mint.lua  5 'read' or 'write'  6 how many may read
+-- ARGV  1 field of the hold  2 lease (ms)  3 and 4 as in late.lua and mint.lua  5 'read' or 'write'  6 how many may read
 -- Gives {1, fence, now} to the owner, {0, remaining ms, now} to others, {-1, 0, now} to a request that is late.
 
 local left = call('PTTL', KEYS[1])

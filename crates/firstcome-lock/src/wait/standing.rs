@@ -27,7 +27,7 @@ impl Standing {
     pub(crate) fn leave(self, backend: &Arc<Backend>, background: &BackgroundTask, owner: &str) {
         let (backend, owner) = (Arc::clone(backend), owner.to_owned());
         let asking = self.asking.load(Ordering::Acquire);
-        let not_after = backend.last_moment(&self.keys).filter(|_| asking).unwrap_or(NotAfter(0));
+        let not_after = if asking { backend.last_moment(&self.keys) } else { NotAfter(0) };
         // After that nothing is granted, and nobody is waited for.
         let longest = self.lease.max(WAITED_FOR) + 2 * backend.answer_within();
         let give_up = later(Instant::now(), longest);

@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use crate::stage::Stage;
 
-/// A story that is being told. All have this one type, so that the compiler makes a story once and not once for each store.
+/// A story that goes on. All have this one type, so that the compiler makes a story once and not once for each store.
 pub(crate) type Story = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Tells a story of one store, if its server is installed.
