@@ -21,7 +21,7 @@ use crate::inject::Mistakes;
 use crate::locks::Locks;
 use crate::memory::Memory;
 #[cfg(feature = "redis")]
-use crate::redis::{RedisBackend, ReplicaCheck, Replicas, check_rights};
+use crate::redis::{Messages, RedisBackend, ReplicaCheck, Replicas, check_rights};
 use crate::shared::Shared;
 #[cfg(feature = "mysql")]
 use crate::sql::MySqlTable;
@@ -200,7 +200,9 @@ impl Builder {
     /// Connects to the Redis or Valkey that `options` name, and checks the rights of the user.
     ///
     /// In a Redis Cluster each lock is at the server that has the slot of its name. Several locks are taken in one step only if
-    /// their names have the same part in braces, and [`Builder::replicas`] is not possible.
+    /// their names have the same part in braces, and [`Builder::replicas`] is not possible. Messages about releases are published
+    /// and heard as Redisson does by default, with `SPUBLISH` where the servers have it; `?pubsub=` in the URL says otherwise: see
+    /// [`RedisOptions::new`].
     ///
     /// # Errors
     ///
@@ -222,11 +224,14 @@ impl Builder {
             None => None,
         };
         let redis = Redis::connect(options).await?;
-        if let Err(denied) = check_rights(&redis).await {
-            redis.close().await;
-            return Err(denied);
-        }
-        let store = RedisBackend::new(redis, replicas, self.mistakes);
+        let messages = match usable(&redis).await {
+            Ok(messages) => messages,
+            Err(refused) => {
+                redis.close().await;
+                return Err(refused);
+            }
+        };
+        let store = RedisBackend::new(redis, messages, replicas, self.mistakes);
         Ok(self.start(LockStore::Redis(Box::new(store))))
     }
 
@@ -412,6 +417,14 @@ impl Builder {
             hint: "leave it out: a database waits for its replicas as its own settings say, and in a Redis Cluster it is not possible",
         })
     }
+}
+
+/// Returns how messages are published, if the user has the rights that locks need.
+#[cfg(feature = "redis")]
+async fn usable(redis: &Redis) -> Result<Messages, Error> {
+    let messages = Messages(redis.pubsub().await?);
+    check_rights(redis, messages).await?;
+    Ok(messages)
 }
 
 #[cfg(feature = "redis")]

@@ -9,7 +9,17 @@ macro_rules! script {
     };
 }
 
+/// The same for a script that publishes.
+macro_rules! publishing_script {
+    ($name:ident, $first:literal $(, $more:literal)*) => {
+        static $name: Versions = LazyLock::new(|| {
+            Messages::versions(concat!(include_str!($first) $(, "\n", include_str!($more))*))
+        });
+    };
+}
+
 mod fair;
+mod messages;
 #[cfg(feature = "permits")]
 mod permits;
 mod replicas;
@@ -25,6 +35,8 @@ use firstcome_store::{Command, Redis, RedisReply, Script};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+pub(crate) use self::messages::Messages;
+use self::messages::Versions;
 pub(crate) use self::replicas::{ReplicaCheck, Replicas};
 pub(crate) use self::rights::check as check_rights;
 pub(crate) use self::subscriber::RedisSubscriber;
@@ -39,17 +51,17 @@ use crate::inject::{Mistake, Mistakes};
 use crate::keys::{Kind, LockKeys, prefixed};
 
 script!(ACQUIRE, "redis/mint.lua", "redis/late.lua", "redis/acquire.lua");
-script!(RELEASE, "redis/release.lua");
+publishing_script!(RELEASE, "redis/release.lua");
 script!(PASS, "redis/mint.lua", "redis/pass.lua");
-script!(UNDO, "redis/undo.lua");
+publishing_script!(UNDO, "redis/undo.lua");
 script!(RENEW, "redis/renew.lua");
 script!(TOKEN_ACQUIRE, "redis/mint.lua", "redis/late.lua", "redis/token_acquire.lua");
 script!(TOKEN_RELEASE, "redis/token_release.lua");
 script!(TOKEN_RENEW, "redis/token_renew.lua");
-script!(ANNOUNCE, "redis/announce.lua");
+publishing_script!(ANNOUNCE, "redis/announce.lua");
 script!(LEADER, "redis/leader.lua");
 script!(GUARD, "redis/guard.lua");
-script!(FORCE, "redis/holder.lua", "redis/force.lua");
+publishing_script!(FORCE, "redis/holder.lua", "redis/force.lua");
 script!(INSPECT, "redis/holder.lua", "redis/inspect.lua");
 
 /// How much longer a release id is kept than a release is sent again, and how long at most.
@@ -78,15 +90,21 @@ pub(crate) struct RedisBackend {
     /// One for each server of a cluster that has locks which are used.
     clocks: Mutex<HashMap<u64, Arc<StoreClock>>>,
     generations: watch::Receiver<u64>,
+    messages: Messages,
     /// Where replicas have to acknowledge what is acquired.
     replicas: Option<ReplicaCheck>,
     mistakes: Mistakes,
 }
 
 impl RedisBackend {
-    pub(crate) fn new(redis: Redis, replicas: Option<ReplicaCheck>, mistakes: Mistakes) -> Self {
+    pub(crate) fn new(
+        redis: Redis,
+        messages: Messages,
+        replicas: Option<ReplicaCheck>,
+        mistakes: Mistakes,
+    ) -> Self {
         let generations = redis.generations();
-        Self { redis, clocks: Mutex::default(), generations, replicas, mistakes }
+        Self { redis, clocks: Mutex::default(), generations, messages, replicas, mistakes }
     }
 
     /// Returns what is known of the clock of the server that has a lock.
@@ -127,7 +145,7 @@ impl RedisBackend {
         for _ in 0..2 {
             not_after = self.not_after(&clock);
             let asked = Instant::now();
-            let command = acquire(keys, owner, lease, not_after, waits);
+            let command = self.acquiring(keys, owner, lease, not_after, waits);
             let mut reply = self.redis.send(&command).await;
             if self.mistakes.makes(Mistake::ResendAcquire) && lost(&reply) {
                 reply = self.redis.send(&command).await;
@@ -160,12 +178,14 @@ impl RedisBackend {
         let command = match keys.kind {
             Kind::Token => Command::script(&TOKEN_RELEASE, &[&keys.name]).arg(owner),
             Kind::Plain | Kind::Fenced => {
-                Command::script(&UNDO, &[&keys.name, &keys.channel]).arg(owner).arg(keep)
+                Command::script(self.messages.of(&UNDO), &[&keys.name, &keys.channel])
+                    .arg(owner)
+                    .arg(keep)
             }
-            Kind::Fair => fair::release(keys, owner, None),
+            Kind::Fair => fair::release(self.messages, keys, owner, None),
             #[cfg(feature = "permits")]
             Kind::Semaphore { .. } | Kind::Read | Kind::Write => {
-                permits::release(keys, owner, None)
+                permits::release(self.messages, keys, owner, None)
             }
         };
         let numbers = self.redis.send(&command).await?.numbers()?;
@@ -196,10 +216,10 @@ impl RedisBackend {
         }
         let kept = Some((asked.request, self.release_id_life(lease)));
         let only = match keys.kind {
-            Kind::Fair => Some(fair::release(keys, owner, kept)),
+            Kind::Fair => Some(fair::release(self.messages, keys, owner, kept)),
             #[cfg(feature = "permits")]
             Kind::Semaphore { .. } | Kind::Read | Kind::Write => {
-                Some(permits::release(keys, owner, kept))
+                Some(permits::release(self.messages, keys, owner, kept))
             }
             Kind::Plain | Kind::Fenced | Kind::Token => None,
         };
@@ -214,10 +234,11 @@ impl RedisBackend {
             return self.release_only(asked).await;
         }
         let release_id = keys.release_id(asked.request);
-        let command = Command::script(&RELEASE, &[&keys.name, &keys.channel, &release_id])
-            .arg(owner)
-            .arg(millis(lease))
-            .arg(millis(self.release_id_life(lease)));
+        let command =
+            Command::script(self.messages.of(&RELEASE), &[&keys.name, &keys.channel, &release_id])
+                .arg(owner)
+                .arg(millis(lease))
+                .arg(millis(self.release_id_life(lease)));
         let reply = self.redis.send(&command).await?;
         if reply == RedisReply::Nil {
             return Ok(ReleaseAnswer::Nothing);
@@ -244,8 +265,10 @@ impl RedisBackend {
             // Never overwrites that of the same request.
             Command::new("COPY").arg(&keys.name).arg(&release_id),
             Command::new("HDEL").arg(&keys.name).arg(owner),
-            Command::new("PUBLISH").arg(&keys.channel).arg("0"),
         ];
+        let publish = |command| Command::new(command).arg(&keys.channel).arg("0");
+        commands.extend(self.messages.commands().map(publish));
+        let published = 2..commands.len();
         if asked.again {
             commands.push(Command::new("HEXISTS").arg(&release_id).arg(owner));
         }
@@ -261,10 +284,10 @@ impl RedisBackend {
             replies => replies?,
         };
         let yes = |at: usize| replies.get(at).is_some_and(|reply| *reply == RedisReply::Number(1));
-        Ok(if yes(1) || asked.again && yes(3) {
-            let receivers =
-                replies.get(2).and_then(|reply| reply.number().ok()).unwrap_or_default();
-            ReleaseAnswer::Free { receivers: receivers.unsigned_abs() }
+        Ok(if yes(1) || asked.again && yes(published.end) {
+            let heard = replies.get(published).unwrap_or_default();
+            let heard = heard.iter().filter_map(|reply| reply.number().ok());
+            ReleaseAnswer::Free { receivers: heard.map(i64::unsigned_abs).sum() }
         } else {
             ReleaseAnswer::Nothing
         })
@@ -338,7 +361,8 @@ impl RedisBackend {
     pub(crate) async fn force(&self, keys: &LockKeys) -> Result<bool, Error> {
         let fair = prefixed("redisson_lock_queue", &keys.name);
         let nobodys = keys.release_id(0);
-        let command = Command::script(&FORCE, &[&keys.name, &keys.channel, &fair, &nobodys])
+        let names = [&*keys.name, &keys.channel, &fair, &nobodys];
+        let command = Command::script(self.messages.of(&FORCE), &names)
             .arg(u8::from(keys.kind == Kind::Token))
             .arg(prefixed("redisson_rwlock", &keys.name));
         Ok(self.redis.send(&command).await?.number()? == 1)
@@ -353,7 +377,7 @@ impl RedisBackend {
     }
 
     pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<RedisSubscriber, Error> {
-        Ok(RedisSubscriber(self.redis.subscribe(&topic.channel()).await?))
+        RedisSubscriber::listen(&self.redis, self.messages, &topic.channel()).await
     }
 
     pub(crate) async fn forget(&self, release_ids: Vec<String>) -> Result<(), Error> {
@@ -376,7 +400,7 @@ impl RedisBackend {
         owner: &str,
     ) -> Result<(), Error> {
         let key = prefixed("fc:leader", name);
-        let command = Command::script(&ANNOUNCE, &[&key, &key])
+        let command = Command::script(self.messages.of(&ANNOUNCE), &[&key, &key])
             .arg(record.term)
             .arg(&record.node)
             .arg(owner)
@@ -463,6 +487,30 @@ impl RedisBackend {
         }
     }
 
+    /// Returns the command that asks once for a lock.
+    fn acquiring(
+        &self,
+        keys: &LockKeys,
+        owner: &str,
+        lease: Duration,
+        not_after: NotAfter,
+        waits: bool,
+    ) -> Command {
+        if keys.kind == Kind::Fair {
+            return fair::acquire(keys, owner, lease, not_after, waits);
+        }
+        #[cfg(feature = "permits")]
+        if let Some(most) = keys.kind.permits() {
+            return permits::acquire(self.messages, keys, most, owner, lease, not_after);
+        }
+        let script = if keys.kind == Kind::Token { &*TOKEN_ACQUIRE } else { &*ACQUIRE };
+        Command::script(script, &[&keys.name, &keys.fence])
+            .arg(owner)
+            .arg(millis(lease))
+            .arg(not_after.0)
+            .arg(keys.fence_life_ms)
+    }
+
     /// Returns the time on the server's clock after which nobody waits for an answer to what is sent now.
     fn not_after(&self, clock: &StoreClock) -> NotAfter {
         if self.mistakes.makes(Mistake::AcceptLateAcquire) {
@@ -470,29 +518,6 @@ impl RedisBackend {
         }
         NotAfter(clock.not_after(self.answer_within()))
     }
-}
-
-/// Returns the command that asks once for a lock.
-fn acquire(
-    keys: &LockKeys,
-    owner: &str,
-    lease: Duration,
-    not_after: NotAfter,
-    waits: bool,
-) -> Command {
-    if keys.kind == Kind::Fair {
-        return fair::acquire(keys, owner, lease, not_after, waits);
-    }
-    #[cfg(feature = "permits")]
-    if let Some(most) = keys.kind.permits() {
-        return permits::acquire(keys, most, owner, lease, not_after);
-    }
-    let script = if keys.kind == Kind::Token { &*TOKEN_ACQUIRE } else { &*ACQUIRE };
-    Command::script(script, &[&keys.name, &keys.fence])
-        .arg(owner)
-        .arg(millis(lease))
-        .arg(not_after.0)
-        .arg(keys.fence_life_ms)
 }
 
 /// Returns the command that renews holds of one kind, or only looks at them, and its script.

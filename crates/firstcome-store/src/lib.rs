@@ -60,6 +60,7 @@ mod tls;
 pub use error::{Effect, StoreError};
 #[cfg(feature = "redis")]
 pub use redis::{
-    Answer, Command, Event, Pinned, Redis, RedisOptions, RedisReply, Script, Subscription, Wire,
+    Answer, Command, Event, Pinned, PubSub, Redis, RedisOptions, RedisReply, Script, Subscription,
+    Wire,
 };
 pub use store_errors::{ErrorCode, Meaning, Passes, Store};

@@ -11,6 +11,7 @@ mod link;
 mod link_state;
 mod options;
 mod pinned;
+mod pubsub;
 mod reply;
 mod sentinel;
 mod shards;
@@ -31,6 +32,7 @@ use crate::error::StoreError;
 pub use self::command::{Command, Script};
 pub use self::options::RedisOptions;
 pub use self::pinned::{Answer, Pinned};
+pub use self::pubsub::PubSub;
 pub use self::reply::RedisReply;
 pub use self::subscriptions::{Event, Subscription};
 pub use self::wire::Wire;
@@ -171,7 +173,8 @@ impl Redis {
 
     /// Subscribes to a channel and waits until the server has confirmed it.
     ///
-    /// Every subscriber of one channel shares one subscription at the server, given up with the last of them.
+    /// Every subscriber of one channel shares one subscription at the server, given up with the last of them. In a cluster a
+    /// subscription to a sharded channel goes where its slot goes.
     ///
     /// # Errors
     ///
@@ -181,10 +184,26 @@ impl Redis {
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn subscribe(&self, channel: &str) -> Result<Subscription, StoreError> {
+    pub async fn subscribe(
+        &self,
+        channel: &str,
+        pubsub: PubSub,
+    ) -> Result<Subscription, StoreError> {
+        let deadline = self.deadline();
         match &self.inner.servers {
-            Servers::One(shard) => shard.subscriptions.join(channel, self.deadline()).await,
-            Servers::Cluster(shards) => shards.subscribe(channel, self.deadline()).await,
+            Servers::One(shard) => shard.subscriptions.join(channel, pubsub, deadline).await,
+            Servers::Cluster(shards) => {
+                let joined = shards.subscribe(channel, pubsub, deadline).await?;
+                Ok(joined.following(self))
+            }
+        }
+    }
+
+    /// Returns what the URL of a cluster says of how messages are published; `None` for a server by itself.
+    fn pubsub_mode(&self) -> Option<pubsub::Mode> {
+        match &self.inner.servers {
+            Servers::One(_) => None,
+            Servers::Cluster(shards) => Some(shards.pubsub_mode()),
         }
     }
 

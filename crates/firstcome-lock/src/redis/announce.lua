@@ -10,5 +10,5 @@ if known > tonumber(ARGV[1]) then
 end
 redis.call('HSET', KEYS[1], 'term', ARGV[1], 'node', ARGV[2], 'owner', ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
-redis.call('PUBLISH', KEYS[2], ARGV[1])
+publish(KEYS[2], ARGV[1])
 return 1

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use firstcome_store::{Command, Script};
 
+use super::messages::{Messages, Versions};
 use super::{NotAfter, millis};
 use crate::durations::WAITED_FOR;
 use crate::keys::{LockKeys, prefixed};
 
 script!(ACQUIRE, "line.lua", "mint.lua", "late.lua", "fair_acquire.lua");
-script!(RELEASE, "line.lua", "latch.lua", "fair_release.lua");
+publishing_script!(RELEASE, "line.lua", "latch.lua", "fair_release.lua");
 
 /// The keys of the line: who stands in it, and until when each is waited for.
 fn line(keys: &LockKeys) -> [String; 2] {
@@ -37,10 +38,18 @@ pub(super) fn acquire(
 
 /// Returns the request to give one back, or to leave its line; one that is recognised when it is sent again has a number, which is
 /// kept for a while.
-pub(super) fn release(keys: &LockKeys, owner: &str, kept: Option<(u128, Duration)>) -> Command {
+pub(super) fn release(
+    messages: Messages,
+    keys: &LockKeys,
+    owner: &str,
+    kept: Option<(u128, Duration)>,
+) -> Command {
     let [line, deadlines] = line(keys);
     let (request, life) = kept.unwrap_or_default();
     let release_id = keys.release_id(request);
     let names = [&*keys.name, &keys.channel, &release_id, &line, &deadlines];
-    Command::script(&RELEASE, &names).arg(owner).arg(millis(life)).arg(millis(WAITED_FOR))
+    Command::script(messages.of(&RELEASE), &names)
+        .arg(owner)
+        .arg(millis(life))
+        .arg(millis(WAITED_FOR))
 }

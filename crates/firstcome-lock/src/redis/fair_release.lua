@@ -16,6 +16,6 @@ end
 call('ZREM', KEYS[5], ARGV[1])
 local head = next_in_line(KEYS[4], KEYS[5], ms)
 if head and call('EXISTS', KEYS[1]) == 0 then
-    call('PUBLISH', KEYS[2] .. ':' .. head, '0')
+    publish(KEYS[2] .. ':' .. head, '0')
 end
 return answer(held)

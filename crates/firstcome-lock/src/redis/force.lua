@@ -12,15 +12,15 @@ if not owner then
 elseif type(owner) == 'table' then
     return owner
 end
-redis.call('PUBLISH', KEYS[2], '0')
+publish(KEYS[2], '0')
 local kind = redis.call('TYPE', KEYS[1]).ok
 if kind == 'hash' and redis.call('HEXISTS', KEYS[1], 'mode') == 1 then
-    redis.call('PUBLISH', ARGV[2], '0')
+    publish(ARGV[2], '0')
 end
 -- Of those who wait for a fair lock, each listens to a channel of its own.
 local next = redis.pcall('LINDEX', KEYS[3], 0)
 if type(next) == 'string' then
-    redis.call('PUBLISH', KEYS[2] .. ':' .. next, '0')
+    publish(KEYS[2] .. ':' .. next, '0')
 end
 redis.call('DEL', KEYS[1])
 return 1

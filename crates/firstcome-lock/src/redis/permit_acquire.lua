@@ -28,6 +28,6 @@ if type(changed) == 'table' then
     return changed
 end
 if #ended > 0 and free > 1 then
-    redis.pcall('PUBLISH', KEYS[4], free - 1)
+    pcall(publish, KEYS[4], free - 1)
 end
 return {1, fence, now}

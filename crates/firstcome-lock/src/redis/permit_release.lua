@@ -16,7 +16,7 @@ if call('EXISTS', KEYS[1]) == 1 then
         call('ZADD', KEYS[4], ends, ARGV[1])
         return free
     end
-    redis.pcall('PUBLISH', KEYS[2], free)
+    pcall(publish, KEYS[2], free)
 end
 -- Its lease may be over, and nobody has needed the permit since.
 local held = tonumber(ends) > now

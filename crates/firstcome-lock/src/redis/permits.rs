@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use firstcome_store::{Command, Script};
 
+use super::messages::{Messages, Versions};
 use super::{NotAfter, RenewalRequest, millis};
 use crate::keys::{Kind, LockKeys, braced, prefixed};
 
 script!(RW_ACQUIRE, "mint.lua", "late.lua", "rw_acquire.lua");
-script!(PERMIT_ACQUIRE, "mint.lua", "late.lua", "permit_acquire.lua");
-script!(RW_RELEASE, "latch.lua", "rw_release.lua");
-script!(PERMIT_RELEASE, "latch.lua", "permit_release.lua");
+publishing_script!(PERMIT_ACQUIRE, "mint.lua", "late.lua", "permit_acquire.lua");
+publishing_script!(RW_RELEASE, "latch.lua", "rw_release.lua");
+publishing_script!(PERMIT_RELEASE, "latch.lua", "permit_release.lua");
 script!(PERMIT_RENEW, "permit_renew.lua");
 
 /// One hold, as it is written.
@@ -46,6 +47,7 @@ impl Hold {
 
 /// Returns the request to take one.
 pub(super) fn acquire(
+    messages: Messages,
     keys: &LockKeys,
     most: u32,
     owner: &str,
@@ -54,7 +56,7 @@ pub(super) fn acquire(
 ) -> Command {
     let hold = Hold::of(keys, owner);
     let is_permit = matches!(keys.kind, Kind::Semaphore { .. });
-    let script = if is_permit { &*PERMIT_ACQUIRE } else { &*RW_ACQUIRE };
+    let script = if is_permit { messages.of(&PERMIT_ACQUIRE) } else { &RW_ACQUIRE };
     let names = [&*keys.name, &keys.fence, &hold.beside, &keys.channel];
     let command = Command::script(script, if is_permit { &names } else { &names[..3] })
         .arg(&hold.field)
@@ -65,13 +67,18 @@ pub(super) fn acquire(
 }
 
 /// Returns the request to give one back; one that is recognised when it is sent again has a number, which is kept for a while.
-pub(super) fn release(keys: &LockKeys, owner: &str, kept: Option<(u128, Duration)>) -> Command {
+pub(super) fn release(
+    messages: Messages,
+    keys: &LockKeys,
+    owner: &str,
+    kept: Option<(u128, Duration)>,
+) -> Command {
     let hold = Hold::of(keys, owner);
     let is_permit = matches!(keys.kind, Kind::Semaphore { .. });
-    let script = if is_permit { &*PERMIT_RELEASE } else { &*RW_RELEASE };
+    let script = if is_permit { &PERMIT_RELEASE } else { &RW_RELEASE };
     let (request, life) = kept.unwrap_or_default();
     let release_id = keys.release_id(request);
-    Command::script(script, &[&keys.name, &keys.channel, &release_id, &hold.beside])
+    Command::script(messages.of(script), &[&keys.name, &keys.channel, &release_id, &hold.beside])
         .arg(&hold.field)
         .arg(millis(life))
         .arg(hold.what)

@@ -20,6 +20,6 @@ elseif holds ~= '1' then
     return call('HINCRBY', KEYS[1], ARGV[1], -1)
 end
 call('HDEL', KEYS[1], ARGV[1])
-call('PUBLISH', KEYS[2], '0')
+publish(KEYS[2], '0')
 call('SET', KEYS[3], '1', 'PX', ARGV[3])
 return 0

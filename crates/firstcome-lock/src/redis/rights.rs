@@ -1,7 +1,8 @@
 //! What the user of a connection may do, asked when it is made: a right that is missing would show when a lock is given back.
 
-use firstcome_store::{Command, Redis, StoreError};
+use firstcome_store::{Command, PubSub, Redis, StoreError};
 
+use super::messages::Messages;
 use crate::error::Error;
 
 /// What a right is to.
@@ -16,6 +17,16 @@ enum Right {
 }
 
 use Right::{Channel, Keys};
+
+impl Right {
+    /// Returns the right to another command, where it is one to a command.
+    fn named(self, name: &'static str) -> Self {
+        match self {
+            Self::Command(_) => Self::Command(name),
+            Keys(_) | Channel(_) => self,
+        }
+    }
+}
 
 /// The rights that are asked for, each with a command that takes it; those to commands come first.
 ///
@@ -83,12 +94,13 @@ impl Denied {
 ///
 /// A user who may not even reach `fc:*` is limited to locks of certain names, which are not known here; such a one is told
 /// when a lock is taken. A server that does not answer this is no reason to refuse it.
-pub(crate) async fn check(redis: &Redis) -> Result<(), Error> {
-    let commands = ASKED.map(|(_, words)| {
-        words[1..].iter().fold(Command::new(words[0]), |command, word| command.arg(*word))
+pub(crate) async fn check(redis: &Redis, messages: Messages) -> Result<(), Error> {
+    let asked = asked(messages);
+    let commands = asked.iter().map(|(_, name, words)| {
+        words.iter().fold(Command::new(name), |command, word| command.arg(*word))
     });
-    let Ok(denied) = redis.denied(commands.into()).await else { return Ok(()) };
-    let missing = missing(&denied);
+    let Ok(denied) = redis.denied(commands.collect()).await else { return Ok(()) };
+    let missing = missing(asked.iter().map(|(right, ..)| *right), &denied);
     if missing.is_empty() {
         return Ok(());
     }
@@ -99,11 +111,32 @@ pub(crate) async fn check(redis: &Redis) -> Result<(), Error> {
     Err(StoreError::Denied { code: "NOPERM".to_owned(), detail }.into())
 }
 
-/// Names the rights that are missing.
-fn missing(denied: &[Option<String>]) -> Vec<String> {
+/// Returns what is asked for, with the commands for messages that are used here: for each a right, a command and its arguments.
+fn asked(messages: Messages) -> Vec<(Right, &'static str, &'static [&'static str])> {
+    let of = |way: &PubSub, right: Right, name: &'static str| match (way, name) {
+        (PubSub::Sharded, "PUBLISH") => (right.named("SPUBLISH"), "SPUBLISH"),
+        (PubSub::Sharded, "SUBSCRIBE") => (right.named("SSUBSCRIBE"), "SSUBSCRIBE"),
+        (PubSub::Sharded, "UNSUBSCRIBE") => (right.named("SUNSUBSCRIBE"), "SUNSUBSCRIBE"),
+        _ => (right, name),
+    };
+    let mut asked: Vec<(Right, &str, &[&str])> = Vec::new();
+    for (right, words) in ASKED {
+        for way in messages.0 {
+            let (right, name) = of(way, right, words[0]);
+            let one = (right, name, &words[1..]);
+            if !asked.contains(&one) {
+                asked.push(one);
+            }
+        }
+    }
+    asked
+}
+
+/// Names the rights that are missing, of those that were asked for.
+fn missing(asked: impl Iterator<Item = Right> + Clone, denied: &[Option<String>]) -> Vec<String> {
     let kinds: Vec<_> = denied.iter().map(|said| said.as_deref().map(Denied::read)).collect();
     let frame = [Right::Command("MULTI"), Right::Command("EXEC")];
-    let rights = frame.into_iter().chain(ASKED.iter().map(|(right, _)| *right));
+    let rights = frame.into_iter().chain(asked);
     let limited_to_names = rights
         .clone()
         .zip(&kinds)

@@ -26,11 +26,11 @@ if mode == 'read' and longest > 0 then
     call('PEXPIRE', KEYS[1], longest)
     if longest + 1000 < left then
         -- Those who wait think that it lasts until then.
-        call('PUBLISH', KEYS[2], '0')
+        publish(KEYS[2], '0')
     end
 elseif mode == 'read' or #fields == 2 then
     -- Nobody is left, or only readers whose time is over.
     call('DEL', KEYS[1])
-    call('PUBLISH', KEYS[2], ARGV[3] == 'write' and '1' or '0')
+    publish(KEYS[2], ARGV[3] == 'write' and '1' or '0')
 end
 return answer(held)

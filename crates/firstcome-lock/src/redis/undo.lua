@@ -15,6 +15,6 @@ if keep > 0 then
     redis.call('HSET', KEYS[1], ARGV[1], keep)
 else
     redis.call('DEL', KEYS[1])
-    redis.call('PUBLISH', KEYS[2], '0')
+    publish(KEYS[2], '0')
 end
 return {1, now}

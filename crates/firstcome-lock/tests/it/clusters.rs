@@ -60,6 +60,43 @@ async fn locks_are_at_the_owners_of_their_slots_and_follow_them() {
     assert_eq!(other.release().await.unwrap(), Released::Free);
 }
 
+/// Somebody waits for the end of a long lease while the slot goes to another server, and while its server is killed. Messages
+/// stay with the servers that have the slot: who listened at the old one would hear nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_listens_in_a_shard_goes_where_the_slot_goes() {
+    let Some(mut cluster) = block_in_place(RedisCluster::start) else { return };
+    let (ann, bob) = (client(&cluster).await, client(&cluster).await);
+    // The connections follow the slot of the first lock that was used at a server, and not that of the others there.
+    let first =
+        NAMES.into_iter().find(|name| *name != "a" && cluster.owner(name) == cluster.owner("a"));
+    drop(take(&bob.mutex(first.expect("one that is beside it")).unwrap()).await);
+    for fail_over in [false, true] {
+        let held = take(&ann.mutex("a").unwrap().lease(120 * SECOND)).await;
+        let lock = bob.mutex("a").unwrap();
+        let waiter = tokio::spawn(async move { lock.lock_within(60 * SECOND).await.unwrap() });
+        listeners(&cluster, 1).await;
+        block_in_place(|| match fail_over {
+            false => cluster.move_slot("a", (cluster.owner("a") + 1) % 3, |_, _| {}),
+            true => cluster.fail_over("a"),
+        });
+        listeners(&cluster, 1).await;
+        until("it works again", async || is_there(&ann, "a").await).await;
+        assert_eq!(held.release().await.unwrap(), Released::Free);
+        let next = tokio::time::timeout(5 * SECOND, waiter).await.unwrap().unwrap();
+        next.acquired().expect("it is woken").release().await.unwrap();
+        listeners(&cluster, 0).await;
+    }
+}
+
+/// Waits until so many listen for releases of the lock `a` at the server that has it.
+async fn listeners(cluster: &RedisCluster, count: u32) {
+    let (asked, count) = ("PUBSUB SHARDNUMSUB redisson_lock__channel:{a}", format!(":{count}"));
+    until("so many listen", async || {
+        block_in_place(|| cluster.server(cluster.owner("a")).ask(asked)).ends_with(&count)
+    })
+    .await;
+}
+
 async fn is_there(locks: &Locks, name: &str) -> bool {
     locks.inspect(name).await.is_ok_and(|holder| holder.is_some())
 }
@@ -107,6 +144,17 @@ async fn what_a_cluster_must_be_like_is_said() {
     let url = format!("redis+cluster://ann:pw@127.0.0.1:{}", cluster.port());
     let refused = Locks::connect(&url).await.unwrap_err();
     assert!(refused.to_string().contains("cluster|slots"), "{refused}");
+
+    // One who may not ask how messages are published, and one who may not publish them in shards.
+    for (missing, named) in [("pubsub|shardnumsub", "pubsub|shardnumsub"), ("spublish", "SPUBLISH")]
+    {
+        let user = format!("ACL SETUSER bob reset on >pw ~* &* +@all -{missing}");
+        assert_eq!(cluster.ask(&user), "+OK");
+        let url = format!("redis+cluster://bob:pw@127.0.0.1:{}", cluster.port());
+        let refused = Locks::connect(&url).await.unwrap_err();
+        assert!(refused.to_string().contains(named), "{refused}");
+        Locks::connect(&format!("{url}?pubsub=plain")).await.unwrap();
+    }
 
     let Some(plain) = firstcome_testbed::RedisServer::start() else { return };
     let url = plain.url().replace("redis://", "redis+cluster://");

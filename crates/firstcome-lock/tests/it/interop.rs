@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
 use firstcome_lock::{Lease, Locks, Loss, RedisOptions, TryLock};
-use firstcome_store::{Event, Subscription};
+use firstcome_store::{Event, PubSub, Subscription};
 use firstcome_testbed::{RedisCluster, RedisServer, redisson};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::oneshot;
@@ -24,14 +24,19 @@ pub(crate) struct Java {
 
 impl Java {
     pub(crate) async fn start(redis: &RedisServer, watchdog_ms: u64) -> Option<Self> {
-        Self::at(&redis.url(), watchdog_ms).await
+        Self::with(&[&redis.url(), &watchdog_ms.to_string()]).await
     }
 
-    /// Starts it with the URL of a server, or of several with commas between: those of a cluster.
-    async fn at(url: &str, watchdog_ms: u64) -> Option<Self> {
+    /// Starts it with the servers of a cluster, and a mode for its messages.
+    async fn in_cluster(cluster: &RedisCluster, mode: &str) -> Option<Self> {
+        let urls = (0..3).map(|place| cluster.server(place).url()).collect::<Vec<_>>().join(",");
+        Self::with(&[&urls, "30000", mode]).await
+    }
+
+    async fn with(args: &[&str]) -> Option<Self> {
         let java = tokio::task::spawn_blocking(|| redisson("Peer")).await.unwrap()?;
         let mut child = tokio::process::Command::from(java)
-            .args([url, &watchdog_ms.to_string()])
+            .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -170,30 +175,64 @@ async fn both_wake_each_other() {
     }
 }
 
+/// Redisson publishes in shards by default; older ones, and those that were told so, do not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_exclude_and_wake_each_other_in_a_cluster() {
     let Some(cluster) = tokio::task::block_in_place(RedisCluster::start) else { return };
-    let urls = (0..3).map(|place| cluster.server(place).url()).collect::<Vec<_>>().join(",");
-    let Some(mut java) = Java::at(&urls, 30_000).await else { return };
-    let rust = Locks::connect(&cluster.url()).await.unwrap();
+    let Some(mut auto) = Java::in_cluster(&cluster, "AUTO").await else { return };
+    let Some(mut off) = Java::in_cluster(&cluster, "OFF").await else { return };
+    let url = cluster.url();
+    let like_auto = Locks::connect(&url).await.unwrap();
+    let like_off = Locks::connect(&format!("{url}?pubsub=plain")).await.unwrap();
+    let like_both = Locks::connect(&format!("{url}?pubsub=both")).await.unwrap();
     for kind in KINDS {
-        let ours = lock(&rust, kind).lease(20 * SECOND);
-        let lease = take(&ours).await;
-        let waiting = java.begin(&format!("lock {kind} x 1 60000 20000")).await;
-        let owner = cluster.server(cluster.owner("x"));
-        let began = tokio::time::Instant::now();
-        tokio::time::sleep(SECOND).await;
-        lease.release().await.unwrap();
-        assert!(waiting.await.unwrap().starts_with("true"));
-        let waiter = {
-            let ours = ours.clone();
-            tokio::spawn(async move { ours.lock().await.unwrap() })
-        };
-        listens(owner).await;
-        assert_eq!(java.unlocks(kind, 1).await, "done");
-        let lease = tokio::time::timeout(5 * SECOND, waiter).await.expect("it is woken").unwrap();
-        lease.release().await.unwrap();
-        assert!(began.elapsed() < 15 * SECOND, "both were woken long before a lease of 20 s ended");
+        wake_each_other(&cluster, &like_auto, &mut auto, kind, [0, 1]).await;
+        wake_each_other(&cluster, &like_off, &mut off, kind, [1, 0]).await;
+        wake_each_other(&cluster, &like_both, &mut auto, kind, [1, 1]).await;
+        wake_each_other(&cluster, &like_both, &mut off, kind, [1, 1]).await;
+    }
+    // Who listens in another way than messages are published waits until the lease is over.
+    let ours = lock(&like_auto, "plain").lease(20 * SECOND);
+    assert!(off.takes("plain", 1, 3000).await);
+    let began = tokio::time::Instant::now();
+    let waiter = tokio::spawn(async move { ours.lock().await.unwrap() });
+    listen(&cluster, [0, 1]).await;
+    assert_eq!(off.unlocks("plain", 1).await, "done");
+    waiter.await.unwrap().release().await.unwrap();
+    assert!(began.elapsed() > 2 * SECOND, "it was not woken");
+}
+
+/// Each waits for the other's release; so many of ours listen in the plain way and in shards.
+async fn wake_each_other(
+    cluster: &RedisCluster,
+    rust: &Locks,
+    java: &mut Java,
+    kind: &str,
+    listeners: [u32; 2],
+) {
+    let ours = lock(rust, kind).lease(20 * SECOND);
+    let lease = take(&ours).await;
+    let began = tokio::time::Instant::now();
+    let waiting = java.begin(&format!("lock {kind} x 1 60000 20000")).await;
+    tokio::time::sleep(SECOND).await;
+    lease.release().await.unwrap();
+    assert!(waiting.await.unwrap().starts_with("true"));
+    let waiter = tokio::spawn(async move { ours.lock().await.unwrap() });
+    listen(cluster, listeners).await;
+    assert_eq!(java.unlocks(kind, 1).await, "done");
+    let lease = tokio::time::timeout(5 * SECOND, waiter).await.expect("it is woken").unwrap();
+    lease.release().await.unwrap();
+    assert!(began.elapsed() < 15 * SECOND, "both were woken long before a lease of 20 s ended");
+}
+
+/// Waits until so many listen for the lock, in the plain way and in shards.
+async fn listen(cluster: &RedisCluster, listeners: [u32; 2]) {
+    let owner = cluster.server(cluster.owner("x"));
+    let ways = ["NUMSUB", "SHARDNUMSUB"];
+    for (way, count) in ways.into_iter().zip(listeners) {
+        let asked = format!("PUBSUB {way} redisson_lock__channel:{{x}}");
+        let all = format!(":{count}");
+        until("so many listen", async || owner.ask(&asked).ends_with(&all)).await;
     }
 }
 
@@ -369,7 +408,7 @@ async fn both_leave_the_same_keys_and_messages() {
     let Some(mut java) = Java::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
     let store = firstcome_store::Redis::connect(RedisOptions::new(redis.url())).await.unwrap();
-    let mut heard = store.subscribe("redisson_lock__channel:{x}").await.unwrap();
+    let mut heard = store.subscribe("redisson_lock__channel:{x}", PubSub::Plain).await.unwrap();
     for kind in KINDS {
         let mut theirs = Vec::new();
         for step in ["lock", "lock", "unlock", "unlock", "unlock", "lock", "force", "force"] {

@@ -1,12 +1,14 @@
 //! Reads the URL of a Redis or Valkey.
 
+use super::pubsub::Mode;
 use crate::error::StoreError;
 use crate::host::{Host, read_host};
 use crate::percent::decode;
 
 /// What an address looks like.
 pub(super) const FORM: &str = "write redis://[user:password@]host[:port][/database], rediss:// for TLS, \
-    redis+sentinel://host:port,host:port/master[/database], or redis+cluster://host:port,host:port";
+    redis+sentinel://host:port,host:port/master[/database], or \
+    redis+cluster://host:port,host:port[?pubsub=auto|plain|sharded|both]";
 
 /// A URL, read.
 #[derive(Clone, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub(crate) struct Address {
     pub(crate) password: Option<String>,
     pub(crate) database: i64,
     pub(crate) place: Place,
+    /// How messages are published, in a cluster.
+    pub(super) pubsub: Mode,
 }
 
 /// Where the server is.
@@ -46,6 +50,14 @@ impl Address {
         if !matches!((plain, kind), ("redis" | "rediss", "" | "sentinel" | "cluster")) {
             return Err(wrong(format!("nothing is known of the scheme {scheme:?}")));
         }
+        let (rest, pubsub) = match (kind, rest.split_once("?pubsub=")) {
+            ("cluster", Some((rest, value))) => {
+                let wrong =
+                    || wrong("its parameter pubsub is none of auto, plain, sharded and both");
+                (rest, Mode::read(value).ok_or_else(wrong)?)
+            }
+            _ => (rest, Mode::Auto),
+        };
         if rest.contains(['?', '#']) {
             return Err(wrong("it may have no ? and no #; both can be written with % escapes"));
         }
@@ -94,7 +106,7 @@ impl Address {
                 .filter(|number| (0..=1_000_000).contains(number))
                 .ok_or_else(|| wrong("the database is not a number of at least 0"))?,
         };
-        Ok(Self { tls, user, password, database, place })
+        Ok(Self { tls, user, password, database, place, pubsub })
     }
 }
 
@@ -105,6 +117,7 @@ fn wrong(reason: impl Into<String>) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redis::PubSub;
 
     fn at(name: &str, port: u16) -> Host {
         Host { name: name.to_owned(), port }
@@ -131,6 +144,17 @@ mod tests {
         let cluster = Address::read("rediss+cluster://ann:p@a,b:1").unwrap();
         assert_eq!(cluster.place, Place::In { cluster: vec![at("a", 6379), at("b", 1)] });
         assert!(cluster.tls && cluster.database == 0);
+        assert_eq!(cluster.pubsub, Mode::Auto);
+        for (value, mode) in [
+            ("auto", Mode::Auto),
+            ("plain", Mode::Of(&[PubSub::Plain])),
+            ("sharded", Mode::Of(&[PubSub::Sharded])),
+            ("both", Mode::Of(&[PubSub::Plain, PubSub::Sharded])),
+        ] {
+            let url = format!("redis+cluster://a,b:1?pubsub={value}");
+            let address = Address::read(&url).unwrap();
+            assert_eq!((address.pubsub, address.place), (mode, cluster.place.clone()));
+        }
     }
 
     #[test]
@@ -149,6 +173,9 @@ mod tests {
             ("redis://a?x=1", "?"),
             ("redis+sentinel://a", "master"),
             ("redis+cluster://a/1", "database 0 only"),
+            ("redis+cluster://a?pubsub=x", "auto, plain, sharded and both"),
+            ("redis+cluster://a?x=1", "?"),
+            ("redis://a?pubsub=both", "?"),
             ("redis+other://a", "redis+other"),
         ] {
             let failure = Address::read(url).unwrap_err();

@@ -7,24 +7,26 @@ use redis::{Arg, ToRedisArgs};
 use super::slot::Slot;
 
 /// Commands that are about no key.
-const KEYLESS: [&str; 7] = ["CONFIG", "INFO", "ROLE", "SCAN", "SCRIPT", "TIME", "WAIT"];
+const KEYLESS: [&str; 8] = ["CONFIG", "INFO", "PUBSUB", "ROLE", "SCAN", "SCRIPT", "TIME", "WAIT"];
 
 /// A Lua script, known to the server by the hash of its text.
 #[derive(Debug)]
 pub struct Script {
-    text: &'static str,
+    text: Cow<'static, str>,
     hash: String,
 }
 
 impl Script {
     /// Takes the text of a script.
     #[must_use]
-    pub fn new(text: &'static str) -> Self {
-        Self { text, hash: redis::Script::new(text).get_hash().to_owned() }
+    pub fn new(text: impl Into<Cow<'static, str>>) -> Self {
+        let text = text.into();
+        let hash = redis::Script::new(&text).get_hash().to_owned();
+        Self { text, hash }
     }
 
-    pub(crate) fn text(&self) -> &'static str {
-        self.text
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 }
 

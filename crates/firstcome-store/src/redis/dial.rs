@@ -4,9 +4,12 @@ use std::io;
 use std::sync::Arc;
 
 use redis::aio::{MultiplexedConnection, PubSub};
-use redis::{AsyncConnectionConfig, ErrorKind, RedisConnectionInfo, RedisError};
+use redis::{
+    AsyncConnectionConfig, ErrorKind, ProtocolVersion, PushInfo, RedisConnectionInfo, RedisError,
+};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::address::{Address, FORM, Place};
 use super::error_code;
@@ -75,7 +78,8 @@ impl Dialler {
 
     pub(super) async fn line_to(&self, host: Host) -> Result<Line, StoreError> {
         let stream = self.stream(&host).await?;
-        let (connection, driver) = self.log_in(&self.login(), stream, &host).await?;
+        let (connection, driver) =
+            self.log_in(&self.login(), stream, &host, AsyncConnectionConfig::new()).await?;
         let mut line = Line { connection, driver, host };
         // The driver has to run for the line to answer.
         tokio::select! {
@@ -88,34 +92,44 @@ impl Dialler {
     /// Connects to a sentinel.
     pub(crate) async fn sentinel_line(&self, host: &Host) -> Result<Line, StoreError> {
         let stream = self.stream(host).await?;
-        let (connection, driver) = self.log_in(&self.sentinel_login(), stream, host).await?;
+        let (connection, driver) =
+            self.log_in(&self.sentinel_login(), stream, host, AsyncConnectionConfig::new()).await?;
         Ok(Line { connection, driver, host: host.clone() })
     }
 
     /// Connects to any server of a cluster, to ask it about the others.
     pub(super) async fn line_for_questions(&self, host: &Host) -> Result<Line, StoreError> {
         let stream = self.stream(host).await?;
-        let (connection, driver) = self.log_in(&self.login(), stream, host).await?;
+        let (connection, driver) =
+            self.log_in(&self.login(), stream, host, AsyncConnectionConfig::new()).await?;
         Ok(Line { connection, driver, host: host.clone() })
     }
 
-    /// Connects for subscriptions to the server at `host`.
-    pub(crate) async fn subscriber(&self, host: &Host) -> Result<PubSub, StoreError> {
-        self.within(self.subscriber_with(&self.login(), host)).await
+    /// Connects for subscriptions to the server at `host`; messages come beside the answers.
+    pub(super) async fn subscriber(
+        &self,
+        host: &Host,
+    ) -> Result<(Line, UnboundedReceiver<PushInfo>), StoreError> {
+        let (sender, pushes) = unbounded_channel();
+        let config = AsyncConnectionConfig::new().set_push_sender(sender);
+        // Only in this version of the protocol a message is told from an answer.
+        let login = self.login().set_protocol(ProtocolVersion::RESP3);
+        let connect = async {
+            let stream = self.stream(host).await?;
+            self.log_in(&login, stream, host, config).await
+        };
+        let (connection, driver) = self.within(connect).await?;
+        Ok((Line { connection, driver, host: host.clone() }, pushes))
     }
 
     /// Connects for subscriptions to a sentinel.
-    pub(crate) async fn sentinel_subscriber(&self, host: &Host) -> Result<PubSub, StoreError> {
-        self.within(self.subscriber_with(&self.sentinel_login(), host)).await
-    }
-
-    async fn subscriber_with(
-        &self,
-        login: &RedisConnectionInfo,
-        host: &Host,
-    ) -> Result<PubSub, StoreError> {
-        let stream = self.stream(host).await?;
-        PubSub::new(login, stream).await.map_err(|error| refused(host, &error))
+    pub(super) async fn sentinel_subscriber(&self, host: &Host) -> Result<PubSub, StoreError> {
+        let connect = async {
+            let stream = self.stream(host).await?;
+            let subscriber = PubSub::new(&self.sentinel_login(), stream).await;
+            subscriber.map_err(|error| refused(host, &error))
+        };
+        self.within(connect).await
     }
 
     fn login(&self) -> RedisConnectionInfo {
@@ -137,12 +151,13 @@ impl Dialler {
         login: &RedisConnectionInfo,
         stream: Box<dyn Stream>,
         host: &Host,
+        config: AsyncConnectionConfig,
     ) -> Result<
         (MultiplexedConnection, std::pin::Pin<Box<dyn Future<Output = ()> + Send>>),
         StoreError,
     > {
         // Every command has its own deadline; the driver ends when the task that runs it is stopped.
-        let config = AsyncConnectionConfig::new().set_response_timeout(None);
+        let config = config.set_response_timeout(None);
         let (connection, driver) = MultiplexedConnection::new_with_config(login, stream, config)
             .await
             .map_err(|error| refused(host, &error))?;

@@ -182,6 +182,11 @@ impl Link {
         Ok(denied)
     }
 
+    /// Has it looked soon whether the connection still goes to the right server.
+    pub(super) fn suspect(&self) {
+        self.shared.suspect.notify_one();
+    }
+
     pub(crate) async fn close(&self) {
         self.shared.stop.notify_one();
         let keeper = self.keeper.lock().ok().and_then(|mut keeper| keeper.take());

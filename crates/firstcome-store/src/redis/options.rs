@@ -36,7 +36,8 @@ impl RedisOptions {
     /// - `redis+sentinel://[user:password@]host[:port],host[:port]…/master[/database]`, port 26379 where none is
     ///   given; `rediss+sentinel://…` with TLS to the sentinels and the servers
     /// - `redis+cluster://[user:password@]host[:port],host[:port]…`: some servers of a Redis Cluster, of which the one is used
-    ///   that has the slot of [`RedisOptions::key`]; `rediss+cluster://…` with TLS
+    ///   that has the slot of [`RedisOptions::key`]; `rediss+cluster://…` with TLS. `?pubsub=` behind it says how
+    ///   [messages](crate::PubSub) are published and heard: `auto` as Redisson does, `plain`, `sharded`, or `both`
     ///
     /// User and password are those of the server; `%` escapes in them are resolved.
     #[must_use]

@@ -14,9 +14,10 @@ use super::command::Command;
 use super::dial::Dialler;
 use super::link::Link;
 use super::options::RedisOptions;
+use super::pubsub::{Mode, PubSub};
 use super::reply::RedisReply;
 use super::slot::Slot;
-use super::subscriptions::Subscriptions;
+use super::subscriptions::{Subscription, Subscriptions};
 use crate::error::StoreError;
 use crate::host::Host;
 
@@ -251,10 +252,24 @@ impl Shards {
     pub(super) async fn subscribe(
         &self,
         channel: &str,
+        pubsub: PubSub,
         deadline: Instant,
-    ) -> Result<super::Subscription, StoreError> {
-        let (shard, _) = self.shard(Some(Slot::of(channel)), deadline).await?;
-        shard.subscriptions.join(channel, deadline).await
+    ) -> Result<Subscription, StoreError> {
+        loop {
+            let (shard, version) = self.shard(Some(Slot::of(channel)), deadline).await?;
+            match shard.subscriptions.join(channel, pubsub, deadline).await {
+                Err(moved @ StoreError::Moved { .. }) => {
+                    // Its connections may still lead to the server that had the slot.
+                    shard.link.suspect();
+                    self.follow(version, moved, deadline).await?;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    pub(super) fn pubsub_mode(&self) -> Mode {
+        self.address.pubsub
     }
 
     pub(super) fn generations(&self) -> watch::Receiver<u64> {

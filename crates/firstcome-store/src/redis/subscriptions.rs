@@ -1,16 +1,22 @@
 //! Subscriptions to channels, over one connection that is dialled again when it is lost.
 
 use std::collections::{HashMap, HashSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use redis::aio::{PubSubSink, PubSubStream};
+use futures_util::FutureExt as _;
+use futures_util::future::join_all;
+use redis::{PushInfo, PushKind, Value};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::dial::Dialler;
+use super::dial::{Dialler, Line};
+use super::exchange::{Trouble, exchange};
+use super::pubsub::PubSub;
+use super::{Redis, error_code};
 use crate::client::pause;
 use crate::error::StoreError;
 use crate::host::Host;
@@ -23,7 +29,8 @@ const BACKLOG: usize = 16;
 pub enum Event {
     /// A message with this content.
     Message(Vec<u8>),
-    /// The connection was lost: nothing is heard from here until a [`Event::Gap`] says that it is there again.
+    /// The connection was lost, or the channel is at another server now: nothing is heard until a [`Event::Gap`] says that it is
+    /// there again.
     Cut,
     /// Messages may have been missed: the connection had been lost, or too many came at once.
     Gap,
@@ -36,6 +43,8 @@ pub enum Event {
 pub struct Subscription {
     events: broadcast::Receiver<Event>,
     membership: Membership,
+    /// The cluster in which a sharded channel goes where its slot goes.
+    cluster: Option<Redis>,
 }
 
 impl Subscription {
@@ -45,6 +54,11 @@ impl Subscription {
     ///
     /// Cancel safe: nothing is lost.
     pub async fn next(&mut self) -> Event {
+        if self.membership.status() == Some(Status::Moved)
+            && let Some(cluster) = self.cluster.clone()
+        {
+            return self.follow(&cluster).await;
+        }
         match self.events.recv().await {
             Ok(event) => event,
             Err(broadcast::error::RecvError::Lagged(_)) => Event::Gap,
@@ -55,10 +69,55 @@ impl Subscription {
     /// Tells whether the server's confirmation holds now, so that nothing is being missed.
     #[must_use]
     pub fn is_live(&self) -> bool {
-        let channels = self.membership.shared.channels();
-        channels
-            .get(&self.membership.name)
-            .is_some_and(|channel| *channel.state.borrow() == Status::Live)
+        self.membership.status() == Some(Status::Live)
+    }
+
+    /// Has it follow its slot to other servers of a cluster.
+    pub(super) fn following(self, cluster: &Redis) -> Self {
+        Self { cluster: Some(cluster.clone()), ..self }
+    }
+
+    /// Subscribes at the server that has the slot now.
+    async fn follow(&mut self, cluster: &Redis) -> Event {
+        let mut tries = 0;
+        loop {
+            let Topic { name, pubsub } = &self.membership.topic;
+            match cluster.subscribe(name, *pubsub).await {
+                Ok(there) => {
+                    *self = there;
+                    return Event::Gap;
+                }
+                Err(StoreError::Closed) => return Event::Closed,
+                Err(_) => tokio::time::sleep(pause(tries)).await,
+            }
+            tries += 1;
+        }
+    }
+}
+
+/// A channel, and how its messages are published.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Topic {
+    name: String,
+    pubsub: PubSub,
+}
+
+impl Topic {
+    fn join(&self) -> redis::Cmd {
+        self.command(["SUBSCRIBE", "SSUBSCRIBE"])
+    }
+
+    fn leave(&self) -> redis::Cmd {
+        self.command(["UNSUBSCRIBE", "SUNSUBSCRIBE"])
+    }
+
+    fn command(&self, [plain, sharded]: [&str; 2]) -> redis::Cmd {
+        let mut words = redis::cmd(match self.pubsub {
+            PubSub::Plain => plain,
+            PubSub::Sharded => sharded,
+        });
+        words.arg(&self.name);
+        words
     }
 }
 
@@ -71,7 +130,7 @@ pub(crate) struct Subscriptions {
 
 #[derive(Debug)]
 struct Shared {
-    channels: Mutex<HashMap<String, Channel>>,
+    channels: Mutex<HashMap<Topic, Channel>>,
     /// What is wanted has changed.
     changed: Notify,
     stop: Notify,
@@ -92,6 +151,8 @@ enum Status {
     Wanted,
     Live,
     Denied,
+    /// Another server of the cluster has its slot.
+    Moved,
     Closed,
 }
 
@@ -99,16 +160,22 @@ enum Status {
 #[derive(Debug)]
 struct Membership {
     shared: Arc<Shared>,
-    name: String,
+    topic: Topic,
+}
+
+impl Membership {
+    fn status(&self) -> Option<Status> {
+        self.shared.channels().get(&self.topic).map(|channel| *channel.state.borrow())
+    }
 }
 
 impl Drop for Membership {
     fn drop(&mut self) {
         let mut channels = self.shared.channels();
-        if let Some(channel) = channels.get_mut(&self.name) {
+        if let Some(channel) = channels.get_mut(&self.topic) {
             channel.users -= 1;
             if channel.users == 0 {
-                channels.remove(&self.name);
+                channels.remove(&self.topic);
                 self.shared.changed.notify_one();
             }
         }
@@ -116,58 +183,63 @@ impl Drop for Membership {
 }
 
 impl Shared {
-    fn channels(&self) -> MutexGuard<'_, HashMap<String, Channel>> {
+    fn channels(&self) -> MutexGuard<'_, HashMap<Topic, Channel>> {
         // Every change under this lock is complete in itself, so a panic elsewhere spoils nothing.
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns what to subscribe to, and what to leave, given what the server has confirmed.
-    fn differences(&self, confirmed: &HashSet<String>) -> (Vec<String>, Vec<String>) {
+    fn differences(&self, confirmed: &HashSet<Topic>) -> (Vec<Topic>, Vec<Topic>) {
         let channels = self.channels();
         let wanted = |channel: &Channel| *channel.state.borrow() == Status::Wanted;
         let join = channels.iter().filter(|(_, channel)| wanted(channel));
-        let join = join.map(|(name, _)| name.clone()).collect();
+        let join = join.map(|(topic, _)| topic.clone()).collect();
         let leave =
-            confirmed.iter().filter(|name| !channels.contains_key(*name)).cloned().collect();
+            confirmed.iter().filter(|topic| !channels.contains_key(*topic)).cloned().collect();
         (join, leave)
     }
 
-    fn go_live(&self, names: &[String]) {
-        let mut channels = self.channels();
-        for name in names {
-            let Some(channel) = channels.get_mut(name) else { continue };
-            channel.state.send_replace(Status::Live);
-            if std::mem::replace(&mut channel.lived, true) {
+    fn go_live(&self, topic: &Topic) {
+        if let Some(channel) = self.channels().get_mut(topic) {
+            let before = channel.state.send_replace(Status::Live);
+            if std::mem::replace(&mut channel.lived, true) && before != Status::Live {
                 // Nobody listening is fine.
                 drop(channel.events.send(Event::Gap));
             }
         }
     }
 
-    fn deny(&self, name: &str) {
-        if let Some(channel) = self.channels().get(name) {
-            channel.state.send_replace(Status::Denied);
+    /// Sets the state of a channel that is not heard from here.
+    fn set(&self, topic: &Topic, status: Status) {
+        if let Some(channel) = self.channels().get(topic) {
+            channel.set(status);
         }
     }
 
     fn set_all(&self, status: Status) {
-        for channel in self.channels().values() {
-            let before = channel.state.send_replace(status);
-            let event = match status {
-                Status::Closed => Event::Closed,
-                Status::Wanted if before == Status::Live => Event::Cut,
-                Status::Wanted | Status::Live | Status::Denied => continue,
-            };
-            // Nobody listening is fine.
-            drop(channel.events.send(event));
-        }
+        self.channels().values().for_each(|channel| channel.set(status));
     }
 
-    fn deliver(&self, name: &str, event: Event) {
-        if let Some(channel) = self.channels().get(name) {
+    fn deliver(&self, topic: &Topic, event: Event) {
+        if let Some(channel) = self.channels().get(topic) {
             // Nobody listening is fine: the count is about to reach zero.
             drop(channel.events.send(event));
         }
+    }
+}
+
+impl Channel {
+    fn set(&self, status: Status) {
+        let before = self.state.send_replace(status);
+        let event = match status {
+            Status::Closed => Event::Closed,
+            // Whoever listens has to look where it is now.
+            Status::Moved => Event::Cut,
+            Status::Wanted if before == Status::Live => Event::Cut,
+            Status::Wanted | Status::Live | Status::Denied => return,
+        };
+        // Nobody listening is fine.
+        drop(self.events.send(event));
     }
 }
 
@@ -186,9 +258,10 @@ impl Subscriptions {
     pub(crate) async fn join(
         &self,
         channel: &str,
+        pubsub: PubSub,
         deadline: Instant,
     ) -> Result<Subscription, StoreError> {
-        let (subscription, mut states) = self.enter(channel);
+        let (subscription, mut states) = self.enter(Topic { name: channel.to_owned(), pubsub });
         let decided = states.wait_for(|status| *status != Status::Wanted);
         let status = tokio::time::timeout_at(deadline, decided).await;
         match status.map(|status| status.map(|status| *status)) {
@@ -196,6 +269,11 @@ impl Subscriptions {
             Ok(Ok(Status::Denied)) => {
                 let (code, detail) = ("NOPERM".to_owned(), format!("subscribing to {channel}"));
                 Err(StoreError::Denied { code, detail })
+            }
+            Ok(Ok(Status::Moved)) => {
+                let (place, detail) =
+                    (self.shared.name.clone(), format!("subscribing to {channel}"));
+                Err(StoreError::Moved { place, detail })
             }
             Ok(Ok(Status::Closed) | Err(_)) => Err(StoreError::Closed),
             Err(_) => {
@@ -205,9 +283,9 @@ impl Subscriptions {
         }
     }
 
-    fn enter(&self, name: &str) -> (Subscription, watch::Receiver<Status>) {
+    fn enter(&self, topic: Topic) -> (Subscription, watch::Receiver<Status>) {
         let mut channels = self.shared.channels();
-        let channel = channels.entry(name.to_owned()).or_insert_with(|| {
+        let channel = channels.entry(topic.clone()).or_insert_with(|| {
             self.shared.changed.notify_one();
             Channel {
                 users: 0,
@@ -216,11 +294,16 @@ impl Subscriptions {
                 lived: false,
             }
         });
+        // Its slot may have come back.
+        if *channel.state.borrow() == Status::Moved {
+            channel.set(Status::Wanted);
+            self.shared.changed.notify_one();
+        }
         channel.users += 1;
         let states = channel.state.subscribe();
         let events = channel.events.subscribe();
-        let membership = Membership { shared: Arc::clone(&self.shared), name: name.to_owned() };
-        (Subscription { events, membership }, states)
+        let membership = Membership { shared: Arc::clone(&self.shared), topic };
+        (Subscription { events, membership, cluster: None }, states)
     }
 
     pub(crate) async fn close(&self) {
@@ -256,11 +339,10 @@ async fn keep(
             }
             let host = place.borrow_and_update().clone();
             let Some(host) = host else { return };
-            if let Ok(connection) = dialler.subscriber(&host).await {
+            if let Ok((line, pushes)) = dialler.subscriber(&host).await {
                 tries = 0;
-                let (sink, stream) = connection.split();
                 let mut connection =
-                    Connection { shared: &shared, sink, stream, confirmed: HashSet::new() };
+                    Connection { shared: &shared, line, pushes, confirmed: HashSet::new() };
                 tokio::select! {
                     () = connection.listen(dialler.options.heartbeat) => {}
                     // Another server is the master now; the old one hears nothing any more.
@@ -282,30 +364,26 @@ async fn keep(
 /// One connection for subscriptions while it lasts.
 struct Connection<'a> {
     shared: &'a Shared,
-    sink: PubSubSink,
-    stream: PubSubStream,
-    confirmed: HashSet<String>,
+    line: Line,
+    /// Messages, and what the server confirms.
+    pushes: UnboundedReceiver<PushInfo>,
+    confirmed: HashSet<Topic>,
 }
 
 impl Connection<'_> {
     /// Joins and leaves channels as wanted and passes messages on, until the connection fails.
     async fn listen(&mut self, heartbeat: Duration) {
         let patience = heartbeat.min(Duration::from_secs(2));
-        loop {
-            if !self.join_and_leave(patience).await {
-                return;
-            }
+        while self.join_and_leave(patience).await {
             tokio::select! {
                 () = self.shared.changed.notified() => {}
-                message = self.stream.next() => match message {
-                    Some(message) => hand_out(self.shared, &message),
+                push = self.pushes.recv() => match push {
+                    Some(push) => self.take(push),
                     None => return,
                 },
+                _ = AssertUnwindSafe(&mut self.line.driver).catch_unwind() => return,
                 () = tokio::time::sleep(heartbeat) => {
-                    let alive = hear_while(self.shared, &mut self.stream, patience, async {
-                        self.sink.ping::<redis::Value>().await
-                    });
-                    if !matches!(alive.await, Some(Ok(_))) {
+                    if !matches!(self.ask(&[redis::cmd("PING")], patience).await[..], [Ok(_)]) {
                         return;
                     }
                 }
@@ -316,67 +394,79 @@ impl Connection<'_> {
     /// Brings what the server has confirmed in line with what is wanted; `false` where it does not answer.
     async fn join_and_leave(&mut self, patience: Duration) -> bool {
         let (join, leave) = self.shared.differences(&self.confirmed);
-        if !leave.is_empty() {
-            let left = self.sink.unsubscribe(&leave);
-            if !matches!(
-                hear_while(self.shared, &mut self.stream, patience, left).await,
-                Some(Ok(()))
-            ) {
-                return false;
-            }
-            for name in &leave {
-                self.confirmed.remove(name);
-            }
+        if join.is_empty() && leave.is_empty() {
+            return true;
         }
-        if !join.is_empty() {
-            let joined = self.sink.subscribe(&join);
-            match hear_while(self.shared, &mut self.stream, patience, joined).await {
-                Some(Ok(())) => self.confirm(&join),
-                Some(Err(error)) if error.code() == Some("NOPERM") => {
-                    return self.join_singly(&join, patience).await;
-                }
-                _ => return false,
-            }
+        self.confirmed.retain(|topic| !leave.contains(topic));
+        let commands = leave.iter().map(Topic::leave).chain(join.iter().map(Topic::join));
+        let commands: Vec<_> = commands.collect();
+        let mut answers = self.ask(&commands, patience).await.into_iter();
+        if answers.len() < commands.len()
+            || !answers.by_ref().take(leave.len()).all(|it| it.is_ok())
+        {
+            return false;
         }
-        true
-    }
-
-    /// Joins one channel after the other, to find those that the user may not use.
-    async fn join_singly(&mut self, names: &[String], patience: Duration) -> bool {
-        for name in names {
-            let joined = self.sink.subscribe(name);
-            match hear_while(self.shared, &mut self.stream, patience, joined).await {
-                Some(Ok(())) => self.confirm(std::slice::from_ref(name)),
-                Some(Err(error)) if error.code() == Some("NOPERM") => self.shared.deny(name),
-                _ => return false,
+        for (topic, answer) in join.iter().zip(answers) {
+            match answer {
+                // The confirmation has come for itself.
+                Ok(_) => {}
+                Err(Trouble::Said(error)) => match &*error_code::read(&error).0 {
+                    "NOPERM" => self.shared.set(topic, Status::Denied),
+                    "MOVED" => self.shared.set(topic, Status::Moved),
+                    _ => return false,
+                },
+                Err(Trouble::Lost(_) | Trouble::NoScript) => return false,
             }
         }
         true
     }
 
-    fn confirm(&mut self, names: &[String]) {
-        self.confirmed.extend(names.iter().cloned());
-        self.shared.go_live(names);
+    /// Waits for what the server says to each command while messages go on being passed on; no answers where the connection
+    /// fails.
+    async fn ask(
+        &mut self,
+        commands: &[redis::Cmd],
+        patience: Duration,
+    ) -> Vec<Result<Value, Trouble>> {
+        let deadline = Instant::now() + patience;
+        let asked = commands.iter().map(|words| {
+            let mut connection = self.line.connection.clone();
+            async move { exchange(&mut connection, words, deadline).await }
+        });
+        let mut asked = std::pin::pin!(join_all(asked));
+        let answers = loop {
+            tokio::select! {
+                answers = &mut asked => break answers,
+                Some(push) = self.pushes.recv() => self.take(push),
+                _ = AssertUnwindSafe(&mut self.line.driver).catch_unwind() => return Vec::new(),
+            }
+        };
+        // What was confirmed has come before the answers.
+        while let Ok(push) = self.pushes.try_recv() {
+            self.take(push);
+        }
+        answers
     }
-}
 
-/// Waits for `work` while messages go on being passed on; `None` where it takes too long.
-async fn hear_while<T>(
-    shared: &Shared,
-    stream: &mut PubSubStream,
-    patience: Duration,
-    work: impl Future<Output = T>,
-) -> Option<T> {
-    let mut work = std::pin::pin!(tokio::time::timeout(patience, work));
-    loop {
-        tokio::select! {
-            done = &mut work => return done.ok(),
-            Some(message) = stream.next() => hand_out(shared, &message),
+    /// Passes a message on, or takes note of what the server confirms.
+    fn take(&mut self, push: PushInfo) {
+        let PushInfo { kind, data } = push;
+        let mut data = data.into_iter();
+        let Some(Value::BulkString(name)) = data.next() else { return };
+        let is_sharded =
+            [PushKind::SMessage, PushKind::SSubscribe, PushKind::SUnsubscribe].contains(&kind);
+        let pubsub = if is_sharded { PubSub::Sharded } else { PubSub::Plain };
+        let topic = Topic { name: String::from_utf8_lossy(&name).into_owned(), pubsub };
+        if [PushKind::Message, PushKind::SMessage].contains(&kind) {
+            if let Some(Value::BulkString(message)) = data.next() {
+                self.shared.deliver(&topic, Event::Message(message));
+            }
+        } else if [PushKind::Subscribe, PushKind::SSubscribe].contains(&kind) {
+            self.shared.go_live(&topic);
+            self.confirmed.insert(topic);
+        } else if kind == PushKind::SUnsubscribe && self.confirmed.remove(&topic) {
+            // Nobody asked for that: the slot goes to another server.
+            self.shared.set(&topic, Status::Moved);
         }
     }
-}
-
-fn hand_out(shared: &Shared, message: &redis::Msg) {
-    let event = Event::Message(message.get_payload_bytes().to_vec());
-    shared.deliver(message.get_channel_name(), event);
 }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use firstcome_store::{
-    Command, Effect, Event, Redis, RedisOptions, RedisReply, Script, StoreError, Wire,
+    Command, Effect, Event, PubSub, Redis, RedisOptions, RedisReply, Script, StoreError, Wire,
 };
 use firstcome_testbed::{Proxy, ProxyFault, RedisServer as Server, RedisSettings, Sentinels};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -112,8 +112,8 @@ async fn a_subscription_says_when_it_may_have_missed_something() {
     let Some(server) = Server::start() else { return };
     let proxy = Proxy::start(server.port()).await;
     let redis = through(&proxy, &server, ms(5_000)).await;
-    let mut one = redis.subscribe("news").await.unwrap();
-    let mut two = redis.subscribe("news").await.unwrap();
+    let mut one = redis.subscribe("news", PubSub::Plain).await.unwrap();
+    let mut two = redis.subscribe("news", PubSub::Plain).await.unwrap();
     assert!(one.is_live());
     assert!(server.ask("PUBLISH news 1").ends_with(":1"), "one subscription for both");
     let first = Event::Message(b"1".to_vec());
@@ -126,7 +126,7 @@ async fn a_subscription_says_when_it_may_have_missed_something() {
     assert_eq!((two.next().await, two.next().await), (Event::Cut, Event::Gap));
     redis.close().await;
     assert!(matches!(two.next().await, Event::Message(_) | Event::Closed));
-    assert!(matches!(redis.subscribe("news").await, Err(StoreError::Closed)));
+    assert!(matches!(redis.subscribe("news", PubSub::Plain).await, Err(StoreError::Closed)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -134,7 +134,7 @@ async fn a_master_is_followed() {
     let Some(mut sentinels) = Sentinels::start() else { return };
     let options = RedisOptions::new(sentinels.url()).heartbeat(ms(300)).answer_within(ms(10_000));
     let redis = Redis::connect(options).await.unwrap();
-    let mut heard = redis.subscribe("news").await.unwrap();
+    let mut heard = redis.subscribe("news", PubSub::Plain).await.unwrap();
     redis.send(&Command::new("SET").arg("k").arg(1)).await.unwrap();
     let mut generations = redis.generations();
     let first = *generations.borrow_and_update();

@@ -54,7 +54,7 @@ const KNOWN: [(&str, StoreKind); 12] = [
 ];
 
 /// The parameters of a URL that hold no secret. Others are refused, but not before the URL was named somewhere.
-const SHOWN: [&str; 2] = ["sslmode", "sslrootcert"];
+const SHOWN: [&str; 3] = ["pubsub", "sslmode", "sslrootcert"];
 
 impl StoreUrl {
     /// Returns the URL, password and all.

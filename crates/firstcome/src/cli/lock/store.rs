@@ -30,7 +30,7 @@ pub(in crate::cli) struct StoreArgs {
     /// The store of the locks.
     ///
     /// `redis://USER:PASSWORD@HOST:PORT/DATABASE` (all but the host may be left out), `rediss://…` for TLS,
-    /// `redis+sentinel://HOST,HOST/MASTER`, `redis+cluster://HOST,HOST`, `postgres://USER:PASSWORD@HOST/DATABASE`,
+    /// `redis+sentinel://HOST,HOST/MASTER`, `redis+cluster://HOST,HOST[?pubsub=auto|plain|sharded|both]`, `postgres://USER:PASSWORD@HOST/DATABASE`,
     /// `mysql://USER:PASSWORD@HOST/DATABASE`, `nats://USER:PASSWORD@HOST:PORT,HOST:PORT`, `sqlite://FILE`. If it has a
     /// password, set it as FIRSTCOME_STORE: all users of the machine can read a command line.
     #[arg(long, env = "FIRSTCOME_STORE", hide_env_values = true, value_name = "URL")]

@@ -31,9 +31,9 @@ public final class Peer {
         Config config = new Config();
         config.setLockWatchdogTimeout(Long.parseLong(args[1]));
         if (args[0].contains(",")) {
-            // Servers of a cluster. Our clients hear what is sent to all of its servers.
+            // Servers of a cluster.
             config.useClusterServers().addNodeAddress(args[0].split(","))
-                    .setShardedSubscriptionMode(ShardedSubscriptionMode.OFF);
+                    .setShardedSubscriptionMode(ShardedSubscriptionMode.valueOf(args[2]));
         } else {
             config.useSingleServer().setAddress(args[0]).setConnectionMinimumIdleSize(2);
         }
