@@ -21,6 +21,7 @@ mod examples;
 mod failover_of_many;
 mod failovers;
 mod fair;
+mod fair_line;
 mod faults;
 mod health;
 mod interop;
