@@ -170,7 +170,7 @@ impl Builder {
     /// tries again for the time of [`Builder::ride_out`]. This makes it less likely that a failover loses a lock, but does not
     /// exclude it: see `docs/locks.md` beside this crate. Renewals and releases do not wait for replicas.
     ///
-    /// It costs a separate connection, one more command for each acquired lock, and one `WAIT` for each group of locks that are
+    /// It costs a separate connection, in a Redis Cluster one to each server whose locks are used, one more command for each acquired lock, and one `WAIT` for each group of locks that are
     /// acquired at the same time. No lock is passed on within the process. The user needs the right to `WAIT`.
     #[cfg(feature = "redis")]
     #[must_use]
@@ -200,7 +200,7 @@ impl Builder {
     /// Connects to the Redis or Valkey that `options` name, and checks the rights of the user.
     ///
     /// In a Redis Cluster each lock is at the server that has the slot of its name. Several locks are taken in one step only if
-    /// their names have the same part in braces, and [`Builder::replicas`] is not possible. Messages about releases are published
+    /// their names have the same part in braces. Messages about releases are published
     /// and heard as Redisson does by default, with `SPUBLISH` where the servers have it; `?pubsub=` in the URL says otherwise: see
     /// [`RedisOptions::new`].
     ///
@@ -216,9 +216,6 @@ impl Builder {
     #[cfg(feature = "redis")]
     pub async fn connect(self, options: RedisOptions) -> Result<Locks, Error> {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
-        if options.is_cluster() {
-            self.without_replicas()?;
-        }
         let replicas = match self.replicas {
             Some(replicas) => Some(ReplicaCheck::connect(check(replicas)?, options.clone()).await?),
             None => None,
@@ -414,7 +411,7 @@ impl Builder {
         Err(Error::Unfit {
             what: "the setting `replicas`",
             reason: "this store cannot be asked for replicas".to_owned(),
-            hint: "leave it out: a database waits for its replicas as its own settings say, and in a Redis Cluster it is not possible",
+            hint: "leave it out: a database waits for its replicas as its own settings say",
         })
     }
 }

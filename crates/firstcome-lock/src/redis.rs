@@ -71,16 +71,16 @@ const LONGEST_RELEASE_ID: Duration = Duration::from_secs(86_400);
 /// How long the record of a leader is kept; it counts only while its owner holds the lock.
 const RECORD_LIFE_MS: u64 = 86_400_000;
 
-/// Servers of a cluster whose clocks are known at one time: those that were replaced would stay for ever. A clock that is forgotten is
-/// learned from the next answer.
-const CLOCKS: usize = 1_024;
+/// Servers of a cluster of which something is known at one time: those that were replaced would stay for ever. What is forgotten, as
+/// the clock, is learned from the next answer.
+const SERVERS: usize = 1_024;
 
-/// Returns the clock of a server among those that are known.
-fn clock_in(clocks: &mut HashMap<u64, Arc<StoreClock>>, server: u64) -> Arc<StoreClock> {
-    if clocks.len() >= CLOCKS && !clocks.contains_key(&server) {
-        clocks.clear();
+/// Returns what is known of a server.
+fn known_of<T: Default>(all: &mut HashMap<u64, Arc<T>>, server: u64) -> Arc<T> {
+    if all.len() >= SERVERS && !all.contains_key(&server) {
+        all.clear();
     }
-    Arc::clone(clocks.entry(server).or_default())
+    Arc::clone(all.entry(server).or_default())
 }
 
 /// The connections, and what is known of the servers' clocks.
@@ -110,7 +110,7 @@ impl RedisBackend {
     /// Returns what is known of the clock of the server that has a lock.
     fn clock_of(&self, name: &str) -> Arc<StoreClock> {
         let server = self.redis.server_of(name);
-        clock_in(&mut self.clocks.lock().unwrap_or_else(PoisonError::into_inner), server)
+        known_of(&mut self.clocks.lock().unwrap_or_else(PoisonError::into_inner), server)
     }
 
     /// Returns until when, on the server's clock, a request that is sent now may take effect.
@@ -561,11 +561,11 @@ mod tests {
 
     #[test]
     fn so_many_clocks_are_known_and_one_more_server_begins_anew() {
-        let mut clocks = HashMap::new();
-        let first = clock_in(&mut clocks, 0);
-        (1..CLOCKS as u64).for_each(|server| drop(clock_in(&mut clocks, server)));
-        assert!(Arc::ptr_eq(&first, &clock_in(&mut clocks, 0)), "it is still known");
-        drop(clock_in(&mut clocks, u64::MAX));
+        let mut clocks = HashMap::<u64, Arc<StoreClock>>::new();
+        let first = known_of(&mut clocks, 0);
+        (1..SERVERS as u64).for_each(|server| drop(known_of(&mut clocks, server)));
+        assert!(Arc::ptr_eq(&first, &known_of(&mut clocks, 0)), "it is still known");
+        drop(known_of(&mut clocks, u64::MAX));
         assert_eq!(clocks.len(), 1);
     }
 }

@@ -207,6 +207,23 @@ impl Redis {
         }
     }
 
+    /// Returns a handle to the connection that leads to the server which has a key, or to the next one, waiting for it until
+    /// `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unreachable`] with the reason of the last try to connect, or [`StoreError::Closed`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn pin(&self, key: &str, deadline: Instant) -> Result<Pinned, StoreError> {
+        match &self.inner.servers {
+            Servers::One(shard) => shard.link.pin(deadline).await,
+            Servers::Cluster(shards) => shards.pin(Slot::of(key), deadline).await,
+        }
+    }
+
     /// Counts the connections made so far; it changes whenever commands go over a new connection.
     ///
     /// The server behind a new connection may have lost what the one before it knew.

@@ -1,6 +1,8 @@
 use std::path::PathBuf;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd,
+};
 
 use crate::Folder;
 
@@ -22,6 +24,8 @@ impl Certificates {
     pub fn new() -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        // OpenSSL takes a certificate for one that signed itself where its name is that of the authority.
+        params.distinguished_name.push(DnType::CommonName, "an authority");
         let key = KeyPair::generate().expect("a key can be generated");
         let issuer =
             CertifiedIssuer::self_signed(params, key).expect("an authority can sign itself");

@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{RedisServer, RedisSettings, free_port};
+use crate::{Certificates, RedisServer, RedisSettings, free_port};
 
 /// How many slots a cluster has.
 const SLOTS: u32 = 16_384;
+/// The option that names the port with TLS.
+const TLS_PORT: &str = "--tls-port";
 /// How many masters there are, each with a replica.
 const MASTERS: usize = 3;
 
@@ -36,12 +38,36 @@ impl RedisCluster {
     /// As [`RedisCluster::start`].
     #[must_use]
     pub fn with(more: &[&str]) -> Option<Self> {
+        Self::each_with(|| words(more))
+    }
+
+    /// The same with TLS, for clients and between the servers; tests ask them without.
+    ///
+    /// # Panics
+    ///
+    /// As [`RedisCluster::start`].
+    #[must_use]
+    pub fn with_tls(certificates: &Certificates) -> Option<Self> {
+        let [authority, server, key] =
+            ["ca.pem", "server.pem", "server.key"].map(|name| certificates.file(name));
+        Self::each_with(|| {
+            let more = [
+                (TLS_PORT, &*free_port().to_string()),
+                ("--tls-ca-cert-file", &authority.to_string_lossy()),
+                ("--tls-cert-file", &server.to_string_lossy()),
+                ("--tls-key-file", &key.to_string_lossy()),
+                ("--tls-auth-clients", "no"),
+                ("--tls-replication", "yes"),
+                ("--tls-cluster", "yes"),
+            ];
+            words(&more.map(|(option, value)| [option, value]).concat())
+        })
+    }
+
+    fn each_with(more: impl Fn() -> Vec<String>) -> Option<Self> {
         let mut servers = Vec::new();
         for _ in 0..2 * MASTERS {
-            servers.push(RedisServer::with(RedisSettings {
-                more: words(more),
-                ..Default::default()
-            })?);
+            servers.push(RedisServer::with(RedisSettings { more: more(), ..Default::default() })?);
         }
         let all = Self { servers };
         for server in &all.servers[1..] {
@@ -86,11 +112,11 @@ impl RedisCluster {
     /// Returns the URL that names two of its servers.
     #[must_use]
     pub fn url(&self) -> String {
-        let hosts: Vec<_> = self.servers[1..3]
-            .iter()
-            .map(|server| format!("127.0.0.1:{}", server.port()))
-            .collect();
-        format!("redis+cluster://{}", hosts.join(","))
+        let tls = |server: &RedisServer| server.more_of(TLS_PORT).map(str::to_owned);
+        let port = |server: &RedisServer| tls(server).unwrap_or_else(|| server.port().to_string());
+        let hosts = [&self.servers[1], &self.servers[2]].map(port);
+        let scheme = tls(&self.servers[1]).map_or("redis", |_| "rediss");
+        format!("{scheme}+cluster://127.0.0.1:{},127.0.0.1:{}", hosts[0], hosts[1])
     }
 
     /// Returns a server by its place: the first three began as masters, and the others as their replicas.

@@ -1,12 +1,13 @@
 //! Waiting until replicas have what was acquired.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use firstcome_store::{Command, Pinned, RedisOptions, RedisReply, StoreError, Wire};
-use tokio::sync::Mutex;
+use firstcome_store::{Command, Pinned, Redis, RedisOptions, StoreError};
 use tokio::time::Instant;
 
-use super::{millis, renewal};
+use super::{known_of, millis, renewal};
 use crate::error::Error;
 use crate::keys::LockKeys;
 use crate::lease::loss::Loss;
@@ -27,14 +28,17 @@ impl Replicas {
     pub(crate) const MOST: u32 = 100;
 }
 
-/// Asks a server how many replicas have what it wrote.
+/// Asks servers how many replicas have what they wrote.
 #[derive(Debug)]
 pub(crate) struct ReplicaCheck {
     wanted: Replicas,
-    /// A connection of its own: a WAIT holds up whatever is sent behind it.
-    wire: Wire,
-    last: Mutex<Option<Waited>>,
+    /// Connections of its own: a WAIT holds up whatever is sent behind it.
+    redis: Redis,
+    /// One for each server of a cluster that has locks which are used.
+    last: Mutex<HashMap<u64, Arc<Last>>>,
 }
+
+type Last = tokio::sync::Mutex<Option<Waited>>;
 
 /// The last WAIT: it is believed by everybody whose write was there before it.
 #[derive(Debug)]
@@ -46,8 +50,12 @@ struct Waited {
 
 impl ReplicaCheck {
     pub(crate) async fn connect(wanted: Replicas, options: RedisOptions) -> Result<Self, Error> {
-        let wire = Wire::connect(options.heartbeat(HEARTBEAT)).await?;
-        Ok(Self { wanted, wire, last: Mutex::default() })
+        let redis = Redis::connect(options.heartbeat(HEARTBEAT)).await?;
+        Ok(Self { wanted, redis, last: Mutex::default() })
+    }
+
+    fn last_at(&self, server: u64) -> Arc<Last> {
+        known_of(&mut self.last.lock().unwrap_or_else(PoisonError::into_inner), server)
     }
 
     /// Waits until enough replicas have the hold, which was confirmed before this.
@@ -60,13 +68,11 @@ impl ReplicaCheck {
         owner: &str,
         lease: Duration,
     ) -> Result<(), Error> {
-        let deadline = || Instant::now() + self.wanted.within + self.wire.answer_within();
-        let on = self.wire.pin(deadline()).await?;
-        if self.renew(&on, keys, owner, lease, deadline()).await?.numbers()? != [1] {
-            return Err(Error::Lost(Loss::Taken));
-        }
+        let deadline = || Instant::now() + self.wanted.within + self.redis.answer_within();
+        let on = self.renew(keys, owner, lease, deadline()).await?;
         let written = Instant::now();
-        let mut last = self.last.lock().await;
+        let last = self.last_at(self.redis.server_of(&keys.name));
+        let mut last = last.lock().await;
         let acknowledged = match &*last {
             // Those who came while one WAIT was under way share the next one.
             Some(waited) if waited.on.is_same(&on) && waited.sent >= written => waited.acknowledged,
@@ -87,26 +93,38 @@ impl ReplicaCheck {
         Err(Error::TooFewReplicas { name: keys.name.clone(), wanted, acknowledged })
     }
 
+    /// Renews a hold, and gives the connection on which it was written.
     async fn renew(
         &self,
-        on: &Pinned,
         keys: &LockKeys,
         owner: &str,
         lease: Duration,
         deadline: Instant,
-    ) -> Result<RedisReply, Error> {
+    ) -> Result<Pinned, Error> {
         let holds = [(keys, owner)];
         let (script, command) = renewal(&holds, Some(lease));
-        match on.send(command.clone(), deadline).await {
-            Err(StoreError::UnknownScript) => {
+        loop {
+            let on = self.redis.pin(&keys.name, deadline).await?;
+            let mut answer = on.send(command.clone(), deadline).await;
+            if let Err(StoreError::UnknownScript) = answer {
                 on.load(script, deadline).await?;
-                Ok(on.send(command, deadline).await?)
+                answer = on.send(command.clone(), deadline).await;
             }
-            answered => Ok(answered?),
+            if let Err(StoreError::Moved { .. }) = answer
+                && Instant::now() < deadline
+            {
+                // It goes to the server that has the slot now; after that this one is known.
+                self.redis.send(&command).await?;
+                continue;
+            }
+            return match answer?.numbers()?[..] {
+                [1] => Ok(on),
+                _ => Err(Error::Lost(Loss::Taken)),
+            };
         }
     }
 
     pub(crate) async fn close(&self) {
-        self.wire.close().await;
+        self.redis.close().await;
     }
 }

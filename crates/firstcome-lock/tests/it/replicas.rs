@@ -1,7 +1,8 @@
 //! Locks that replicas have to acknowledge.
 
 use firstcome_lock::{Error, Locks, RedisOptions, Released};
-use firstcome_testbed::{RedisServer, RedisSettings, Sentinels};
+use firstcome_testbed::{RedisCluster, RedisServer, RedisSettings, Sentinels};
+use tokio::task::block_in_place;
 
 use crate::stage::{SECOND, is_held, ms, take, until};
 
@@ -114,4 +115,39 @@ async fn no_lock_is_taken_that_the_next_master_would_not_know() {
     until("it works again", async || looks.inspect("kept").await.is_ok()).await;
     assert_eq!(looks.inspect("kept").await.unwrap().unwrap().owner, kept.owner());
     assert!(kept.is_valid() && !is_held(&looks, "x").await);
+}
+
+/// Each server of a cluster has replicas of its own; who has a lock is asked for those, also after its slot was moved.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_replicas_of_the_server_that_has_the_lock_are_asked() {
+    let Some(cluster) = block_in_place(RedisCluster::start) else { return };
+    let options = RedisOptions::new(cluster.url()).heartbeat(ms(500)).answer_within(ms(1000));
+    let builder = Locks::builder().replicas(1, ms(200)).ride_out(SECOND);
+    let locks = builder.connect(options).await.unwrap();
+    let taken = async |name: &str| {
+        locks.mutex(name).unwrap().try_lock().await.is_ok_and(|tried| tried.acquired().is_some())
+    };
+    let names = ["a", "b", "c", "d", "e", "f"];
+    for name in names {
+        until("its replica is there", async || taken(name).await).await;
+    }
+    let owner = cluster.owner("a");
+    let elsewhere = names.into_iter().find(|name| cluster.owner(name) != owner).unwrap();
+    let replica = cluster.server(owner + 3);
+    replica.pause();
+    let refused = locks.mutex("a").unwrap().try_lock().await.unwrap_err();
+    assert!(matches!(refused, Error::TooFewReplicas { .. }), "{refused}");
+    take(&locks.mutex(elsewhere).unwrap()).await.release().await.unwrap();
+    replica.resume();
+    until("it is there again", async || taken("a").await).await;
+    // The slot goes to another server, and its replica is the one that counts.
+    let other = cluster.owner(elsewhere);
+    block_in_place(|| cluster.move_slot("a", other, |_, _| {}));
+    until("the other replica has it", async || taken("a").await).await;
+    cluster.server(other + 3).pause();
+    assert!(matches!(
+        locks.mutex("a").unwrap().try_lock().await,
+        Err(Error::TooFewReplicas { .. })
+    ));
+    cluster.server(other + 3).resume();
 }

@@ -14,6 +14,7 @@ use super::command::Command;
 use super::dial::Dialler;
 use super::link::Link;
 use super::options::RedisOptions;
+use super::pinned::Pinned;
 use super::pubsub::{Mode, PubSub};
 use super::reply::RedisReply;
 use super::slot::Slot;
@@ -233,6 +234,11 @@ impl Shards {
         }
         tokio::time::sleep(AGAIN_AFTER).await;
         tokio::time::timeout_at(deadline, self.ask(version)).await.unwrap_or(Err(moved))
+    }
+
+    pub(super) async fn pin(&self, slot: Slot, deadline: Instant) -> Result<Pinned, StoreError> {
+        let (shard, _) = self.shard(Some(slot), deadline).await?;
+        shard.link.pin(deadline).await
     }
 
     pub(super) async fn denied(
