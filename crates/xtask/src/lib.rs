@@ -32,7 +32,8 @@ usage: cargo xtask TASK
   bench [ARGS…]   run the benchmark: one table, and bench.json
   neighbours [SECONDS [SEED]]
                   let processes of Java, with Redisson, and of Rust share one lock while they are
-                  killed and paused at random, a minute by default; one table
+                  killed and paused at random, and locks of every kind on a Redis Cluster whose masters
+                  are killed, a minute each by default; two tables
   pairs [PAIRS]   give something at one server and use it at another one at once, 100,000 times on
                   each store by default: what was acknowledged must be known there; in release builds
                   on servers of Redis, PostgreSQL, MariaDB and NATS
@@ -63,8 +64,8 @@ usage: cargo xtask TASK
                   prometheus), chart (needs go and python3), site (needs python3)
   nightly [PART…] what CI leaves out because it takes long or asks registries, or only these of its parts:
                   worlds (100,000 simulated ones that were never run before), demo (on the release
-                  build that is shipped), examples (those of the help that are loads), pairs, packages,
-                  api-clients (in every language), api-fuzz, around, dist (with --check), container
+                  build that is shipped), examples (those of the help that are loads), pairs,
+                  neighbours, packages, api-clients (in every language), api-fuzz, around, dist (with --check), container
                   (with --check); one that fails keeps no other from running
   needs           say what the tests need and whether it is here
 ";
@@ -78,7 +79,7 @@ pub fn run_task() -> ExitCode {
         Some("test") => test(&rest),
         Some("sim") => finish(sim(rest.iter().map(String::as_str))),
         Some("bench") => bench(&rest),
-        Some("neighbours") => neighbours(&rest),
+        Some("neighbours") => ExitCode::from(neighbours(&rest)),
         Some("pairs") => ExitCode::from(pairs(&rest)),
         Some("api-fuzz") => ExitCode::from(api_fuzz::fuzz(&rest)),
         Some("api-clients") => ExitCode::from(api_clients::check(&rest)),
@@ -128,11 +129,12 @@ fn test(rest: &[String]) -> ExitCode {
 
 /// Runs what takes long or asks registries, or only the parts that are named. One that fails keeps no other from running.
 fn nightly(named: &[String]) -> ExitCode {
-    let parts: [(&str, &dyn Fn() -> u8); 10] = [
+    let parts: [(&str, &dyn Fn() -> u8); 11] = [
         ("worlds", &worlds::of_night),
         ("demo", &shipped::demo),
         ("examples", &examples),
         ("pairs", &|| pairs(&[])),
+        ("neighbours", &|| neighbours(&[])),
         ("packages", &packages::check),
         ("api-clients", &|| api_clients::check(&[])),
         ("api-fuzz", &|| api_fuzz::fuzz(&[])),
@@ -175,8 +177,8 @@ fn bench(rest: &[String]) -> ExitCode {
     finish(cargo)
 }
 
-/// Runs the test of that name for longer, and shows what it saw.
-fn neighbours(rest: &[String]) -> ExitCode {
+/// Runs the test of that name for longer, and the one of a fleet on a cluster, and shows what they saw.
+fn neighbours(rest: &[String]) -> u8 {
     let mut cargo = cargo(&[
         "test",
         "--quiet",
@@ -186,12 +188,13 @@ fn neighbours(rest: &[String]) -> ExitCode {
         "--test",
         "neighbours",
     ]);
-    cargo.args(["--", "--nocapture", "java_and_rust"]);
+    cargo.args(["--test", "it", "--", "--nocapture", "--include-ignored"]);
+    cargo.args(["java_and_rust", "a_fleet_of_both"]);
     cargo.env("FIRSTCOME_NEIGHBOURS_SECONDS", rest.first().map_or("60", String::as_str));
     if let Some(seed) = rest.get(1) {
         cargo.env("FIRSTCOME_NEIGHBOURS_SEED", seed);
     }
-    finish(cargo)
+    run(cargo)
 }
 
 /// Types the examples of the help which are loads that the test command leaves out.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use firstcome_lock::{Error, Lock, Locks, RedisOptions, Released, TryLock};
 use firstcome_testbed::{Proxy, ProxyFault, RedisServer};
 
-use crate::interop::{Java, by_message, mark};
+use crate::interop::{Peer, by_message, mark};
 use crate::stage::{SECOND, client_of, ms, quiet, take, until};
 
 fn line(redis: &RedisServer) -> usize {
@@ -214,7 +214,7 @@ async fn a_grant_whose_answer_is_lost_is_in_nobodys_way() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_stand_in_one_line_and_wake_each_other() {
     let Some(redis) = RedisServer::start() else { return };
-    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let Some(mut java) = Peer::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
     let ours = rust.fair("x").unwrap().lease(20 * SECOND);
     let held = take(&ours).await;

@@ -14,29 +14,39 @@ use crate::stage::{SECOND, client_of, is_held, ms, take, until, until_free};
 
 type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<String>>>>;
 
-/// A process with real Redisson in it.
-pub(crate) struct Java {
+/// A process that does what it is asked line by line: one with real Redisson in it, or one of ours.
+pub(crate) struct Peer {
     child: tokio::process::Child,
     hears: tokio::process::ChildStdin,
     waiting: Waiting,
     next: u64,
 }
 
-impl Java {
+impl Peer {
     pub(crate) async fn start(redis: &RedisServer, watchdog_ms: u64) -> Option<Self> {
         Self::with(&[&redis.url(), &watchdog_ms.to_string()]).await
     }
 
-    /// Starts it with the servers of a cluster, and a mode for its messages.
-    async fn in_cluster(cluster: &RedisCluster, mode: &str) -> Option<Self> {
+    /// Starts it with the servers of a cluster, a mode for its messages, and how often it sends again what got no answer.
+    pub(crate) async fn in_cluster(
+        cluster: &RedisCluster,
+        watchdog_ms: u64,
+        mode: &str,
+        again: u32,
+    ) -> Option<Self> {
         let urls = (0..3).map(|place| cluster.server(place).url()).collect::<Vec<_>>().join(",");
-        Self::with(&[&urls, "30000", mode]).await
+        Self::with(&[&urls, &watchdog_ms.to_string(), mode, &again.to_string()]).await
     }
 
     async fn with(args: &[&str]) -> Option<Self> {
-        let java = tokio::task::spawn_blocking(|| redisson("Peer")).await.unwrap()?;
-        let mut child = tokio::process::Command::from(java)
-            .args(args)
+        let mut java = tokio::task::spawn_blocking(|| redisson("Peer")).await.unwrap()?;
+        java.args(args);
+        Some(Self::of(java).await)
+    }
+
+    /// Starts it with its command.
+    pub(crate) async fn of(command: std::process::Command) -> Self {
+        let mut child = tokio::process::Command::from(command)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -58,7 +68,7 @@ impl Java {
             }
         });
         tokio::time::timeout(60 * SECOND, is_ready).await.expect("it starts").unwrap();
-        Some(Self { child, hears, waiting, next: 1 })
+        Self { child, hears, waiting, next: 1 }
     }
 
     /// Begins something and gives what its answer comes through.
@@ -116,7 +126,7 @@ pub(crate) async fn listens_to(redis: &RedisServer, channel: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_exclude_each_other() {
     let Some(redis) = RedisServer::start() else { return };
-    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let Some(mut java) = Peer::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
     for kind in KINDS {
         let ours = lock(&rust, kind);
@@ -149,7 +159,7 @@ async fn both_exclude_each_other() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_wake_each_other() {
     let Some(redis) = RedisServer::start() else { return };
-    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let Some(mut java) = Peer::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
     for kind in KINDS {
         let ours = lock(&rust, kind).lease(20 * SECOND);
@@ -179,8 +189,8 @@ async fn both_wake_each_other() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_exclude_and_wake_each_other_in_a_cluster() {
     let Some(cluster) = tokio::task::block_in_place(RedisCluster::start) else { return };
-    let Some(mut auto) = Java::in_cluster(&cluster, "AUTO").await else { return };
-    let Some(mut off) = Java::in_cluster(&cluster, "OFF").await else { return };
+    let Some(mut auto) = Peer::in_cluster(&cluster, 30_000, "AUTO", 4).await else { return };
+    let Some(mut off) = Peer::in_cluster(&cluster, 30_000, "OFF", 4).await else { return };
     let url = cluster.url();
     let like_auto = Locks::connect(&url).await.unwrap();
     let like_off = Locks::connect(&format!("{url}?pubsub=plain")).await.unwrap();
@@ -206,7 +216,7 @@ async fn both_exclude_and_wake_each_other_in_a_cluster() {
 async fn wake_each_other(
     cluster: &RedisCluster,
     rust: &Locks,
-    java: &mut Java,
+    java: &mut Peer,
     kind: &str,
     listeners: [u32; 2],
 ) {
@@ -240,7 +250,7 @@ async fn listen(cluster: &RedisCluster, listeners: [u32; 2]) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chain_of_ours_ends_for_redisson() {
     let Some(redis) = RedisServer::start() else { return };
-    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let Some(mut java) = Peer::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
     let first = take(&rust.mutex("x").unwrap().lease(20 * SECOND)).await;
     mark(&redis, 20_000);
@@ -270,7 +280,7 @@ async fn a_chain_of_ours_ends_for_redisson() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn leases_end_and_are_renewed_for_both() {
     let Some(redis) = RedisServer::start() else { return };
-    let Some(mut java) = Java::start(&redis, 3000).await else { return };
+    let Some(mut java) = Peer::start(&redis, 3000).await else { return };
     let options = RedisOptions::new(redis.url());
     let rust = Locks::builder().watchdog(3 * SECOND).connect(options).await.unwrap();
     for kind in KINDS {
@@ -296,7 +306,7 @@ async fn leases_end_and_are_renewed_for_both() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_can_free_what_the_other_holds() {
     let Some(redis) = RedisServer::start() else { return };
-    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let Some(mut java) = Peer::start(&redis, 30_000).await else { return };
     let options = RedisOptions::new(redis.url());
     let rust = Locks::builder().watchdog(3 * SECOND).connect(options).await.unwrap();
     for kind in KINDS {
@@ -321,7 +331,7 @@ async fn both_can_free_what_the_other_holds() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tokens_of_both_grow_over_each_other() {
     let Some(redis) = RedisServer::start() else { return };
-    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let Some(mut java) = Peer::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
     let mut last = 0;
     for _ in 0..3 {
@@ -345,7 +355,7 @@ async fn tokens_of_both_grow_over_each_other() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_redisson_is_followed() {
     let Some(redis) = RedisServer::start() else { return };
-    let Some(mut java) = Java::start(&redis, 1000).await else { return };
+    let Some(mut java) = Peer::start(&redis, 1000).await else { return };
     let rust = client_of(&redis).await;
     assert!(java.takes("plain", 1, -1).await);
     java.child.kill().await.unwrap();
@@ -405,7 +415,7 @@ async fn no_latches(redis: &RedisServer) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_leave_the_same_keys_and_messages() {
     let Some(redis) = RedisServer::start() else { return };
-    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let Some(mut java) = Peer::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
     let store = firstcome_store::Redis::connect(RedisOptions::new(redis.url())).await.unwrap();
     let mut heard = store.subscribe("redisson_lock__channel:{x}", PubSub::Plain).await.unwrap();

@@ -23,6 +23,7 @@ mod failovers;
 mod fair;
 mod fair_line;
 mod faults;
+mod fleet;
 mod health;
 mod interop;
 mod killed;

@@ -7,7 +7,7 @@ use firstcome_store::StoreError;
 use firstcome_testbed::RedisServer;
 use futures_util::future::join_all;
 
-use crate::interop::{Java, by_message, listens_to, mark};
+use crate::interop::{Peer, by_message, listens_to, mark};
 use crate::stage::{SECOND, client_of, ms, take, until};
 
 const CHANNEL: &str = "redisson_rwlock:{x}";
@@ -23,7 +23,7 @@ async fn is_free(lock: &Lock) -> bool {
     }
 }
 
-impl Java {
+impl Peer {
     /// Says whether a lock can be taken now, and gives it back.
     async fn is_free(&mut self, kind: &str) -> bool {
         let got = self.ask(&format!("lock {kind} x 9 0 20000")).await.starts_with("true");
@@ -39,7 +39,7 @@ impl Java {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_and_writers_of_both_exclude_and_wake_each_other() {
     let Some(redis) = RedisServer::start() else { return };
-    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let Some(mut java) = Peer::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
     for (held, shared) in [("read", true), ("write", false)] {
         let lease = take(&lock(&rust, held)).await;
@@ -96,7 +96,7 @@ async fn readers_and_writers_of_both_exclude_and_wake_each_other() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn permits_of_both_are_counted_together_and_ours_come_back() {
     let Some(redis) = RedisServer::start() else { return };
-    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let Some(mut java) = Peer::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
     let ours = rust.semaphore("s", 9).unwrap();
     assert_eq!(java.ask("set semaphore s 2").await, "true");
@@ -166,7 +166,7 @@ fn written(redis: &RedisServer) -> BTreeMap<String, String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_written_is_what_redisson_writes() {
     let Some(redis) = RedisServer::start() else { return };
-    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let Some(mut java) = Peer::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
     for (kind, key, value) in [
         ("read", "{x}:CLIENT:OWNER:rwlock_timeout:1", "mode read CLIENT:OWNER 1"),

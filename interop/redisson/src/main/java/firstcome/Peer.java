@@ -33,7 +33,8 @@ public final class Peer {
         if (args[0].contains(",")) {
             // Servers of a cluster.
             config.useClusterServers().addNodeAddress(args[0].split(","))
-                    .setShardedSubscriptionMode(ShardedSubscriptionMode.valueOf(args[2]));
+                    .setShardedSubscriptionMode(ShardedSubscriptionMode.valueOf(args[2]))
+                    .setRetryAttempts(Integer.parseInt(args[3])).setScanInterval(1000);
         } else {
             config.useSingleServer().setAddress(args[0]).setConnectionMinimumIdleSize(2);
         }
