@@ -29,9 +29,15 @@ impl<'a> Entering<'a> {
         config: &'a Config,
         folder: Option<&'a DataFolder>,
         fresh: SpaceId,
-    ) -> Result<Self, JournalError> {
+    ) -> anyhow::Result<Self> {
         let remembered = folder.map(|folder| folder.known_space(&config.space)).transpose()?;
-        let wanted = config.space_id.or(remembered.flatten());
+        let remembered = remembered.flatten();
+        if let (Some(set), Some(known), Some(folder)) = (config.space_id, remembered, folder)
+            && set != known
+        {
+            bail!("space_id is {set}, and {}", because(folder, known));
+        }
+        let wanted = config.space_id.or(remembered);
         let entry = Entry { fresh, wanted, make: false };
         Ok(Self { config, folder, looking: Looking::begin(), has_asked: false, entry })
     }
@@ -40,8 +46,9 @@ impl<'a> Entering<'a> {
     pub(super) async fn once_more(&mut self, failure: anyhow::Error) -> anyhow::Result<()> {
         match (failure.downcast_ref::<JournalError>(), self.folder) {
             (Some(JournalError::NoSpace { .. }), _) if !self.entry.make => {}
-            (Some(JournalError::Gone(_)), Some(folder)) if self.config.space_id.is_none() => {
-                return Err(failure).with_context(|| because(folder));
+            (Some(JournalError::Gone(space)), Some(folder)) if self.config.space_id.is_none() => {
+                let because = because(folder, *space);
+                return Err(failure).context(because);
             }
             (Some(_) | None, _) => return Err(failure),
         }
@@ -62,11 +69,11 @@ impl<'a> Entering<'a> {
     }
 }
 
-/// Says how a data folder knows of a space that the store does not have.
-fn because(folder: &DataFolder) -> String {
+/// Says how a data folder knows of a space that the store does not have, or is not to have.
+fn because(folder: &DataFolder, space: SpaceId) -> String {
     let file = folder.space_file();
     format!(
-        "{} says which space it was (remove it if that space is not wanted any more: a new one is made then)",
+        "{} says that this server was in space {space} (remove it if that space is not wanted any more)",
         file.display()
     )
 }

@@ -56,6 +56,9 @@ fn a_server_that_knows_of_a_space_begins_no_other_in_an_emptied_store() {
     drop(scene.serve_with(&["--store", &url, "--data", "kept"]));
     let begun = std::fs::read_to_string(scene.path().join("kept/spaces")).unwrap();
     assert_ne!(begun, known, "a new one");
+    let both = ["--store", url.as_str(), "--data", "kept", "--space-id", space];
+    let said = serve(&scene, &both);
+    assert!(said.code == 3 && said.talk.contains("kept/spaces says"), "{said:?}");
     let other = ["--store", url.as_str(), "--space-id", space];
     let said = serve(&scene, &other);
     assert!(said.code == 3 && said.talk.contains("not of"), "{said:?}");
