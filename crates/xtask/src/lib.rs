@@ -65,7 +65,7 @@ usage: cargo xtask TASK
   nightly [PART…] what CI leaves out because it takes long or asks registries, or only these of its parts:
                   worlds (100,000 simulated ones that were never run before), demo (on the release
                   build that is shipped), examples (those of the help that are loads), pairs,
-                  neighbours, packages, api-clients (in every language), api-fuzz, around, dist (with --check), container
+                  webhooks (100,000 results), neighbours, packages, api-clients (in every language), api-fuzz, around, dist (with --check), container
                   (with --check); one that fails keeps no other from running
   needs           say what the tests need and whether it is here
 ";
@@ -129,11 +129,12 @@ fn test(rest: &[String]) -> ExitCode {
 
 /// Runs what takes long or asks registries, or only the parts that are named. One that fails keeps no other from running.
 fn nightly(named: &[String]) -> ExitCode {
-    let parts: [(&str, &dyn Fn() -> u8); 11] = [
+    let parts: [(&str, &dyn Fn() -> u8); 12] = [
         ("worlds", &worlds::of_night),
         ("demo", &shipped::demo),
         ("examples", &examples),
         ("pairs", &|| pairs(&[])),
+        ("webhooks", &webhooks),
         ("neighbours", &|| neighbours(&[])),
         ("packages", &packages::check),
         ("api-clients", &|| api_clients::check(&[])),
@@ -199,16 +200,16 @@ fn neighbours(rest: &[String]) -> u8 {
 
 /// Types the examples of the help which are loads that the test command leaves out.
 fn examples() -> u8 {
-    run(cargo(&[
-        "test",
-        "--workspace",
-        "--locked",
-        "--test",
-        "cli",
-        "--",
-        "--ignored",
-        "examples::",
-    ]))
+    let mut cargo = cargo(&["test", "--workspace", "--locked", "--test", "cli"]);
+    cargo.args(["--", "--ignored", "examples::"]);
+    run(cargo)
+}
+
+/// Delivers 100,000 results to endpoints of which some are dead.
+fn webhooks() -> u8 {
+    let mut cargo = cargo(&["test", "--workspace", "--locked", "--test", "server"]);
+    cargo.args(["--", "--ignored", "--nocapture", "of_many_results"]);
+    run(cargo)
 }
 
 /// How many pairs there are on each store, unless it is said.

@@ -101,7 +101,7 @@ fn claim(subject: &str) -> String {
     format!("{}\n", json!({"do": "claim", "campaign": "drop", "subject": subject}))
 }
 
-fn claims(numbers: std::ops::Range<u32>) -> String {
+pub(crate) fn claims(numbers: std::ops::Range<u32>) -> String {
     numbers.map(|number| claim(&format!("s{number}"))).collect()
 }
 
@@ -110,13 +110,6 @@ fn server(folder: &std::path::Path, settings: &[(&str, &str)], places: u32) -> (
     let mut talk = server.talk();
     talk.open_campaign("drop", places);
     (server, talk)
-}
-
-/// Returns the memory that a process has in use, in KiB.
-fn memory(server: &Server) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").trim().parse().unwrap()
 }
 
 #[test]
@@ -147,7 +140,7 @@ fn answers_come_while_the_body_is_still_sent() {
 fn a_client_that_does_not_read_stops_the_reading_and_is_cut() {
     let folder = tempfile::tempdir().unwrap();
     let (server, _) = server(folder.path(), &[("IDLE_MS", "1500")], 1_000_000);
-    let before = memory(&server);
+    let before = server.memory();
     let mut bulk = Bulk::open(server.address, KEY);
     bulk.stream.set_write_timeout(Some(Duration::from_secs(120))).unwrap();
     let begun = Instant::now();
@@ -164,8 +157,8 @@ fn a_client_that_does_not_read_stops_the_reading_and_is_cut() {
     };
     assert!(cut, "all {sent} lines were taken from a client that reads nothing");
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
-    let grown = memory(&server).saturating_sub(before);
-    assert!(grown < 64 << 10, "{grown} KiB for {sent} lines");
+    let grown = server.memory().saturating_sub(before);
+    assert!(grown < 64 << 20, "{grown} bytes for {sent} lines");
     let mut talk = server.talk();
     let decided = talk.metric("firstcome_answers_total{outcome=\"won\"}");
     assert!(decided < u64::from(sent), "{decided} of {sent}");

@@ -76,6 +76,13 @@ impl Server {
         self.child.id()
     }
 
+    /// Returns the memory that it has in use, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+    }
+
     /// Ends it with SIGKILL.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();

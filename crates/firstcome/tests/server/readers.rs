@@ -160,13 +160,6 @@ fn block(talk: &mut Talk, verb: &str, first: usize) -> u64 {
     done["position"].as_str().unwrap().strip_prefix("0.").unwrap().parse().unwrap()
 }
 
-/// The memory of the server, in bytes.
-fn memory(server: &Server) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
-}
-
 /// What became of a campaign with so many readers and so many that did not read.
 struct Told {
     /// The map at the end.
@@ -206,7 +199,7 @@ async fn story(readers: usize, stalled: usize, changes: usize, settings: &[(&str
     }
     let mut stalled = open.split_off(readers);
     open[0].letters = vec![b'.'; SEATS];
-    let before = memory(&server);
+    let before = server.memory();
     let (end, ended) = watch::channel(0);
     let mut heard = Vec::new();
     let mut reading = tokio::task::JoinSet::new();
@@ -235,7 +228,7 @@ async fn story(readers: usize, stalled: usize, changes: usize, settings: &[(&str
     }
     end.send(last.0).unwrap();
     let readers = timeout(PATIENCE, reading.join_all()).await.expect("a reader does not get on");
-    let grown = memory(&server).saturating_sub(before);
+    let grown = server.memory().saturating_sub(before);
     // Now those read who did not, until they are told what comes last.
     let (letters, position) = tokio::task::block_in_place(|| {
         block(&mut talk, "block", 0);

@@ -2,12 +2,14 @@
 
 pub(crate) mod receiver;
 
-use crate::process::{Server, verb};
+use crate::bulk_clients::{self, Bulk};
+use crate::process::{KEY, Server, verb};
 use crate::settling::settled;
 use crate::wire::Talk;
 use receiver::{Receiver, Reply};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// This machine may be sent to.
 const ALLOW: &[(&str, &str)] = &[("WEBHOOK_ALLOW", "127.0.0.0/8")];
@@ -120,6 +122,52 @@ fn nobody_waits_for_an_endpoint_that_is_dead_and_filters_say_who_is_sent_what() 
     assert!(numbers.into_iter().eq(1..=300));
     let shown = talk.get(&path(&dead_one, "")).json();
     assert!(shown["through"].as_u64().unwrap() <= 1 && dead.count() <= 2, "{shown}");
+}
+
+/// Who is dead keeps nobody waiting however many results there are, and what is sent stays nowhere.
+#[test]
+#[ignore = "takes half a minute: `cargo xtask nightly webhooks` runs it"]
+fn of_many_results_all_who_live_have_each_one_and_the_servers_memory_stays() {
+    const MANY: u32 = 100_000;
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::with(folder.path(), ALLOW);
+    let mut talk = server.talk();
+    talk.open_campaign("drop", MANY);
+    let mut bulk = Bulk::open(server.address, KEY);
+    for first in (0..MANY).step_by(500) {
+        bulk.send(&bulk_clients::claims(first..first + 500));
+        (0..500).for_each(|_| assert_eq!(bulk.next().unwrap()["outcome"], "won"));
+    }
+    bulk.finish();
+    assert_eq!(settled(&mut talk), u64::from(MANY));
+    let dead = Receiver::start(|_, _| Reply::Nothing);
+    let refusing = Receiver::start(|_, _| Reply::Status(503));
+    let living = [taking(), taking(), taking()];
+    let (before, begun) = (server.memory(), Instant::now());
+    for receiver in [&dead, &refusing, &living[0], &living[1]] {
+        add(&mut talk, &receiver.url(), &json!({"after": 0}));
+    }
+    add(&mut talk, &living[2].url(), &json!({"after": 0, "ordered": false}));
+    let mut most = before;
+    while living.iter().any(|receiver| receiver.count() < MANY as usize) {
+        let counts = living.each_ref().map(Receiver::count);
+        assert!(begun.elapsed() < Duration::from_secs(600), "{counts:?}");
+        most = most.max(server.memory());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let rate = f64::from(MANY) / begun.elapsed().as_secs_f64();
+    let grown = (most - before) >> 20;
+    println!(
+        "{rate:.0} events a second to each of three, {grown} MiB more, {} and {} tries of two that take nothing",
+        dead.count(),
+        refusing.count()
+    );
+    for receiver in &living {
+        let sent = receiver.received(MANY as usize);
+        assert!(sent.iter().map(|event| event.number()).eq(1..=u64::from(MANY)));
+    }
+    assert!(grown < 24, "{grown} MiB for {MANY} events");
+    assert!(dead.count() < 20 && refusing.count() < 20, "tried again after growing pauses");
 }
 
 #[test]

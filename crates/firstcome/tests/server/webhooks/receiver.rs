@@ -162,7 +162,9 @@ fn serve(stream: TcpStream, sent: &Mutex<Vec<Received>>, script: &Script) -> std
         drop(all);
         match reply {
             Reply::Status(status) => {
-                write!(stream, "HTTP/1.1 {status} Said\r\ncontent-length: 0\r\n\r\n")?;
+                // At once: a second part would wait for the other end to say that it has the first.
+                let answer = format!("HTTP/1.1 {status} Said\r\ncontent-length: 0\r\n\r\n");
+                stream.write_all(answer.as_bytes())?;
             }
             Reply::Cut => return Ok(()),
             Reply::Nothing => std::thread::sleep(Duration::from_secs(600)),
