@@ -32,6 +32,7 @@ mod matchable;
 mod nats;
 mod no_room;
 mod operators;
+mod permit_model;
 mod permits;
 mod postgres;
 mod processes;

@@ -151,7 +151,7 @@ enum Status {
     Wanted,
     Live,
     Denied,
-    /// Another server of the cluster has its slot.
+    /// Another server of the cluster has its slot, or none.
     Moved,
     Closed,
 }
@@ -412,7 +412,8 @@ impl Connection<'_> {
                 Ok(_) => {}
                 Err(Trouble::Said(error)) => match &*error_code::read(&error).0 {
                     "NOPERM" => self.shared.set(topic, Status::Denied),
-                    "MOVED" => self.shared.set(topic, Status::Moved),
+                    // The other channels are heard all the same.
+                    "MOVED" | "CLUSTERDOWN" => self.shared.set(topic, Status::Moved),
                     _ => return false,
                 },
                 Err(Trouble::Lost(_) | Trouble::NoScript) => return false,
