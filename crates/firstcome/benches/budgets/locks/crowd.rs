@@ -1,6 +1,7 @@
 //! What a pair costs the server when 64 tasks take pairs on names of their own.
 
 use super::redisson::Redisson;
+use super::{KINDS, of_kind};
 use crate::redis_server::Store;
 use crate::spread::median;
 use crate::table::{Budget, Table};
@@ -42,25 +43,39 @@ pub(crate) async fn run(
     redisson: Option<&Redisson>,
     table: &mut Table,
 ) -> Result<()> {
-    let what = format!("server CPU, lock + release, {TASKS} tasks");
+    for (kind, _) in KINDS {
+        run_of_kind(server, redisson, table, kind).await?;
+    }
+    Ok(())
+}
+
+async fn run_of_kind(
+    server: &Store,
+    redisson: Option<&Redisson>,
+    table: &mut Table,
+    kind: &str,
+) -> Result<()> {
+    let what = format!("server CPU, {kind}, lock + release, {TASKS} tasks");
     let locks = Locks::connect(&server.url()).await?;
     let mut java = match redisson {
         Some(redisson) => Some(redisson.start(&server.url(), 1).await?),
         None => None,
     };
     let (mut ours, mut theirs) = (Figures::default(), Figures::default());
-    pairs(&locks).await?;
+    pairs(&locks, kind).await?;
     for _ in 0..ROUNDS {
-        ours.add(server, pairs(&locks)).await?;
+        ours.add(server, pairs(&locks, kind)).await?;
         if let Some(java) = &mut java {
-            let crowd = async { java.ask(&format!("crowd {TASKS} {PAIRS}")).await.map(drop) };
+            let crowd =
+                async { java.ask(&format!("crowd {TASKS} {PAIRS} {kind}")).await.map(drop) };
             theirs.add(server, crowd).await?;
         }
     }
     if java.is_some() {
         let ratios = ours.cpu.iter().zip(&theirs.cpu).map(|(ours, theirs)| ours / theirs);
         let against = format!("Redisson {}", theirs.text());
-        table.add(what, ours.text(), against, ratios.collect::<Vec<_>>(), Budget::AtMost(0.3));
+        let budget = Budget::AtMost(if kind == "plain" { 0.3 } else { 1.0 });
+        table.add(what, ours.text(), against, ratios.collect::<Vec<_>>(), budget);
     } else {
         table.add(what, ours.text(), "-", ours.cpu.clone(), Budget::None);
     }
@@ -68,12 +83,12 @@ pub(crate) async fn run(
     Ok(())
 }
 
-async fn pairs(locks: &Locks) -> Result<()> {
+async fn pairs(locks: &Locks, kind: &str) -> Result<()> {
     let tasks: Vec<_> = (0..TASKS)
         .map(|task| {
-            let locks = locks.clone();
+            let lock = of_kind(locks, kind, &format!("crowd{task}"));
             tokio::spawn(async move {
-                let lock = locks.mutex(&format!("crowd{task}"))?;
+                let lock = lock?;
                 for _ in 0..PAIRS {
                     lock.lock().await?.release().await?;
                 }

@@ -13,6 +13,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.redisson.Redisson;
 import org.redisson.api.RLock;
+import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.api.redisnode.RedisNodes;
 import org.redisson.api.redisnode.RedisSingle;
@@ -36,9 +37,9 @@ public final class Figures {
             figures.clients.add(Redisson.create(config));
         }
         for (int n = 0; n < 5; n++) {
-            figures.crowd("warm", 16, 200);
+            figures.crowd("warm", 16, 200, "plain");
         }
-        figures.turns("warm-turns", 16, 5, 1);
+        figures.turns("warm-turns", 16, 5, 1, "plain");
         System.out.println("done");
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
@@ -52,8 +53,8 @@ public final class Figures {
     private String act(String[] words) throws Exception {
         return switch (words[0]) {
             case "pair" -> pair(number(words, 1), number(words, 2));
-            case "crowd" -> crowd("crowd", number(words, 1), number(words, 2));
-            case "turns" -> turns("turns", number(words, 1), number(words, 2), number(words, 3));
+            case "crowd" -> crowd("crowd", number(words, 1), number(words, 2), words[3]);
+            case "turns" -> turns("turns", number(words, 1), number(words, 2), number(words, 3), words[4]);
             case "over" -> over(number(words, 1));
             case "killed" -> killed(number(words, 1), number(words, 2));
             case "hold" -> hold(number(words, 1));
@@ -88,12 +89,12 @@ public final class Figures {
     }
 
     /** Pairs of many threads, each on a name of its own. */
-    private String crowd(String name, int tasks, int pairs) throws Exception {
+    private String crowd(String name, int tasks, int pairs, String kind) throws Exception {
         together(tasks, task -> {
-            RLock lock = clients.get(0).getLock(name + task);
+            Door door = door(kind, name + task);
             for (int n = 0; n < pairs; n++) {
-                lock.lock();
-                lock.unlock();
+                door.enter();
+                door.leave();
             }
             return "";
         });
@@ -101,20 +102,60 @@ public final class Figures {
     }
 
     /** Threads that take turns on one lock: from when to when each held it, in microseconds since 1970. */
-    private String turns(String name, int tasks, int turns, int heldMs) throws Exception {
+    private String turns(String name, int tasks, int turns, int heldMs, String kind) throws Exception {
         return together(tasks, task -> {
-            RLock lock = clients.get(0).getLock(name);
+            Door door = door(kind, name);
             StringBuilder rows = new StringBuilder();
             for (int n = 0; n < turns; n++) {
-                lock.lock();
+                door.enter();
                 long from = micros();
                 Thread.sleep(heldMs);
                 long to = micros();
-                lock.unlock();
+                door.leave();
                 rows.append(from).append(' ').append(to).append('\n');
             }
             return rows.toString();
         });
+    }
+
+    private interface Door {
+        void enter() throws InterruptedException;
+
+        void leave();
+    }
+
+    /** The lock of a kind; a semaphore has one permit. */
+    private Door door(String kind, String name) {
+        RedissonClient client = clients.get(0);
+        String its = "java-" + kind + name;
+        if (kind.equals("semaphore")) {
+            RSemaphore semaphore = client.getSemaphore(its);
+            semaphore.trySetPermits(1);
+            return new Door() {
+                public void enter() throws InterruptedException {
+                    semaphore.acquire();
+                }
+
+                public void leave() {
+                    semaphore.release();
+                }
+            };
+        }
+        RLock lock = switch (kind) {
+            case "fair" -> client.getFairLock(its);
+            case "read" -> client.getReadWriteLock(its).readLock();
+            case "write" -> client.getReadWriteLock(its).writeLock();
+            default -> client.getLock(its);
+        };
+        return new Door() {
+            public void enter() {
+                lock.lock();
+            }
+
+            public void leave() {
+                lock.unlock();
+            }
+        };
     }
 
     /** Hand-overs from one client to another that waits: milliseconds from the release. */
