@@ -20,12 +20,32 @@ struct Waiting<'h> {
     campaign: &'h str,
     subject: &'h str,
     wait: Duration,
+    /// It named something that no server ever had.
+    is_of_nothing: bool,
     /// Where the journal decided it: the entry, and which command of it; none if it did not.
     decided: Option<(usize, usize)>,
 }
 
-/// The areas that any server ever had: the campaign, the pool and the name of each.
-type Areas<'h> = BTreeSet<(&'h str, &'h str, &'h str)>;
+/// Campaign, pool and name of units.
+type Names<'h> = BTreeSet<(&'h str, &'h str, &'h str)>;
+
+/// The units that any server ever had.
+#[derive(Default)]
+struct Units<'h> {
+    areas: Names<'h>,
+    /// Seats, groups and areas.
+    all: Names<'h>,
+}
+
+impl Units<'_> {
+    /// Says whether there ever was one of a name, in any pool where none is named.
+    fn has(&self, campaign: &str, pool: Option<&str>, name: &str) -> bool {
+        let is_it = |unit: &(&str, &str, &str)| {
+            (unit.0, unit.2) == (campaign, name) && pool.is_none_or(|pool| pool == unit.1)
+        };
+        self.all.iter().any(is_it)
+    }
+}
 
 impl Waiting<'_> {
     /// Says whether its subject waited at that node, in that campaign, already: then it is decided at once, as if there were
@@ -42,9 +62,12 @@ impl Waiting<'_> {
         })
     }
 
-    /// Says whether it asked for something that no waiting brings, as a seat that is not sold, or one of no pool: it keeps
-    /// nobody waiting, and whoever comes later takes nothing from it.
+    /// Says whether it asked for something that no waiting brings, as a seat that is not sold, or one that is not there: it
+    /// keeps nobody waiting, and whoever comes later takes nothing from it. What it was told may be about something else.
     fn waits_in_vain(&self) -> bool {
+        if self.is_of_nothing {
+            return true;
+        }
         let Reply::Answer { outcome, .. } = &self.exchange.reply else { return false };
         matches!(
             outcome.refusal(),
@@ -66,13 +89,13 @@ pub(super) fn check(
     heard: &[HeardAnswer],
     wrong: &mut Vec<Broken>,
 ) {
-    let areas = areas(tree);
+    let units = units(tree);
     let decided =
         heard.iter().filter_map(|heard| Some((heard.exchange, (heard.entry?, heard.command?))));
     let decided: BTreeMap<usize, (usize, usize)> = decided.collect();
     let waits = history.queue_waits.iter();
     let all: Vec<Waiting<'_>> =
-        waits.filter_map(|queue_wait| waiting(history, *queue_wait, &areas, &decided)).collect();
+        waits.filter_map(|queue_wait| waiting(history, *queue_wait, &units, &decided)).collect();
     for (number, later) in all.iter().enumerate() {
         if later.is_second(&all) {
             continue;
@@ -114,37 +137,42 @@ pub(super) fn check(
     }
 }
 
-fn areas<'h>(tree: &Tree<'h>) -> Areas<'h> {
-    let mut areas = Areas::new();
+fn units<'h>(tree: &Tree<'h>) -> Units<'h> {
+    let mut units = Units::default();
     for command in tree.commands.iter().flatten() {
         let Command::Seats { campaign, pool, chunk, .. } = command else { continue };
-        areas.extend(chunk.areas.iter().map(|area| (*campaign, *pool, area.name)));
+        let named = |name: &'h str| (*campaign, *pool, name);
+        let areas = chunk.areas.iter().map(|area| named(area.name));
+        units.areas.extend(areas.clone());
+        units.all.extend(areas);
+        units.all.extend(chunk.seats.iter().flat_map(|seat| [seat.name, seat.group]).map(named));
     }
-    areas
+    units
 }
 
 fn waiting<'h>(
     history: &'h History,
     queue_wait: QueueWait,
-    areas: &Areas<'_>,
+    units: &Units<'_>,
     decided: &BTreeMap<usize, (usize, usize)>,
 ) -> Option<Waiting<'h>> {
     let exchange = history.exchanges.get(queue_wait.exchange)?;
     let Asked::On { command, wait } = &exchange.asked else { return None };
     let Command::Hold { campaign, subject, picks, .. } = command.command() else { return None };
-    let mut seats = Vec::new();
+    let (mut seats, mut is_of_nothing) = (Vec::new(), false);
     for pick in picks {
         if let Wanted::Units(names) = &pick.wanted {
             let pool = pick.pool.unwrap_or_default();
             seats.extend(names.iter().map(|name| (pool, *name)));
+            is_of_nothing |= names.iter().any(|name| !units.has(campaign, pick.pool, name));
         }
     }
     if seats.is_empty() {
         return None;
     }
-    seats.retain(|(pool, name)| !areas.contains(&(campaign, pool, name)));
+    seats.retain(|(pool, name)| !units.areas.contains(&(campaign, pool, name)));
     let (wait, decided) = (*wait, decided.get(&queue_wait.exchange).copied());
-    Some(Waiting { exchange, queue_wait, seats, campaign, subject, wait, decided })
+    Some(Waiting { exchange, queue_wait, seats, campaign, subject, wait, is_of_nothing, decided })
 }
 
 fn was_refused(exchange: &Exchange) -> bool {
