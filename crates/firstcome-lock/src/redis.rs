@@ -287,7 +287,8 @@ impl RedisBackend {
         Ok(if yes(1) || asked.again && yes(published.end) {
             let heard = replies.get(published).unwrap_or_default();
             let heard = heard.iter().filter_map(|reply| reply.number().ok());
-            ReleaseAnswer::Free { receivers: heard.map(i64::unsigned_abs).sum() }
+            // Who listens in both ways is counted in both.
+            ReleaseAnswer::Free { receivers: heard.map(i64::unsigned_abs).max().unwrap_or(0) }
         } else {
             ReleaseAnswer::Nothing
         })

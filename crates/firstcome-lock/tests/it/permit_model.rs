@@ -224,6 +224,9 @@ impl Model<'_> {
 
     async fn renew(&mut self) -> Step {
         let Some((person, hold)) = self.somebody() else { return Ok(()) };
+        // The answer does not say what time it is.
+        let time = self.numbers(Command::new("TIME")).await;
+        self.now = time[0] * 1000 + time[1] / 1000 + self.passed;
         let name = if hold.sort == Sort::Permit { SEMAPHORE } else { LOCK };
         let ([field, beside], lease) = (hold.names(person), self.random.i64(500..LEASE));
         let command = Command::script(&self.scripts.renew, &[name, &beside])

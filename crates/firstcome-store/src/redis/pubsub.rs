@@ -54,8 +54,9 @@ impl Redis {
         match (asked, mode) {
             (Ok(_), Mode::Auto) => Ok(&[PubSub::Sharded]),
             (Ok(_), Mode::Of(all)) => Ok(all),
-            (Err(StoreError::Refused { .. }), Mode::Auto) => Ok(PLAIN),
-            (Err(StoreError::Refused { .. }), Mode::Of(_)) => {
+            // An unknown subcommand.
+            (Err(StoreError::Refused { code, .. }), Mode::Auto) if code == "ERR" => Ok(PLAIN),
+            (Err(StoreError::Refused { code, .. }), Mode::Of(_)) if code == "ERR" => {
                 let (version, feature) = ("below 7.0".to_owned(), "sharded pub/sub (SPUBLISH)");
                 Err(StoreError::TooOld { version, needed: "7.0", feature })
             }

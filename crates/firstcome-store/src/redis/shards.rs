@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -58,6 +59,7 @@ pub(super) struct Shards {
     /// One asks at a time.
     asking: tokio::sync::Mutex<()>,
     generations: watch::Sender<u64>,
+    closed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -114,7 +116,8 @@ impl Shards {
         let dialler = Dialler::new(Arc::clone(&options), Arc::clone(&address))?;
         let (map, asking) = (Mutex::default(), tokio::sync::Mutex::default());
         let generations = watch::Sender::new(1);
-        let shards = Self { options, address, dialler, map, asking, generations };
+        let closed = AtomicBool::new(false);
+        let shards = Self { options, address, dialler, map, asking, generations, closed };
         shards.find(shards.options.slot).await?;
         Ok(shards)
     }
@@ -138,6 +141,9 @@ impl Shards {
     }
 
     async fn find(&self, slot: Slot) -> Result<(Arc<Shard>, u64), StoreError> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(StoreError::Closed);
+        }
         let (is_known, version) = {
             let map = self.map();
             (map.owner(slot).is_some(), map.version)
@@ -300,6 +306,7 @@ impl Shards {
     }
 
     pub(super) async fn close(&self) {
+        self.closed.store(true, Ordering::Release);
         let cells: Vec<Cell> =
             self.map().shards.iter().map(|shard| Arc::clone(&shard.cell)).collect();
         for cell in cells {

@@ -135,6 +135,8 @@ struct Shared {
     changed: Notify,
     stop: Notify,
     name: String,
+    /// Why there was no connection when it was tried last.
+    failure: Mutex<Option<StoreError>>,
 }
 
 #[derive(Debug)]
@@ -151,7 +153,7 @@ enum Status {
     Wanted,
     Live,
     Denied,
-    /// Another server of the cluster has its slot, or none.
+    /// Another server of the cluster has its slot.
     Moved,
     Closed,
 }
@@ -186,6 +188,10 @@ impl Shared {
     fn channels(&self) -> MutexGuard<'_, HashMap<Topic, Channel>> {
         // Every change under this lock is complete in itself, so a panic elsewhere spoils nothing.
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failure(&self) -> MutexGuard<'_, Option<StoreError>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns what to subscribe to, and what to leave, given what the server has confirmed.
@@ -250,6 +256,7 @@ impl Subscriptions {
             changed: Notify::new(),
             stop: Notify::new(),
             name: dialler.place(),
+            failure: Mutex::default(),
         });
         let keeper = tokio::spawn(keep(Arc::clone(&shared), dialler, place));
         Self { shared, keeper: Mutex::new(Some(keeper)) }
@@ -276,10 +283,10 @@ impl Subscriptions {
                 Err(StoreError::Moved { place, detail })
             }
             Ok(Ok(Status::Closed) | Err(_)) => Err(StoreError::Closed),
-            Err(_) => {
+            Err(_) => Err(self.shared.failure().clone().unwrap_or_else(|| {
                 let reason = "the subscription was not confirmed in time".to_owned();
-                Err(StoreError::Unreachable { place: self.shared.name.clone(), reason })
-            }
+                StoreError::Unreachable { place: self.shared.name.clone(), reason }
+            })),
         }
     }
 
@@ -339,7 +346,9 @@ async fn keep(
             }
             let host = place.borrow_and_update().clone();
             let Some(host) = host else { return };
-            if let Ok((line, pushes)) = dialler.subscriber(&host).await {
+            let dialled = dialler.subscriber(&host).await;
+            *shared.failure() = dialled.as_ref().err().cloned();
+            if let Ok((line, pushes)) = dialled {
                 tries = 0;
                 let mut connection =
                     Connection { shared: &shared, line, pushes, confirmed: HashSet::new() };
@@ -359,6 +368,15 @@ async fn keep(
         () = shared.stop.notified() => {}
     }
     shared.set_all(Status::Closed);
+}
+
+/// Returns the code of an error, an empty one where there is no answer.
+fn said(answer: &Result<Value, Trouble>) -> Option<String> {
+    match answer {
+        Ok(_) => None,
+        Err(Trouble::Said(error)) => Some(error_code::read(error).0),
+        Err(Trouble::Lost(_) | Trouble::NoScript) => Some(String::new()),
+    }
 }
 
 /// One connection for subscriptions while it lasts.
@@ -401,22 +419,27 @@ impl Connection<'_> {
         let commands = leave.iter().map(Topic::leave).chain(join.iter().map(Topic::join));
         let commands: Vec<_> = commands.collect();
         let mut answers = self.ask(&commands, patience).await.into_iter();
-        if answers.len() < commands.len()
-            || !answers.by_ref().take(leave.len()).all(|it| it.is_ok())
-        {
+        if answers.len() < commands.len() {
             return false;
         }
+        for (topic, answer) in leave.into_iter().zip(answers.by_ref()) {
+            match said(&answer).as_deref() {
+                None | Some("MOVED") => {}
+                // It cannot be left as long as its slot is on its way, or nobody's.
+                Some("ASK" | "CLUSTERDOWN") => drop(self.confirmed.insert(topic)),
+                Some(_) => return false,
+            }
+        }
         for (topic, answer) in join.iter().zip(answers) {
-            match answer {
-                // The confirmation has come for itself.
-                Ok(_) => {}
-                Err(Trouble::Said(error)) => match &*error_code::read(&error).0 {
-                    "NOPERM" => self.shared.set(topic, Status::Denied),
-                    // The other channels are heard all the same.
-                    "MOVED" | "CLUSTERDOWN" => self.shared.set(topic, Status::Moved),
-                    _ => return false,
-                },
-                Err(Trouble::Lost(_) | Trouble::NoScript) => return false,
+            match said(&answer).as_deref() {
+                // The confirmation has come for itself. Where a server gives up a slot meanwhile, answers are about other channels.
+                None => {}
+                Some(_) if self.confirmed.contains(topic) => {}
+                Some("NOPERM") => self.shared.set(topic, Status::Denied),
+                Some("MOVED") => self.shared.set(topic, Status::Moved),
+                // It is asked for again; the other channels are heard all the same.
+                Some("CLUSTERDOWN") => {}
+                Some(_) => return false,
             }
         }
         true
