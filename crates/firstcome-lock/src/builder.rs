@@ -170,8 +170,8 @@ impl Builder {
     /// tries again for the time of [`Builder::ride_out`]. This makes it less likely that a failover loses a lock, but does not
     /// exclude it: see `docs/locks.md` beside this crate. Renewals and releases do not wait for replicas.
     ///
-    /// It costs a separate connection, in a Redis Cluster one to each server whose locks are used, one more command for each acquired lock, and one `WAIT` for each group of locks that are
-    /// acquired at the same time. No lock is passed on within the process. The user needs the right to `WAIT`.
+    /// It costs a separate connection, in a Redis Cluster one to each server whose locks are used, one more command for each
+    /// acquired lock, and one `WAIT` for each group of locks that are acquired at the same time. No lock is passed on within the process. The user needs the right to `WAIT`.
     #[cfg(feature = "redis")]
     #[must_use]
     pub fn replicas(mut self, count: u32, within: Duration) -> Self {
@@ -200,9 +200,8 @@ impl Builder {
     /// Connects to the Redis or Valkey that `options` name, and checks the rights of the user.
     ///
     /// In a Redis Cluster each lock is at the server that has the slot of its name. Several locks are taken in one step only if
-    /// their names have the same part in braces. Messages about releases are published
-    /// and heard as Redisson does by default, with `SPUBLISH` where the servers have it; `?pubsub=` in the URL says otherwise: see
-    /// [`RedisOptions::new`].
+    /// their names have the same part in braces. Messages about releases are published and heard as Redisson does by default,
+    /// with `SPUBLISH` where the servers have it; `?pubsub=` in the URL says otherwise: see [`RedisOptions::new`].
     ///
     /// # Errors
     ///

@@ -18,16 +18,6 @@ enum Right {
 
 use Right::{Channel, Keys};
 
-impl Right {
-    /// Returns the right to another command, where it is one to a command.
-    fn named(self, name: &'static str) -> Self {
-        match self {
-            Self::Command(_) => Self::Command(name),
-            Keys(_) | Channel(_) => self,
-        }
-    }
-}
-
 /// The rights that are asked for, each with a command that takes it; those to commands come first.
 ///
 /// Of what the README lists, PING, INFO and ROLE are left out: a connection does without them.
@@ -65,6 +55,14 @@ const ASKED: [(Right, &[&str]); 30] = [
     (Channel("fc:leader:"), &["PUBLISH", "fc:leader:{fc:rights}", "0"]),
 ];
 
+/// Those that are asked for beside them where messages are published in shards.
+#[rustfmt::skip]
+const SHARDED: [(Right, &[&str]); 3] = [
+    command(&["SPUBLISH", "fc:leader:{fc:rights}", "0"]),
+    command(&["SSUBSCRIBE", "fc:leader:{fc:rights}"]),
+    command(&["SUNSUBSCRIBE", "fc:leader:{fc:rights}"]),
+];
+
 const fn command(words: &'static [&'static str]) -> (Right, &'static [&'static str]) {
     (Right::Command(words[0]), words)
 }
@@ -95,12 +93,13 @@ impl Denied {
 /// A user who may not even reach `fc:*` is limited to locks of certain names, which are not known here; such a one is told
 /// when a lock is taken. A server that does not answer this is no reason to refuse it.
 pub(crate) async fn check(redis: &Redis, messages: Messages) -> Result<(), Error> {
-    let asked = asked(messages);
-    let commands = asked.iter().map(|(_, name, words)| {
-        words.iter().fold(Command::new(name), |command, word| command.arg(*word))
+    let sharded = SHARDED.iter().filter(|_| messages.0.contains(&PubSub::Sharded));
+    let asked = ASKED.iter().chain(sharded);
+    let commands = asked.clone().map(|(_, words)| {
+        words[1..].iter().fold(Command::new(words[0]), |command, word| command.arg(*word))
     });
     let Ok(denied) = redis.denied(commands.collect()).await else { return Ok(()) };
-    let missing = missing(asked.iter().map(|(right, ..)| *right), &denied);
+    let missing = missing(asked.map(|(right, _)| *right), &denied);
     if missing.is_empty() {
         return Ok(());
     }
@@ -109,27 +108,6 @@ pub(crate) async fn check(redis: &Redis, messages: Messages) -> Result<(), Error
         missing.join(", "),
     );
     Err(StoreError::Denied { code: "NOPERM".to_owned(), detail }.into())
-}
-
-/// Returns what is asked for, with the commands for messages that are used here: for each a right, a command and its arguments.
-fn asked(messages: Messages) -> Vec<(Right, &'static str, &'static [&'static str])> {
-    let of = |way: &PubSub, right: Right, name: &'static str| match (way, name) {
-        (PubSub::Sharded, "PUBLISH") => (right.named("SPUBLISH"), "SPUBLISH"),
-        (PubSub::Sharded, "SUBSCRIBE") => (right.named("SSUBSCRIBE"), "SSUBSCRIBE"),
-        (PubSub::Sharded, "UNSUBSCRIBE") => (right.named("SUNSUBSCRIBE"), "SUNSUBSCRIBE"),
-        _ => (right, name),
-    };
-    let mut asked: Vec<(Right, &str, &[&str])> = Vec::new();
-    for (right, words) in ASKED {
-        for way in messages.0 {
-            let (right, name) = of(way, right, words[0]);
-            let one = (right, name, &words[1..]);
-            if !asked.contains(&one) {
-                asked.push(one);
-            }
-        }
-    }
-    asked
 }
 
 /// Names the rights that are missing, of those that were asked for.
@@ -169,15 +147,21 @@ mod tests {
         part.split('`').skip(1).step_by(2).collect()
     }
 
-    #[test]
-    fn every_command_of_the_readme_is_asked_for() {
-        let asked = ASKED.iter().filter_map(|(right, words)| match right {
+    fn commands(asked: &[(Right, &[&str])]) -> Vec<&'static str> {
+        let command = |(right, words): &(Right, &[&str])| match right {
             Right::Command(name) => {
                 assert!(name.starts_with(words[0]));
                 Some(*name)
             }
             Keys(_) | Channel(_) => None,
-        });
+        };
+        asked.iter().filter_map(command).collect()
+    }
+
+    #[test]
+    fn every_command_of_the_readme_is_asked_for() {
+        assert_eq!(commands(&SHARDED), listed("and from Redis 7.0 on"));
+        let asked = commands(&ASKED).into_iter();
         let mut asked: Vec<_> = asked.chain(["MULTI", "EXEC", "PING", "INFO", "ROLE"]).collect();
         let mut documented: Vec<_> = listed("and the commands")
             .into_iter()

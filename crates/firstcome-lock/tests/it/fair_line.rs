@@ -187,7 +187,7 @@ impl Model<'_> {
         let held = self.people[person].state == State::Holding;
         let is_clear = self.is_free(-SLACK) || !self.is_free(SLACK);
         if is_clear && (numbers[0] == 1) != (held && !self.is_free(0)) {
-            return Err(format!("{person} is told {} of its hold", numbers[0]));
+            return Err(format!("{person} hears {} of its hold", numbers[0]));
         }
         if held {
             self.end_of_hold();

@@ -185,7 +185,7 @@ async fn both_wake_each_other() {
     }
 }
 
-/// Redisson publishes in shards by default; older ones, and those that were told so, do not.
+/// Redisson publishes in shards by default; older ones, and those that are set so, do not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_exclude_and_wake_each_other_in_a_cluster() {
     let Some(cluster) = tokio::task::block_in_place(RedisCluster::start) else { return };
@@ -196,10 +196,10 @@ async fn both_exclude_and_wake_each_other_in_a_cluster() {
     let like_off = Locks::connect(&format!("{url}?pubsub=plain")).await.unwrap();
     let like_both = Locks::connect(&format!("{url}?pubsub=both")).await.unwrap();
     for kind in KINDS {
-        wake_each_other(&cluster, &like_auto, &mut auto, kind, [0, 1]).await;
-        wake_each_other(&cluster, &like_off, &mut off, kind, [1, 0]).await;
-        wake_each_other(&cluster, &like_both, &mut auto, kind, [1, 1]).await;
-        wake_each_other(&cluster, &like_both, &mut off, kind, [1, 1]).await;
+        wake_each_other(&cluster, &like_auto, (&mut auto, [0, 1]), kind, [0, 1]).await;
+        wake_each_other(&cluster, &like_off, (&mut off, [1, 0]), kind, [1, 0]).await;
+        wake_each_other(&cluster, &like_both, (&mut auto, [0, 1]), kind, [1, 1]).await;
+        wake_each_other(&cluster, &like_both, (&mut off, [1, 0]), kind, [1, 1]).await;
     }
     // Who listens in another way than messages are published waits until the lease is over.
     let ours = lock(&like_auto, "plain").lease(20 * SECOND);
@@ -212,23 +212,23 @@ async fn both_exclude_and_wake_each_other_in_a_cluster() {
     assert!(began.elapsed() > 5 * SECOND, "it was not woken");
 }
 
-/// Each waits for the other's release; so many of ours listen in the plain way and in shards.
+/// Each waits for the other's release; so many of theirs, and of ours, listen in the plain way and in shards.
 async fn wake_each_other(
     cluster: &RedisCluster,
     rust: &Locks,
-    java: &mut Peer,
+    (java, theirs): (&mut Peer, [u32; 2]),
     kind: &str,
-    listeners: [u32; 2],
+    ours_listen: [u32; 2],
 ) {
     let ours = lock(rust, kind).lease(20 * SECOND);
     let lease = take(&ours).await;
     let began = tokio::time::Instant::now();
     let waiting = java.begin(&format!("lock {kind} x 1 60000 20000")).await;
-    tokio::time::sleep(SECOND).await;
+    listen(cluster, theirs).await;
     lease.release().await.unwrap();
     assert!(waiting.await.unwrap().starts_with("true"));
     let waiter = tokio::spawn(async move { ours.lock().await.unwrap() });
-    listen(cluster, listeners).await;
+    listen(cluster, ours_listen).await;
     assert_eq!(java.unlocks(kind, 1).await, "done");
     let lease = tokio::time::timeout(5 * SECOND, waiter).await.expect("it is woken").unwrap();
     lease.release().await.unwrap();

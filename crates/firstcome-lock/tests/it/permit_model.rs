@@ -165,7 +165,7 @@ impl Model<'_> {
         let numbers = self.numbers(command).await;
         let [kind, fence, now] = numbers[..] else { return Err(format!("{numbers:?}")) };
         self.now = now / 1000 + self.passed;
-        // Of those whose lease ends just now nobody can tell.
+        // Of those whose lease ends just now nobody knows.
         let ours = |ahead| match sort {
             Sort::Read => self.held(&[Sort::Write], ahead) > 0,
             Sort::Write => self.held(&[Sort::Read, Sort::Write], ahead) > 0,
@@ -195,11 +195,11 @@ impl Model<'_> {
         self.random.choice(living)
     }
 
-    /// Compares what somebody is told of their hold with what they have.
-    fn told(&self, hold: Hold, held: i64) -> Step {
+    /// Compares what somebody hears of their hold with what they have.
+    fn agrees(&self, hold: Hold, held: i64) -> Step {
         let is_clear = (hold.until - self.now).abs() > SLACK;
         if is_clear && (held == 1) != (hold.until > self.now) {
-            return Err(format!("{hold:?} is told {held} at {}", self.now));
+            return Err(format!("{hold:?} hears {held} at {}", self.now));
         }
         Ok(())
     }
@@ -219,7 +219,7 @@ impl Model<'_> {
         let numbers = self.numbers(command).await;
         self.now = numbers[1] / 1000 + self.passed;
         self.holds.remove(&person);
-        self.told(hold, numbers[0])
+        self.agrees(hold, numbers[0])
     }
 
     async fn renew(&mut self) -> Step {
@@ -234,7 +234,7 @@ impl Model<'_> {
             .arg(hold.word())
             .arg(&field);
         let held = self.numbers(command).await[0];
-        self.told(hold, held)?;
+        self.agrees(hold, held)?;
         match held {
             1 => self.holds.get_mut(&person).expect("it is known").until = self.now + lease,
             _ => drop(self.holds.remove(&person)),

@@ -63,7 +63,7 @@ impl Waiting<'_> {
     }
 
     /// Says whether it asked for something that no waiting brings, as a seat that is not sold, or one that is not there: it
-    /// keeps nobody waiting, and whoever comes later takes nothing from it. What it was told may be about something else.
+    /// keeps nobody waiting, and whoever comes later takes nothing from it. Its answer may name another reason.
     fn waits_in_vain(&self) -> bool {
         if self.is_of_nothing {
             return true;

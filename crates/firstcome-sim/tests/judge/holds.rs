@@ -235,9 +235,9 @@ fn who_asks_for_a_seat_of_no_pool_keeps_nobody_waiting() {
     assert!(told(Refusal::UnitTaken) && told(Refusal::LimitReached));
 }
 
-/// World 850342249: somebody who has a hold is told that first, whatever they ask for. Here it was a seat that is not there.
+/// World 850342249: that somebody has a hold is answered first, whatever they ask for. Here it was a seat that is not there.
 #[test]
-fn who_asks_for_a_seat_that_is_not_there_keeps_nobody_waiting_whatever_they_are_told() {
+fn who_asks_for_a_seat_that_is_not_there_keeps_nobody_waiting_whatever_the_answer() {
     let mut history = overtaken();
     let earlier = history.queue_waits[0].exchange;
     history.exchanges[earlier].asked = waits("h1", "ann", &["A1", "Z9"]);

@@ -9,7 +9,7 @@ use redis::{
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::address::{Address, FORM, Place};
 use super::error_code;
@@ -78,8 +78,7 @@ impl Dialler {
 
     pub(super) async fn line_to(&self, host: Host) -> Result<Line, StoreError> {
         let stream = self.stream(&host).await?;
-        let (connection, driver) =
-            self.log_in(&self.login(), stream, &host, AsyncConnectionConfig::new()).await?;
+        let (connection, driver) = self.log_in(&self.login(), stream, &host, None).await?;
         let mut line = Line { connection, driver, host };
         // The driver has to run for the line to answer.
         tokio::select! {
@@ -92,16 +91,14 @@ impl Dialler {
     /// Connects to a sentinel.
     pub(crate) async fn sentinel_line(&self, host: &Host) -> Result<Line, StoreError> {
         let stream = self.stream(host).await?;
-        let (connection, driver) =
-            self.log_in(&self.sentinel_login(), stream, host, AsyncConnectionConfig::new()).await?;
+        let (connection, driver) = self.log_in(&self.sentinel_login(), stream, host, None).await?;
         Ok(Line { connection, driver, host: host.clone() })
     }
 
     /// Connects to any server of a cluster, to ask it about the others.
     pub(super) async fn line_for_questions(&self, host: &Host) -> Result<Line, StoreError> {
         let stream = self.stream(host).await?;
-        let (connection, driver) =
-            self.log_in(&self.login(), stream, host, AsyncConnectionConfig::new()).await?;
+        let (connection, driver) = self.log_in(&self.login(), stream, host, None).await?;
         Ok(Line { connection, driver, host: host.clone() })
     }
 
@@ -111,12 +108,11 @@ impl Dialler {
         host: &Host,
     ) -> Result<(Line, UnboundedReceiver<PushInfo>), StoreError> {
         let (sender, pushes) = unbounded_channel();
-        let config = AsyncConnectionConfig::new().set_push_sender(sender);
-        // Only in this version of the protocol a message is told from an answer.
+        // Only this version of the protocol distinguishes a message from an answer.
         let login = self.login().set_protocol(ProtocolVersion::RESP3);
         let connect = async {
             let stream = self.stream(host).await?;
-            self.log_in(&login, stream, host, config).await
+            self.log_in(&login, stream, host, Some(sender)).await
         };
         let (connection, driver) = self.within(connect).await?;
         Ok((Line { connection, driver, host: host.clone() }, pushes))
@@ -151,13 +147,16 @@ impl Dialler {
         login: &RedisConnectionInfo,
         stream: Box<dyn Stream>,
         host: &Host,
-        config: AsyncConnectionConfig,
+        pushes: Option<UnboundedSender<PushInfo>>,
     ) -> Result<
         (MultiplexedConnection, std::pin::Pin<Box<dyn Future<Output = ()> + Send>>),
         StoreError,
     > {
         // Every command has its own deadline; the driver ends when the task that runs it is stopped.
-        let config = config.set_response_timeout(None);
+        let mut config = AsyncConnectionConfig::new().set_response_timeout(None);
+        if let Some(pushes) = pushes {
+            config = config.set_push_sender(pushes);
+        }
         let (connection, driver) = MultiplexedConnection::new_with_config(login, stream, config)
             .await
             .map_err(|error| refused(host, &error))?;

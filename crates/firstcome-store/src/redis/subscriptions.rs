@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -137,6 +138,8 @@ struct Shared {
     name: String,
     /// Why there was no connection when it was tried last.
     failure: Mutex<Option<StoreError>>,
+    /// Changed and read under the lock of the channels.
+    closed: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -223,7 +226,10 @@ impl Shared {
     }
 
     fn set_all(&self, status: Status) {
-        self.channels().values().for_each(|channel| channel.set(status));
+        let channels = self.channels();
+        // Nothing joins after that.
+        self.closed.fetch_or(status == Status::Closed, Ordering::Relaxed);
+        channels.values().for_each(|channel| channel.set(status));
     }
 
     fn deliver(&self, topic: &Topic, event: Event) {
@@ -257,6 +263,7 @@ impl Subscriptions {
             stop: Notify::new(),
             name: dialler.place(),
             failure: Mutex::default(),
+            closed: AtomicBool::new(false),
         });
         let keeper = tokio::spawn(keep(Arc::clone(&shared), dialler, place));
         Self { shared, keeper: Mutex::new(Some(keeper)) }
@@ -292,12 +299,14 @@ impl Subscriptions {
 
     fn enter(&self, topic: Topic) -> (Subscription, watch::Receiver<Status>) {
         let mut channels = self.shared.channels();
+        let is_closed = self.shared.closed.load(Ordering::Relaxed);
         let channel = channels.entry(topic.clone()).or_insert_with(|| {
             self.shared.changed.notify_one();
+            let status = if is_closed { Status::Closed } else { Status::Wanted };
             Channel {
                 users: 0,
                 events: broadcast::Sender::new(BACKLOG),
-                state: watch::Sender::new(Status::Wanted),
+                state: watch::Sender::new(status),
                 lived: false,
             }
         });

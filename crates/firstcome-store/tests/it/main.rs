@@ -222,3 +222,15 @@ async fn nothing_that_is_sent_after_a_cut_arrives() {
         assert_eq!(rest, b"");
     }
 }
+
+#[tokio::test]
+async fn who_cannot_subscribe_hears_why() {
+    let Some(mut server) = Server::start() else { return };
+    let options = RedisOptions::new(server.url()).answer_within(Duration::from_millis(500));
+    let redis = Redis::connect(options).await.unwrap();
+    server.kill();
+    let refused = redis.subscribe("news", PubSub::Plain).await.unwrap_err();
+    assert!(refused.to_string().contains("refused"), "{refused}");
+    redis.close().await;
+    assert!(matches!(redis.subscribe("news", PubSub::Plain).await, Err(StoreError::Closed)));
+}
