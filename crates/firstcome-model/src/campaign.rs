@@ -9,13 +9,13 @@ use crate::holding::{Fate, Made, ModelHold, SaidBy, Turn};
 use crate::lists::ModelWaiter;
 use crate::wanted::Wanted;
 use firstcome_core::codes::IssuedCode;
-use firstcome_core::command::Steer;
+use firstcome_core::command::{Steer, Wish};
 use firstcome_core::hall::UnitCounts;
 use firstcome_core::outcome::{By, Clamped, Fixed, Missing};
 use firstcome_core::results::Kind;
 use firstcome_core::settings::{Opens, PoolKind, PoolSettings};
 use firstcome_core::{CodeRefusal, Outcome, Refusal, Settings, Timestamp};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// How a claim was undone.
 #[derive(Clone, Copy, Debug)]
@@ -124,8 +124,8 @@ pub struct ModelCampaign<'a> {
     pub(crate) number: usize,
     /// Who waits for a unit, the first one first.
     pub(crate) lists: Vec<ModelWaiter<'a>>,
-    /// What came free in which pool since its waiters were looked at, as in a pause; nothing, if it may be any unit.
-    pub(crate) untried: BTreeSet<(usize, Option<Unit>)>,
+    /// The wishes that what is free is known not to do for, with their pools.
+    pub(crate) tried: Vec<(usize, Wish<'a>)>,
     /// All holds there ever were, in the order they began.
     pub(crate) holds: Vec<ModelHold<'a>>,
     /// The entry that made this version.
@@ -149,7 +149,7 @@ impl<'a> ModelCampaign<'a> {
             acts: Vec::new(),
             number: 0,
             lists: Vec::new(),
-            untried: BTreeSet::new(),
+            tried: Vec::new(),
             holds: Vec::new(),
             entry: turn.entry,
         })
@@ -372,14 +372,14 @@ impl<'a> ModelCampaign<'a> {
         let (place, hold) = (row.unit, row.hold);
         let unit = pool.hall.as_ref().and_then(|hall| hall.name(place));
         if self.settings.units_return {
-            // An imported code that was cancelled goes to nobody else.
-            if !pool.coupons.as_ref().is_some_and(|coupons| coupons.imported) {
-                self.untried.insert((index, Some(place)));
-            }
             match (place, &mut pool.hall) {
                 (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = SeatOwner::Nobody,
                 (Unit::Area(area), Some(hall)) => hall.areas[area].given -= 1,
                 (Unit::Counted, _) | (_, None) => {}
+            }
+            // An imported code that was cancelled goes to nobody else.
+            if !pool.coupons.as_ref().is_some_and(|coupons| coupons.imported) {
+                self.came_free(index, Some(place));
             }
         }
         let (kind, pool) = (Kind::Cancel, index);
@@ -421,7 +421,7 @@ impl<'a> ModelCampaign<'a> {
             {
                 continue;
             }
-            self.untried.insert((at, None));
+            self.tried.retain(|(of, _)| *of != at);
             let taken = pool.taken(asked.units_return);
             if wanted.capacity < taken {
                 wanted.capacity = taken;

@@ -1,7 +1,7 @@
 //! The model's rules for waitlists: everybody in one list, looked through from its beginning every time.
 
 use crate::campaign::ModelCampaign;
-use crate::hall::Unit;
+use crate::hall::{Hall, Unit};
 use crate::holding::{Fate, Made, ModelHold, SaidBy, Take, Turn};
 use crate::wanted::{Wanted, refused};
 use firstcome_core::command::{BestPick, Wish};
@@ -45,19 +45,27 @@ impl<'a> ModelCampaign<'a> {
     /// Says whether a unit may be for somebody whose turn comes when the campaign goes on.
     pub(crate) fn has_somebody_first(&self, pool: usize, unit: Unit) -> bool {
         let hall = self.pools[pool].hall.as_ref();
-        let suits = |unit: Unit, wish: &Wish<'_>| match (hall, unit) {
-            (None, _) => true,
-            (Some(hall), Unit::Seat(seat)) => hall.is_for(seat, wish),
-            (Some(_), Unit::Area(_) | Unit::Counted) => false,
-        };
-        let came = |wish: &Wish<'_>| {
-            let mut of_pool = self.untried.iter().filter(|(of, _)| *of == pool);
-            of_pool.any(|(_, came)| came.is_none_or(|came| suits(came, wish)))
-        };
         let waits = |waiter: &ModelWaiter<'_>| {
-            waiter.pool == pool && suits(unit, &waiter.wish) && came(&waiter.wish)
+            waiter.pool == pool
+                && suits(hall, unit, &waiter.wish)
+                && !self.tried.contains(&(pool, waiter.wish))
         };
         self.lists.iter().any(waits)
+    }
+
+    /// Notes that a unit came free, or that any may have: who may have it was not looked at since.
+    pub(crate) fn came_free(&mut self, pool: usize, unit: Option<Unit>) {
+        let hall = self.pools[pool].hall.as_ref();
+        let is_no_more = |wish: &Wish<'_>| unit.is_none_or(|unit| suits(hall, unit, wish));
+        self.tried.retain(|(of, wish)| *of != pool || !is_no_more(wish));
+    }
+
+    /// Notes that what is free does not do for a wish.
+    fn is_tried(&mut self, pool: usize, wish: Wish<'a>) {
+        if !self.tried.contains(&(pool, wish)) {
+            self.tried.push((pool, wish));
+        }
+        self.pass_over(pool, &wish);
     }
 
     pub(crate) fn take_off_list(&mut self, pool: usize, subject: &str) {
@@ -153,7 +161,7 @@ impl<'a> ModelCampaign<'a> {
         let waiter =
             ModelWaiter { pool, subject, wish: *wish, limit, missed: 0, passed_over: false, entry };
         self.lists.push(waiter);
-        self.pass_over(pool, wish);
+        self.is_tried(pool, *wish);
         Ok(self.place(self.lists.len() - 1))
     }
 
@@ -212,8 +220,15 @@ impl<'a> ModelCampaign<'a> {
             }
         } else if !self.paused {
             (0..self.pools.len()).for_each(|pool| self.serve_list(turn, pool, made));
-            self.untried.clear();
         }
+        let Self { tried, lists, holds, .. } = self;
+        let has = |hold: &ModelHold<'_>, known: &(usize, Wish<'_>)| {
+            hold.offer.is_some_and(|offer| !offer.over && (offer.pool, offer.wish) == *known)
+        };
+        tried.retain(|known| {
+            lists.iter().any(|waiter| (waiter.pool, waiter.wish) == *known)
+                || holds.iter().any(|hold| has(hold, known))
+        });
     }
 
     fn end_offers(&mut self, turn: &Turn, made: &mut Vec<Made<'a>>) {
@@ -252,7 +267,7 @@ impl<'a> ModelCampaign<'a> {
         while let Some(at) = next(&self.lists, &failed) {
             let ModelWaiter { subject, wish, limit, missed, .. } = self.lists[at].clone();
             let Some(units) = self.fitting(pool, &wish) else {
-                self.pass_over(pool, &wish);
+                self.is_tried(pool, wish);
                 failed.push(wish);
                 continue;
             };
@@ -317,6 +332,15 @@ impl<'a> ModelCampaign<'a> {
         let hold = ModelHold::begin(turn, id, subject, takes, self.settings.holding.offer_us);
         self.holds.push(ModelHold { limit, offer: Some(offer), ..hold });
         number
+    }
+}
+
+/// Says whether somebody with a wish may have a unit.
+fn suits(hall: Option<&Hall<'_>>, unit: Unit, wish: &Wish<'_>) -> bool {
+    match (hall, unit) {
+        (None, _) => true,
+        (Some(hall), Unit::Seat(seat)) => hall.is_for(seat, wish),
+        (Some(_), Unit::Area(_) | Unit::Counted) => false,
     }
 }
 

@@ -112,7 +112,7 @@ impl<'a> ModelCampaign<'a> {
             changed += u32::from(seat.said != before);
         }
         // A seat of another price category may be one that somebody waits for.
-        self.untried.insert((pool, None));
+        self.came_free(pool, None);
         Ok(Outcome::SeatsChanged { seats: changed })
     }
 }

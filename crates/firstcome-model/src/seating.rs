@@ -52,7 +52,7 @@ impl<'a> ModelCampaign<'a> {
         }));
         let area = |said: &_| Area { said: *said, held: 0, given: 0, kept: 0 };
         hall.areas.extend(areas.into_iter().map(area));
-        self.untried.insert((pool, None));
+        self.came_free(pool, None);
         Ok(imported)
     }
 
@@ -88,7 +88,7 @@ impl<'a> ModelCampaign<'a> {
                 hall.seats[seat].owner = to;
                 units += 1;
                 if !blocked {
-                    self.untried.insert((pool, Some(Unit::Seat(seat))));
+                    self.came_free(pool, Some(Unit::Seat(seat)));
                 }
             }
         }
@@ -142,7 +142,7 @@ impl<'a> ModelCampaign<'a> {
         }
         hall.seats[old].owner = SeatOwner::Nobody;
         hall.seats[new].owner = owner;
-        self.untried.insert((pool, Some(Unit::Seat(old))));
+        self.came_free(pool, Some(Unit::Seat(old)));
         let (old, new) = (Unit::Seat(old), Unit::Seat(new));
         let (hold, fate, rank) = match owner {
             SeatOwner::Rank(rank) => {

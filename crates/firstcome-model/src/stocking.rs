@@ -175,7 +175,7 @@ impl<'a> ModelCampaign<'a> {
                         coupons.shelf[at].stands = stands;
                         changed += 1;
                         if stands == Stands::Free {
-                            self.untried.insert((pool, None));
+                            self.came_free(pool, None);
                         }
                     }
                 }
@@ -308,7 +308,7 @@ impl<'a> ModelCampaign<'a> {
             return Err(CodeRefusal::ImportIncomplete { lines }.into());
         }
         let done = coupons.commit(turn, file);
-        self.untried.insert((pool, None));
+        self.came_free(pool, None);
         Ok(SaidBy::from(done))
     }
 }

@@ -374,7 +374,7 @@ impl<'a> ModelCampaign<'a> {
 
     /// Gives a unit back that was set aside.
     pub(crate) fn put_back(&mut self, pool: usize, unit: Unit) {
-        self.untried.insert((pool, Some(unit)));
+        self.came_free(pool, Some(unit));
         let pool = &mut self.pools[pool];
         match (unit, &mut pool.hall) {
             (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = SeatOwner::Nobody,

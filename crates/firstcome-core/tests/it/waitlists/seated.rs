@@ -1,5 +1,6 @@
 //! Waitlists of halls: by grade, by channel, next to each other, in areas.
 
+use crate::comparison::same_as_the_model;
 use crate::play::play;
 
 #[test]
@@ -61,4 +62,25 @@ fn blocks_lifted_seats_added_moved_and_regraded_go_to_the_list() {
         18s  mia joins hall                     -> waitlisted 0 ahead for 1
         ",
     );
+}
+
+#[test]
+fn who_comes_back_in_a_pause_is_before_one_who_pays_late() {
+    let world = play(
+        "
+        0s   op  puts hall: main seated; many; orphans; ttl 20s; offer 600s -> created 1
+        0s   op  adds hall/main: A1 A2; K1 channel=web -> imported 3 seats 0 areas
+        0s   bob holds h1 hall A2               -> held A2 until 20s
+        1s   ann joins hall                     -> offered offer-2 A1 until 601s
+        2s   op  moves hall/main A1 K1 for view -> moved A1 to K1 rank 0   # not one that ann waited for
+        25s  time passes every 5s               -> ticked
+        25s  op  pauses hall                    -> changed 2    # A2 came free while nobody waited
+        26s  ann releases offer-2 hall          -> released K1
+           look place ann hall -> 0 ahead for 1, 1 missed
+        27s  bob confirms h1 hall late          -> refund_due A2
+        28s  op  resumes hall                   -> changed 3
+           look place ann hall -> offer-3
+        ",
+    );
+    same_as_the_model(&world);
 }
