@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,10 @@ const THREADS_PER_CORE: usize = 2;
 const THREADS: &str = "RUST_TEST_THREADS";
 /// A test that takes longer is named.
 const SLOW: Duration = Duration::from_secs(10);
+/// A program of which no test ends for so long hangs, and is killed.
+const HANGS: Duration = Duration::from_secs(300);
+/// So long what a program printed last is waited for once it has ended.
+const LAST_LINES: Duration = Duration::from_secs(1);
 /// So many tests that failed are run once more, by themselves: of the programs above, which wait for real servers and clocks.
 const ONCE_MORE: usize = 8;
 
@@ -148,7 +152,7 @@ fn side_by_side(programs: &[Program], prepare: &dyn Fn(&mut Command)) -> bool {
             println!("          {} begins", programs[place].name);
             (running, weight) = (running + 1, weight + programs[place].weight());
             let sender = sender.clone();
-            thread::spawn(move || drop(sender.send(ended(place, command))));
+            thread::spawn(move || drop(sender.send(ended(place, command, HANGS))));
         }
         if running == 0 {
             break;
@@ -176,7 +180,9 @@ fn side_by_side(programs: &[Program], prepare: &dyn Fn(&mut Command)) -> bool {
         let mut command = command_of(program, &libraries);
         command.args(["--exact", "--test-threads=1"]).args(tests);
         prepare(&mut command);
-        command.status().is_ok_and(|status| status.success())
+        let ended = ended(0, command, HANGS);
+        println!("{}", ended.output);
+        ended.passed
     };
     failed.is_empty() || pass_once_more(programs, &failed, once_more)
 }
@@ -221,8 +227,8 @@ fn libraries() -> OsString {
     rustc.map(|output| String::from_utf8_lossy(&output.stdout).trim().into()).unwrap_or_default()
 }
 
-/// Runs a test program to its end.
-fn ended(program: usize, mut command: Command) -> Ended {
+/// Runs a test program to its end, or until no test of it has ended for so long.
+fn ended(program: usize, mut command: Command, hangs: Duration) -> Ended {
     let began = Instant::now();
     let mut ended = Ended {
         program,
@@ -255,21 +261,55 @@ fn ended(program: usize, mut command: Command) -> Ended {
             drop(sender.send((Instant::now(), line)));
         }
     });
-    ended.passed = child.wait().is_ok_and(|status| status.success());
-    ended.took = began.elapsed();
+    let (mut heard, mut over) = (began, None);
     // What a test left running may still have the pipe.
-    while let Ok((at, line)) = lines.recv_timeout(Duration::from_secs(1)) {
-        let line = String::from_utf8_lossy(&line);
-        if let Some(summary) = line.strip_prefix("test result: ") {
-            summary.clone_into(&mut ended.summary);
+    while over.is_none_or(|over: Instant| over.elapsed() < LAST_LINES) {
+        match lines.recv_timeout(Duration::from_millis(100)) {
+            Ok((at, line)) => {
+                heard = at;
+                ended.hears(at, &line, &mut clock);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
         }
-        ended.slow.extend(clock.finds_slow(at, &line));
-        let failed = line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED"));
-        ended.failed.extend(failed.map(|name| name.trim_end_matches(" - should panic").to_owned()));
-        ended.output.push_str(&line);
-        ended.output.push('\n');
+        if over.is_none() && heard.elapsed() > hangs {
+            ended.hangs(&clock, hangs);
+            drop(child.kill());
+        }
+        if over.is_none() && !matches!(child.try_wait(), Ok(None)) {
+            (over, ended.took) = (Some(Instant::now()), began.elapsed());
+        }
+    }
+    // It is not asked for again once it is known.
+    ended.passed = child.wait().is_ok_and(|status| status.success());
+    if over.is_none() {
+        ended.took = began.elapsed();
     }
     ended
+}
+
+impl Ended {
+    fn hears(&mut self, at: Instant, line: &[u8], clock: &mut Clock) {
+        let line = String::from_utf8_lossy(line);
+        if let Some(summary) = line.strip_prefix("test result: ") {
+            summary.clone_into(&mut self.summary);
+        }
+        self.slow.extend(clock.finds_slow(at, &line));
+        let failed = line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED"));
+        self.failed.extend(failed.map(|name| name.trim_end_matches(" - should panic").to_owned()));
+        self.output.push_str(&line);
+        self.output.push('\n');
+    }
+
+    /// Notes which tests did not end: as if they had failed.
+    fn hangs(&mut self, clock: &Clock, hangs: Duration) {
+        let mut running: Vec<String> = clock.running.keys().cloned().collect();
+        running.sort();
+        let running_on = running.join(", ");
+        self.summary =
+            format!("killed: no test ended for {} s; what ran on: {running_on}", hangs.as_secs());
+        self.failed.extend(running);
+    }
 }
 
 /// Tells how long each test took from the lines about those that ended: a program begins its tests in the order in which it
@@ -315,9 +355,11 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
-    use super::{Clock, ONCE_MORE, Program, SLOW, ended, pass_once_more};
+    use super::{Clock, ONCE_MORE, Program, SLOW, THREADS, ended, pass_once_more};
     use std::cell::RefCell;
     use std::collections::HashMap;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
     use std::process::Command;
     use std::time::{Duration, Instant};
 
@@ -372,8 +414,26 @@ mod tests {
                     test result: FAILED. 1 passed; 2 failed";
         let mut command = Command::new("sh");
         command.args(["-c", &format!("echo '{said}'; exit 101")]);
-        let ended = ended(0, command);
+        let ended = ended(0, command, SLOW);
         assert_eq!(ended.failed, ["a::b", "d"]);
         assert_eq!((ended.passed, &*ended.summary), (false, "FAILED. 1 passed; 2 failed"));
+    }
+
+    #[test]
+    fn a_program_of_which_no_test_ends_is_killed_and_names_those_that_ran() {
+        let script = "#!/bin/sh\n\
+                      if [ $# -gt 0 ]; then printf 'a: test\\nb: test\\nc: test\\n'; exit; fi\n\
+                      echo 'test a ... ok'\n\
+                      exec sleep 60\n";
+        let path = std::env::temp_dir().join(format!("firstcome-hangs-{}", std::process::id()));
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        let mut command = Command::new(&path);
+        command.env(THREADS, "1");
+        let ended = ended(0, command, Duration::from_secs(1));
+        fs::remove_file(&path).unwrap();
+        assert_eq!((ended.passed, ended.failed), (false, vec!["b".to_owned()]));
+        assert_eq!(ended.summary, "killed: no test ended for 1 s; what ran on: b");
+        assert!(ended.took < SLOW, "{:?}", ended.took);
     }
 }
