@@ -274,7 +274,7 @@ fn ended(program: usize, mut command: Command, hangs: Duration) -> Ended {
         }
         if over.is_none() && heard.elapsed() > hangs {
             ended.hangs(&clock, hangs);
-            drop(child.kill());
+            drop(child.kill().and_then(|()| child.wait()));
         }
         if over.is_none() && !matches!(child.try_wait(), Ok(None)) {
             (over, ended.took) = (Some(Instant::now()), began.elapsed());

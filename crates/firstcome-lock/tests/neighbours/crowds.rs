@@ -49,7 +49,7 @@ fn javas_share(entries: usize, mistake: Option<Mistake>) -> Option<f64> {
     let mut held = runtime.block_on(async {
         let locks = builder.connect(RedisOptions::new(redis.url())).await.unwrap();
         let mut tell = java.stdin.take().unwrap();
-        writeln!(tell, "turns {CROWD} {each} {HELD_MS}").unwrap();
+        writeln!(tell, "turns {CROWD} {each} {HELD_MS} plain turns").unwrap();
         let tasks: Vec<_> = (0..CROWD)
             .map(|_| tokio::spawn(turns_of_one(locks.mutex("turns").unwrap(), each)))
             .collect();

@@ -36,7 +36,8 @@ impl Crew {
                 Ok(hears.write_all(format!("turns {waiters} {kind}\n").as_bytes()).await?)
             }
             Self::Redisson(java) => {
-                java.tell(&format!("turns {waiters} {TURNS} {} {kind}", HELD.as_millis())).await
+                let held = HELD.as_millis();
+                java.tell(&format!("turns {waiters} {TURNS} {held} {kind} java-{kind}")).await
             }
         }
     }

@@ -29,7 +29,18 @@ public final class Figures {
     private final List<RedissonClient> clients = new ArrayList<>();
     private final ExecutorService threads = Executors.newCachedThreadPool();
 
-    public static void main(String[] args) throws Exception {
+    public static void main(String[] args) {
+        try {
+            work(args);
+            System.exit(0);
+        } catch (Exception problem) {
+            // The clients' threads would keep a program alive whose work has failed.
+            problem.printStackTrace();
+            System.exit(1);
+        }
+    }
+
+    private static void work(String[] args) throws Exception {
         Figures figures = new Figures();
         for (int n = 0; n < Integer.parseInt(args[1]); n++) {
             Config config = new Config();
@@ -39,7 +50,7 @@ public final class Figures {
         for (int n = 0; n < 5; n++) {
             figures.crowd("warm", 16, 200, "plain");
         }
-        figures.turns("warm-turns", 16, 5, 1, "plain");
+        figures.turns(16, 5, 1, "plain", "warm-turns");
         System.out.println("done");
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
@@ -47,14 +58,13 @@ public final class Figures {
             System.out.print(figures.act(words));
             System.out.println("done");
         }
-        System.exit(0);
     }
 
     private String act(String[] words) throws Exception {
         return switch (words[0]) {
             case "pair" -> pair(number(words, 1), number(words, 2));
             case "crowd" -> crowd("crowd", number(words, 1), number(words, 2), words[3]);
-            case "turns" -> turns("turns", number(words, 1), number(words, 2), number(words, 3), words[4]);
+            case "turns" -> turns(number(words, 1), number(words, 2), number(words, 3), words[4], words[5]);
             case "over" -> over(number(words, 1));
             case "killed" -> killed(number(words, 1), number(words, 2));
             case "hold" -> hold(number(words, 1));
@@ -91,7 +101,7 @@ public final class Figures {
     /** Pairs of many threads, each on a name of its own. */
     private String crowd(String name, int tasks, int pairs, String kind) throws Exception {
         together(tasks, task -> {
-            Door door = door(kind, name + task);
+            Door door = door(kind, "java-" + kind + name + task);
             for (int n = 0; n < pairs; n++) {
                 door.enter();
                 door.leave();
@@ -102,7 +112,7 @@ public final class Figures {
     }
 
     /** Threads that take turns on one lock: from when to when each held it, in microseconds since 1970. */
-    private String turns(String name, int tasks, int turns, int heldMs, String kind) throws Exception {
+    private String turns(int tasks, int turns, int heldMs, String kind, String name) throws Exception {
         return together(tasks, task -> {
             Door door = door(kind, name);
             StringBuilder rows = new StringBuilder();
@@ -127,9 +137,8 @@ public final class Figures {
     /** The lock of a kind; a semaphore has one permit. */
     private Door door(String kind, String name) {
         RedissonClient client = clients.get(0);
-        String its = "java-" + kind + name;
         if (kind.equals("semaphore")) {
-            RSemaphore semaphore = client.getSemaphore(its);
+            RSemaphore semaphore = client.getSemaphore(name);
             semaphore.trySetPermits(1);
             return new Door() {
                 public void enter() throws InterruptedException {
@@ -142,10 +151,10 @@ public final class Figures {
             };
         }
         RLock lock = switch (kind) {
-            case "fair" -> client.getFairLock(its);
-            case "read" -> client.getReadWriteLock(its).readLock();
-            case "write" -> client.getReadWriteLock(its).writeLock();
-            default -> client.getLock(its);
+            case "fair" -> client.getFairLock(name);
+            case "read" -> client.getReadWriteLock(name).readLock();
+            case "write" -> client.getReadWriteLock(name).writeLock();
+            default -> client.getLock(name);
         };
         return new Door() {
             public void enter() {
