@@ -1,4 +1,4 @@
-//! A space in one file: what `journal export` writes and `journal import` brings to another store.
+//! A space in one file: what `journal export` and `backup` write, and what `journal import` and `restore` bring to a store.
 //!
 //! The file is written once, from its beginning to its end, and counts only once it is whole. Every record is checksummed,
 //! and each checksum is seeded with the one before: a record that is missing, exchanged or added shows as much as one that
@@ -29,8 +29,19 @@ pub struct About {
     pub space: SpaceId,
     /// The level of the space.
     pub level: u32,
-    /// Whether it is a copy: the space it was made of goes on, and this one has another id.
-    pub is_copy: bool,
+    /// What it was written for.
+    pub purpose: Purpose,
+}
+
+/// What a file was written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The space moves: nobody goes on where it was.
+    Move = 0,
+    /// The space it was made of goes on, and this one has another id.
+    Copy = 1,
+    /// To have the space again after a loss, under its id; rows of its ledger are with it.
+    Backup = 2,
 }
 
 impl About {
@@ -44,7 +55,7 @@ impl About {
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
         bytes[12..28].copy_from_slice(&self.space.0);
         bytes[28..32].copy_from_slice(&self.level.to_le_bytes());
-        bytes[32..36].copy_from_slice(&u32::from(self.is_copy).to_le_bytes());
+        bytes[32..36].copy_from_slice(&(self.purpose as u32).to_le_bytes());
         let checksum = xxh3_64(&bytes[..36]);
         bytes[36..].copy_from_slice(&checksum.to_le_bytes());
         bytes
@@ -61,12 +72,10 @@ impl About {
         if u32_at(8) != VERSION {
             return Err("it is of a version that this build does not know: use a newer build");
         }
-        let is_copy = match u32_at(32) {
-            0 => false,
-            1 => true,
-            _ => return Err("its head is of another form"),
-        };
-        Ok(Self { space: SpaceId(chunk(bytes, 12)), level: u32_at(28), is_copy })
+        let all = [Purpose::Move, Purpose::Copy, Purpose::Backup];
+        let purpose = all.into_iter().find(|purpose| *purpose as u32 == u32_at(32));
+        let purpose = purpose.ok_or("its head is of another form")?;
+        Ok(Self { space: SpaceId(chunk(bytes, 12)), level: u32_at(28), purpose })
     }
 
     /// Returns what the checksum of the first record is seeded with.

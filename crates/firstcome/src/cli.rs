@@ -113,6 +113,10 @@ enum Verb {
     Webhooks(results::webhooks::WebhooksVerb),
     /// Compute everything again from the journal, and compare.
     Audit(audit::AuditArgs),
+    /// Write a space and its ledger into a file, while its servers run.
+    Backup(journal::BackupArgs),
+    /// Bring a space back from a backup.
+    Restore(journal::RestoreArgs),
     /// Try the settings of a campaign with a made-up crowd, in a space of its own.
     Rehearse(Box<rehearse::RehearseArgs>),
     /// Run a load test on a server and check its promises.
@@ -149,6 +153,7 @@ impl Verb {
     fn only_looks(&self) -> bool {
         match self {
             Self::Claim(_) | Self::Cancel(_) | Self::Bar(_) | Self::Unbar(_) => false,
+            Self::Backup(_) | Self::Restore(_) => false,
             Self::Waitlist(verb) => !matches!(verb, waitlist::WaitlistVerb::Leave(_)),
             Self::Campaign(verb) => {
                 matches!(verb, campaign::CampaignVerb::List(_) | campaign::CampaignVerb::Show(_))
@@ -231,6 +236,8 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
         Verb::Results(args) => on_one_core(results::run(args, json)),
         Verb::Webhooks(verb) => on_one_core(results::webhooks::run(verb, json)),
         Verb::Audit(args) => audit::run(args, json),
+        Verb::Backup(args) => journal::backup(&args, json),
+        Verb::Restore(args) => journal::restore(&args, json),
         Verb::Rehearse(args) => on_all_cores(rehearse::run(*args, json)),
         Verb::Rush(args) => on_all_cores(rush::run(*args, json)),
         Verb::Journal(verb) => journal::run(verb, json),

@@ -6,6 +6,7 @@ pub mod breaking;
 pub mod entry_text;
 pub mod export;
 pub mod import;
+mod ledger_row;
 pub mod outcomes;
 pub mod raise_level;
 pub mod rebuild;

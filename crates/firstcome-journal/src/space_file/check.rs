@@ -1,7 +1,7 @@
 //! Checks a file from its first byte to its last, and notes where what is.
 
 use super::record::{CHECKSUM_BYTES, FRONT_BYTES, Kind, checksum};
-use super::{About, HEADER_BYTES, bad, chunk};
+use super::{About, HEADER_BYTES, Purpose, bad, chunk};
 use crate::archive::read_entry;
 use crate::entry::Chain;
 use crate::error::JournalError;
@@ -31,6 +31,8 @@ pub(super) struct Found {
     marks: Vec<u64>,
     /// The manifest of the state behind the last entry.
     pub(super) state: Manifest,
+    /// Where the first row of the ledger begins, and how many there are.
+    pub(super) rows: (u64, u64),
 }
 
 impl Found {
@@ -115,6 +117,7 @@ struct FileCheck {
     first: Option<u64>,
     marks: Vec<u64>,
     state: Option<Manifest>,
+    rows: (u64, u64),
     /// What stands before the next entry.
     tip: Option<Tip>,
     chain: Chain,
@@ -134,6 +137,7 @@ impl FileCheck {
             first: None,
             marks: Vec::new(),
             state: None,
+            rows: (0, 0),
             tip: None,
             chain: Chain::default(),
             kind: None,
@@ -144,9 +148,9 @@ impl FileCheck {
 
     /// Returns what there is, if the last record was the last there is to come.
     fn finish(self) -> Option<Found> {
-        let Self { start, skips, pieces, first, marks, state, kind, .. } = self;
+        let Self { start, skips, pieces, first, marks, state, rows, kind, .. } = self;
         let state = state.filter(|_| kind == Some(Kind::End))?;
-        Some(Found { start, skips, pieces, first, marks, state })
+        Some(Found { start, skips, pieces, first, marks, state, rows })
     }
 
     /// Takes in a record whose content begins at a byte of the file.
@@ -169,6 +173,14 @@ impl FileCheck {
                 let manifest = self.manifest(content)?;
                 self.ends_with(&manifest)?;
                 self.state = Some(manifest);
+            }
+            Kind::Row if self.about.purpose != Purpose::Backup => {
+                return Err("only a backup has rows of a ledger".to_owned());
+            }
+            Kind::Row => {
+                let (first, count) = self.rows;
+                let begins = begins - FRONT_BYTES as u64;
+                self.rows = (if count == 0 { begins } else { first }, count + 1);
             }
             Kind::End if content == (self.records - 1).to_le_bytes() => {}
             Kind::End => return Err("it says another number of records".to_owned()),

@@ -137,6 +137,38 @@ impl SpaceFile {
         Ok(self.found.skips.clone())
     }
 
+    /// Returns how many rows of the ledger it has.
+    pub fn row_count(&self) -> u64 {
+        self.found.rows.1
+    }
+
+    /// Returns the rows of the ledger, in their order.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError::BadFile`] when the file was changed since, or cannot be read any more.
+    pub fn rows(&self) -> impl Iterator<Item = Result<Vec<u8>, JournalError>> + '_ {
+        let (mut at, count) = self.found.rows;
+        (0..count).map(move |_| {
+            let row = self.row(at).map_err(|error| bad(&self.path, error.to_string()))?;
+            at += (FRONT_BYTES + row.len() + CHECKSUM_BYTES) as u64;
+            Ok(row)
+        })
+    }
+
+    fn row(&self, at: u64) -> io::Result<Vec<u8>> {
+        let mut place = self.file.borrow_mut();
+        place.before = 0;
+        let ahead = i64::try_from(at).unwrap_or(i64::MAX);
+        let here = i64::try_from(place.file.stream_position()?).unwrap_or(i64::MAX);
+        place.file.seek_relative(ahead - here)?;
+        let mut front = [0; FRONT_BYTES];
+        place.file.read_exact(&mut front)?;
+        let mut row = vec![0; u32::from_le_bytes(chunk(&front, 1)) as usize];
+        place.file.read_exact(&mut row)?;
+        Ok(row)
+    }
+
     /// Returns what seals entries of the space.
     pub fn sealer(&self) -> Sealer {
         self.about.sealer()

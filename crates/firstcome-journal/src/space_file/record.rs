@@ -22,18 +22,21 @@ pub(super) enum Kind {
     Piece = 5,
     /// The manifest of the snapshot behind the last entry.
     State = 6,
+    /// A row of the ledger, in a backup.
+    Row = 7,
     /// How many records come before it.
-    End = 7,
+    End = 8,
 }
 
 impl Kind {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Start,
         Self::StartPiece,
         Self::Skip,
         Self::Entry,
         Self::Piece,
         Self::State,
+        Self::Row,
         Self::End,
     ];
 
@@ -48,7 +51,7 @@ impl Kind {
             Self::StartPiece => matches!(before, Some(Self::Start | Self::StartPiece)),
             Self::Skip | Self::Entry | Self::Piece => before <= Some(self),
             Self::State => before < Some(self),
-            Self::End => before == Some(Self::State),
+            Self::Row | Self::End => matches!(before, Some(Self::State | Self::Row)),
         }
     }
 }

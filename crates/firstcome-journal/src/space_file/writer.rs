@@ -110,15 +110,31 @@ impl SpaceWriter {
         self.piece = Kind::Piece;
     }
 
-    /// Writes the manifest of the state behind the last entry, under the id of the file's space, and ends the file: it is on
-    /// the disk then, and has its name. The pieces are there already.
+    /// Writes the manifest of the state behind the last entry, under the id of the file's space. The pieces are there already.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError::BadFile`]: the file cannot be written.
+    pub fn state(&mut self, mut manifest: Manifest) -> Result<(), JournalError> {
+        manifest.space = self.about.space;
+        self.write(Kind::State, &[&manifest.encode()])
+    }
+
+    /// Writes a row of the ledger into a backup, behind the state.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError::BadFile`]: the file cannot be written.
+    pub fn row(&mut self, row: &[u8]) -> Result<(), JournalError> {
+        self.write(Kind::Row, &[row])
+    }
+
+    /// Ends the file: it is on the disk then, and has its name.
     ///
     /// # Errors
     ///
     /// [`JournalError::BadFile`]: the file cannot be written, or there is one of its name by now.
-    pub fn finish(mut self, mut manifest: Manifest) -> Result<(), JournalError> {
-        manifest.space = self.about.space;
-        self.write(Kind::State, &[&manifest.encode()])?;
+    pub fn finish(mut self) -> Result<(), JournalError> {
         let records = self.records.to_le_bytes();
         self.write(Kind::End, &[&records])?;
         let Self { file, path, part, .. } = self;

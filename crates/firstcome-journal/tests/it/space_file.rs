@@ -7,12 +7,12 @@ use firstcome_core::settings::{HoldSettings, Opens, PoolSettings, Settings};
 use firstcome_core::state::Skip;
 use firstcome_core::{LEVEL, Outcome, State, Timestamp};
 use firstcome_journal::folder::DataFolder;
-use firstcome_journal::space_file::{About, SpaceFile, SpaceWriter};
+use firstcome_journal::space_file::{About, Purpose, SpaceFile, SpaceWriter};
 use firstcome_journal::sqlite::{ReadOnly, Sqlite};
 use firstcome_journal::{Append, Entry, Journal, JournalError, Name, Reading};
 use std::path::{Path, PathBuf};
 
-const ABOUT: About = About { space: SPACE, level: LEVEL, is_copy: false };
+const ABOUT: About = About { space: SPACE, level: LEVEL, purpose: Purpose::Move };
 
 /// Three claims in a campaign, and the state behind them.
 async fn entries(journal: &Journal) -> (Vec<Entry>, State) {
@@ -85,7 +85,8 @@ fn write(path: &Path, start: Option<&State>, entries: &[Entry], state: &State) {
     while let Some(mut piece) = frozen.next_piece() {
         file.piece(piece.name, &piece.bytes.take().unwrap()).unwrap();
     }
-    file.finish(frozen.finish()).unwrap();
+    file.state(frozen.finish()).unwrap();
+    file.finish().unwrap();
 }
 
 fn opened(path: &Path) -> Result<SpaceFile, JournalError> {
@@ -188,7 +189,8 @@ async fn what_fits_its_checksums_and_not_the_rest_is_refused() {
     entries.iter().for_each(|entry| file.entry(entry).unwrap());
     let mut frozen = state.freeze(true);
     while frozen.next_piece().is_some() {}
-    file.finish(frozen.finish()).unwrap();
+    file.state(frozen.finish()).unwrap();
+    file.finish().unwrap();
     assert!(why(&path("bare")).contains("is missing"), "{}", why(&path("bare")));
     // Entries that were sealed for another space.
     let other = About { space: SpaceId([1; 16]), ..ABOUT };
@@ -279,7 +281,42 @@ fn the_worked_file_is_byte_by_byte_what_is_written() {
     file.entries_end();
     let mut frozen = State::new(SPACE).freeze(true);
     assert!(frozen.next_piece().is_none());
-    file.finish(frozen.finish()).unwrap();
+    file.state(frozen.finish()).unwrap();
+    file.finish().unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), expected);
     assert_eq!(opened(&path).unwrap().seed().position, 0);
+}
+
+#[tokio::test]
+async fn a_backup_has_rows_of_a_ledger_and_no_other_file_has() {
+    let scratch = Scratch::new();
+    let (_, entries, state) = written(&scratch).await;
+    let write = |name: &str, purpose: Purpose, rows: &[&[u8]]| {
+        let path = scratch.data().join(name);
+        let mut file = SpaceWriter::create(&path, About { purpose, ..ABOUT }).unwrap();
+        entries.iter().for_each(|entry| file.entry(entry).unwrap());
+        file.entries_end();
+        let mut frozen = state.freeze(true);
+        while let Some(mut piece) = frozen.next_piece() {
+            file.piece(piece.name, &piece.bytes.take().unwrap()).unwrap();
+        }
+        file.state(frozen.finish()).unwrap();
+        rows.iter().for_each(|row| file.row(row).unwrap());
+        file.finish().unwrap();
+        path
+    };
+    let rows: [&[u8]; 4] = [b"one", b"", &[7; 300_000], b"last"];
+    let file = opened(&write("backup", Purpose::Backup, &rows)).unwrap();
+    assert_eq!((file.about().purpose, file.row_count()), (Purpose::Backup, 4));
+    for _ in 0..2 {
+        let read: Vec<Vec<u8>> = file.rows().map(Result::unwrap).collect();
+        assert_eq!(read, rows);
+        assert_eq!(file.entries(2).count(), 3, "entries are read between");
+    }
+    let none = opened(&write("empty", Purpose::Backup, &[])).unwrap();
+    assert_eq!((none.row_count(), none.rows().count()), (0, 0));
+    for purpose in [Purpose::Move, Purpose::Copy] {
+        let failure = opened(&write(&format!("{purpose:?}"), purpose, &rows[..1])).unwrap_err();
+        assert!(failure.to_string().contains("only a backup has rows"), "{failure}");
+    }
 }

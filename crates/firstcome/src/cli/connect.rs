@@ -61,6 +61,11 @@ pub(super) struct LedgerArgs {
 }
 
 impl LedgerArgs {
+    /// Says whether somebody named one, or said that there is none.
+    pub(super) fn is_named(&self) -> bool {
+        self.ledger.is_some()
+    }
+
     /// The ledger; one that is not named is in the data folder, or nowhere with a shared store.
     pub(super) fn ledger(&self, shared: bool) -> Result<LedgerChoice, Complaint> {
         let otherwise = if shared { "none" } else { "sqlite" };

@@ -1,5 +1,6 @@
 //! `journal`: what is stored, in a data folder, in a shared store or in a file: show, verify, skip, export, import, forget.
 
+mod backup;
 mod export;
 mod forget;
 mod import;
@@ -20,11 +21,13 @@ use super::terminal::out;
 use crate::offline::entry_text::to_json;
 use crate::offline::outcomes::{self, Replay};
 use crate::offline::raise_level;
+pub(super) use backup::{BackupArgs, backup};
 use export::ExportArgs;
 pub(super) use export::{end_in_store, failed as export_failed};
 use firstcome_rush::terminal;
 use forget::ForgetArgs;
 use import::JournalImportArgs;
+pub(super) use import::{RestoreArgs, restore};
 use skip::SkipArgs;
 
 /// What can be done with a journal.

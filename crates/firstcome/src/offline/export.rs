@@ -1,12 +1,17 @@
 //! A space out of its store, into a file: its entries, and the state behind them.
 
 use crate::offline::audit::restore;
+use crate::offline::ledger_row;
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::{Outcome, SpaceId, State};
 use firstcome_inject::{Mistake, inject};
-use firstcome_journal::space_file::{About, SpaceWriter};
+use firstcome_journal::space_file::{About, Purpose, SpaceWriter};
 use firstcome_journal::{Entry, JournalError, Name, Reading};
+use firstcome_node::ledger::Look;
 use std::path::Path;
+
+/// Rows of the ledger that are read together.
+const ROWS: usize = 1_000;
 
 /// What a file was written of.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -21,6 +26,9 @@ pub struct Exported {
     pub entries: u64,
     /// Whether they begin with the first of all.
     pub complete: bool,
+    /// How many rows of the ledger it has, if it is a backup with a ledger.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ledger_rows: Option<u64>,
     /// The position of the last entry, as a number.
     #[serde(skip)]
     pub last: u64,
@@ -39,6 +47,19 @@ pub enum Kind<'a> {
     Move(EndSpace<'a>),
     /// It is copied under another id, and goes on in its store.
     Copy(SpaceId),
+    /// To have it again after a loss: under its own id, with the rows of its ledger. Nothing ends.
+    Backup(Rows<'a>),
+}
+
+/// Which rows of a ledger a backup gets.
+#[derive(Clone, Copy)]
+pub enum Rows<'a> {
+    /// Those of this ledger.
+    Of(&'a Look),
+    /// None, since no ledger was found: this fails where there are results.
+    NotFound,
+    /// None, since the operator wants none.
+    LeftOut,
 }
 
 /// Writes a space into a file. Its store is only read, but for the entry that ends it.
@@ -58,11 +79,15 @@ pub fn run(
 ) -> anyhow::Result<Exported> {
     let head = journal.head()?;
     let space = match &kind {
-        Kind::Move(_) => head.space,
+        Kind::Move(_) | Kind::Backup(_) => head.space,
         Kind::Copy(other) => *other,
     };
-    let is_copy = matches!(kind, Kind::Copy(_));
-    let about = About { space, level: head.level, is_copy };
+    let purpose = match &kind {
+        Kind::Move(_) => Purpose::Move,
+        Kind::Copy(_) => Purpose::Copy,
+        Kind::Backup(_) => Purpose::Backup,
+    };
+    let about = About { space, level: head.level, purpose };
     let start = journal.start()?.map(|bytes| Manifest::decode(&bytes)).transpose()?;
     let newest = journal.newest_snapshot()?.map(|bytes| Manifest::decode(&bytes)).transpose()?;
     let state = match &newest {
@@ -99,7 +124,12 @@ pub fn run(
         );
     }
     let complete = start.is_none();
-    writing.finish(space, complete)
+    // After the journal: by now the ledger has at least what this state says is settled.
+    let ledger = match &kind {
+        Kind::Backup(rows) => *rows,
+        Kind::Move(_) | Kind::Copy(_) => Rows::LeftOut,
+    };
+    writing.finish(space, complete, ledger)
 }
 
 /// Writes a state into a file, without the entries before it.
@@ -108,7 +138,7 @@ pub fn run(
 ///
 /// The file is there already, or cannot be written. There is no new file then.
 pub fn write_state(state: &State, path: &Path) -> anyhow::Result<()> {
-    let about = About { space: state.space(), level: state.level(), is_copy: false };
+    let about = About { space: state.space(), level: state.level(), purpose: Purpose::Move };
     let mut file = SpaceWriter::create(path, about)?;
     let mut frozen = state.freeze(true);
     let mut pieces = Vec::new();
@@ -125,7 +155,8 @@ pub fn write_state(state: &State, path: &Path) -> anyhow::Result<()> {
     for (name, bytes) in &pieces {
         file.piece(*name, bytes)?;
     }
-    Ok(file.finish(manifest)?)
+    file.state(manifest)?;
+    Ok(file.finish()?)
 }
 
 /// A file, and the state behind what is in it.
@@ -179,8 +210,13 @@ impl Writing {
         applied.map(drop).map_err(|broke| anyhow::anyhow!("{broke}; {}", broke.advice()))
     }
 
-    /// Writes the state behind the last entry.
-    fn finish(mut self, space: SpaceId, complete: bool) -> anyhow::Result<Exported> {
+    /// Writes the state behind the last entry, and the ledger's rows up to its last result.
+    fn finish(
+        mut self,
+        space: SpaceId,
+        complete: bool,
+        ledger: Rows<'_>,
+    ) -> anyhow::Result<Exported> {
         let ends_before = self.state.position() + 1 == self.next;
         anyhow::ensure!(
             ends_before,
@@ -189,21 +225,58 @@ impl Writing {
         );
         self.file.entries_end();
         let (position, digest) = (self.state.token().to_string(), self.state.digest());
-        let results = self.state.last_result();
+        let (results, settled) = (self.state.last_result(), self.state.settled());
         let mut frozen = self.state.freeze(true);
         while let Some(mut piece) = frozen.next_piece() {
             let Some(bytes) = piece.bytes.take() else { continue };
             self.file.piece(piece.name, &bytes)?;
         }
-        self.file.finish(frozen.finish())?;
+        self.file.state(frozen.finish())?;
+        let ledger_rows = match ledger {
+            Rows::Of(ledger) => Some(write_rows(&mut self.file, ledger, (settled, results))?),
+            Rows::NotFound if results > 0 => anyhow::bail!(
+                "the space has {results} results, and no ledger is here: name the one of its servers with --ledger; \
+                 --ledger none says that they have none, or leaves its rows out"
+            ),
+            Rows::NotFound | Rows::LeftOut => None,
+        };
+        self.file.finish()?;
         Ok(Exported {
             space: space.to_string(),
             position,
             digest: format!("{digest:016x}"),
             entries: self.entries,
             complete,
+            ledger_rows,
             last: self.next - 1,
             results,
         })
+    }
+}
+
+/// Writes the rows of a ledger up to a result; those up to the settled one must be there. Returns how many there were.
+fn write_rows(
+    file: &mut SpaceWriter,
+    ledger: &Look,
+    (settled, last): (u64, u64),
+) -> anyhow::Result<u64> {
+    let through = ledger.through()?;
+    anyhow::ensure!(
+        through >= settled,
+        "the ledger has results up to {through}, but up to {settled} they were settled: name the ledger that the servers \
+         have, or bring this one up to date with `firstcome settle rebuild`"
+    );
+    let (mut after, mut written) = (0, 0);
+    loop {
+        let rows = ledger.results(after, ROWS)?;
+        let Some(read) = rows.last().map(|row| row.number) else { return Ok(written) };
+        for row in rows.iter().take_while(|row| row.number <= last) {
+            file.row(&ledger_row::encode(row)?)?;
+            written += 1;
+        }
+        if read >= last {
+            return Ok(written);
+        }
+        after = read;
     }
 }

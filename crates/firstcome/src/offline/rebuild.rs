@@ -1,11 +1,13 @@
 //! Writes into the ledger what it lacks, recomputed from the journal and its archive.
 
 use crate::offline::audit::restore;
+use crate::offline::ledger_row;
 use anyhow::{Context, bail};
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::{Outcome, State};
 use firstcome_journal::Reading;
 use firstcome_journal::folder::DataFolder;
+use firstcome_journal::space_file::SpaceFile;
 use firstcome_node::ledger::choice::LedgerChoice;
 use firstcome_node::ledger::{Batch, Ledger, Row};
 
@@ -28,7 +30,7 @@ pub struct Rebuilt {
 /// Brings a ledger up to the last result of a journal. No server that settles into it may run.
 ///
 /// `folder` is the data folder, where there is one; `name` is the space's in the configuration; `progress` hears the position recomputed and the last one. Results that
-/// were dropped on the operator's word are written too where the journal still has them.
+/// were dropped on the operator's word are written too where the journal still has them. A backup brings its rows.
 ///
 /// # Errors
 ///
@@ -56,6 +58,9 @@ pub fn run(
     let minted = wait.block_on(ledger.mint_term())?;
     let mut writing =
         Writing { through: minted.through, term: minted.term, rows: Vec::new(), written: 0 };
+    if let Reading::File(file) = journal {
+        wait.block_on(writing.take_rows(&ledger, file))?;
+    }
     if writing.through < state.settled() {
         let (from, to) = (writing.through + 1, state.settled());
         bail!(
@@ -114,17 +119,38 @@ impl Writing {
     /// Takes the results that are new since one, and compares the last one that the ledger has.
     async fn take(&mut self, ledger: &Ledger, state: &State, seen: u64) -> anyhow::Result<()> {
         for row in state.results_after(seen).map(Row::from) {
-            if row.number > self.through {
-                self.rows.push(row);
-            } else if row.number == self.through {
-                let theirs = ledger.results(row.number - 1, 1, None).await?;
-                if theirs.first().is_none_or(|theirs| !theirs.is_same_result(&row)) {
-                    bail!(
-                        "result {} in the ledger is not the one of this journal: it belongs to another history; \
-                         `firstcome settle set-aside` puts it out of the way, then run this again",
-                        row.number
-                    );
-                }
+            self.take_row(ledger, row).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes the rows that a backup brings.
+    async fn take_rows(&mut self, ledger: &Ledger, file: &SpaceFile) -> anyhow::Result<()> {
+        let mut before = 0;
+        for row in file.rows() {
+            let row = ledger_row::decode(&row?)?;
+            if row.number <= std::mem::replace(&mut before, row.number) {
+                bail!("the file has result {} of the ledger out of order", row.number);
+            }
+            self.take_row(ledger, row).await?;
+            if self.rows.len() >= ROWS {
+                self.write(ledger).await?;
+            }
+        }
+        self.write(ledger).await
+    }
+
+    async fn take_row(&mut self, ledger: &Ledger, row: Row) -> anyhow::Result<()> {
+        if row.number > self.through {
+            self.rows.push(row);
+        } else if row.number == self.through {
+            let theirs = ledger.results(row.number - 1, 1, None).await?;
+            if theirs.first().is_none_or(|theirs| !theirs.is_same_result(&row)) {
+                bail!(
+                    "result {} in the ledger is not the one of this journal: it belongs to another history; \
+                     `firstcome settle set-aside` puts it out of the way, then run this again",
+                    row.number
+                );
             }
         }
         Ok(())

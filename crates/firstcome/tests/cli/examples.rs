@@ -195,6 +195,8 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
         Before::Store,
         &[(0, "[ok]"), (0, "\"ok\":true"), (1, "cannot be used"), (0, "[ok]")],
     ),
+    ("backup", Before::Stopped, &[(0, "has the space"), (3, "ledger")]),
+    ("restore", Before::Nothing, &[(1, "cannot be used"), (1, "cannot be used")]),
     ("rush", Before::Unclaimed, &[KEPT, KEPT, KEPT, KEPT, KEPT]),
     ("journal show", Before::Store, &[(0, "claim, "), (0, "\"position\":"), (0, ""), (0, "gala")]),
     ("journal verify", Before::Store, &[(0, "are whole"), (0, "are whole")]),
@@ -513,7 +515,7 @@ fn the_examples_of_codes_do_what_they_say() {
 
 #[test]
 fn the_examples_of_journals_and_ledgers_do_what_they_say() {
-    type_all(&["audit", "journal", "settle"]);
+    type_all(&["audit", "backup", "restore", "journal", "settle"]);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a scene that cannot be set up fails its test")]
 #![expect(clippy::print_stdout, reason = "figures and seeds are for people")]
 
+mod backups;
 mod clocks;
 mod clusters;
 mod codes;

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &[&str]) -> (i32, String) {
 }
 
 /// Runs a verb that must do as it is told, and gives what it said as JSON.
-fn done(args: &[&str]) -> Value {
+pub(crate) fn done(args: &[&str]) -> Value {
     let (code, said) = run(&[args, &["--json"]].concat());
     assert_eq!(code, 0, "{args:?}: {said}");
     serde_json::from_str(&said).unwrap_or_else(|why| panic!("{why}: {said}"))
@@ -43,8 +43,17 @@ async fn embedded(data: &Path) -> Server {
     server
 }
 
+/// Returns who has which rank in the campaign, by a server's results.
+pub(crate) async fn ranks(server: &Server) -> BTreeMap<String, u64> {
+    let results = server.talk().results("spring").await;
+    let rank = |line: &Value| {
+        (line["subject"].as_str().unwrap().to_owned(), line["rank"].as_u64().unwrap())
+    };
+    results.iter().map(rank).collect()
+}
+
 /// Returns the digest that a server has at a position.
-async fn digest_of(server: &Server, position: &Value) -> Value {
+pub(crate) async fn digest_of(server: &Server, position: &Value) -> Value {
     let number = position.as_str().unwrap().split_once('.').unwrap().1;
     server.talk().get(&format!("/v1/audit?position={number}")).await["digest"].clone()
 }
@@ -189,41 +198,71 @@ async fn there_and_back(setup: Setup<'_>) {
     copied.kill().await;
 }
 
+/// Twelve who claim in one campaign, one subject after the other, and what they heard.
+pub(crate) struct Crowd {
+    heard: Arc<Mutex<BTreeMap<String, u64>>>,
+    stop: Arc<AtomicBool>,
+    people: tokio::task::JoinSet<()>,
+}
+
+impl Crowd {
+    pub(crate) async fn comes_to(scene: &Scene) -> Self {
+        scene.nodes[0].talk().open("spring", 1_000_000).await;
+        let heard = Arc::new(Mutex::new(BTreeMap::new()));
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut people = tokio::task::JoinSet::new();
+        for one in 0..12 {
+            let (heard, stop) = (Arc::clone(&heard), Arc::clone(&stop));
+            let mut talk = scene.nodes[one % scene.nodes.len()].talk();
+            people.spawn(async move {
+                for number in 0..100_000 {
+                    let who = format!("s{one}-{number}");
+                    let Ok(said) = talk.try_claim("spring", &who).await else { continue };
+                    if let Some(rank) = said["rank"].as_u64() {
+                        heard.lock().unwrap().insert(who, rank);
+                    } else if said["outcome"] == "space_moved" || stop.load(Ordering::Relaxed) {
+                        assert_eq!(said["changed"], "no", "{said}");
+                        return;
+                    }
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                }
+            });
+        }
+        Self { heard, stop, people }
+    }
+
+    /// Returns the ranks that were acknowledged so far.
+    pub(crate) fn heard(&self) -> BTreeMap<String, u64> {
+        self.heard.lock().unwrap().clone()
+    }
+
+    /// Waits until so many more were acknowledged.
+    pub(crate) async fn hears(&self, more: usize) {
+        let (wanted, end) = (self.heard().len() + more, Instant::now() + PATIENCE);
+        while self.heard.lock().unwrap().len() < wanted {
+            assert!(Instant::now() < end, "nothing is acknowledged");
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Waits until all have ended, told so or since their space has moved; returns what they heard.
+    pub(crate) async fn goes_home(mut self, is_sent: bool) -> BTreeMap<String, u64> {
+        self.stop.store(is_sent, Ordering::Relaxed);
+        while let Some(one) = self.people.join_next().await {
+            one.unwrap();
+        }
+        self.heard()
+    }
+}
+
 /// Moves a space away from three servers while many claim; gives who was acknowledged and is not in its new place, and how
 /// many were acknowledged.
 async fn moved_in_a_flood(setup: Setup<'_>, mistake: Option<&str>) -> Option<(Vec<String>, usize)> {
     let scene = Scene::set(setup).await?;
-    scene.nodes[0].talk().open("spring", 1_000_000).await;
-    let heard = Arc::new(Mutex::new(BTreeMap::new()));
-    let stop = Arc::new(AtomicBool::new(false));
-    let mut crowd = tokio::task::JoinSet::new();
-    for one in 0..12 {
-        let (heard, stop) = (Arc::clone(&heard), Arc::clone(&stop));
-        let mut talk = scene.nodes[one % scene.nodes.len()].talk();
-        crowd.spawn(async move {
-            for number in 0..100_000 {
-                let who = format!("s{one}-{number}");
-                let Ok(said) = talk.try_claim("spring", &who).await else { continue };
-                if let Some(rank) = said["rank"].as_u64() {
-                    heard.lock().unwrap().insert(who, rank);
-                } else if said["outcome"] == "space_moved" || stop.load(Ordering::Relaxed) {
-                    assert_eq!(said["changed"], "no", "{said}");
-                    return;
-                }
-                if stop.load(Ordering::Relaxed) {
-                    return;
-                }
-            }
-        });
-    }
-    let some_more = async |more: usize| {
-        let (wanted, end) = (heard.lock().unwrap().len() + more, Instant::now() + PATIENCE);
-        while heard.lock().unwrap().len() < wanted {
-            assert!(Instant::now() < end, "nothing is acknowledged");
-            sleep(Duration::from_millis(5)).await;
-        }
-    };
-    some_more(300).await;
+    let crowd = Crowd::comes_to(&scene).await;
+    crowd.hears(300).await;
     let folder = Folder::new("moves");
     let text = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (file, url) = (text("file"), scene.url());
@@ -234,23 +273,16 @@ async fn moved_in_a_flood(setup: Setup<'_>, mistake: Option<&str>) -> Option<(Ve
     let ended = block_in_place(|| export.output().unwrap());
     assert!(ended.status.success(), "{ended:?}");
     if mistake.is_some() {
-        some_more(50).await;
-        stop.store(true, Ordering::Relaxed);
+        crowd.hears(50).await;
     }
-    while let Some(one) = crowd.join_next().await {
-        one.unwrap();
-    }
+    let heard = crowd.goes_home(mistake.is_some()).await;
     done(&["journal", "import", &file, "--data", &text("new"), "--ledger", "none"]);
     let data = text("new");
     let mut alone = Server::alone(&data, &[("LEDGER", "none")]).await;
     alone.start().await;
     alone.ready().await;
-    let mut there = BTreeMap::new();
-    for line in alone.talk().results("spring").await {
-        there.insert(line["subject"].as_str().unwrap().to_owned(), line["rank"].as_u64());
-    }
-    let heard = heard.lock().unwrap();
-    let lost = heard.iter().filter(|(who, rank)| there.get(*who) != Some(&Some(**rank)));
+    let there = ranks(&alone).await;
+    let lost = heard.iter().filter(|(who, rank)| there.get(*who) != Some(*rank));
     Some((lost.map(|(who, _)| who.clone()).collect(), heard.len()))
 }
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use firstcome_journal::folder::{DataFolder, journal_file};
-use firstcome_journal::space_file::SpaceFile;
+use firstcome_journal::space_file::{Purpose, SpaceFile};
 use firstcome_journal::{JournalError, Reading};
 use firstcome_node::ledger::choice::LedgerChoice;
 use firstcome_rush::terminal;
@@ -36,7 +36,7 @@ Examples:
     --ledger postgres://fc@db/firstcome
   firstcome journal import spring.fcspace --data /var/lib/firstcome")]
 pub(in crate::cli) struct JournalImportArgs {
-    /// The file that `firstcome journal export` wrote.
+    /// The file that has the space.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
@@ -46,6 +46,38 @@ pub(in crate::cli) struct JournalImportArgs {
 }
 
 pub(super) fn run(args: &JournalImportArgs, json: bool) -> Result<Exit, Complaint> {
+    bring(args, |file| file.about().purpose != Purpose::Backup, json)
+}
+
+/// Options of `restore`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+First stop every server that had the space and may still reach the place: what it applied after the backup it would put back.
+
+The space comes back with its id, its positions and its digest as they were at the backup, and with the results that its \
+ledger had then. What happened since is lost: nobody who got a unit since has it, and it may go to somebody else. All of \
+the file is checked first. A store or a folder that has a space of this name is refused, and so is a ledger with more \
+than the backup. Give the servers the old keys: admin key, `code_keys`, `token_secret`. Add webhooks again.
+
+Examples:
+  firstcome restore monday.fcspace --data /var/lib/firstcome
+  firstcome restore monday.fcspace --store postgres://fc@db/firstcome \\
+    --ledger postgres://fc@db/firstcome")]
+pub(in crate::cli) struct RestoreArgs {
+    #[command(flatten)]
+    import: JournalImportArgs,
+}
+
+/// Brings a space back from a backup.
+pub(in crate::cli) fn restore(args: &RestoreArgs, json: bool) -> Result<Exit, Complaint> {
+    bring(&args.import, |file| file.about().purpose == Purpose::Backup, json)
+}
+
+fn bring(
+    args: &JournalImportArgs,
+    is_wanted: impl Fn(&SpaceFile) -> bool,
+    json: bool,
+) -> Result<Exit, Complaint> {
     let named = args.ledger.ledger(args.to.is_shared())?;
     if args.to.archive.len() > 1 {
         return Err(Complaint::usage("one --archive takes the entries in: give one"));
@@ -56,8 +88,25 @@ pub(super) fn run(args: &JournalImportArgs, json: bool) -> Result<Exit, Complain
     }
     let file = open_file(&args.file)?;
     let (about, seed) = (file.about(), file.seed());
+    let is_copy = about.purpose == Purpose::Copy;
+    if !is_wanted(&file) {
+        let name = args.file.display();
+        return Err(match about.purpose {
+            Purpose::Backup => Complaint::new(Exit::Refused, format!("{name} is a backup"))
+                .hint("`firstcome restore` brings it back, with its ledger"),
+            Purpose::Move | Purpose::Copy => {
+                Complaint::new(Exit::Refused, format!("{name} is no backup: it was exported"))
+                    .hint("`firstcome journal import` brings it to a store or a data folder")
+            }
+        });
+    }
+    if file.row_count() > 0 && named == LedgerChoice::None && !args.ledger.is_named() {
+        let rows = file.row_count();
+        return Err(Complaint::usage(format!("the backup has {rows} results of a ledger"))
+            .hint("name the ledger to write with --ledger; --ledger none leaves them out"));
+    }
     // A copy has no ledger: its results up to now are those of another space.
-    let named = if about.is_copy { LedgerChoice::None } else { named };
+    let named = if is_copy { LedgerChoice::None } else { named };
     let meter = progress_bar();
     let (file, rebuilt) = match args.to.is_shared() {
         false => into_folder(args, file, &named, &meter)?,
@@ -69,7 +118,7 @@ pub(super) fn run(args: &JournalImportArgs, json: bool) -> Result<Exit, Complain
     if json {
         out::json(&json!({
             "space": about.space.to_string(), "position": position, "digest": digest,
-            "copy": about.is_copy, "ledger_through": rebuilt.map(|rebuilt| rebuilt.through),
+            "copy": is_copy, "ledger_through": rebuilt.map(|rebuilt| rebuilt.through),
         }));
         return Ok(Exit::Yes);
     }

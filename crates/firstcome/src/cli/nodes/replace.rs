@@ -7,6 +7,7 @@ use clap::Args;
 use firstcome_api::node::Nodes;
 use firstcome_core::SpaceId;
 use firstcome_core::snapshot::Manifest;
+use firstcome_journal::space_file::Purpose;
 use firstcome_journal::{JournalError, Name, Reading};
 
 use super::super::complaint::{Complaint, Exit};
@@ -150,7 +151,7 @@ impl Replaced {
     /// Returns the last position and the number of results in the file, which an earlier run of this command wrote.
     fn written_before(&self) -> Result<(u64, u64), Complaint> {
         let file = open_file(&self.file)?;
-        if file.about().space != self.space || file.about().is_copy {
+        if file.about().space != self.space || file.about().purpose != Purpose::Move {
             let said = format!("{} has another space", self.file.display());
             return Err(Complaint::usage(said).hint("nothing is written over: name another --file"));
         }
