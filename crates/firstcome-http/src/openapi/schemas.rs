@@ -62,6 +62,7 @@ pub(super) fn add(document: &mut Value) {
         1,
         &[("outcome", reference("Outcome"))],
     );
+    schemas["WebhookEvent"] = webhook_event();
     document["webhooks"] = webhooks();
     let paths = &mut document["paths"];
     let seats = &mut paths["/v1/campaigns/{campaign}/pools/{pool}/seats"]["get"];
@@ -329,8 +330,8 @@ fn seat_event_pool() -> Value {
     )
 }
 
-/// What endpoints are sent: see `docs/webhooks.md` of `firstcome-webhooks`.
-fn webhooks() -> Value {
+/// What an endpoint is sent: see `docs/webhooks.md` of `firstcome-webhooks`.
+fn webhook_event() -> Value {
     let types: Vec<&str> = firstcome_webhooks::TYPES.iter().map(|(name, _)| *name).collect();
     let number = json!({"type": "integer", "minimum": 1});
     let text = json!({"type": "string"});
@@ -340,8 +341,12 @@ fn webhooks() -> Value {
             "rank": {"type": "integer", "minimum": 0}, "subject": text, "unit": text, "hold": text, "moved_from": text,
             "by": text, "reason": text, "who": text, "reference": text, "used_by": text, "verdict": text,
             "issue": number, "import": text, "quantity": number}});
-    let event = json!({"type": "object", "required": ["type", "timestamp", "data"],
-        "properties": {"type": {"type": "string", "enum": types}, "timestamp": {"type": "string", "format": "date-time"}, "data": data}});
+    json!({"type": "object", "required": ["type", "timestamp", "data"], "description": "What an endpoint is sent.",
+        "properties": {"type": {"type": "string", "enum": types}, "timestamp": {"type": "string", "format": "date-time"}, "data": data}})
+}
+
+/// The request that endpoints get. Its body has a name: generators need one.
+fn webhooks() -> Value {
     let header = |name: &str, description: &str| json!({"name": name, "in": "header", "required": true, "schema": {"type": "string"}, "description": description});
     json!({"result": {"post": {
         "operationId": "receive_result",
@@ -351,7 +356,7 @@ fn webhooks() -> Value {
         "parameters": [header("webhook-id", "The same on each try."),
             header("webhook-timestamp", "Seconds since 1970 at this try."),
             header("webhook-signature", "One or more of `v1,` and base64.")],
-        "requestBody": {"required": true, "content": {"application/json": {"schema": event}}},
+        "requestBody": {"required": true, "content": {"application/json": {"schema": reference("WebhookEvent")}}},
         "responses": {"2XX": {"description": "It was taken."}, "410": {"description": "Nothing more is wanted."}},
     }}})
 }
