@@ -7,7 +7,7 @@ use firstcome_core::{Outcome, SpaceId, State};
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::space_file::{About, Purpose, SpaceWriter};
 use firstcome_journal::{Entry, JournalError, Name, Reading};
-use firstcome_node::ledger::Look;
+use firstcome_node::ledger::{Look, Row};
 use std::path::Path;
 
 /// Rows of the ledger that are read together.
@@ -113,6 +113,18 @@ pub fn run(
     }
     writing.state.learn_skips(journal.skips()?);
     writing.take(journal, head.position, &mut progress)?;
+    if !matches!(kind, Kind::Move(_)) {
+        anyhow::ensure!(
+            !(writing.ended && matches!(kind, Kind::Backup(_))),
+            "the space was moved away from here: what it is now is in its new place"
+        );
+        anyhow::ensure!(
+            writing.ended || writing.next > head.position,
+            "the store ends behind entry {}, a moment ago it had {}: run the same command again",
+            writing.next - 1,
+            head.position
+        );
+    }
     if let Kind::Move(end) = &mut kind
         && !writing.ended
     {
@@ -226,6 +238,7 @@ impl Writing {
         self.file.entries_end();
         let (position, digest) = (self.state.token().to_string(), self.state.digest());
         let (results, settled) = (self.state.last_result(), self.state.settled());
+        let unsettled: Vec<Row> = self.state.results_after(settled).map(Row::from).collect();
         let mut frozen = self.state.freeze(true);
         while let Some(mut piece) = frozen.next_piece() {
             let Some(bytes) = piece.bytes.take() else { continue };
@@ -233,7 +246,9 @@ impl Writing {
         }
         self.file.state(frozen.finish())?;
         let ledger_rows = match ledger {
-            Rows::Of(ledger) => Some(write_rows(&mut self.file, ledger, (settled, results))?),
+            Rows::Of(ledger) => {
+                Some(write_rows(&mut self.file, ledger, (settled, results), &unsettled)?)
+            }
             Rows::NotFound if results > 0 => anyhow::bail!(
                 "the space has {results} results, and no ledger is here: name the one of its servers with --ledger; \
                  --ledger none says that they have none, or leaves its rows out"
@@ -254,11 +269,13 @@ impl Writing {
     }
 }
 
-/// Writes the rows of a ledger up to a result; those up to the settled one must be there. Returns how many there were.
+/// Writes the rows of a ledger up to a result; those up to the settled one must be there, and those behind it must be as the
+/// state has them. Returns how many there were.
 fn write_rows(
     file: &mut SpaceWriter,
     ledger: &Look,
     (settled, last): (u64, u64),
+    unsettled: &[Row],
 ) -> anyhow::Result<u64> {
     let through = ledger.through()?;
     anyhow::ensure!(
@@ -271,6 +288,13 @@ fn write_rows(
         let rows = ledger.results(after, ROWS)?;
         let Some(read) = rows.last().map(|row| row.number) else { return Ok(written) };
         for row in rows.iter().take_while(|row| row.number <= last) {
+            let ours = unsettled.binary_search_by_key(&row.number, |ours| ours.number);
+            anyhow::ensure!(
+                ours.is_ok_and(|at| unsettled[at].is_same_result(row)) || row.number <= settled,
+                "result {} in the ledger is not the one of this journal: the journal forked a moment ago, or the ledger \
+                 is another one's; run the same command again",
+                row.number
+            );
             file.row(&ledger_row::encode(row)?)?;
             written += 1;
         }

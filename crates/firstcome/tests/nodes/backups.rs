@@ -122,12 +122,20 @@ async fn a_backup_is_refused_where_it_would_do_harm() {
     };
     refused(&["journal", "import", &text("a"), "--data", &text("x")], 1, "firstcome restore");
     refused(&["restore", &text("a"), "--data", &data], 1, "nothing is written over");
+    for left in ["journal.sqlite-wal", "ledger.sqlite-shm"] {
+        let path = folder.path().join(format!("left/{left}"));
+        std::fs::create_dir_all(folder.path().join("left")).unwrap();
+        std::fs::write(&path, "of a file that is gone").unwrap();
+        refused(&["restore", &text("a"), "--data", &text("left")], 1, left);
+        std::fs::remove_file(&path).unwrap();
+    }
     let newer = format!("sqlite:{data}/ledger.sqlite");
     refused(&["restore", &text("a"), "--data", &text("x"), "--ledger", &newer], 1, "set-aside");
     let url = "redis://127.0.0.1:1";
     refused(&["restore", &text("a"), "--store", url], 2, "1 results of a ledger");
     done(&["journal", "export", "--data", &data, "--output", &text("moved")]);
     refused(&["restore", &text("moved"), "--data", &text("x")], 1, "journal import");
+    refused(&["backup", &text("late"), "--data", &data], 1, "was moved away");
 
     let bytes = std::fs::read(text("a")).unwrap();
     for at in [bytes.len() / 2, bytes.len() - 30] {

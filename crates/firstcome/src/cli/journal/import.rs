@@ -182,6 +182,22 @@ fn into_folder(
             format!("{} has a journal already, and nothing is written over", data.display());
         return Err(Complaint::new(Exit::Refused, sentence).hint("name another folder with --data"));
     }
+    // SQLite would write what is in them into the new file.
+    let of = |file: PathBuf| {
+        ["-wal", "-shm"].map(|end| {
+            let mut name = file.clone().into_os_string();
+            name.push(end);
+            PathBuf::from(name)
+        })
+    };
+    let ledger_is_there = folder.ledger().exists();
+    let of_ledger = of(folder.ledger()).into_iter().filter(|_| !ledger_is_there);
+    if let Some(left) = of(folder.journal()).into_iter().chain(of_ledger).find(|file| file.exists())
+    {
+        let sentence = format!("{} is left of a file that is gone", left.display());
+        return Err(Complaint::new(Exit::Refused, sentence)
+            .hint("move it away, or name another folder with --data"));
+    }
     import::archive(&file, &folder.archive(), |position, last| shown(meter, position, last))?;
     let (file, rebuilt) = ledger(file, (named, &args.ledger.space), Some(&folder), meter)?;
     on_one_core(async {
