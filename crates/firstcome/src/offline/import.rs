@@ -2,7 +2,7 @@
 
 use firstcome_journal::archive::Archive;
 use firstcome_journal::folder::DataFolder;
-use firstcome_journal::space_file::SpaceFile;
+use firstcome_journal::space_file::{Purpose, SpaceFile};
 use firstcome_journal::sqlite::{Options, Sqlite};
 use firstcome_journal::{Journal, JournalError};
 use std::path::Path;
@@ -57,7 +57,11 @@ pub async fn begin(
     journal: &Journal,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<(), JournalError> {
-    let seed = file.seed();
+    let mut seed = file.seed();
+    if file.about().purpose == Purpose::Backup {
+        // Whoever remembers a position behind the backup finds out that it is of another history.
+        seed.epoch += 1;
+    }
     let pieces = seed.pieces.len() as u64;
     for (done, name) in (1..).zip(&seed.pieces) {
         let bytes = file.piece(*name)?.ok_or(JournalError::PieceMissing(*name))?;

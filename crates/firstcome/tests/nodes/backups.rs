@@ -91,6 +91,11 @@ async fn backed_up_in_a_flood(setup: Setup<'_>) {
     let path = "/v1/campaigns/coupons/codes/redeem";
     let used = alone.talk().post(path, Some(json!({"code": code, "reference": "order-1"}))).await;
     assert_eq!(used["outcome"], "redeemed", "{used}");
+    // What was said behind the backup is of another history.
+    let (epoch, number) = written["position"].as_str().unwrap().split_once('.').unwrap();
+    let lost = format!("{epoch}.{}", number.parse::<u64>().unwrap() + 1);
+    let said = alone.talk().claim_past("spring", "late", &lost).await;
+    assert_eq!(said["outcome"], "stale_position", "{said}");
     let next = alone.talk().wins("spring", "after").await;
     assert_eq!(next, there.values().max().unwrap() + 1);
     alone.kill().await;
